@@ -1030,7 +1030,7 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
                 }
             for (int ky = 0; ky < 10; ky++)
                 for (int kx = 0; kx < 4; kx++) {
-                    update_first_weight_add_image(scratch + o * 40 + ky * 4 + kx, scratch + 2560, x + n * 490 + 0, ky,
+                    update_first_weight_add_image(scratch + o * 40 + ky * 4 + kx, scratch + 2560, x + n * 490, ky,
                         kx);
                 }
         }

@@ -782,6 +782,28 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y
             }
 }
 
+/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
+ * channel of x. */
+static inline void convgradweight_update_64x64_add_image(float *restrict total, const float *restrict dy_2,
+                                                         const float *restrict from)
+{
+    float s0 = 0.0f;
+    float s1 = 0.0f;
+    float s2 = 0.0f;
+    float s3 = 0.0f;
+    for (int ox = 0; ox < 125; ox++) {
+        const float v = from[ox];
+        s0 += dy_2[ox] * v;
+        s1 += dy_2[ox + 125] * v;
+        s2 += dy_2[ox + 250] * v;
+        s3 += dy_2[ox + 375] * v;
+    }
+    total[0] += s0;
+    total[64] += s1;
+    total[128] += s2;
+    total[192] += s3;
+}
+
 /* stepc.ConvGradWeight (gradient of node #23 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
  * "pointwise4_weight.v" [64,64,1,1], w_3 is "pointwise4_weight" [64,64,1,1], dy is "d_train/pointwise4_conv"
  * [16,64,25,5], x_2 is "train/depthwise4_conv" [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1],
@@ -818,24 +840,8 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
             }
         for (int o = 0; o < 64; o += 4)
             for (int c = 0; c < 64; c++) {
-                float *const total = scratch + o * 64 + c;
-                const float *const dy_2 = dy + (n * 64 + o) * 125;
-                const float *const from = scratch + 4596 + c * 125;
-                float s0 = 0.0f;
-                float s1 = 0.0f;
-                float s2 = 0.0f;
-                float s3 = 0.0f;
-                for (int ox = 0; ox < 125; ox++) {
-                    const float v = from[ox];
-                    s0 += dy_2[ox] * v;
-                    s1 += dy_2[ox + 125] * v;
-                    s2 += dy_2[ox + 250] * v;
-                    s3 += dy_2[ox + 375] * v;
-                }
-                total[0] += s0;
-                total[64] += s1;
-                total[128] += s2;
-                total[192] += s3;
+                convgradweight_update_64x64_add_image(scratch + o * 64 + c, dy + (n * 64 + o) * 125,
+                    scratch + 4596 + c * 125);
             }
     }
     for (int o = 0; o < 64; o++)
@@ -1018,6 +1024,24 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict
                 }
 }
 
+/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
+ * channel of x. */
+static inline void convgradweight_update_64x9_add_image(float *restrict total, const float *restrict dy_2,
+                                                        const float *restrict from, const int ky, const int kx)
+{
+    float s0 = 0.0f;
+    for (int oy = 0; oy < 25; oy++)
+        for (int ox = 0; ox < 5; ox++) {
+            const int y = oy + ky - 1;
+            const int x = ox + kx - 1;
+            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
+            const float v = inside ? from[y * 5 + x] : 0.0f;
+            const float *const flow = dy_2 + oy * 5 + ox;
+            s0 += flow[0] * v;
+        }
+    total[0] += s0;
+}
+
 /* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
  * "depthwise4_weight.v" [64,1,3,3], w_3 is "depthwise4_weight" [64,1,3,3], dy is "d_train/depthwise4_conv"
  * [16,64,25,5], x_2 is "train/pointwise3_conv" [16,64,25,5], x_3 is "train/pointwise3_norm.reducemean" [1,64,1,1],
@@ -1054,20 +1078,8 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *
             }
             for (int ky = 0; ky < 3; ky++)
                 for (int kx = 0; kx < 3; kx++) {
-                    float *const total = scratch + ky * 3 + kx;
-                    const float *const dy_2 = dy + (n * 64 + g) * 125;
-                    const float *const from = scratch + 134 + 0;
-                    float s0 = 0.0f;
-                    for (int oy = 0; oy < 25; oy++)
-                        for (int ox = 0; ox < 5; ox++) {
-                            const int y = oy + ky - 1;
-                            const int x = ox + kx - 1;
-                            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
-                            const float v = inside ? from[y * 5 + x] : 0.0f;
-                            const float *const flow = dy_2 + oy * 5 + ox;
-                            s0 += flow[0] * v;
-                        }
-                    total[0] += s0;
+                    convgradweight_update_64x9_add_image(scratch + ky * 3 + kx, dy + (n * 64 + g) * 125,
+                        scratch + 134, ky, kx);
                 }
         }
         for (int k = 0; k < 9; k++) {
@@ -1213,7 +1225,7 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
                 }
             for (int ky = 0; ky < 10; ky++)
                 for (int kx = 0; kx < 4; kx++) {
-                    update_first_weight_add_image(scratch + o * 40 + ky * 4 + kx, scratch + 2560, x + n * 490 + 0, ky,
+                    update_first_weight_add_image(scratch + o * 40 + ky * 4 + kx, scratch + 2560, x + n * 490, ky,
                         kx);
                 }
         }
