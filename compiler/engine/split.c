@@ -41,12 +41,7 @@ static void copy_node(struct cut *c, const struct node *n)
     struct value **inputs = arena_array(c->arena, struct value *, n->inputs.count + 1);
     for (size_t i = 0; i < n->inputs.count; i++)
         inputs[i] = n->inputs.data[i] ? bring(c, n->inputs.data[i]) : NULL;
-    struct node *copy = graph_add_node(c->to, n->def, n->name, &n->loc, NULL);
-    copy->stream = n->stream;
-    copy->counter = n->counter;
-    copy->region = n->region ? region_copy(c->to, n->region) : NULL;
-    for (size_t i = 0; i < n->attrs.count; i++)
-        node_set_attr(copy, n->attrs.data[i]);
+    struct node *copy = graph_add_like(c->to, n, &n->loc, NULL);
     for (size_t i = 0; i < n->inputs.count; i++)
         node_add_input(copy, inputs[i]);
     for (size_t i = 0; i < n->outputs.count; i++) {

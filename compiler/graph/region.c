@@ -106,16 +106,22 @@ void region_drop(struct region *r, int i)
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-static void copy_node(struct graph *to, const struct node *n, struct value **now)
+struct node *graph_add_like(struct graph *to, const struct node *n, const struct loc *loc, struct node *before)
 {
-    struct node *const copy = graph_add_node(to, n->def, n->name, &n->loc, NULL);
+    struct node *const copy = graph_add_node(to, n->def, n->name, loc, before);
     copy->stream = n->stream;
     copy->counter = n->counter;
     copy->region = n->region ? region_copy(to, n->region) : NULL;
-    for (size_t i = 0; i < n->inputs.count; i++)
-        node_add_input(copy, n->inputs.data[i] ? now[n->inputs.data[i]->id] : NULL);
     for (size_t i = 0; i < n->attrs.count; i++)
         node_set_attr(copy, n->attrs.data[i]);
+    return copy;
+}
+
+static void copy_node(struct graph *to, const struct node *n, struct value **now)
+{
+    struct node *const copy = graph_add_like(to, n, &n->loc, NULL);
+    for (size_t i = 0; i < n->inputs.count; i++)
+        node_add_input(copy, n->inputs.data[i] ? now[n->inputs.data[i]->id] : NULL);
     for (size_t i = 0; i < n->outputs.count; i++) {
         const struct value *const v = n->outputs.data[i];
         struct value *const made = node_add_output(copy, v ? v->name : NULL);

@@ -46,6 +46,10 @@ struct region *region_copy(const struct graph *g, const struct region *r);
  * variables. Constants are taken along. */
 void region_copy_nodes(struct graph *to, const struct graph *from, struct value **now);
 
+/* A node like n, with a region of its own, but without inputs and outputs; placed before `before` (NULL: at the
+ * end). */
+struct node *graph_add_like(struct graph *to, const struct node *n, const struct loc *loc, struct node *before);
+
 /* The node of r. `outputs` names what it makes, NULL: not wanted. */
 struct node *build_region(struct builder *b, struct region *r, struct value *const *inputs, size_t count,
                           const char *const *outputs, size_t output_count);

@@ -14,15 +14,7 @@ void region_write_to(struct kernel_region *k, const struct buffer *from, struct 
 
 void region_add_scratch(struct lowered *l, struct kernel *k, int64_t bytes)
 {
-    struct buffer *const b = arena_new(l->arena, struct buffer);
-    b->kind = BUFFER_TEMP;
-    b->dtype = DTYPE_UINT8;
-    b->count = bytes;
-    b->shape = SHAPE(bytes);
-    b->name = "scratch";
-    b->id = (int)l->buffers.count;
-    vec_push(l->arena, &l->buffers, b);
-    k->tmpl.scratch = b;
+    k->tmpl.scratch = buffer_new(l, BUFFER_TEMP, "scratch", DTYPE_UINT8, &SHAPE(bytes));
     k->tmpl.scratch_count = bytes;
 }
 

@@ -3,8 +3,8 @@
  *   a = Mul(x, w); b = Mul(x, w); y = Add(a, b)       a = Mul(x, w); y = Add(a, a)
  *
  * Constants of equal content become one first. One walk in order is enough: when a node is looked at, its inputs have
- * been replaced already. The duplicates lose their readers and are left to dce. Random nodes and
- * those with a region are each their own. */
+ * been replaced already. The duplicates lose their readers and are left to dce. Random nodes and those with a
+ * region are each their own. */
 #include "rewrite/pass.h"
 
 #include "graph/op_def.h"

@@ -443,14 +443,9 @@ static bool evaluate_again(struct expansion *e, const struct node *n)
     struct graph *const g = e->g;
     struct loc loc = n->loc;
     loc.origin = arena_printf(g->arena, "evaluated again for %s", node_text(g->arena, e->gradient->node));
-    struct node *const copy = graph_add_node(g, n->def, n->name, &loc, e->gradient->node);
-    copy->stream = n->stream;
-    copy->counter = n->counter;
-    copy->region = n->region != NULL ? region_copy(g, n->region) : NULL;
+    struct node *const copy = graph_add_like(g, n, &loc, e->gradient->node);
     for (size_t i = 0; i < n->inputs.count; i++)
         node_add_input(copy, now(e, n->inputs.data[i]));
-    for (size_t i = 0; i < n->attrs.count; i++)
-        node_set_attr(copy, n->attrs.data[i]);
     for (size_t i = 0; i < n->outputs.count; i++) {
         struct value *const v = n->outputs.data[i];
         struct value *const made =
