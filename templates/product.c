@@ -18,6 +18,7 @@
  *
  * Panels are 16 or 32 columns, whatever the target: the arena has one size everywhere. 32 gain nothing for small
  * products and cost memory (the MLP 64-32-10: 3.74 us a step and 12288 bytes, with 16 columns 3.78 and 9472). */
+#include "kernels/stepc_block.h"
 #include "kernels/stepc_narrow.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
@@ -78,36 +79,23 @@ static inline void HOLE blas(const T *left, const T *right, T *to, int row)
     }
 }
 
-/* to[depth,width] = from[depth,columns], missing columns are zeros. */
-static STEPC_INLINE void pack(T *restrict to, const int width, const T *restrict from, const int row_step,
-                              const int column_step, const int columns, const int depth)
-{
-    for (int k = 0; k < depth; k++) {
-        STEPC_LANE_LOOP
-        for (int j = 0; j < width; j++)
-            to[k * width + j] = j < columns ? from[k * row_step + j * column_step] : (T)0;
-    }
-}
-
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void part(const int rows, const int i, const int vectors, const int from, const int to, const int j,
-                              const T *restrict left, const T *restrict right, const int step)
+/* One tile: rows i .. and columns j .. of those p .. of b, which `right` holds; the columns from .. to - 1 are new. */
+static STEPC_INLINE void tile_of(const int rows, const int i, const int vectors, const int from, const int to, const int j,
+                              const int p, const T *restrict left, const T *restrict right, const int step)
 {
     T acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T)];
     if (SUMS_IN_TILES * WITH_ROW_SUM == 1) {
-        if (j == 0) {
+        if (p + j == 0) {
             T sum[STEPC_TILE_ROWS] = {(T)0};
             stepc_tile_and_sums(rows, vectors, K, TERMS, acc, left + i, A_COL, right, step, sum);
             for (int r = 0; r < rows; r++)
                 row_sum(i + r, sum[r]);
         } else {
-            stepc_tile(rows, vectors, K, TERMS, STEPC_TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
+            stepc_tile(rows, vectors, K, TERMS, STEPC_TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right + j, step);
         }
     } else {
-        stepc_tile(rows, vectors, K, TERMS, STEPC_TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right, step);
+        stepc_tile(rows, vectors, K, TERMS, STEPC_TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right + j, step);
     }
-    if (N == 1)
-        (void)j;
     if (N % 16 > 0) {
         if ((to - from) % STEPC_LANES(T) > 0)
             STEPC_STORED(acc);
@@ -118,33 +106,33 @@ static STEPC_INLINE void part(const int rows, const int i, const int vectors, co
         for (int l = from; l < to; l++) {
             const T v =
                 acc[r * STEPC_TILE_COLUMNS(T) + l]; /* loaded before any select: a masked load waits for the store */
-            finish(i + r, j + l, v);
+            finish(i + r, p + j + l, v);
         }
     }
 }
 
+/* One tile: rows i .. and columns j .. */
+static STEPC_INLINE void whole_tile(const int rows, const int i, const int j, const T *restrict left,
+                                    const T *restrict right)
+{
+    tile_of(rows, i, STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, 0, left, right, B_ROW);
+}
+
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+static STEPC_INLINE void tile(const int rows, const int i, const int vectors, const int from, const int to, const int j,
+                              const T *restrict left, const T *restrict right)
+{
+    tile_of(rows, i, vectors, from, to, j, 0, left, right, B_ROW);
+}
+
 /* All rows of the columns j .. */
 static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const T *restrict left,
-                               const T *restrict right, const int step)
+                               const T *restrict right)
 {
-    if (WITH_LATE_M) {
-        for (int i = 0; i < M - M % STEPC_TILE_ROWS; i += STEPC_TILE_ROWS)
-            part(STEPC_TILE_ROWS, i, vectors, from, to, j, left, right, step);
-        if (M % STEPC_TILE_ROWS >= 4)
-            part(4, M - M % STEPC_TILE_ROWS, vectors, from, to, j, left, right, step);
-        if (M % STEPC_TILE_ROWS % 4 >= 2)
-            part(2, M - M % STEPC_TILE_ROWS % 4, vectors, from, to, j, left, right, step);
-        if (M % STEPC_TILE_ROWS % 2 > 0)
-            part(1, M - 1, vectors, from, to, j, left, right, step);
-    } else {
-        for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
-             SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
-                        : i < M - STEPC_LAST_ROWS(M);
-             i += STEPC_PART_ROWS(M))
-            part(STEPC_PART_ROWS(M), i, vectors, from, to, j, left, right, step);
-        if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
-            part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), vectors, from, to, j, left, right, step);
-    }
+    if (WITH_LATE_M)
+        STEPC_EACH_PART_OF_ANY(M, tile, vectors, from, to, j, left, right);
+    else
+        STEPC_EACH_PART_OF_SHARE(M, share(), SHARES, tile, vectors, from, to, j, left, right);
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
@@ -177,17 +165,21 @@ static STEPC_INLINE void row_sums(const T *restrict left)
 KERNEL static void product(const T *restrict a, const T *restrict b)
 {
     if (WITH_FINISH) {
-        for (int j = 0; j < N - N % STEPC_TILE_COLUMNS(T); j += STEPC_TILE_COLUMNS(T))
-            strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, a, b + j, B_ROW);
-        if (N % 32 > 0) {
-            if (N % STEPC_TILE_COLUMNS(T) >= STEPC_LANES(T))
-                strip(1, 0, STEPC_LANES(T), N - N % STEPC_TILE_COLUMNS(T), a, b + (N - N % STEPC_TILE_COLUMNS(T)),
-                      B_ROW);
-        }
-        if (N % 16 > 0) {
-            if (N % STEPC_LANES(T) > 0)
-                strip(1, STEPC_LANES(T) - N % STEPC_LANES(T), STEPC_LANES(T), N - STEPC_LANES(T), a,
-                      b + (N - STEPC_LANES(T)), B_ROW);
+        if (SHARES > 1 || WITH_LATE_M) {
+            for (int j = 0; j < N - N % STEPC_TILE_COLUMNS(T); j += STEPC_TILE_COLUMNS(T))
+                strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, a, b);
+            if (N % 32 > 0) {
+                if (N % STEPC_TILE_COLUMNS(T) >= STEPC_LANES(T))
+                    strip(1, 0, STEPC_LANES(T), N - N % STEPC_TILE_COLUMNS(T), a, b);
+            }
+            if (N % 16 > 0) {
+                if (N % STEPC_LANES(T) > 0)
+                    strip(1, STEPC_LANES(T) - N % STEPC_LANES(T), STEPC_LANES(T), N - STEPC_LANES(T), a, b);
+            }
+        } else if (N % 32 > 0) {
+            STEPC_EACH_TILE(T, M, N, tile, a, b);
+        } else {
+            STEPC_EACH_WHOLE_TILE(T, M, N, whole_tile, a, b);
         }
     }
     if (WITH_ROW_SUM > WITH_FINISH * SUMS_IN_TILES)
@@ -200,7 +192,21 @@ static STEPC_INLINE void pack_panel(const int columns, const int p, T *restrict 
     if (B_ROW == 1)
         stepc_pack_transposed(packed, PANEL, right + p * B_COL, B_COL, columns, K);
     else
-        pack(packed, PANEL, right + p * B_COL, B_ROW, B_COL, columns, K);
+        stepc_pack(packed, PANEL, right + p * B_COL, B_ROW, B_COL, columns, K);
+}
+
+/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+static STEPC_INLINE void panel_tile(const int rows, const int i, const int to, const int j, const int p,
+                                    const T *restrict left, const T *restrict packed)
+{
+    tile_of(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, to, j, p, left, packed, PANEL);
+}
+
+/* One tile: rows i .. and columns j .. of the panel of columns p .. */
+static STEPC_INLINE void whole_panel_tile(const int rows, const int i, const int j, const int p, const T *restrict left,
+                                          const T *restrict packed)
+{
+    tile_of(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed, PANEL);
 }
 
 /* Rows i .. of the columns p .. of one panel. */
@@ -208,12 +214,11 @@ static STEPC_INLINE void panel_part(const int rows, const int i, const int colum
                                     const T *restrict packed)
 {
     for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(T, PANEL); j += STEPC_PANEL_TILE(T, PANEL))
-        part(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, STEPC_PANEL_TILE(T, PANEL), p + j, left, packed + j, PANEL);
+        panel_tile(rows, i, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed);
     if (N % PANEL > 0) {
         if (columns % STEPC_PANEL_TILE(T, PANEL) > 0)
-            part(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, columns % STEPC_PANEL_TILE(T, PANEL),
-                 p + columns - columns % STEPC_PANEL_TILE(T, PANEL), left,
-                 packed + (columns - columns % STEPC_PANEL_TILE(T, PANEL)), PANEL);
+            panel_tile(rows, i, columns % STEPC_PANEL_TILE(T, PANEL), columns - columns % STEPC_PANEL_TILE(T, PANEL), p,
+                       left, packed);
     }
 }
 
@@ -222,24 +227,14 @@ static STEPC_INLINE void packed_strip(const int columns, const int p, const T *r
                                       T *restrict packed)
 {
     pack_panel(columns, p, packed, right);
-    if (WITH_LATE_M) {
-        for (int i = 0; i < M - M % STEPC_TILE_ROWS; i += STEPC_TILE_ROWS)
-            panel_part(STEPC_TILE_ROWS, i, columns, p, left, packed);
-        if (M % STEPC_TILE_ROWS >= 4)
-            panel_part(4, M - M % STEPC_TILE_ROWS, columns, p, left, packed);
-        if (M % STEPC_TILE_ROWS % 4 >= 2)
-            panel_part(2, M - M % STEPC_TILE_ROWS % 4, columns, p, left, packed);
-        if (M % STEPC_TILE_ROWS % 2 > 0)
-            panel_part(1, M - 1, columns, p, left, packed);
-    } else {
-        for (int i = SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
-             SHARES > 1 ? i < M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M)
-                        : i < M - STEPC_LAST_ROWS(M);
-             i += STEPC_PART_ROWS(M))
-            panel_part(STEPC_PART_ROWS(M), i, columns, p, left, packed);
-        if (SHARES > 1 ? STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1 : STEPC_LAST_ROWS(M) > 0)
-            panel_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), columns, p, left, packed);
-    }
+    if (WITH_LATE_M)
+        STEPC_EACH_PART_OF_ANY(M, panel_part, columns, p, left, packed);
+    else if (SHARES > 1)
+        STEPC_EACH_PART_OF_SHARE(M, share(), SHARES, panel_part, columns, p, left, packed);
+    else if (N % PANEL > 0)
+        STEPC_EACH_PANEL_TILE(T, M, PANEL, columns, panel_tile, p, left, packed);
+    else
+        STEPC_EACH_WHOLE_PANEL_TILE(T, M, PANEL, whole_panel_tile, p, left, packed);
 }
 
 KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -328,14 +323,14 @@ KERNEL static void product_narrow(const T *restrict a, const T *restrict b, T *r
             if (N % STEPC_NARROW_LANES(T) == 0) {
                 narrow_rows(a, b, B_ROW);
             } else {
-                pack(panel, STEPC_NARROW_WIDTH, b, B_ROW, B_COL, N, K);
+                stepc_pack(panel, STEPC_NARROW_WIDTH, b, B_ROW, B_COL, N, K);
                 narrow_rows(a, panel, STEPC_NARROW_WIDTH);
             }
         } else if (B_ROW == 1) {
             stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, b, B_COL, N, K);
             narrow_rows(a, panel, STEPC_NARROW_WIDTH);
         } else {
-            pack(panel, STEPC_NARROW_WIDTH, b, B_ROW, B_COL, N, K);
+            stepc_pack(panel, STEPC_NARROW_WIDTH, b, B_ROW, B_COL, N, K);
             narrow_rows(a, panel, STEPC_NARROW_WIDTH);
         }
     } else if (WITH_ROW_SUM) {
@@ -401,24 +396,13 @@ KERNEL static void product_few(const T *restrict a, const T *restrict b, T *rest
  * terms; only one tile if all terms are added at once. */
 
 /* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
-static STEPC_KERNEL void finish_tile(const int rows, const int i, const int j, const T *restrict sums_of_tile)
+static STEPC_KERNEL void finish_tile(const int rows, const int columns, const int i, const int j,
+                                     const T *restrict sums_of_tile)
 {
     for (int r = 0; r < rows; r++) {
         STEPC_WIDE_LOOP
-        for (int l = 0; l < STEPC_PANEL_TILE(T, 32); l++) {
+        for (int l = 0; l < columns; l++) {
             /* loaded before any select: a masked load waits for the store */
-            const T v = sums_of_tile[r * STEPC_TILE_COLUMNS(T) + l];
-            finish(i + r, j + l, v);
-        }
-    }
-}
-
-/* The same for the last columns, fewer than a tile has. */
-static STEPC_KERNEL void finish_last(const int rows, const int i, const int j, const T *restrict sums_of_tile)
-{
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < N % STEPC_PANEL_TILE(T, 32); l++) {
             const T v = sums_of_tile[r * STEPC_TILE_COLUMNS(T) + l];
             finish(i + r, j + l, v);
         }
@@ -434,158 +418,71 @@ static STEPC_INLINE int terms_from(const int k)
         return K;
 }
 
-/* Rows i .. and columns j .., the terms k .. of each sum. */
-static STEPC_INLINE void block_tile(const int rows, const int columns, const int i, const int j, const int k,
-                                    const T *restrict left, const T *restrict right, T *restrict waiting)
-{
-    const int depth = terms_from(k), whole = k >= LAST;
-    const int how = k == 0 ? STEPC_TILE_SETS : TERMS < K ? STEPC_TILE_ADDS : STEPC_TILE_GOES_ON;
-    if (FETCH_OUT && READS_FINISH) {
-        for (int r = 0; whole && r < rows; r++) {
-            for (int l = 0; l < columns; l += 64 / (int)sizeof(T))
-                finish_ahead(i + r, j + l);
-        }
-    }
-    if (PACK_A) {
-        stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, waiting, left, 1, 8, right, 32);
-    } else {
-        stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, waiting, left, A_ROW, A_COL, right, 32);
-    }
-    if (N % 32 > 0) {
-        if (whole && columns == STEPC_PANEL_TILE(T, 32))
-            finish_tile(rows, i, j, waiting);
-        else if (whole)
-            finish_last(rows, i, j, waiting);
-    } else {
-        if (FETCH_OUT == 0 || READS_FINISH == 0)
-            (void)columns;
-        if (whole)
-            finish_tile(rows, i, j, waiting);
-    }
-}
-
-/* Rows i .. of the columns j .. of one panel. */
-static STEPC_INLINE void block_panel(const int rows, const int columns, const int i, const int j, const int k,
-                                     const T *restrict left, const T *restrict packed, T *restrict waiting)
-{
-    for (int t = 0; t < columns - columns % STEPC_PANEL_TILE(T, 32); t += STEPC_PANEL_TILE(T, 32))
-        block_tile(rows, STEPC_PANEL_TILE(T, 32), i, j + t, k, left, packed + t,
-                   waiting + (LAST > 0 ? t * STEPC_TILE_ROWS : 0));
-    if (N % 32 > 0) {
-        if (columns % STEPC_PANEL_TILE(T, 32) > 0)
-            block_tile(rows, columns % STEPC_PANEL_TILE(T, 32), i, j + columns - columns % STEPC_PANEL_TILE(T, 32), k,
-                       left, packed + (columns - columns % STEPC_PANEL_TILE(T, 32)),
-                       waiting + (LAST > 0 ? (columns - columns % STEPC_PANEL_TILE(T, 32)) * STEPC_TILE_ROWS : 0));
-    }
-}
-
 /* Asks for a part of a panel of the next block, columns j .., terms k .., while rows i .. of a panel are computed. */
 static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, const int k, const T *restrict right)
 {
-    const int columns = N - j < 32 ? N - j : 32, depth = terms_from(k), line = 64 / (int)sizeof(T);
+    const int columns = N - j < 32 ? N - j : 32, depth = terms_from(k);
     if (B_ROW == 1) {
         const int own = (32 * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
-        for (int c = i / rows * own; c < i / rows * own + own && c < columns; c++) {
-            for (int l = 0; l < depth; l += line)
-                STEPC_AHEAD(right + k + l + (j + c) * B_COL);
-        }
+        stepc_ahead(i / rows * own, i / rows * own + own, columns, depth, right + k + j * B_COL, B_COL);
     } else {
         const int own = (LONGEST * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
-        for (int l = i / rows * own; l < i / rows * own + own && l < depth; l++) {
-            for (int c = 0; c < columns; c += line)
-                STEPC_AHEAD(right + (k + l) * B_ROW + (j + c) * B_COL);
-        }
-    }
-}
-
-/* Rows i .. of a for `tiles` tiles: term k of all rows of a tile lies side by side. */
-/* Why: rows or columns that are far from each other would fall into one set of the cache, and out again before the next
- * tile. */
-static STEPC_INLINE void pack_rows(const int tiles, const int rows, const int i, const int k, const T *restrict left,
-                                   T *restrict packed)
-{
-    const int depth = terms_from(k);
-    for (int l = 0; l < depth; l++) {
-        for (int t = 0; t < tiles; t++) {
-            STEPC_LANE_LOOP
-            for (int r = 0; r < rows; r++)
-                packed[(t * LONGEST + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
-        }
-    }
-}
-
-/* The same, and on the way the sums of these rows, which go on from `sum`. */
-static STEPC_INLINE void pack_and_sum_rows(const int tiles, const int rows, const int i, const int k,
-                                           const T *restrict left, T *restrict packed, T *restrict sum)
-{
-    const int depth = terms_from(k);
-    T acc[32] = {0};
-    for (int r = 0; k > 0 && r < tiles * rows; r++)
-        acc[r] = sum[i + r];
-    for (int l = 0; l < depth; l++) {
-        for (int t = 0; t < tiles; t++) {
-            STEPC_LANE_LOOP
-            for (int r = 0; r < rows; r++)
-                packed[(t * LONGEST + l) * 8 + r] = left[(i + t * rows + r) * A_ROW + (k + l) * A_COL];
-        }
-        STEPC_SUM_LOOP
-        for (int r = 0; r < tiles * rows; r++)
-            acc[r] += left[(i + r) * A_ROW + (k + l) * A_COL];
-    }
-    for (int r = 0; r < tiles * rows; r++)
-        sum[i + r] = acc[r];
-}
-
-/* Rows i .. of a for a group of tiles. Their sums are made with the first columns p .. of b. */
-static STEPC_INLINE void pack_group(const int tiles, const int rows, const int i, const int p, const int k,
-                                    const T *restrict left, T *restrict packed, T *restrict sum)
-{
-    if (WITH_ROW_SUM) {
-        if (p == 0)
-            pack_and_sum_rows(tiles, rows, i, k, left, packed, sum);
-        else
-            pack_rows(tiles, rows, i, k, left, packed);
-    } else {
-        (void)p;
-        (void)sum;
-        pack_rows(tiles, rows, i, k, left, packed);
-    }
-}
-
-/* Asks for a part of the next group's rows while tile t of a group is computed: rows i .. of first .. end - 1, or again
- * the first ones with the next terms. */
-static STEPC_INLINE void fetch_rows(const int t, const int first, const int end, const int i, const int k,
-                                    const T *restrict left)
-{
-    const int own = (LONGEST + 3) / 4, row = i < end ? i : first, terms = (i < end ? k : k + DEPTH) + t * own;
-    for (int l = terms; l < terms + own && l < K; l++) {
-        for (int r = 0; r < 4 * STEPC_PART_ROWS(M) && row + r < end; r += 64 / (int)sizeof(T))
-            STEPC_AHEAD(left + (row + r) * A_ROW + l * A_COL);
+        stepc_ahead(i / rows * own, i / rows * own + own, depth, columns, right + k * B_ROW + j * B_COL, B_ROW);
     }
 }
 
 /* Rows i .. of the packed columns p .. and terms k .. */
 static STEPC_INLINE void block_rows(const int rows, const int i, const int p, const int k, const T *restrict left,
-                                    const T *restrict right, T *restrict panel, T *restrict waiting)
+                                    const T *restrict right, const T *restrict packed, T *restrict waiting)
 {
-    const int end = N - p < BLOCK ? N : p + BLOCK, depth = terms_from(k);
-    if (!FETCH_B)
-        (void)right;
-    for (int j = p; j < end; j += 32) {
-        if (FETCH_B)
-            fetch_panel(rows, CUT_ROWS ? i - M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : i,
-                        k < LAST ? j : j + BLOCK, k < LAST ? k + DEPTH : 0, right);
-        if (N % 32 > 0) {
-            if (j + 32 <= end)
-                block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth,
-                            waiting + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0));
-            else
-                block_panel(rows, N % 32, i, j, k, left, panel + (j - p) * depth,
-                            waiting + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0));
-        } else {
-            block_panel(rows, 32, i, j, k, left, panel + (j - p) * depth,
-                        waiting + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0));
+    const int end = N - p < BLOCK ? N : p + BLOCK, depth = terms_from(k), whole = k >= LAST;
+    const int how = k == 0 ? STEPC_TILE_SETS : TERMS < K ? STEPC_TILE_ADDS : STEPC_TILE_GOES_ON;
+    for (int j = p; j < end; j += STEPC_PANEL_TILE(T, 32)) {
+        T *const sums_of_tile = waiting + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0);
+        const int columns = N % 32 > 0 && end - j < STEPC_PANEL_TILE(T, 32) ? end - j : STEPC_PANEL_TILE(T, 32);
+        if (FETCH_B) {
+            if (j % 32 == 0)
+                fetch_panel(rows, CUT_ROWS ? i - M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : i,
+                            k < LAST ? j : j + BLOCK, k < LAST ? k + DEPTH : 0, right);
         }
+        if (FETCH_OUT && READS_FINISH) {
+            for (int r = 0; whole && r < rows; r++) {
+                for (int l = 0; l < columns; l += 64 / (int)sizeof(T))
+                    finish_ahead(i + r, j + l);
+            }
+        }
+        stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left, PACK_A ? 1 : A_ROW, PACK_A ? 8 : A_COL,
+                   packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
+        if (whole)
+            finish_tile(rows, columns, i, j, sums_of_tile);
+    }
+}
+
+/* Rows i .. of those first .. end - 1. Those of four tiles are packed together; meanwhile a part of the next four is
+ * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
+static STEPC_INLINE void block_part(const int rows, const int i, const int first, const int end, const int p,
+                                    const int k, const T *restrict left, const T *restrict right, T *restrict panel)
+{
+    T *const packed = panel + BLOCK * LONGEST, *const sum = packed + (PACK_A ? 32 * LONGEST : 0),
+             *const waiting = sum + (PACK_A ? M : 0);
+    T *const own = waiting + (LAST > 0 ? (i - first) / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * BLOCK : 0);
+    if (PACK_A) {
+        const int t = (i - first) / STEPC_PART_ROWS(M) % 4;
+        const int with_sums = WITH_ROW_SUM && p == 0;
+        if (rows < STEPC_PART_ROWS(M))
+            stepc_pack_rows(1, rows, terms_from(k), packed + t * 8 * LONGEST, LONGEST, left + i * A_ROW + k * A_COL,
+                            A_ROW, A_COL, with_sums, k > 0, sum + i);
+        else if (t == 0)
+            stepc_pack_rows((end - i) / rows, rows, terms_from(k), packed, LONGEST, left + i * A_ROW + k * A_COL, A_ROW,
+                            A_COL, with_sums, k > 0, sum + i);
+        const int next = i + (4 - t) * STEPC_PART_ROWS(M), row = next < end ? next : first;
+        const int terms = (next < end ? k : k + DEPTH) + t * ((LONGEST + 3) / 4);
+        stepc_ahead(terms, terms + (LONGEST + 3) / 4, K, end - row < 4 * STEPC_PART_ROWS(M) ? end - row
+                                                                                           : 4 * STEPC_PART_ROWS(M),
+                    left + row * A_ROW, A_COL);
+        block_rows(rows, i, p, k, packed + t * 8 * LONGEST, right, panel, own);
+    } else {
+        block_rows(rows, i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
     }
 }
 
@@ -593,57 +490,32 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
 static STEPC_INLINE void pack_columns(const int columns, const int j, const int k, T *restrict packed,
                                       const T *restrict right)
 {
-    const int depth = terms_from(k);
-    if (B_ROW == 1) {
-        stepc_pack_transposed(packed, 32, right + k + j * B_COL, B_COL, columns, depth);
-    } else {
-        pack(packed, 32, right + k * B_ROW + j * B_COL, B_ROW, B_COL, columns, depth);
-    }
+    if (B_ROW == 1)
+        stepc_pack_transposed(packed, 32, right + k + j * B_COL, B_COL, columns, terms_from(k));
+    else
+        stepc_pack(packed, 32, right + k * B_ROW + j * B_COL, B_ROW, B_COL, columns, terms_from(k));
 }
 
 static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed, const T *restrict right)
 {
-    const int end = N - p < BLOCK ? N : p + BLOCK, depth = terms_from(k);
-    for (int j = p; j <= end - 32; j += 32)
-        pack_columns(32, j, k, packed + (j - p) * depth, right);
+    const int end = N - p < BLOCK ? N : p + BLOCK;
+    for (int j = p; j < end - (end - p) % 32; j += 32)
+        pack_columns(32, j, k, packed + (j - p) * terms_from(k), right);
     if (N % 32 > 0) {
         if (end == N)
-            pack_columns(N % 32, N - N % 32, k, packed + (N - N % 32 - p) * depth, right);
+            pack_columns(N % 32, N - N % 32, k, packed + (N - N % 32 - p) * terms_from(k), right);
     }
 }
 
-/* Rows first .. end - 1 of the packed columns p .. and terms k .. */
+/* Rows first .. end - 1 of the columns p .. and terms k .. */
 static STEPC_INLINE void block_terms(const int first, const int end, const int p, const int k, const T *restrict left,
                                      const T *restrict right, T *restrict panel)
 {
-    T *const packed = panel + BLOCK * LONGEST, *const sum = packed + (PACK_A ? 32 * LONGEST : 0),
-             *const waiting = sum + (PACK_A ? M : 0);
-    for (int i = first; i < end - end % STEPC_PART_ROWS(M); i += STEPC_PART_ROWS(M)) {
-        T *const own = waiting + (LAST > 0 ? (i - first) / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * BLOCK : 0);
-        if (PACK_A) {
-            const int t = (i - first) / STEPC_PART_ROWS(M) % 4, tiles = (end - i) / STEPC_PART_ROWS(M);
-            if (t == 0 && tiles >= 4)
-                pack_group(4, STEPC_PART_ROWS(M), i, p, k, left, packed, sum);
-            else if (t == 0)
-                pack_group(tiles, STEPC_PART_ROWS(M), i, p, k, left, packed, sum);
-            fetch_rows(t, first, end, i + (4 - t) * STEPC_PART_ROWS(M), k, left);
-            block_rows(STEPC_PART_ROWS(M), i, p, k, packed + t * 8 * LONGEST, right, panel, own);
-        } else {
-            block_rows(STEPC_PART_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
-        }
-    }
-    if (STEPC_LAST_ROWS(M) > 0) {
-        if (end == M) {
-            T *const own = waiting + (LAST > 0 ? (M - first) / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * BLOCK : 0);
-            const int i = M - STEPC_LAST_ROWS(M);
-            if (PACK_A) {
-                pack_group(1, STEPC_LAST_ROWS(M), i, p, k, left, packed, sum);
-                block_rows(STEPC_LAST_ROWS(M), i, p, k, packed, right, panel, own);
-            } else {
-                block_rows(STEPC_LAST_ROWS(M), i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
-            }
-        }
-    }
+    pack_block(p, k, panel, right);
+    if (ROWS < M || CUT_ROWS)
+        STEPC_EACH_PART_BETWEEN(M, first, end, block_part, first, end, p, k, left, right, panel);
+    else
+        STEPC_EACH_PART(M, block_part, 0, M, p, k, left, right, panel);
 }
 
 /* Rows first .. end - 1 of the columns p .. */
@@ -651,12 +523,9 @@ static STEPC_INLINE void block_sums(const int first, const int end, const int p,
                                     const T *restrict right, T *restrict panel)
 {
     if (LAST > 0) {
-        for (int k = 0; k <= LAST; k += DEPTH) {
-            pack_block(p, k, panel, right);
+        for (int k = 0; k <= LAST; k += DEPTH)
             block_terms(first, end, p, k, left, right, panel);
-        }
     } else {
-        pack_block(p, 0, panel, right);
         block_terms(first, end, p, 0, left, right, panel);
     }
 }
@@ -666,12 +535,9 @@ static STEPC_INLINE void block_columns(const int first, const int end, const int
                                        const T *restrict right, T *restrict panel)
 {
     if (ROWS < M) {
-        for (int i = first; i < end; i += ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M))
-            block_sums(i,
-                       end - i < ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M)
-                           ? end
-                           : i + ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M),
-                       p, left, right, panel);
+        const int rows = ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M);
+        for (int i = first; i < end; i += rows)
+            block_sums(i, end - i < rows ? end : i + rows, p, left, right, panel);
     } else {
         block_sums(first, end, p, left, right, panel);
     }

@@ -34,38 +34,27 @@ static inline int HOLE share(void) /* which of them to compute */
 /* All of a, 32 rows side by side: term k of rows p .. is at p * K + k * 32; missing rows are zeros. */
 static STEPC_INLINE void pack_all(const T *restrict left, T *restrict packed)
 {
-    for (int p = 0; p <= M - 32; p += 32)
+    for (int p = 0; p < M - M % 32; p += 32)
         stepc_pack_transposed(packed + p * K, 32, left + p * A_ROW, A_ROW, 32, K);
     if (M % 32 > 0)
         stepc_pack_transposed(packed + (M - M % 32) * K, 32, left + (M - M % 32) * A_ROW, A_ROW, M % 32, K);
 }
 
-/* Finishes the sums of a group: that of row j + r of b and row i + l of a is sums_of_group[i * STEPC_GROUP_ROWS(N) + r
- * * STEPC_TILE_COLUMNS + l]. A function of its own: what finishing needs takes no registers from the tile. */
-static STEPC_KERNEL void finish_group(const int j, const T *restrict sums_of_group)
+/* Finishes the sums of rows j .. of b, a group or what is left of it: that of row j + r and row i + l of a is
+ * sums_of_group[i * STEPC_GROUP_ROWS(N) + r * STEPC_TILE_COLUMNS + l]. A function of its own: what finishing needs takes
+ * no registers from the tile. */
+static STEPC_KERNEL void finish_group(const int rows, const int j, const T *restrict sums_of_group)
 {
     T transposed[STEPC_TILE_COLUMNS(T) * STEPC_GROUP_ROWS(N)];
     for (int i = 0; i < M; i += STEPC_TILE_COLUMNS(T)) {
         stepc_pack_transposed(transposed, STEPC_GROUP_ROWS(N), sums_of_group + i * STEPC_GROUP_ROWS(N),
-                              STEPC_TILE_COLUMNS(T), STEPC_GROUP_ROWS(N), STEPC_TILE_COLUMNS(T));
+                              STEPC_TILE_COLUMNS(T), rows, STEPC_TILE_COLUMNS(T));
         for (int l = 0; l < STEPC_TILE_COLUMNS(T) && l < M - i; l++) {
             STEPC_LANE_LOOP
-            for (int r = 0; r < STEPC_GROUP_ROWS(N); r++) {
+            for (int r = 0; r < rows; r++) {
                 const T v = transposed[l * STEPC_GROUP_ROWS(N) + r];
                 finish(i + l, j + r, v);
             }
-        }
-    }
-}
-
-/* The same for the last rows of b. */
-static STEPC_KERNEL void finish_last(const int rows, const int j, const T *restrict sums_of_group)
-{
-    for (int i = 0; i < M; i++) {
-        for (int r = 0; r < rows; r++) {
-            const T v = sums_of_group[i / STEPC_TILE_COLUMNS(T) * STEPC_TILE_COLUMNS(T) * STEPC_GROUP_ROWS(N) +
-                                      r * STEPC_TILE_COLUMNS(T) + i % STEPC_TILE_COLUMNS(T)];
-            finish(i, j + r, v);
         }
     }
 }
@@ -77,7 +66,7 @@ static STEPC_INLINE void transposed_rows(const int rows, const int j, const int 
     const int depth = K - k < DEPTH ? K - k : DEPTH, how = k == 0      ? STEPC_TILE_SETS
                                                            : TERMS < K ? STEPC_TILE_ADDS
                                                                        : STEPC_TILE_GOES_ON;
-    for (int i = 0; i < M - M % STEPC_PANEL_TILE(T, 32); i += STEPC_PANEL_TILE(T, 32))
+    for (int i = 0; i < (M % 32 > 0 ? M - M % STEPC_PANEL_TILE(T, 32) : M); i += STEPC_PANEL_TILE(T, 32))
         stepc_tile(rows, STEPC_PANEL_VECTORS(T, 32), depth, TERMS, how, sums + i * STEPC_GROUP_ROWS(N),
                    right + j * B_COL + k, B_COL, 1, packed + i / 32 * 32 * K + i % 32 + k * 32, 32);
     if (M % 32 > 0) {
@@ -92,42 +81,24 @@ static STEPC_INLINE void transposed_rows(const int rows, const int j, const int 
     }
 }
 
-/* Rows j .. end - 1 of b, a group or what is left of it. */
-static STEPC_INLINE void transposed_group(const int j, const int end, const int k, const T *restrict right,
-                                          const T *restrict packed, T *restrict sums)
+/* Rows j .. of b, one of the four parts of a group. It is finished behind the last of them. */
+/* Why: groups wait one behind the other, from row `first` on, where not all terms are added at once. */
+static STEPC_INLINE void transposed_part(const int rows, const int j, const int first, const int k,
+                                         const T *restrict right, const T *restrict packed, T *restrict sums)
 {
-    for (int r = 0; r <= end - j - STEPC_PART_ROWS(N); r += STEPC_PART_ROWS(N))
-        transposed_rows(STEPC_PART_ROWS(N), j + r, k, right, packed, sums + r * STEPC_TILE_COLUMNS(T));
-    if (STEPC_LAST_ROWS(N) > 0) {
-        if (end == N)
-            transposed_rows(STEPC_LAST_ROWS(N), N - STEPC_LAST_ROWS(N), k, right, packed,
-                            sums + (N - STEPC_LAST_ROWS(N) - j) * STEPC_TILE_COLUMNS(T));
-    }
-    if (K - k <= DEPTH && end - j == STEPC_GROUP_ROWS(N))
-        finish_group(j, sums);
-    else if (K - k <= DEPTH)
-        finish_last(end - j, j, sums);
+    const int r = j % STEPC_GROUP_ROWS(N);
+    T *const own = sums + (DEPTH < K ? (j - r - first) * ((M + 31) / 32 * 32) : 0);
+    transposed_rows(rows, j, k, right, packed, own + r * STEPC_TILE_COLUMNS(T));
+    if (K - k <= DEPTH && (r + rows == STEPC_GROUP_ROWS(N) || j + rows == N))
+        finish_group(r + rows, j - r, own);
 }
 
-/* Rows first .. end - 1 of b, the terms k .. */
-static STEPC_INLINE void transposed_terms(const int first, const int end, const int k, const T *restrict right,
-                                      const T *restrict packed, T *restrict sums)
-{
-    for (int j = first; j < end; j += STEPC_GROUP_ROWS(N))
-        transposed_group(j, end - j < STEPC_GROUP_ROWS(N) ? end : j + STEPC_GROUP_ROWS(N), k, right, packed,
-                         sums + (DEPTH < K ? (j - first) * ((M + 31) / 32 * 32) : 0));
-}
-
-/* Rows first .. end - 1 of b, all terms. */
+/* Rows first .. end - 1 of b, all terms: whole groups, or what is left behind them. */
 static STEPC_INLINE void transposed_sums(const int first, const int end, const T *restrict right,
                                          const T *restrict packed, T *restrict sums)
 {
-    if (DEPTH < K) {
-        for (int k = 0; k < K; k += DEPTH)
-            transposed_terms(first, end, k, right, packed, sums);
-    } else {
-        transposed_terms(first, end, 0, right, packed, sums);
-    }
+    for (int k = 0; k < K; k += DEPTH)
+        STEPC_EACH_PART_BETWEEN(N, first, end, transposed_part, first, k, right, packed, sums);
 }
 
 KERNEL static void product_transposed(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -141,14 +112,13 @@ KERNEL static void product_transposed(const T *restrict a, const T *restrict b, 
     if (WITH_FINISH) {
         pack_all(a, panel);
         if (ROWS < N && DEPTH < K) {
-            for (int j = start; j < stop; j += ROWS / STEPC_GROUP_ROWS(N) * STEPC_GROUP_ROWS(N))
-                transposed_sums(j,
-                                stop - j < ROWS / STEPC_GROUP_ROWS(N) * STEPC_GROUP_ROWS(N)
-                                    ? stop
-                                    : j + ROWS / STEPC_GROUP_ROWS(N) * STEPC_GROUP_ROWS(N),
-                                b, panel, panel + (M + 31) / 32 * 32 * K);
-        } else {
+            const int rows = ROWS / STEPC_GROUP_ROWS(N) * STEPC_GROUP_ROWS(N);
+            for (int j = start; j < stop; j += rows)
+                transposed_sums(j, stop - j < rows ? stop : j + rows, b, panel, panel + (M + 31) / 32 * 32 * K);
+        } else if (SHARES > 1 || DEPTH < K) {
             transposed_sums(start, stop, b, panel, panel + (M + 31) / 32 * 32 * K);
+        } else {
+            STEPC_EACH_PART(N, transposed_part, 0, 0, b, panel, panel + (M + 31) / 32 * 32 * K);
         }
     }
 }

@@ -84,6 +84,8 @@ static const struct stmt *each_part(struct arena *a, const struct stmt *loop, in
     struct tree_call *const made = (struct tree_call *)(uintptr_t)call->call;
     made->function = part->function;
     made->each = "STEPC_EACH_PART";
+    made->sizes = 1;
+    made->given = 2;
     struct stmt *const s = arena_new(a, struct stmt);
     *s = (struct stmt){.kind = STMT_CALL, .value = call, .comment = loop->comment};
     return s;

@@ -102,7 +102,10 @@ struct tree_call {
     const char *name, *from;
     bool by_type; /* SECTION: there is one for each type of elements */
     struct tree_function *function;
-    const char *each; /* FUNCTION: macro each(args[0], function, args[1] ..) calls it several times; else NULL */
+    /* FUNCTION: macro each(args[0] .., function, args[sizes] ..) calls it several times, with `given` arguments of its
+     * own before the others; else NULL */
+    const char *each;
+    size_t sizes, given;
     const struct expr **args;
     size_t count;
     const char *const *members;

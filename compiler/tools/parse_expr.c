@@ -148,6 +148,53 @@ static enum dtype dtype_of_arguments(const struct expr *call)
     return DTYPE_INDEX;
 }
 
+/* A call of a function of the file makes its caller depend on what that depends on. */
+static void note_called(struct parser *p, const struct top_name *top)
+{
+    p->unit->own |= top->own;
+    p->unit->calls_holes |= top->calls_holes;
+    for (size_t i = 0; top->types && top->types[i]; i++)
+        note_name(p, &p->unit->types, top->types[i]);
+}
+
+/* STEPC_EACH_..(sizes, part, arguments): a macro of a header calls `part` several times, with arguments of its own
+ * before these. */
+static const struct expr *parse_each(struct parser *p, const char *macro)
+{
+    VEC(const struct expr *) args = {0};
+    struct tree_call *const c = arena_new(p->g->arena, struct tree_call);
+    struct expr *const e = new_expr(p, EXPR_CALL, DTYPE_INDEX);
+    expect(p, "(");
+    while (!p->failed && !at(p, ")")) {
+        const struct top_name *const top = c->function ? NULL : find_top(p, here(p));
+        const struct expr *const type = type_argument(p);
+        if (type || !top || top->role != ROLE_ITEM) {
+            vec_push(p->g->arena, &args, type ? type : parse_expression(p));
+        } else {
+            c->function = top->function;
+            c->sizes = args.count;
+            p->token = token_next(&p->source, p->token);
+            note_called(p, top);
+        }
+        if (!at(p, ")"))
+            expect(p, ",");
+    }
+    expect(p, ")");
+    if (!c->function || args.count - c->sizes > c->function->params.count) {
+        fail_at(p, "'%s' is given no function of this file, or too many arguments for it", macro);
+        return integer(p, 0);
+    }
+    c->kind = CALL_FUNCTION;
+    c->name = c->function->name;
+    c->each = macro;
+    c->from = header_of(p, macro);
+    c->given = c->function->params.count - (args.count - c->sizes);
+    c->args = args.data;
+    c->count = args.count;
+    e->call = c;
+    return e;
+}
+
 static const struct expr *parse_call(struct parser *p, const char *name)
 {
     struct top_name *const top = find_top(p, name);
@@ -158,15 +205,14 @@ static const struct expr *parse_call(struct parser *p, const char *name)
     if (top && top->role == ROLE_ITEM) {
         const struct expr *const e = new_call(p, CALL_FUNCTION, name, top->function->dtype);
         ((struct tree_call *)(uintptr_t)e->call)->function = top->function;
-        p->unit->own |= top->own;
-        p->unit->calls_holes |= top->calls_holes;
-        for (size_t i = 0; top->types && top->types[i]; i++)
-            note_name(p, &p->unit->types, top->types[i]);
+        note_called(p, top);
         if (e->call->count != top->function->params.count)
             fail_at(p, "the call of '%s' has %zu arguments", name, e->call->count);
         return e;
     }
     const char *const section = header_of(p, name);
+    if (section && str_starts_with(name, "STEPC_EACH_"))
+        return parse_each(p, name);
     if (top || (!section && !is_helper(p, name) && !map_has(&p->outside, name))) {
         fail_at(p, "'%s' cannot be called here", name);
         return integer(p, 0);

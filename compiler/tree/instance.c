@@ -230,31 +230,41 @@ static bool is_same_constant(const struct expr *x, const struct expr *y)
     return same;
 }
 
-static bool are_aliases(const struct tree_function *f, const struct expr *const *args)
+static bool are_aliases(const struct tree_call *c)
 {
-    for (size_t i = 0; i < f->params.count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (args[i]->op == EXPR_ADDRESS && args[k]->op == EXPR_ADDRESS && args[i]->var == args[k]->var &&
-                (f->params.data[i]->written || f->params.data[k]->written))
+    const tree_vars *const params = &c->function->params;
+    for (size_t i = c->given; i < params->count; i++)
+        for (size_t k = c->given; k < i; k++) {
+            const struct expr *const x = tree_argument(c, i), *const y = tree_argument(c, k);
+            if (x->op == EXPR_ADDRESS && y->op == EXPR_ADDRESS && x->var == y->var &&
+                (params->data[i]->written || params->data[k]->written))
                 return true;
+        }
     return false;
 }
 
-static void note_call(struct instance *in, const struct tree_function *f, const struct expr *const *args)
+/* With the arguments that it has now. */
+static void note_call(struct instance *in, const struct tree_call *call, const struct expr **args)
 {
+    struct tree_call c = *call;
+    c.args = args;
+    const struct tree_function *const f = c.function;
     struct template_use *u = use_of(&in->uses, f);
     if (!u) {
         vec_push(in->arena, &in->uses, ((struct template_use){.function = f}));
         u = &in->uses.data[in->uses.count - 1];
         u->same = arena_array(in->arena, const struct expr *, f->params.count + 1);
     }
-    for (size_t i = 0; i < f->params.count; i++)
+    for (size_t i = 0; i < f->params.count; i++) {
+        const struct expr *const x = tree_argument(&c, i);
+        const bool is_constant = x && is_plain_constant(x);
         if (u->calls == 0)
-            u->same[i] = is_plain_constant(args[i]) ? args[i] : NULL;
-        else if (u->same[i] && (!is_plain_constant(args[i]) || !is_same_constant(u->same[i], args[i])))
+            u->same[i] = is_constant ? x : NULL;
+        else if (u->same[i] && (!is_constant || !is_same_constant(u->same[i], x)))
             u->same[i] = NULL;
-    u->calls++;
-    u->is_aliased |= are_aliases(f, args);
+    }
+    u->calls += c.each ? 2 : 1;
+    u->is_aliased |= are_aliases(&c);
 }
 
 /* Compilers forget that two places differ, if they are no parameters any more. */
@@ -349,19 +359,24 @@ static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
 {
     struct instance *const in = r->in;
     const struct tree_call *const c = e->call;
-    const struct expr *const *const args = rebuilt_arguments(r, c);
+    const struct expr **const args = rebuilt_arguments(r, c);
     if (c->kind == CALL_HOLE)
         return in->binding->value(in->binding->user, c->name, args, c->count);
-    const struct expr *const value = c->kind == CALL_FUNCTION ? value_of_call(r, c->function, args) : NULL;
+    const struct expr *const value =
+        c->kind == CALL_FUNCTION && !c->each ? value_of_call(r, c->function, args) : NULL;
     if (value)
         return value;
     if (c->kind == CALL_FUNCTION)
-        note_call(in, c->function, args);
+        note_call(in, c, args);
     const char *const name = c->kind == CALL_SECTION ? routine_name(in, c) : c->name;
     const struct expr *const call =
         tree_call(in->arena, bound_dtype(in, e->dtype), c->kind, name, args, c->count);
     struct tree_call *const made = (struct tree_call *)(uintptr_t)call->call;
     made->members = c->members;
+    made->each = c->each;
+    made->sizes = c->sizes;
+    made->given = c->given;
+    note_include(in, c->each ? c->from : NULL);
     if (c->kind == CALL_HELPER)
         note_helper(in, name);
     if (c->kind == CALL_FUNCTION)
@@ -522,8 +537,8 @@ static const struct expr *rebuilt_value(struct rebuild *r, const struct expr *e)
     if (e->op != EXPR_CALL || e->call->kind != CALL_FUNCTION || !becomes_part(r->in->plan, e->call->function) ||
         only_value(r, e->call->function))
         return rebuilt(r, e);
-    const struct expr *const *const args = rebuilt_arguments(r, e->call);
-    note_call(r->in, e->call->function, args);
+    const struct expr **const args = rebuilt_arguments(r, e->call);
+    note_call(r->in, e->call, args);
     rebuild_part(r, e->call->function, args);
     return r->result;
 }
@@ -625,8 +640,8 @@ static void rebuild_call(struct rebuild *r, const struct stmt *s)
     if (c->kind == CALL_HOLE) {
         binding->run(binding->user, r->b, c->name, rebuilt_arguments(r, c), c->count);
     } else if (c->kind == CALL_FUNCTION && becomes_part(r->in->plan, c->function)) {
-        const struct expr *const *const args = rebuilt_arguments(r, c);
-        note_call(r->in, c->function, args);
+        const struct expr **const args = rebuilt_arguments(r, c);
+        note_call(r->in, c, args);
         rebuild_part(r, c->function, args);
     } else {
         tree_run(r->b, rebuilt(r, s->value));

@@ -170,14 +170,24 @@ static bool note_call(const struct expr *e, void *data)
 
 static void drop_argument(struct tree_call *c, size_t at)
 {
-    for (size_t i = at; i + 1 < c->count; i++)
+    for (size_t i = c->sizes + at - c->given; i + 1 < c->count; i++)
         c->args[i] = c->args[i + 1];
     c->count--;
 }
 
+/* How many of the first parameters a macro gives, which does so whether they are read or not. */
+static size_t given_to(const struct settling *t, const struct tree_function *f)
+{
+    size_t given = 0;
+    for (size_t c = 0; c < t->calls.count; c++)
+        if (t->calls.data[c]->function == f && t->calls.data[c]->given > given)
+            given = t->calls.data[c]->given;
+    return given;
+}
+
 static void drop_parameters(struct settling *t, struct tree_function *f)
 {
-    for (size_t i = f->params.count; i-- > 0;) {
+    for (size_t i = f->params.count, given = given_to(t, f); i-- > given;) {
         if (f->params.data[i]->reads > 0)
             continue;
         for (size_t c = 0; c < t->calls.count; c++)

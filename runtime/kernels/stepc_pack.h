@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Packing of a transposed operand.
+/* Packing of an operand into a panel: panel[depth,width], columns <= width, missing ones are zeros.
  *
- *   stepc_pack_transposed(panel, width, b, b_step, columns, depth)
- *
- * panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b. */
+ *   stepc_pack(panel, width, b, row_step, column_step, columns, depth)   of b[depth,columns]
+ *   stepc_pack_transposed(panel, width, b, b_step, columns, depth)       of b[columns,depth]', b_step from row to row */
 #ifndef STEPC_KERNELS_PACK_H
 #define STEPC_KERNELS_PACK_H
 

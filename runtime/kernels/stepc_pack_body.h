@@ -46,6 +46,16 @@ static STEPC_INLINE void STEPC_OF(transpose_rows_of_four)(STEPC_T *restrict to, 
 }
 #endif
 
+static STEPC_INLINE void STEPC_OF(pack)(STEPC_T *restrict panel, const int width, const STEPC_T *restrict b,
+                                        const int row_step, const int column_step, const int columns, const int depth)
+{
+    for (int k = 0; k < depth; k++) {
+        STEPC_LANE_LOOP
+        for (int j = 0; j < width; j++)
+            panel[k * width + j] = j < columns ? b[k * row_step + j * column_step] : 0;
+    }
+}
+
 /* panel[depth,width] = b[columns,depth]', columns <= width, missing ones are zeros, b_step from row to row of b: rows
  * of a panel lie in memory as a whole. */
 /* Why: in 4 x 4 blocks of vectors this is five times faster than one by one. */

@@ -23,22 +23,19 @@
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void hidden_relu_panel_part(const int rows, const int i, const int p, const float *restrict left,
-                                                const float *restrict packed, float *restrict hidden,
-                                                const float *restrict fc1_bias)
+/* One tile: rows i .. and columns j .. of the panel of columns p .. */
+static STEPC_INLINE void hidden_relu_whole_panel_tile(const int rows, const int i, const int j, const int p,
+                                                      const float *restrict left, const float *restrict packed,
+                                                      float *restrict hidden, const float *restrict fc1_bias)
 {
-    for (int j = 0; j < 16 - 16 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16)) {
-        const int j_2 = p + j;
-        float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-        stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1,
-            packed + j, 16);
-        STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-            STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
-                const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[j_2 + l];
-                hidden[(i + r) * 32 + j_2 + l] = t_2 < 0.0f ? 0.0f : t_2;
-            }
-    }
+    float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
+    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, packed + j,
+        16);
+    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
+            const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[p + j + l];
+            hidden[(i + r) * 32 + p + j + l] = t_2 < 0.0f ? 0.0f : t_2;
+        }
 }
 
 /* hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32]): Gemm "fc1", Relu "relu" */
@@ -48,35 +45,23 @@ static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restri
 {
     for (int p = 0; p < 32; p += 16) {
         stepc_pack_transposed(panel, 16, fc1_weight + p * 64, 64, 16, 64);
-        STEPC_EACH_PART(32, hidden_relu_panel_part, p, x, panel, hidden, fc1_bias);
+        STEPC_EACH_WHOLE_PANEL_TILE(float, 32, 16, hidden_relu_whole_panel_tile, p, x, panel, hidden, fc1_bias);
     }
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
-                                          const float *restrict left, const float *restrict right,
-                                          float *restrict logits, const float *restrict fc2_bias)
+/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
+                                                const float *restrict left, const float *restrict packed,
+                                                float *restrict logits, const float *restrict fc2_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 32, 32, STEPC_TILE_SETS, acc, left + i * 32, 32, 1, right, 16);
+    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 32, 32, STEPC_TILE_SETS, acc, left + i * 32, 32, 1, packed + j,
+        16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++)
             logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[j + l];
-}
-
-/* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
-                                                const float *restrict packed, float *restrict logits,
-                                                const float *restrict fc2_bias)
-{
-    for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc2_bias);
-    if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
-            packed + (10 - 10 % STEPC_PANEL_TILE(float, 16)), logits, fc2_bias);
-    }
 }
 
 /* logits[32,10] = hidden[32,32] fc2.weight[10,32]' + fc2.bias[10]: Gemm "fc2" */
@@ -85,7 +70,7 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc2_weight, 32, 10, 32);
-    STEPC_EACH_PART(32, logits_gemm_panel_part, hidden, panel, logits, fc2_bias);
+    STEPC_EACH_PANEL_TILE(float, 32, 16, 10, logits_gemm_panel_tile, hidden, panel, logits, fc2_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -173,13 +158,13 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void d_fc1_output_where_part(const int rows, const int i, const int j, const float *restrict left,
-                                                 const float *restrict right, float *restrict d_fc1_output,
-                                                 const float *restrict hidden)
+/* One tile: rows i .. and columns j .. */
+static STEPC_INLINE void d_fc1_output_where_whole_tile(const int rows, const int i, const int j,
+                                                       const float *restrict left, const float *restrict right,
+                                                       float *restrict d_fc1_output, const float *restrict hidden)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_VECTORS, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right, 32);
+    stepc_tile(rows, STEPC_VECTORS, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right + j, 32);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
@@ -192,17 +177,16 @@ static STEPC_INLINE void d_fc1_output_where_part(const int rows, const int i, co
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
                                             const float *restrict fc2_weight, const float *restrict hidden)
 {
-    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
-        STEPC_EACH_PART(32, d_fc1_output_where_part, j, d_logits, fc2_weight + j, d_fc1_output, hidden);
+    STEPC_EACH_WHOLE_TILE(float, 32, 32, d_fc1_output_where_whole_tile, d_logits, fc2_weight, d_fc1_output, hidden);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc2_weight_part(const int rows, const int i, const int j, const float *restrict left,
-                                                const float *restrict right, float *restrict fc2_weight,
-                                                const float learning_rate)
+/* One tile: rows i .. and columns j .. */
+static STEPC_INLINE void update_fc2_weight_whole_tile(const int rows, const int i, const int j,
+                                                      const float *restrict left, const float *restrict right,
+                                                      float *restrict fc2_weight, const float learning_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right, 32);
+    stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right + j, 32);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             fc2_weight[(i + r) * 32 + j + l] = fc2_weight[(i + r) * 32 + j + l] - learning_rate *
@@ -216,8 +200,7 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate)
 {
-    for (int j = 0; j < 32 - 32 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
-        STEPC_EACH_PART(10, update_fc2_weight_part, j, d_logits, hidden + j, fc2_weight, learning_rate);
+    STEPC_EACH_WHOLE_TILE(float, 10, 32, update_fc2_weight_whole_tile, d_logits, hidden, fc2_weight, learning_rate);
     float sum[10] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
@@ -226,13 +209,13 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
         fc2_bias[r] = fc2_bias[r] - learning_rate * sum[r];
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc1_weight_part(const int rows, const int i, const int j, const float *restrict left,
-                                                const float *restrict right, float *restrict fc1_weight,
-                                                const float learning_rate)
+/* One tile: rows i .. and columns j .. */
+static STEPC_INLINE void update_fc1_weight_whole_tile(const int rows, const int i, const int j,
+                                                      const float *restrict left, const float *restrict right,
+                                                      float *restrict fc1_weight, const float learning_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 32, right, 64);
+    stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 32, right + j, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             fc1_weight[(i + r) * 64 + j + l] = fc1_weight[(i + r) * 64 + j + l] - learning_rate *
@@ -247,8 +230,7 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *re
                                            const float *restrict d_fc1_output, const float *restrict x,
                                            const float learning_rate)
 {
-    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
-        STEPC_EACH_PART(32, update_fc1_weight_part, j, d_fc1_output, x + j, fc1_weight, learning_rate);
+    STEPC_EACH_WHOLE_TILE(float, 32, 64, update_fc1_weight_whole_tile, d_fc1_output, x, fc1_weight, learning_rate);
     float sum[32] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 32; r++)

@@ -603,31 +603,19 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
         }
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
-                                          const float *restrict left, const float *restrict right,
-                                          float *restrict logits, const float *restrict fc_bias)
+/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
+                                                const float *restrict left, const float *restrict packed,
+                                                float *restrict logits, const float *restrict fc_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, right, 16);
+    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, packed + j,
+        16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++)
             logits[(i + r) * 12 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc_bias[j + l];
-}
-
-/* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
-                                                const float *restrict packed, float *restrict logits,
-                                                const float *restrict fc_bias)
-{
-    for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc_bias);
-    if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
-            packed + (12 - 12 % STEPC_PANEL_TILE(float, 16)), logits, fc_bias);
-    }
 }
 
 /* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12] */
@@ -636,7 +624,7 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
-    STEPC_EACH_PART(16, logits_gemm_panel_part, pooled, panel, logits, fc_bias);
+    STEPC_EACH_PANEL_TILE(float, 16, 16, 12, logits_gemm_panel_tile, pooled, panel, logits, fc_bias);
 }
 
 /* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
@@ -951,31 +939,19 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
         }
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void train_logits_gemm_part(const int rows, const int i, const int to, const int j,
-                                                const float *restrict left, const float *restrict right,
-                                                float *restrict train_logits, const float *restrict fc_bias)
+/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+static STEPC_INLINE void train_logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
+                                                      const float *restrict left, const float *restrict packed,
+                                                      float *restrict train_logits, const float *restrict fc_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, right, 16);
+    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, packed + j,
+        16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++)
             train_logits[(i + r) * 12 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc_bias[j + l];
-}
-
-/* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void train_logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
-                                                      const float *restrict packed, float *restrict train_logits,
-                                                      const float *restrict fc_bias)
-{
-    for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        train_logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, train_logits, fc_bias);
-    if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
-        train_logits_gemm_part(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
-            packed + (12 - 12 % STEPC_PANEL_TILE(float, 16)), train_logits, fc_bias);
-    }
 }
 
 /* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12] */
@@ -984,7 +960,8 @@ static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const f
                                            float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
-    STEPC_EACH_PART(16, train_logits_gemm_panel_part, train_pooled, panel, train_logits, fc_bias);
+    STEPC_EACH_PANEL_TILE(float, 16, 16, 12, train_logits_gemm_panel_tile, train_pooled, panel, train_logits,
+        fc_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -1061,12 +1038,13 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     loss[0] = mean;
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void d_train_flat_gemm_part(const int rows, const int i, const int j, const float *restrict left,
-                                                const float *restrict right, float *restrict d_train_flat)
+/* One tile: rows i .. and columns j .. */
+static STEPC_INLINE void d_train_flat_gemm_whole_tile(const int rows, const int i, const int j,
+                                                      const float *restrict left, const float *restrict right,
+                                                      float *restrict d_train_flat)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_VECTORS, 12, 12, STEPC_TILE_SETS, acc, left + i * 12, 12, 1, right, 64);
+    stepc_tile(rows, STEPC_VECTORS, 12, 12, STEPC_TILE_SETS, acc, left + i * 12, 12, 1, right + j, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
             d_train_flat[(i + r) * 64 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l];
@@ -1076,17 +1054,17 @@ static STEPC_INLINE void d_train_flat_gemm_part(const int rows, const int i, con
 static STEPC_KERNEL void d_train_flat_gemm(float *restrict d_train_flat, const float *restrict d_train_logits,
                                            const float *restrict fc_weight)
 {
-    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
-        STEPC_EACH_PART(16, d_train_flat_gemm_part, j, d_train_logits, fc_weight + j, d_train_flat);
+    STEPC_EACH_WHOLE_TILE(float, 16, 64, d_train_flat_gemm_whole_tile, d_train_logits, fc_weight, d_train_flat);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc_weight_part(const int rows, const int i, const int j, const float *restrict left,
-                                               const float *restrict right, float *restrict fc_weight_v,
-                                               float *restrict fc_weight, const float learning_rate)
+/* One tile: rows i .. and columns j .. */
+static STEPC_INLINE void update_fc_weight_whole_tile(const int rows, const int i, const int j,
+                                                     const float *restrict left, const float *restrict right,
+                                                     float *restrict fc_weight_v, float *restrict fc_weight,
+                                                     const float learning_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_VECTORS, 16, 16, STEPC_TILE_SETS, acc, left + i, 1, 12, right, 64);
+    stepc_tile(rows, STEPC_VECTORS, 16, 16, STEPC_TILE_SETS, acc, left + i, 1, 12, right + j, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             const float t_2 = 0.9f * fc_weight_v[(i + r) * 64 + j + l] + acc[r * STEPC_TILE_COLUMNS(float) + l];
@@ -1104,10 +1082,8 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
                                           const float *restrict d_train_logits, const float *restrict train_pooled,
                                           const float learning_rate)
 {
-    for (int j = 0; j < 64 - 64 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        STEPC_EACH_PART(12, update_fc_weight_part, j, d_train_logits, train_pooled + j, fc_weight_v, fc_weight,
-            learning_rate);
-    }
+    STEPC_EACH_WHOLE_TILE(float, 12, 64, update_fc_weight_whole_tile, d_train_logits, train_pooled, fc_weight_v,
+        fc_weight, learning_rate);
     float sum[12] = {0.0f};
     for (int k = 0; k < 16; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 12; r++)

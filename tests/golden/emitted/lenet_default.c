@@ -18,6 +18,7 @@
 #endif
 
 #include "kernels/stepc_compiler.h"
+#include "kernels/stepc_block.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
 #include "kernels/stepc_tile.h"
@@ -294,69 +295,37 @@ static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *rest
         }
 }
 
-/* Finishes the sums of a group: that of row j + r of b and row i + l of a is sums_of_group[i * STEPC_GROUP_ROWS(N) + r
- * * STEPC_TILE_COLUMNS + l]. A function of its own: what finishing needs takes no registers from the tile. */
-static STEPC_KERNEL void relu3_relu_finish_group(const int j, const float *restrict sums_of_group,
+/* Finishes the sums of rows j .. of b, a group or what is left of it: that of row j + r and row i + l of a is
+ * sums_of_group[i * STEPC_GROUP_ROWS(N) + r * STEPC_TILE_COLUMNS + l]. A function of its own: what finishing needs takes
+ * no registers from the tile. */
+static STEPC_KERNEL void relu3_relu_finish_group(const int rows, const int j, const float *restrict sums_of_group,
                                                  float *restrict relu3, const float *restrict fc1_bias)
 {
     float transposed[STEPC_TILE_COLUMNS(float) * STEPC_GROUP_ROWS(120)];
     for (int i = 0; i < 32; i += STEPC_TILE_COLUMNS(float)) {
         stepc_pack_transposed(transposed, STEPC_GROUP_ROWS(120), sums_of_group + i * STEPC_GROUP_ROWS(120),
-            STEPC_TILE_COLUMNS(float), STEPC_GROUP_ROWS(120), STEPC_TILE_COLUMNS(float));
+            STEPC_TILE_COLUMNS(float), rows, STEPC_TILE_COLUMNS(float));
         for (int l = 0; l < STEPC_TILE_COLUMNS(float) && l < 32 - i; l++)
-            STEPC_LANE_LOOP for (int r = 0; r < STEPC_GROUP_ROWS(120); r++) {
+            STEPC_LANE_LOOP for (int r = 0; r < rows; r++) {
                 const float t = transposed[l * STEPC_GROUP_ROWS(120) + r] + fc1_bias[j + r];
                 relu3[(i + l) * 120 + j + r] = t < 0.0f ? 0.0f : t;
             }
     }
 }
 
-/* The same for the last rows of b. */
-static STEPC_KERNEL void relu3_relu_finish_last(const int rows, const int j, const float *restrict sums_of_group,
-                                                float *restrict relu3, const float *restrict fc1_bias)
+/* Rows j .. of b, one of the four parts of a group. It is finished behind the last of them. */
+static STEPC_INLINE void relu3_relu_transposed_part(const int rows, const int j, const float *restrict right,
+                                                    const float *restrict packed, float *restrict sums,
+                                                    float *restrict relu3, const float *restrict fc1_bias)
 {
-    for (int i = 0; i < 32; i++)
-        for (int r = 0; r < rows; r++) {
-            const float v = sums_of_group[i / STEPC_TILE_COLUMNS(float) * STEPC_TILE_COLUMNS(float) *
-                STEPC_GROUP_ROWS(120) + r * STEPC_TILE_COLUMNS(float) + i % STEPC_TILE_COLUMNS(float)];
-            const float t = v + fc1_bias[j + r];
-            relu3[i * 120 + j + r] = t < 0.0f ? 0.0f : t;
-        }
-}
-
-/* Rows j .. of b, all rows of a, the terms k .. of each sum. */
-static STEPC_INLINE void relu3_relu_transposed_rows(const int rows, const int j, const float *restrict right,
-                                                    const float *restrict packed, float *restrict sums)
-{
-    for (int i = 0; i < 32 - 32 % STEPC_PANEL_TILE(float, 32); i += STEPC_PANEL_TILE(float, 32)) {
-        stepc_tile(rows, STEPC_PANEL_VECTORS(float, 32), 400, 80, STEPC_TILE_SETS, sums + i * STEPC_GROUP_ROWS(120),
+    const int r = j % STEPC_GROUP_ROWS(120);
+    float *const sums_2 = sums + r * STEPC_TILE_COLUMNS(float);
+    for (int i = 0; i < 32; i += STEPC_PANEL_TILE(float, 32)) {
+        stepc_tile(rows, STEPC_PANEL_VECTORS(float, 32), 400, 80, STEPC_TILE_SETS, sums_2 + i * STEPC_GROUP_ROWS(120),
             right + j * 400, 400, 1, packed + i / 32 * 32 * 400 + i % 32, 32);
     }
-}
-
-/* Rows first .. end - 1 of b, all terms. */
-static STEPC_INLINE void relu3_relu_transposed_sums(const float *restrict right, const float *restrict packed,
-                                                    float *restrict sums, float *restrict relu3,
-                                                    const float *restrict fc1_bias)
-{
-    for (int j = 0; j < 120; j += STEPC_GROUP_ROWS(120)) {
-        const int end_2 = 120 - j < STEPC_GROUP_ROWS(120) ? 120 : j + STEPC_GROUP_ROWS(120);
-        for (int r = 0; r <= end_2 - j - STEPC_PART_ROWS(120); r += STEPC_PART_ROWS(120)) {
-            relu3_relu_transposed_rows(STEPC_PART_ROWS(120), j + r, right, packed,
-                sums + r * STEPC_TILE_COLUMNS(float));
-        }
-        if (STEPC_LAST_ROWS(120) > 0) {
-            if (end_2 == 120) {
-                relu3_relu_transposed_rows(STEPC_LAST_ROWS(120), 120 - STEPC_LAST_ROWS(120), right, packed,
-                    sums + (120 - STEPC_LAST_ROWS(120) - j) * STEPC_TILE_COLUMNS(float));
-            }
-        }
-        if (end_2 - j == STEPC_GROUP_ROWS(120)) {
-            relu3_relu_finish_group(j, sums, relu3, fc1_bias);
-        } else {
-            relu3_relu_finish_last(end_2 - j, j, sums, relu3, fc1_bias);
-        }
-    }
+    if (r + rows == STEPC_GROUP_ROWS(120) || j + rows == 120)
+        relu3_relu_finish_group(r + rows, j - r, sums, relu3, fc1_bias);
 }
 
 /* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]) */
@@ -364,40 +333,25 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
                                     float *restrict panel)
 {
-    for (int p = 0; p <= 0; p += 32)
-        stepc_pack_transposed(panel + p * 400, 32, pool2 + p * 400, 400, 32, 400);
-    relu3_relu_transposed_sums(fc1_weight, panel, panel + 12800, relu3, fc1_bias);
+    stepc_pack_transposed(panel, 32, pool2, 400, 32, 400);
+    STEPC_EACH_PART(120, relu3_relu_transposed_part, fc1_weight, panel, panel + 12800, relu3, fc1_bias);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void relu4_relu_part(const int rows, const int i, const int to, const int j,
-                                         const float *restrict left, const float *restrict right,
-                                         float *restrict relu4, const float *restrict fc2_bias)
+/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+static STEPC_INLINE void relu4_relu_panel_tile(const int rows, const int i, const int to, const int j, const int p,
+                                               const float *restrict left, const float *restrict packed,
+                                               float *restrict relu4, const float *restrict fc2_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 32), 120, 80, STEPC_TILE_SETS, acc, left + i * 120, 120, 1, right,
-        32);
+    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 32), 120, 80, STEPC_TILE_SETS, acc, left + i * 120, 120, 1,
+        packed + j, 32);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[j + l];
-            relu4[(i + r) * 84 + j + l] = t_2 < 0.0f ? 0.0f : t_2;
+            const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[p + j + l];
+            relu4[(i + r) * 84 + p + j + l] = t_2 < 0.0f ? 0.0f : t_2;
         }
-}
-
-/* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void relu4_relu_panel_part(const int rows, const int i, const int columns, const int p,
-                                               const float *restrict left, const float *restrict packed,
-                                               float *restrict relu4, const float *restrict fc2_bias)
-{
-    for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(float, 32); j += STEPC_PANEL_TILE(float, 32))
-        relu4_relu_part(rows, i, STEPC_PANEL_TILE(float, 32), p + j, left, packed + j, relu4, fc2_bias);
-    if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
-        relu4_relu_part(rows, i, columns % STEPC_PANEL_TILE(float, 32),
-            p + columns - columns % STEPC_PANEL_TILE(float, 32), left,
-            packed + (columns - columns % STEPC_PANEL_TILE(float, 32)), relu4, fc2_bias);
-    }
 }
 
 /* All rows of the columns p .. */
@@ -406,7 +360,7 @@ static STEPC_INLINE void relu4_relu_packed_strip(const int columns, const int p,
                                                  float *restrict relu4, const float *restrict fc2_bias)
 {
     stepc_pack_transposed(packed, 32, right + p * 120, 120, columns, 120);
-    STEPC_EACH_PART(32, relu4_relu_panel_part, columns, p, left, packed, relu4, fc2_bias);
+    STEPC_EACH_PANEL_TILE(float, 32, 32, columns, relu4_relu_panel_tile, p, left, packed, relu4, fc2_bias);
 }
 
 /* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]) */
@@ -419,31 +373,19 @@ static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict
     relu4_relu_packed_strip(20, 64, relu3, fc2_weight, panel, relu4, fc2_bias);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void logits_gemm_part(const int rows, const int i, const int to, const int j,
-                                          const float *restrict left, const float *restrict right,
-                                          float *restrict logits, const float *restrict fc3_bias)
+/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
+                                                const float *restrict left, const float *restrict packed,
+                                                float *restrict logits, const float *restrict fc3_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, right, 16);
+    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, packed + j,
+        16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++)
             logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc3_bias[j + l];
-}
-
-/* Rows i .. of the columns p .. of one panel. */
-static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
-                                                const float *restrict packed, float *restrict logits,
-                                                const float *restrict fc3_bias)
-{
-    for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_part(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed + j, logits, fc3_bias);
-    if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_part(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
-            packed + (10 - 10 % STEPC_PANEL_TILE(float, 16)), logits, fc3_bias);
-    }
 }
 
 /* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10] */
@@ -452,7 +394,7 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
                                      float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc3_weight, 84, 10, 84);
-    STEPC_EACH_PART(32, logits_gemm_panel_part, relu4, panel, logits, fc3_bias);
+    STEPC_EACH_PANEL_TILE(float, 32, 16, 10, logits_gemm_panel_tile, relu4, panel, logits, fc3_bias);
 }
 
 /* A label as an index, in range whatever it is. */
@@ -546,14 +488,14 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
     step_count[0] = stepc_add64(step_count[0], 1);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void d_fc2_where_part(const int rows, const int i, const int vectors, const int from,
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+static STEPC_INLINE void d_fc2_where_tile(const int rows, const int i, const int vectors, const int from,
                                           const int to, const int j, const float *restrict left,
                                           const float *restrict right, float *restrict d_fc2,
                                           const float *restrict relu4)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, vectors, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right, 84);
+    stepc_tile(rows, vectors, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right + j, 84);
     if ((to - from) % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
@@ -563,40 +505,23 @@ static STEPC_INLINE void d_fc2_where_part(const int rows, const int i, const int
         }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void d_fc2_where_strip(const int vectors, const int from, const int to, const int j,
-                                           const float *restrict left, const float *restrict right,
-                                           float *restrict d_fc2, const float *restrict relu4)
-{
-    STEPC_EACH_PART(32, d_fc2_where_part, vectors, from, to, j, left, right, d_fc2, relu4);
-}
-
 /* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: Gemm (gradient of node #11 (Gemm)),
  * Where (gradient of node #10 (Relu)), Greater (gradient of node #10 (Relu)) */
 static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restrict d_logits,
                                      const float *restrict fc3_weight, const float *restrict relu4)
 {
-    for (int j = 0; j < 84 - 84 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
-        d_fc2_where_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_logits, fc3_weight + j, d_fc2, relu4);
-    if (84 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
-        d_fc2_where_strip(1, 0, STEPC_LANES(float), 84 - 84 % STEPC_TILE_COLUMNS(float), d_logits,
-            fc3_weight + (84 - 84 % STEPC_TILE_COLUMNS(float)), d_fc2, relu4);
-    }
-    if (84 % STEPC_LANES(float) > 0) {
-        d_fc2_where_strip(1, STEPC_LANES(float) - 84 % STEPC_LANES(float), STEPC_LANES(float),
-            84 - STEPC_LANES(float), d_logits, fc3_weight + (84 - STEPC_LANES(float)), d_fc2, relu4);
-    }
+    STEPC_EACH_TILE(float, 32, 84, d_fc2_where_tile, d_logits, fc3_weight, d_fc2, relu4);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc3_weight_part(const int rows, const int i, const int vectors, const int from,
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, const int vectors, const int from,
                                                 const int to, const int j, const float *restrict left,
                                                 const float *restrict right, float *restrict fc3_weight_v,
                                                 float *restrict fc3_weight, float *restrict fc3_weight_h,
                                                 const float corrected_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right, 84);
+    stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right + j, 84);
     if ((to - from) % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
@@ -611,16 +536,6 @@ static STEPC_INLINE void update_fc3_weight_part(const int rows, const int i, con
         }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void update_fc3_weight_strip(const int vectors, const int from, const int to, const int j,
-                                                 const float *restrict left, const float *restrict right,
-                                                 float *restrict fc3_weight_v, float *restrict fc3_weight,
-                                                 float *restrict fc3_weight_h, const float corrected_rate)
-{
-    STEPC_EACH_PART(10, update_fc3_weight_part, vectors, from, to, j, left, right, fc3_weight_v, fc3_weight,
-        fc3_weight_h, corrected_rate);
-}
-
 /* fc3_weight.v[10,84] = 0.9 * fc3_weight.v + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight.h[10,84] = 0.999 *
  * fc3_weight.h + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits' relu4)); fc3_weight[10,84] = fc3_weight
  * - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06); fc3_bias.v[10] = 0.9 * fc3_bias.v + 0.1 *
@@ -633,19 +548,8 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
                                            const float *restrict d_logits, const float *restrict relu4,
                                            const float corrected_rate)
 {
-    for (int j = 0; j < 84 - 84 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        update_fc3_weight_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_logits, relu4 + j, fc3_weight_v,
-            fc3_weight, fc3_weight_h, corrected_rate);
-    }
-    if (84 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
-        update_fc3_weight_strip(1, 0, STEPC_LANES(float), 84 - 84 % STEPC_TILE_COLUMNS(float), d_logits,
-            relu4 + (84 - 84 % STEPC_TILE_COLUMNS(float)), fc3_weight_v, fc3_weight, fc3_weight_h, corrected_rate);
-    }
-    if (84 % STEPC_LANES(float) > 0) {
-        update_fc3_weight_strip(1, STEPC_LANES(float) - 84 % STEPC_LANES(float), STEPC_LANES(float),
-            84 - STEPC_LANES(float), d_logits, relu4 + (84 - STEPC_LANES(float)), fc3_weight_v, fc3_weight,
-            fc3_weight_h, corrected_rate);
-    }
+    STEPC_EACH_TILE(float, 10, 84, update_fc3_weight_tile, d_logits, relu4, fc3_weight_v, fc3_weight, fc3_weight_h,
+        corrected_rate);
     float sum[10] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
@@ -660,14 +564,14 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
     }
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void d_fc1_where_part(const int rows, const int i, const int vectors, const int from,
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+static STEPC_INLINE void d_fc1_where_tile(const int rows, const int i, const int vectors, const int from,
                                           const int to, const int j, const float *restrict left,
                                           const float *restrict right, float *restrict d_fc1,
                                           const float *restrict relu3)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, vectors, 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, right, 120);
+    stepc_tile(rows, vectors, 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, right + j, 120);
     if ((to - from) % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
@@ -677,40 +581,23 @@ static STEPC_INLINE void d_fc1_where_part(const int rows, const int i, const int
         }
 }
 
-/* All rows of the columns j .. */
-static STEPC_INLINE void d_fc1_where_strip(const int vectors, const int from, const int to, const int j,
-                                           const float *restrict left, const float *restrict right,
-                                           float *restrict d_fc1, const float *restrict relu3)
-{
-    STEPC_EACH_PART(32, d_fc1_where_part, vectors, from, to, j, left, right, d_fc1, relu3);
-}
-
 /* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: Gemm (gradient of node #9 (Gemm)),
  * Where (gradient of node #8 (Relu)), Greater (gradient of node #8 (Relu)) */
 static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restrict d_fc2,
                                      const float *restrict fc2_weight, const float *restrict relu3)
 {
-    for (int j = 0; j < 120 - 120 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
-        d_fc1_where_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_fc2, fc2_weight + j, d_fc1, relu3);
-    if (120 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
-        d_fc1_where_strip(1, 0, STEPC_LANES(float), 120 - 120 % STEPC_TILE_COLUMNS(float), d_fc2,
-            fc2_weight + (120 - 120 % STEPC_TILE_COLUMNS(float)), d_fc1, relu3);
-    }
-    if (120 % STEPC_LANES(float) > 0) {
-        d_fc1_where_strip(1, STEPC_LANES(float) - 120 % STEPC_LANES(float), STEPC_LANES(float),
-            120 - STEPC_LANES(float), d_fc2, fc2_weight + (120 - STEPC_LANES(float)), d_fc1, relu3);
-    }
+    STEPC_EACH_TILE(float, 32, 120, d_fc1_where_tile, d_fc2, fc2_weight, d_fc1, relu3);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. right is b at column j. */
-static STEPC_INLINE void update_fc2_weight_part(const int rows, const int i, const int vectors, const int from,
+/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, const int vectors, const int from,
                                                 const int to, const int j, const float *restrict left,
                                                 const float *restrict right, float *restrict fc2_weight_v,
                                                 float *restrict fc2_weight, float *restrict fc2_weight_h,
                                                 const float corrected_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 84, right, 120);
+    stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 84, right + j, 120);
     if ((to - from) % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
@@ -723,16 +610,6 @@ static STEPC_INLINE void update_fc2_weight_part(const int rows, const int i, con
             fc2_weight[(i + r) * 120 + j + l] = u;
             fc2_weight_h[(i + r) * 120 + j + l] = t_3;
         }
-}
-
-/* All rows of the columns j .. */
-static STEPC_INLINE void update_fc2_weight_strip(const int vectors, const int from, const int to, const int j,
-                                                 const float *restrict left, const float *restrict right,
-                                                 float *restrict fc2_weight_v, float *restrict fc2_weight,
-                                                 float *restrict fc2_weight_h, const float corrected_rate)
-{
-    STEPC_EACH_PART(84, update_fc2_weight_part, vectors, from, to, j, left, right, fc2_weight_v, fc2_weight,
-        fc2_weight_h, corrected_rate);
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
@@ -766,117 +643,70 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
                                            const float *restrict d_fc2, const float *restrict relu3,
                                            const float corrected_rate)
 {
-    for (int j = 0; j < 120 - 120 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
-        update_fc2_weight_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_fc2, relu3 + j, fc2_weight_v,
-            fc2_weight, fc2_weight_h, corrected_rate);
-    }
-    if (120 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
-        update_fc2_weight_strip(1, 0, STEPC_LANES(float), 120 - 120 % STEPC_TILE_COLUMNS(float), d_fc2,
-            relu3 + (120 - 120 % STEPC_TILE_COLUMNS(float)), fc2_weight_v, fc2_weight, fc2_weight_h, corrected_rate);
-    }
-    if (120 % STEPC_LANES(float) > 0) {
-        update_fc2_weight_strip(1, STEPC_LANES(float) - 120 % STEPC_LANES(float), STEPC_LANES(float),
-            120 - STEPC_LANES(float), d_fc2, relu3 + (120 - STEPC_LANES(float)), fc2_weight_v, fc2_weight,
-            fc2_weight_h, corrected_rate);
-    }
+    STEPC_EACH_TILE(float, 84, 120, update_fc2_weight_tile, d_fc2, relu3, fc2_weight_v, fc2_weight, fc2_weight_h,
+        corrected_rate);
     update_fc2_weight_row_sum_block(64, 0, d_fc2, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
     update_fc2_weight_row_sum_block(20, 64, d_fc2, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
 }
 
 /* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
-static STEPC_KERNEL void d_flat_gemm_finish_tile(const int rows, const int i, const int j,
+static STEPC_KERNEL void d_flat_gemm_finish_tile(const int rows, const int columns, const int i, const int j,
                                                  const float *restrict sums_of_tile, float *restrict d_flat)
 {
     for (int r = 0; r < rows; r++)
-        STEPC_WIDE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 32); l++) {
+        STEPC_WIDE_LOOP for (int l = 0; l < columns; l++) {
             /* loaded before any select: a masked load waits for the store */
             const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
             d_flat[(i + r) * 400 + j + l] = v;
         }
 }
 
-/* The same for the last columns, fewer than a tile has. */
-static STEPC_KERNEL void d_flat_gemm_finish_last(const int rows, const int i, const int j,
-                                                 const float *restrict sums_of_tile, float *restrict d_flat)
-{
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++)
-            d_flat[(i + r) * 400 + j + l] = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
-}
-
-/* Rows i .. and columns j .., the terms k .. of each sum. */
-static STEPC_INLINE void d_flat_gemm_block_tile(const int rows, const int columns, const int i, const int j,
-                                                const float *restrict left, const float *restrict right,
-                                                float *restrict waiting, float *restrict d_flat)
-{
-    stepc_tile(rows, STEPC_VECTORS, 120, 80, STEPC_TILE_SETS, waiting, left, 120, 1, right, 32);
-    if (columns == STEPC_PANEL_TILE(float, 32)) {
-        d_flat_gemm_finish_tile(rows, i, j, waiting, d_flat);
-    } else {
-        d_flat_gemm_finish_last(rows, i, j, waiting, d_flat);
-    }
-}
-
-/* Rows i .. of the columns j .. of one panel. */
-static STEPC_INLINE void d_flat_gemm_block_panel(const int rows, const int columns, const int i, const int j,
-                                                 const float *restrict left, const float *restrict packed,
-                                                 float *restrict waiting, float *restrict d_flat)
-{
-    for (int t = 0; t < columns - columns % STEPC_PANEL_TILE(float, 32); t += STEPC_PANEL_TILE(float, 32))
-        d_flat_gemm_block_tile(rows, STEPC_PANEL_TILE(float, 32), i, j + t, left, packed + t, waiting, d_flat);
-    if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
-        d_flat_gemm_block_tile(rows, columns % STEPC_PANEL_TILE(float, 32), i,
-            j + columns - columns % STEPC_PANEL_TILE(float, 32), left,
-            packed + (columns - columns % STEPC_PANEL_TILE(float, 32)), waiting, d_flat);
-    }
-}
-
 /* Rows i .. of the packed columns p .. and terms k .. */
 static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, const float *restrict left,
-                                                float *restrict panel_2, float *restrict waiting,
+                                                const float *restrict packed, float *restrict waiting,
                                                 float *restrict d_flat)
 {
-    for (int j = 0; j < 400; j += 32) {
-        if (j + 32 <= 400) {
-            d_flat_gemm_block_panel(rows, 32, i, j, left, panel_2 + j * 120, waiting, d_flat);
-        } else {
-            d_flat_gemm_block_panel(rows, 16, i, j, left, panel_2 + j * 120, waiting, d_flat);
-        }
+    for (int j = 0; j < 400; j += STEPC_PANEL_TILE(float, 32)) {
+        const int columns = 400 - j < STEPC_PANEL_TILE(float, 32) ? 400 - j : STEPC_PANEL_TILE(float, 32);
+        stepc_tile(rows, STEPC_VECTORS, 120, 80, STEPC_TILE_SETS, waiting, left, 120, 1,
+            packed + j / 32 * 3840 + j % 32, 32);
+        d_flat_gemm_finish_tile(rows, columns, i, j, waiting, d_flat);
     }
+}
+
+/* Rows i .. of those first .. end - 1. Those of four tiles are packed together; meanwhile a part of the next four is
+ * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
+static STEPC_INLINE void d_flat_gemm_block_part(const int rows, const int i, const float *restrict left,
+                                                float *restrict panel_2, float *restrict d_flat)
+{
+    d_flat_gemm_block_rows(rows, i, left + i * 120, panel_2, panel_2 + 49920, d_flat);
 }
 
 /* Columns j .. and terms k .. of b as one panel. */
 static STEPC_INLINE void d_flat_gemm_pack_columns(const int columns, const int j, float *restrict packed,
                                                   const float *restrict right)
 {
-    for (int k_2 = 0; k_2 < 120; k_2++)
-        STEPC_LANE_LOOP for (int j_2 = 0; j_2 < 32; j_2++)
-            packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0.0f;
+    stepc_pack(packed, 32, right + j, 400, 1, columns, 120);
 }
 
 /* d_flat[32,400] = d_fc1[32,120] fc1_weight[120,400]: Gemm (gradient of node #7 (Gemm)) */
 static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restrict d_fc1,
                                      const float *restrict fc1_weight, float *restrict panel)
 {
-    for (int j = 0; j <= 368; j += 32)
+    for (int j = 0; j < 384; j += 32)
         d_flat_gemm_pack_columns(32, j, panel + j * 120, fc1_weight);
     d_flat_gemm_pack_columns(16, 384, panel + 46080, fc1_weight);
-    for (int i = 0; i < 32 - 32 % STEPC_PART_ROWS(32); i += STEPC_PART_ROWS(32))
-        d_flat_gemm_block_rows(STEPC_PART_ROWS(32), i, d_fc1 + i * 120, panel, panel + 49920, d_flat);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        const int i = 32 - STEPC_LAST_ROWS(32);
-        d_flat_gemm_block_rows(STEPC_LAST_ROWS(32), i, d_fc1 + i * 120, panel, panel + 49920, d_flat);
-    }
+    STEPC_EACH_PART(32, d_flat_gemm_block_part, d_fc1, panel, d_flat);
 }
 
 /* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
-static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int i, const int j,
+static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int columns, const int i, const int j,
                                                        const float *restrict sums_of_tile,
                                                        float *restrict fc1_weight_v, float *restrict fc1_weight,
                                                        float *restrict fc1_weight_h, const float corrected_rate)
 {
     for (int r = 0; r < rows; r++)
-        STEPC_WIDE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 32); l++) {
+        STEPC_WIDE_LOOP for (int l = 0; l < columns; l++) {
             /* loaded before any select: a masked load waits for the store */
             const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc1_weight_v[(i + r) * 400 + j + l] + 0.100000024f * v;
@@ -888,101 +718,48 @@ static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int
         }
 }
 
-/* The same for the last columns, fewer than a tile has. */
-static STEPC_KERNEL void update_fc1_weight_finish_last(const int rows, const int i, const int j,
-                                                       const float *restrict sums_of_tile,
-                                                       float *restrict fc1_weight_v, float *restrict fc1_weight,
-                                                       float *restrict fc1_weight_h, const float corrected_rate)
-{
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < 400 % STEPC_PANEL_TILE(float, 32); l++) {
-            const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
-            const float t_2 = 0.9f * fc1_weight_v[(i + r) * 400 + j + l] + 0.100000024f * v;
-            const float t_3 = 0.999f * fc1_weight_h[(i + r) * 400 + j + l] + 0.0009999871f * (v * v);
-            const float u = fc1_weight[(i + r) * 400 + j + l] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-            fc1_weight_v[(i + r) * 400 + j + l] = t_2;
-            fc1_weight[(i + r) * 400 + j + l] = u;
-            fc1_weight_h[(i + r) * 400 + j + l] = t_3;
-        }
-}
-
-/* Rows i .. and columns j .., the terms k .. of each sum. */
-static STEPC_INLINE void update_fc1_weight_block_tile(const int rows, const int columns, const int i, const int j,
-                                                      const float *restrict left, const float *restrict right,
-                                                      float *restrict waiting, float *restrict fc1_weight_v,
-                                                      float *restrict fc1_weight, float *restrict fc1_weight_h,
-                                                      const float corrected_rate)
-{
-    stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, waiting, left, 1, 8, right, 32);
-    if (columns == STEPC_PANEL_TILE(float, 32)) {
-        update_fc1_weight_finish_tile(rows, i, j, waiting, fc1_weight_v, fc1_weight, fc1_weight_h, corrected_rate);
-    } else {
-        update_fc1_weight_finish_last(rows, i, j, waiting, fc1_weight_v, fc1_weight, fc1_weight_h, corrected_rate);
-    }
-}
-
-/* Rows i .. of the columns j .. of one panel. */
-static STEPC_INLINE void update_fc1_weight_block_panel(const int rows, const int columns, const int i, const int j,
-                                                       const float *restrict left, const float *restrict packed,
-                                                       float *restrict waiting, float *restrict fc1_weight_v,
-                                                       float *restrict fc1_weight, float *restrict fc1_weight_h,
-                                                       const float corrected_rate)
-{
-    for (int t = 0; t < columns - columns % STEPC_PANEL_TILE(float, 32); t += STEPC_PANEL_TILE(float, 32)) {
-        update_fc1_weight_block_tile(rows, STEPC_PANEL_TILE(float, 32), i, j + t, left, packed + t, waiting,
-            fc1_weight_v, fc1_weight, fc1_weight_h, corrected_rate);
-    }
-    if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
-        update_fc1_weight_block_tile(rows, columns % STEPC_PANEL_TILE(float, 32), i,
-            j + columns - columns % STEPC_PANEL_TILE(float, 32), left,
-            packed + (columns - columns % STEPC_PANEL_TILE(float, 32)), waiting, fc1_weight_v, fc1_weight,
-            fc1_weight_h, corrected_rate);
-    }
-}
-
-/* Rows i .. of a for a group of tiles. Their sums are made with the first columns p .. of b. */
-static STEPC_INLINE void update_fc1_weight_pack_group(const int tiles, const int rows, const int i,
-                                                      const float *restrict left, float *restrict packed,
-                                                      float *restrict sum)
-{
-    float acc[32] = {0.0f};
-    for (int r = 0; r < tiles * rows && 0; r++)
-        acc[r] = sum[i + r];
-    for (int l = 0; l < 32; l++) {
-        for (int t = 0; t < tiles; t++)
-            STEPC_LANE_LOOP for (int r = 0; r < rows; r++)
-                packed[(t * 32 + l) * 8 + r] = left[i + t * rows + r + l * 120];
-        STEPC_SUM_LOOP for (int r = 0; r < tiles * rows; r++)
-            acc[r] += left[i + r + l * 120];
-    }
-    for (int r = 0; r < tiles * rows; r++)
-        sum[i + r] = acc[r];
-}
-
 /* Rows i .. of the packed columns p .. and terms k .. */
 static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int i, const float *restrict left,
-                                                      float *restrict panel_2, float *restrict waiting,
+                                                      const float *restrict packed, float *restrict waiting,
                                                       float *restrict fc1_weight_v, float *restrict fc1_weight,
                                                       float *restrict fc1_weight_h, const float corrected_rate)
 {
-    for (int j = 0; j < 400; j += 32) {
-        if (j + 32 <= 400) {
-            update_fc1_weight_block_panel(rows, 32, i, j, left, panel_2 + j * 32, waiting, fc1_weight_v, fc1_weight,
-                fc1_weight_h, corrected_rate);
-        } else {
-            update_fc1_weight_block_panel(rows, 16, i, j, left, panel_2 + j * 32, waiting, fc1_weight_v, fc1_weight,
-                fc1_weight_h, corrected_rate);
-        }
+    for (int j = 0; j < 400; j += STEPC_PANEL_TILE(float, 32)) {
+        const int columns = 400 - j < STEPC_PANEL_TILE(float, 32) ? 400 - j : STEPC_PANEL_TILE(float, 32);
+        stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, waiting, left, 1, 8, packed + j / 32 * 1024 + j % 32,
+            32);
+        update_fc1_weight_finish_tile(rows, columns, i, j, waiting, fc1_weight_v, fc1_weight, fc1_weight_h,
+            corrected_rate);
     }
+}
+
+/* Rows i .. of those first .. end - 1. Those of four tiles are packed together; meanwhile a part of the next four is
+ * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
+static STEPC_INLINE void update_fc1_weight_block_part(const int rows, const int i, const float *restrict left,
+                                                      float *restrict panel_2, float *restrict fc1_weight_v,
+                                                      float *restrict fc1_weight, float *restrict fc1_weight_h,
+                                                      const float corrected_rate)
+{
+    const int t = i / STEPC_PART_ROWS(120) % 4;
+    if (rows < STEPC_PART_ROWS(120)) {
+        stepc_pack_rows(1, rows, 32, panel_2 + 13312 + t * 8 * 32, 32, left + i, 1, 120, 1, 0, panel_2 + 14336 + i);
+    } else if (t == 0) {
+        stepc_pack_rows((120 - i) / rows, rows, 32, panel_2 + 13312, 32, left + i, 1, 120, 1, 0, panel_2 + 14336 + i);
+    }
+    const int next = i + (4 - t) * STEPC_PART_ROWS(120);
+    const int row = next < 120 ? next : 0;
+    const int terms = (next < 120 ? 0 : 32) + t * 8;
+    stepc_ahead(terms, terms + 8, 32, 120 - row < 4 * STEPC_PART_ROWS(120) ? 120 - row : 4 * STEPC_PART_ROWS(120),
+        left + row, 120);
+    update_fc1_weight_block_rows(rows, i, panel_2 + 13312 + t * 8 * 32, panel_2, panel_2 + 14456, fc1_weight_v,
+        fc1_weight, fc1_weight_h, corrected_rate);
 }
 
 /* Columns j .. and terms k .. of b as one panel. */
 static STEPC_INLINE void update_fc1_weight_pack_columns(const int columns, const int j, float *restrict packed,
                                                         const float *restrict right)
 {
-    for (int k_2 = 0; k_2 < 32; k_2++)
-        STEPC_LANE_LOOP for (int j_2 = 0; j_2 < 32; j_2++)
-            packed[k_2 * 32 + j_2] = j_2 < columns ? right[j + k_2 * 400 + j_2] : 0.0f;
+    stepc_pack(packed, 32, right + j, 400, 1, columns, 32);
 }
 
 /* fc1_weight.v[120,400] = 0.9 * fc1_weight.v + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight.h[120,400] = 0.999
@@ -997,32 +774,11 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
                                            const float *restrict d_fc1, const float *restrict pool2,
                                            const float corrected_rate, float *restrict panel)
 {
-    for (int j = 0; j <= 368; j += 32)
+    for (int j = 0; j < 384; j += 32)
         update_fc1_weight_pack_columns(32, j, panel + j * 32, pool2);
     update_fc1_weight_pack_columns(16, 384, panel + 12288, pool2);
-    for (int i = 0; i < 120 - 120 % STEPC_PART_ROWS(120); i += STEPC_PART_ROWS(120)) {
-        const int t = i / STEPC_PART_ROWS(120) % 4;
-        const int tiles = (120 - i) / STEPC_PART_ROWS(120);
-        if (t == 0 && tiles >= 4) {
-            update_fc1_weight_pack_group(4, STEPC_PART_ROWS(120), i, d_fc1, panel + 13312, panel + 14336);
-        } else if (t == 0) {
-            update_fc1_weight_pack_group(tiles, STEPC_PART_ROWS(120), i, d_fc1, panel + 13312, panel + 14336);
-        }
-        const int i_2 = i + (4 - t) * STEPC_PART_ROWS(120);
-        const int row = i_2 < 120 ? i_2 : 0;
-        const int terms = (i_2 < 120 ? 0 : 32) + t * 8;
-        for (int l = terms; l < terms + 8 && l < 32; l++)
-            for (int r = 0; r < 4 * STEPC_PART_ROWS(120) && row + r < 120; r += 64 / (int)sizeof(float))
-                STEPC_AHEAD(d_fc1 + row + r + l * 120);
-        update_fc1_weight_block_rows(STEPC_PART_ROWS(120), i, panel + 13312 + t * 8 * 32, panel, panel + 14456,
-            fc1_weight_v, fc1_weight, fc1_weight_h, corrected_rate);
-    }
-    if (STEPC_LAST_ROWS(120) > 0) {
-        const int i = 120 - STEPC_LAST_ROWS(120);
-        update_fc1_weight_pack_group(1, STEPC_LAST_ROWS(120), i, d_fc1, panel + 13312, panel + 14336);
-        update_fc1_weight_block_rows(STEPC_LAST_ROWS(120), i, panel + 13312, panel, panel + 14456, fc1_weight_v,
-            fc1_weight, fc1_weight_h, corrected_rate);
-    }
+    STEPC_EACH_PART(120, update_fc1_weight_block_part, d_fc1, panel, fc1_weight_v, fc1_weight, fc1_weight_h,
+        corrected_rate);
     STEPC_LANE_LOOP for (int i = 0; i < 120; i++) {
         const float t_2 = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
         const float t_3 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);

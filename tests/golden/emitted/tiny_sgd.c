@@ -224,9 +224,7 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
                                             const float *restrict fc2_weight, const float *restrict hidden,
                                             float *restrict panel)
 {
-    for (int k = 0; k < 2; k++)
-        STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
-            panel[k * STEPC_NARROW_WIDTH + j] = j < 3 ? fc2_weight[k * 3 + j] : 0.0f;
+    stepc_pack(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 1, 3, 2);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
@@ -272,9 +270,7 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate, float *restrict panel)
 {
-    for (int k = 0; k < 8; k++)
-        STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
-            panel[k * STEPC_NARROW_WIDTH + j] = j < 3 ? hidden[k * 3 + j] : 0.0f;
+    stepc_pack(panel, STEPC_NARROW_WIDTH, hidden, 3, 1, 3, 8);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
@@ -344,9 +340,7 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *re
     if (4 % STEPC_NARROW_LANES(float) == 0) {
         update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight, fc1_bias, learning_rate);
     } else {
-        for (int k = 0; k < 8; k++)
-            STEPC_LANE_LOOP for (int j = 0; j < STEPC_NARROW_WIDTH; j++)
-                panel[k * STEPC_NARROW_WIDTH + j] = j < 4 ? x[k * 4 + j] : 0.0f;
+        stepc_pack(panel, STEPC_NARROW_WIDTH, x, 4, 1, 4, 8);
         update_fc1_weight_narrow_rows(d_fc1_output, panel, STEPC_NARROW_WIDTH, fc1_weight, fc1_bias, learning_rate);
     }
 }
