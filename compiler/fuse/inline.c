@@ -205,6 +205,19 @@ static bool test_expression(struct inlining *in, const struct expr **e)
     return t.ok;
 }
 
+static void test_equal_load(const struct access *a, void *data)
+{
+    struct load_test *t = data;
+    t->ok &= a->buffer != t->in->buffer || in_equal_loops(t->in, a);
+}
+
+static bool test_equal_loops(struct inlining *in, const struct expr **e)
+{
+    struct load_test t = {in, true};
+    expr_each_load(*e, test_equal_load, &t);
+    return t.ok;
+}
+
 static bool replace_expression(struct inlining *in, const struct expr **e)
 {
     const struct expr_map map = {.arena = in->arena, .load = inline_load, .data = in};
@@ -351,18 +364,34 @@ static int cost_along_rows(const struct part *p)
     return d < 0 ? 0 : expr_cost_along(p->stores.data[0].value, d);
 }
 
+/* Does the producer finish what a template makes, and the reader walk other loops? Then it is better an epilogue there:
+ * a program that trains, where several read it, does the same and shares the kernel. */
+static bool is_better_epilogue(const struct fusion *f, const struct kernel *producer, struct inlining *in,
+                               struct kernel *reader)
+{
+    const buffer_list *const reads = &f->touched[producer->id].reads;
+    bool finishes = false;
+    for (size_t i = 0; i < reads->count; i++) {
+        const struct fuse_buffer *const b = fuse_buffer(f, reads->data[i]);
+        finishes |= reads->data[i]->kind == BUFFER_TEMP && b->writers.count == 1 && b->readers.count == 1 &&
+                    b->writers.data[0]->tmpl.traits && reads->data[i]->count == in->buffer->count;
+    }
+    return finishes && !in->into_operands && !each_expression(reader, in, test_equal_loops);
+}
+
 enum worth {
     INLINE_NEVER,
     INLINE_IF_ALL, /* readers take it, so that it is not stored */
     INLINE_ALWAYS
 };
 
-static enum worth worth_of(const struct fusion *f, const struct kernel *producer, const struct buffer *b,
-                           const struct kernel *reader, bool is_only)
+static enum worth worth_of(const struct fusion *f, const struct kernel *producer, struct inlining *in,
+                           struct kernel *reader, bool is_only)
 {
+    const struct buffer *const b = in->buffer;
     const int cost = expr_cost(producer->parts.data[0].stores.data[0].value);
     const bool once = reads_of(reader, b) <= points(&producer->parts.data[0]);
-    if (cost > INLINE_LIMIT)
+    if (cost > INLINE_LIMIT || (is_only && is_better_epilogue(f, producer, in, reader)))
         return INLINE_NEVER;
     if (is_only && (once || cost <= INLINE_CHEAP))
         return INLINE_ALWAYS;
@@ -521,7 +550,7 @@ static void inline_where_worth(struct fusion *f, struct kernel *producer, struct
     bool all = true;
     for (size_t i = 0; i < readers; i++) {
         const enum worth w = may_inline(f, producer, in, list[i])
-                                 ? worth_of(f, producer, in->buffer, list[i], readers == 1)
+                                 ? worth_of(f, producer, in, list[i], readers == 1)
                                  : INLINE_NEVER;
         const bool done = w == INLINE_ALWAYS && inline_into(f, producer, in, list[i]);
         all = all && (done || w == INLINE_IF_ALL);
@@ -530,7 +559,7 @@ static void inline_where_worth(struct fusion *f, struct kernel *producer, struct
     const bool is_last = table->readers.count == 1;
     for (size_t i = 0; i < readers; i++)
         if (list[i] && (all || (is_last && may_inline(f, producer, in, list[i]) &&
-                                worth_of(f, producer, in->buffer, list[i], true) == INLINE_ALWAYS)))
+                                worth_of(f, producer, in, list[i], true) == INLINE_ALWAYS)))
             inline_into(f, producer, in, list[i]);
 }
 
