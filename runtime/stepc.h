@@ -260,6 +260,39 @@ typedef struct stepc_entry {
     stepc_entry_function call;
 } stepc_entry;
 
+/* For emitted files: STEPC_CALL_IN_OUT(digits, step, (in[0], in[1]), (out[0])) defines call_step(), the generic form of
+ * digits_step(). An entry may have no inputs or no outputs, and SEED is for those that take one. */
+#define STEPC_CALL_IN_OUT(model, entry, inputs, outputs)                                                               \
+    STEPC_CALL_BODY_(entry, in != NULL && out != NULL,                                                                 \
+                     model##_##entry(state, arena, &(model##_##entry##_inputs){STEPC_MEMBERS_ inputs},                 \
+                                     &(model##_##entry##_outputs){STEPC_MEMBERS_ outputs}))
+#define STEPC_CALL_IN(model, entry, inputs)                                                                            \
+    STEPC_CALL_BODY_(entry, in != NULL,                                                                                \
+                     model##_##entry(state, arena, &(model##_##entry##_inputs){STEPC_MEMBERS_ inputs}))
+#define STEPC_CALL_OUT(model, entry, outputs)                                                                          \
+    STEPC_CALL_BODY_(entry, out != NULL,                                                                               \
+                     model##_##entry(state, arena, &(model##_##entry##_outputs){STEPC_MEMBERS_ outputs}))
+#define STEPC_CALL(model, entry) STEPC_CALL_BODY_(entry, 1, model##_##entry(state, arena))
+#define STEPC_CALL_SEED_IN(model, entry, inputs)                                                                       \
+    STEPC_CALL_BODY_(entry, in != NULL,                                                                                \
+                     model##_##entry(state, arena, seed, &(model##_##entry##_inputs){STEPC_MEMBERS_ inputs}))
+#define STEPC_CALL_SEED(model, entry) STEPC_CALL_BODY_(entry, 1, model##_##entry(state, arena, seed))
+#define STEPC_MEMBERS_(...) __VA_ARGS__
+#define STEPC_CALL_BODY_(entry, given, call)                                                                           \
+    static stepc_status call_##entry(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out) \
+    {                                                                                                                  \
+        (void)in;                                                                                                      \
+        (void)out;                                                                                                     \
+        (void)seed;                                                                                                    \
+        return (given) ? (call) : STEPC_E_ARGUMENT;                                                                    \
+    }
+
+/* A count that is given as an input: 0, which no entry takes, where it is not. */
+static inline int32_t stepc_count(const void *input)
+{
+    return input != NULL ? *(const int32_t *)input : 0;
+}
+
 /* ---- models ----------------------------------------------------------------- */
 
 typedef struct stepc_model {

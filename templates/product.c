@@ -80,8 +80,9 @@ static inline void HOLE blas(const T *left, const T *right, T *to, int row)
 }
 
 /* One tile: rows i .. and columns j .. of those p .. of b, which `right` holds; the columns from .. to - 1 are new. */
-static STEPC_INLINE void tile_of(const int rows, const int i, const int vectors, const int from, const int to, const int j,
-                              const int p, const T *restrict left, const T *restrict right, const int step)
+static STEPC_INLINE void tile_of(const int rows, const int i, const int vectors, const int from, const int to,
+                                 const int j, const int p, const T *restrict left, const T *restrict right,
+                                 const int step)
 {
     T acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T)];
     if (SUMS_IN_TILES * WITH_ROW_SUM == 1) {
@@ -138,7 +139,7 @@ static STEPC_INLINE void strip(const int vectors, const int from, const int to, 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
 static STEPC_INLINE void row_sum_block(const int count, const int first, const T *restrict left)
 {
-    T sum[M < 64 ? M : 64] = {0};
+    T sum[M < 96 ? M : 96] = {0};
     for (int k = 0; k < K; k++) {
         STEPC_SUM_LOOP
         for (int r = 0; r < count; r++)
@@ -154,12 +155,12 @@ static STEPC_INLINE void row_sums(const T *restrict left)
         if (share() > 0)
             return;
     }
-    if (M >= 64) {
-        for (int i = 0; i < M - M % 64; i += 64)
-            row_sum_block(64, i, left);
+    if (M >= 96) {
+        for (int i = 0; i < M - M % 96; i += 96)
+            row_sum_block(96, i, left);
     }
-    if (M % 64 > 0)
-        row_sum_block(M % 64, M - M % 64, left);
+    if (M % 96 > 0)
+        row_sum_block(M % 96, M - M % 96, left);
 }
 
 KERNEL static void product(const T *restrict a, const T *restrict b)
@@ -402,8 +403,7 @@ static STEPC_KERNEL void finish_tile(const int rows, const int columns, const in
     for (int r = 0; r < rows; r++) {
         STEPC_WIDE_LOOP
         for (int l = 0; l < columns; l++) {
-            /* loaded before any select: a masked load waits for the store */
-            const T v = sums_of_tile[r * STEPC_TILE_COLUMNS(T) + l];
+            const T v = sums_of_tile[r * STEPC_TILE_COLUMNS(T) + l]; /* before any select: see tile_of() */
             finish(i + r, j + l, v);
         }
     }
@@ -432,13 +432,16 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
 }
 
 /* Rows i .. of the packed columns p .. and terms k .. */
-static STEPC_INLINE void block_rows(const int rows, const int i, const int p, const int k, const T *restrict left,
-                                    const T *restrict right, const T *restrict packed, T *restrict waiting)
+/* Why: the sums of all rows, from row `first` on, wait in `waiting` until their last terms are added. */
+static STEPC_INLINE void block_rows(const int rows, const int i, const int first, const int p, const int k,
+                                    const T *restrict left, const T *restrict right, const T *restrict packed,
+                                    T *restrict waiting)
 {
     const int end = N - p < BLOCK ? N : p + BLOCK, depth = terms_from(k), whole = k >= LAST;
     const int how = k == 0 ? STEPC_TILE_SETS : TERMS < K ? STEPC_TILE_ADDS : STEPC_TILE_GOES_ON;
+    T *const own = waiting + (LAST > 0 ? (i - first) / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * BLOCK : 0);
     for (int j = p; j < end; j += STEPC_PANEL_TILE(T, 32)) {
-        T *const sums_of_tile = waiting + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0);
+        T *const sums_of_tile = own + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0);
         const int columns = N % 32 > 0 && end - j < STEPC_PANEL_TILE(T, 32) ? end - j : STEPC_PANEL_TILE(T, 32);
         if (FETCH_B) {
             if (j % 32 == 0)
@@ -451,8 +454,12 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
                     finish_ahead(i + r, j + l);
             }
         }
-        stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left, PACK_A ? 1 : A_ROW, PACK_A ? 8 : A_COL,
-                   packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
+        if (PACK_A)
+            stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left, 1, 8,
+                       packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
+        else
+            stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left + i * A_ROW + k * A_COL, A_ROW, A_COL,
+                       packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
         if (whole)
             finish_tile(rows, columns, i, j, sums_of_tile);
     }
@@ -460,50 +467,33 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int p, co
 
 /* Rows i .. of those first .. end - 1. Those of four tiles are packed together; meanwhile a part of the next four is
  * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
-static STEPC_INLINE void block_part(const int rows, const int i, const int first, const int end, const int p,
-                                    const int k, const T *restrict left, const T *restrict right, T *restrict panel)
+static STEPC_INLINE void packed_part(const int rows, const int i, const int first, const int end, const int p,
+                                     const int k, const T *restrict left, const T *restrict right, T *restrict panel)
 {
-    T *const packed = panel + BLOCK * LONGEST, *const sum = packed + (PACK_A ? 32 * LONGEST : 0),
-             *const waiting = sum + (PACK_A ? M : 0);
-    T *const own = waiting + (LAST > 0 ? (i - first) / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * BLOCK : 0);
-    if (PACK_A) {
-        const int t = (i - first) / STEPC_PART_ROWS(M) % 4;
-        const int with_sums = WITH_ROW_SUM && p == 0;
-        if (rows < STEPC_PART_ROWS(M))
-            stepc_pack_rows(1, rows, terms_from(k), packed + t * 8 * LONGEST, LONGEST, left + i * A_ROW + k * A_COL,
-                            A_ROW, A_COL, with_sums, k > 0, sum + i);
-        else if (t == 0)
-            stepc_pack_rows((end - i) / rows, rows, terms_from(k), packed, LONGEST, left + i * A_ROW + k * A_COL, A_ROW,
-                            A_COL, with_sums, k > 0, sum + i);
-        const int next = i + (4 - t) * STEPC_PART_ROWS(M), row = next < end ? next : first;
-        const int terms = (next < end ? k : k + DEPTH) + t * ((LONGEST + 3) / 4);
-        stepc_ahead(terms, terms + (LONGEST + 3) / 4, K, end - row < 4 * STEPC_PART_ROWS(M) ? end - row
-                                                                                           : 4 * STEPC_PART_ROWS(M),
-                    left + row * A_ROW, A_COL);
-        block_rows(rows, i, p, k, packed + t * 8 * LONGEST, right, panel, own);
-    } else {
-        block_rows(rows, i, p, k, left + i * A_ROW + k * A_COL, right, panel, own);
-    }
+    T *const packed = panel + BLOCK * LONGEST, *const sum = packed + 32 * LONGEST;
+    const int t = (i - first) / STEPC_PART_ROWS(M) % 4, next = i + (4 - t) * STEPC_PART_ROWS(M);
+    const int row = next < end ? next : first, terms = (next < end ? k : k + DEPTH) + t * ((LONGEST + 3) / 4);
+    if (t == 0 || rows < STEPC_PART_ROWS(M))
+        stepc_pack_rows(rows < STEPC_PART_ROWS(M) ? 1 : (end - i) / rows, rows, terms_from(k),
+                        packed + t * (8 * LONGEST), LONGEST, left + i * A_ROW + k * A_COL, A_ROW, A_COL,
+                        WITH_ROW_SUM && p == 0, k > 0, sum + i);
+    stepc_ahead(terms, terms + (LONGEST + 3) / 4, K,
+                end - row < 4 * STEPC_PART_ROWS(M) ? end - row : 4 * STEPC_PART_ROWS(M), left + row * A_ROW, A_COL);
+    block_rows(rows, i, first, p, k, packed + t * (8 * LONGEST), right, panel, sum + M);
 }
 
-/* Columns j .. and terms k .. of b as one panel. */
-static STEPC_INLINE void pack_columns(const int columns, const int j, const int k, T *restrict packed,
-                                      const T *restrict right)
-{
-    if (B_ROW == 1)
-        stepc_pack_transposed(packed, 32, right + k + j * B_COL, B_COL, columns, terms_from(k));
-    else
-        stepc_pack(packed, 32, right + k * B_ROW + j * B_COL, B_ROW, B_COL, columns, terms_from(k));
-}
-
+/* Columns p .. and terms k .. of b as panels of 32 columns. */
 static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed, const T *restrict right)
 {
     const int end = N - p < BLOCK ? N : p + BLOCK;
-    for (int j = p; j < end - (end - p) % 32; j += 32)
-        pack_columns(32, j, k, packed + (j - p) * terms_from(k), right);
-    if (N % 32 > 0) {
-        if (end == N)
-            pack_columns(N % 32, N - N % 32, k, packed + (N - N % 32 - p) * terms_from(k), right);
+    for (int j = p; j < end; j += 32) {
+        const int columns = N % 32 > 0 && end - j < 32 ? end - j : 32;
+        if (B_ROW == 1)
+            stepc_pack_transposed(packed + (j - p) * terms_from(k), 32, right + k + j * B_COL, B_COL, columns,
+                                  terms_from(k));
+        else
+            stepc_pack(packed + (j - p) * terms_from(k), 32, right + k * B_ROW + j * B_COL, B_ROW, B_COL, columns,
+                       terms_from(k));
     }
 }
 
@@ -512,10 +502,18 @@ static STEPC_INLINE void block_terms(const int first, const int end, const int p
                                      const T *restrict right, T *restrict panel)
 {
     pack_block(p, k, panel, right);
-    if (ROWS < M || CUT_ROWS)
-        STEPC_EACH_PART_BETWEEN(M, first, end, block_part, first, end, p, k, left, right, panel);
-    else
-        STEPC_EACH_PART(M, block_part, 0, M, p, k, left, right, panel);
+    if (PACK_A) {
+        if (ROWS < M || CUT_ROWS)
+            STEPC_EACH_PART_BETWEEN(M, first, end, packed_part, first, end, p, k, left, right, panel);
+        else
+            STEPC_EACH_PART(M, packed_part, 0, M, p, k, left, right, panel);
+    } else {
+        if (ROWS < M || CUT_ROWS)
+            STEPC_EACH_PART_BETWEEN(M, first, end, block_rows, first, p, k, left, right, panel,
+                                    panel + BLOCK * LONGEST);
+        else
+            STEPC_EACH_PART(M, block_rows, 0, p, k, left, right, panel, panel + BLOCK * LONGEST);
+    }
 }
 
 /* Rows first .. end - 1 of the columns p .. */

@@ -40,9 +40,9 @@ static STEPC_INLINE void pack_all(const T *restrict left, T *restrict packed)
         stepc_pack_transposed(packed + (M - M % 32) * K, 32, left + (M - M % 32) * A_ROW, A_ROW, M % 32, K);
 }
 
-/* Finishes the sums of rows j .. of b, a group or what is left of it: that of row j + r and row i + l of a is
- * sums_of_group[i * STEPC_GROUP_ROWS(N) + r * STEPC_TILE_COLUMNS + l]. A function of its own: what finishing needs takes
+/* Finishes the sums of rows j .. of b, a group or what is left of it. A function of its own: what finishing needs takes
  * no registers from the tile. */
+/* Why: rows j + r of b and i + l of a have theirs at i * STEPC_GROUP_ROWS(N) + r * STEPC_TILE_COLUMNS + l. */
 static STEPC_KERNEL void finish_group(const int rows, const int j, const T *restrict sums_of_group)
 {
     T transposed[STEPC_TILE_COLUMNS(T) * STEPC_GROUP_ROWS(N)];

@@ -12,8 +12,10 @@
  * The exponential and the logarithm have loops of their own over BLOCK positions: short rows would not vectorise. Of
  * rows that are no longer than a vector, all is done for BLOCK positions side by side. Labels were checked before; the
  * comparison with C at their use shows it to a prover. */
+#include "kernels/stepc_labels.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
+#include "kernels/stepc_sum.h"
 #include "stepc_math.h"
 #include "template.h"
 
@@ -32,7 +34,8 @@ enum HOLE {
     WITH_LATE_N = 0, /* N is known when the kernel runs; BLOCK is then up to the most that it can be */
     WITH_LOSS = 1,
     WITH_LOG_PROB = 1,
-    WITH_GRAD = 1
+    WITH_GRAD = 1,
+    PLAIN_GRAD = 0 /* grad only stores, all elements one behind the other */
 };
 typedef float T HOLE;
 typedef int64_t LABELS HOLE; /* type of a label */
@@ -54,6 +57,10 @@ static inline void HOLE log_prob(int n, int c, int d, T value)
 static inline void HOLE grad(int n, int c, int d, T value)
 {
     grad_out[(n * C + c) * D + d] = value;
+}
+static inline T *HOLE grad_place(void) /* where grad stores element (0,0,0) */
+{
+    return grad_out;
 }
 static const T sample_weights[C] = {1, 2, 1, 1, 1};
 static inline T HOLE weights_at(int c)
@@ -79,21 +86,13 @@ static STEPC_INLINE T fold_16(T *restrict lane)
     return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
-/* A label as an index, in range whatever it is. */
-/* Why: a variable of its own, because a prover learns from the comparison of a variable and not from that of a cast. */
-static inline int class_of(const LABELS label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < (uint64_t)C ? (int)c : 0;
-}
-
 /* The class whose gradient gets the -1; none of an ignored position. */
 static inline int hot_class(const LABELS label)
 {
     if (HAS_IGNORE)
-        return (int64_t)label == IGNORE ? -1 : class_of(label);
+        return (int64_t)label == IGNORE ? -1 : stepc_class(label, C);
     else
-        return class_of(label);
+        return stepc_class(label, C);
 }
 
 static inline T weight_of(const LABELS label)
@@ -101,9 +100,9 @@ static inline T weight_of(const LABELS label)
     if (!HAS_WEIGHTS)
         return (int64_t)label == IGNORE ? (T)0 : (T)1;
     else if (HAS_IGNORE)
-        return (int64_t)label == IGNORE ? (T)0 : weights_at(class_of(label));
+        return (int64_t)label == IGNORE ? (T)0 : weights_at(stepc_class(label, C));
     else
-        return weights_at(class_of(label));
+        return weights_at(stepc_class(label, C));
 }
 
 /* ---- scores of a position side by side ------------------------------------- */
@@ -137,22 +136,6 @@ static inline T max_of_row(const T *restrict row)
             lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
         return lane[0];
     }
-}
-
-static inline T sum_of_row(const T *restrict e)
-{
-    T lane[16] = {(T)0};
-    if (C >= 16) {
-        for (int c = 0; c < C - C % 16; c += 16) {
-            for (int l = 0; l < 16; l++)
-                lane[l] += e[c + l];
-        }
-    }
-    if (C % 16 > 0) {
-        for (int l = 0; l < C % 16; l++)
-            lane[l] += e[C - C % 16 + l];
-    }
-    return fold_16(lane);
 }
 
 /* Exponentials of one row shorter than 16, in 16 lanes; those beyond C are of no use. */
@@ -224,12 +207,12 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
         const T *const row = score + (first + i) * C;
         top[i] = max_of_row(row);
         if (PADDED) {
-            picked[i] = row[class_of(label[first + i])] - top[i];
+            picked[i] = row[stepc_class(label[first + i], C)] - top[i];
             padded_exponentials(top[i], row, e);
         } else {
             for (int c = 0; c < C; c++)
                 e[i * C + c] = row[c] - top[i];
-            picked[i] = e[i * C + class_of(label[first + i])];
+            picked[i] = e[i * C + stepc_class(label[first + i], C)];
         }
     }
     if (!PADDED) {
@@ -240,7 +223,7 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
         if (PADDED)
             sum[i] = sum_of_padded(e);
         else
-            sum[i] = sum_of_row(e + i * C);
+            sum[i] = stepc_sum_16(e + i * C, C);
     }
     if (WITH_GRAD) {
         for (int i = 0; i < rows; i++) {
@@ -314,12 +297,12 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
         for (int c = 1; c < C; c++) {
             for (int i = 0; i < rows; i++) {
                 const T other = e[c * rows + i], value = picked[i]; /* both, before one is selected */
-                picked[i] = class_of(label[i]) == c ? other : value;
+                picked[i] = stepc_class(label[i], C) == c ? other : value;
             }
         }
     } else {
         for (int i = 0; i < rows; i++)
-            picked[i] = e[class_of(label[i]) * rows + i];
+            picked[i] = e[stepc_class(label[i], C) * rows + i];
     }
     for (int i = 0; i < C * rows; i++)
         e[i] = exp_of(e[i]);
@@ -356,7 +339,9 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
                     e[c * rows + i] = (e[c * rows + i] * scale[i] - (c == hot[i] ? (T)1 : (T)0)) * share;
             }
         }
-        if (TRANSPOSED) {
+        if (TRANSPOSED && PLAIN_GRAD) {
+            stepc_transpose_back(grad_place() + first * C, C, e, rows, rows, C);
+        } else if (TRANSPOSED) {
             if (STEPC_TRANSPOSES_IN_BLOCKS) {
                 T transposed[BLOCK * ((C + 3) / 4 * 4)];
                 stepc_pack_transposed(transposed, (C + 3) / 4 * 4, e, rows, C, rows);
@@ -393,7 +378,7 @@ static STEPC_INLINE T columns_block(const int columns, const int n, const int fi
             e[c * columns + i] = column[c * D + i] - top[i];
     }
     for (int i = 0; i < columns; i++) {
-        picked[i] = e[class_of(label[i]) * columns + i];
+        picked[i] = e[stepc_class(label[i], C) * columns + i];
         sum[i] = (T)0;
     }
     for (int i = 0; i < C * columns; i++)

@@ -3,8 +3,9 @@
  *   hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32])
  *
  * A product is written without a sign, a transposed matrix with a dash; a shape stands behind a name where it appears
- * first. What only changes a shape or a type is passed through. Of several results one may stand in the formula of the
- * next, as in a program: "v = 0.9 * v + 0.1 * g; w = w - rate * v". */
+ * first, and of several results where it changes. What only changes a shape or a type is passed through. Of several
+ * results one may stand in the formula of the next, as in a program: "v = 0.9 * v + 0.1 * g; w = w - rate * v"; so may
+ * what several nodes of the kernel read. */
 #include "emit/emit_internal.h"
 
 #include "graph/op_def.h"
@@ -16,10 +17,11 @@ enum { OPERATIONS_MOST = 16 }; /* beyond that nobody reads it */
 /* How tightly an operation binds. */
 enum { LOOSE, CHOICE, COMPARISON, SUM, PRODUCT, TIGHT };
 
-/* One of the results of a kernel. */
+/* One of the results of a kernel, or what it reads several times. */
 struct made {
-    const struct buffer *buffer;
+    const struct buffer *buffer; /* NULL: in no memory */
     const struct value *value;
+    const char *name, *shape;
     const char *text;
     uint64_t after, before; /* bit i: its formula names result i, or the variable that result i is written to */
     bool is_said;
@@ -49,7 +51,7 @@ static const char *with_shape(struct formula *f, const struct value *v)
 {
     for (size_t i = 0; v->kind == VALUE_VARIABLE && i < f->count; i++) {
         const struct buffer *const b = f->made[i].buffer;
-        if (b->kind != BUFFER_VARIABLE || b->variable != v->variable)
+        if (!b || b->kind != BUFFER_VARIABLE || b->variable != v->variable)
             continue;
         if (i == f->at) /* its shape stands on the left */
             return v->name;
@@ -160,7 +162,7 @@ static const char *value_text(struct formula *f, const struct value *v, int bind
     for (size_t i = 0; i < f->count; i++)
         if (i != f->at && f->made[i].value == v) {
             f->made[f->at].after |= (uint64_t)1 << i;
-            return f->made[i].buffer->name;
+            return f->made[i].name;
         }
     const bool is_made_here = v->kind == VALUE_RESULT && is_of_kernel(f, v->producer);
     if (!is_made_here || f->operations >= OPERATIONS_MOST)
@@ -183,22 +185,21 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
                                                              : shape_text(a, &b->shape);
 }
 
-/* "hidden[32,32] = Relu(..)", or NULL where there is none; of results that may be named so many. */
+/* What stands on the right of "hidden[32,32] = Relu(..)", or NULL where there is none; of results that may be named so
+ * many. */
 static const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
                                 size_t at, size_t count)
 {
-    const struct buffer *const b = made[at].buffer;
     const struct value *v = made[at].value;
     struct formula f = {.arena = a, .kernel = k, .graph = g, .made = made, .count = count, .at = at};
     while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && is_written(v->producer, "="))
         v = node_input(v->producer, 0);
-    const char *const shape = b->shape.rank > 0 ? buffer_shape_text(a, g, b) : "";
     if (v && k->nodes.count == 0) /* a copy */
-        return arena_printf(a, "%s%s = %s", b->name, shape, leaf_text(&f, v));
+        return leaf_text(&f, v);
     if (!v || v->kind != VALUE_RESULT || !is_of_kernel(&f, v->producer))
         return NULL;
     const char *const text = node_text(&f, v->producer, LOOSE);
-    return f.operations > OPERATIONS_MOST ? NULL : arena_printf(a, "%s%s = %s", b->name, shape, text);
+    return f.operations > OPERATIONS_MOST ? NULL : text;
 }
 
 /* May result i be said next? What it names has been, and nobody names what it overwrites any more. */
@@ -214,6 +215,7 @@ static const char *all_formulas(struct arena *a, const struct kernel *k, const s
                                 size_t count, bool are_named)
 {
     struct strbuf b = {.arena = a};
+    const char *shape = ""; /* said last */
     for (size_t i = 0; i < count; i++) {
         made[i].after = made[i].before = 0;
         made[i].text = formula_text(a, k, g, made, i, are_named ? count : 0);
@@ -227,18 +229,47 @@ static const char *all_formulas(struct arena *a, const struct kernel *k, const s
         if (next == count)
             return NULL;
         made[next].is_said = true;
-        strbuf_addf(&b, "%s%s", said ? "; " : "", made[next].text);
+        strbuf_addf(&b, "%s%s%s = %s", said ? "; " : "", made[next].name,
+                    str_equal(made[next].shape, shape) ? "" : made[next].shape, made[next].text);
+        shape = made[next].shape;
     }
     return strbuf_text(&b);
+}
+
+static int reads_in_kernel(const struct kernel *k, const struct value *v)
+{
+    int reads = 0;
+    for (size_t i = 0; i < k->nodes.count; i++)
+        for (size_t j = 0; j < k->nodes.data[i]->inputs.count; j++)
+            reads += node_input(k->nodes.data[i], j) == v;
+    return reads;
+}
+
+/* Values that several nodes of the kernel read, and that are not among the results. */
+static size_t add_shared(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made, size_t count,
+                         size_t most)
+{
+    for (size_t i = 0; i < k->nodes.count && count < most; i++) {
+        const struct value *const v = k->nodes.data[i]->outputs.count > 0 ? k->nodes.data[i]->outputs.data[0] : NULL;
+        bool is_known = !v || is_written(k->nodes.data[i], "=") || reads_in_kernel(k, v) < 2;
+        for (size_t j = 0; j < count; j++)
+            is_known |= made[j].value == v;
+        if (!is_known)
+            made[count++] = (struct made){.value = v, .name = v->name, .shape = value_shape_text(a, g->program, v)};
+    }
+    return count;
 }
 
 const char *formulas_text(struct arena *a, const struct kernel *k, const struct graph *g,
                           const struct buffer *const *results, size_t count)
 {
-    struct made *const made = arena_array(a, struct made, count + 1);
+    enum { MOST = 64 };
+    struct made *const made = arena_array(a, struct made, count + MOST);
     for (size_t i = 0; i < count; i++)
-        made[i] = (struct made){.buffer = results[i], .value = value_of_buffer(g, results[i])};
-    const char *const named = count <= 64 ? all_formulas(a, k, g, made, count, true) : NULL;
+        made[i] = (struct made){.buffer = results[i], .value = value_of_buffer(g, results[i]), .name = results[i]->name,
+                                .shape = results[i]->shape.rank > 0 ? buffer_shape_text(a, g, results[i]) : ""};
+    const size_t shared = add_shared(a, k, g, made, count, MOST);
+    const char *const named = count <= MOST ? all_formulas(a, k, g, made, shared, true) : NULL;
     for (size_t i = 0; i < count; i++)
         made[i].is_said = false;
     return named ? named : all_formulas(a, k, g, made, count, false);

@@ -203,11 +203,11 @@ static void run_hole(void *user, struct tree_builder *b, const char *hole, argum
         run_blas(f, b, args);
 }
 
-/* Hole "finish_place()": where the part "finish" stores its first element. */
-static const struct expr *place_of_result(struct template_filler *f)
+/* Hole "finish_place()" and the like: where the part "finish" stores its first element. */
+static const struct expr *place_of_result(struct template_filler *f, const struct part *p)
 {
     struct expr_scope s = scope_within(f, NULL, 0);
-    const struct expr *const first = access_element(&s, &part_of(f->k, "finish")->stores.data[0].to);
+    const struct expr *const first = access_element(&s, &p->stores.data[0].to);
     return tree_address(s.arena, first->var, first->arg[0]);
 }
 
@@ -232,8 +232,9 @@ static const struct expr *hole_value(void *user, const char *hole, arguments arg
         return f->block->skip;
     if (f->block && str_equal(hole, "before"))
         return f->block->before;
-    if (str_equal(hole, "finish_place"))
-        return place_of_result(f);
+    const char *const place = without(a, hole, "_place");
+    if (place != hole && part_of(f->k, place))
+        return place_of_result(f, part_of(f->k, place));
     const struct expr *const element = operand_element(f, hole, args, count);
     const struct expr *const value = element ? element : function_value(f, hole, args, count);
     if (!value)
@@ -267,6 +268,21 @@ static bool may_run_again(const struct kernel *k, const struct part *p)
     return ok;
 }
 
+/* Does the part only store what it is given, all elements one behind the other? */
+static bool is_plain(const struct kernel *k, const struct part *p)
+{
+    const struct access *const to = p->stores.count == 1 ? &p->stores.data[0].to : NULL;
+    if (!to || p->stores.data[0].value->op != EXPR_RESULT || to->buffer->dtype != k->tmpl.type || to->term_count > 0)
+        return false;
+    int64_t step = 1;
+    for (int d = p->rank - 1; d >= k->outer_rank; d--) {
+        if (p->extent[d] > 1 && to->stride[d] != step)
+            return false;
+        step *= p->extent[d];
+    }
+    return true;
+}
+
 /* WITH_LATE_M and the like: is M known only when the kernel runs? */
 static void bind_late(struct emission *e, const struct kernel_int *x, int_list *ints)
 {
@@ -296,6 +312,8 @@ static int_list bind_ints(struct emission *e, const struct kernel *k)
         vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "WITH_%s", hole), .value = 1}));
         vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "AGAIN_%s", hole),
                                                   .value = may_run_again(k, &k->parts.data[p])}));
+        vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "PLAIN_%s", hole),
+                                                  .value = is_plain(k, &k->parts.data[p])}));
         vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "READS_%s", hole),
                                                   .value = reads_rows(&k->parts.data[p])}));
     }

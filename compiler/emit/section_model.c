@@ -188,56 +188,28 @@ static const char *write_outputs(struct model_text *t, const struct entry *entry
     return write_tensors(t, entry, "outputs", &infos);
 }
 
-/* "&(digits_step_inputs){in[0]", "*(const int32_t *)in[1]}": the members in their order, pointers first. */
-static void add_pointers(struct model_text *t, const struct entry *entry, const char *what, const char *from,
-                         size_t pointers, size_t count, text_list *arguments)
+/* "(in[0]", "stepc_count(in[1]))": the members in their order, pointers first. */
+static void add_members(struct arena *a, const char *from, size_t pointers, size_t count, text_list *members)
 {
-    struct arena *const a = t->e->arena;
-    for (size_t i = 0; i < count; i++) {
-        const char *const open = i ? "" : arena_printf(a, "&(%s_%s_%s){", t->e->name, entry->name, what);
-        vec_push(a, arguments, arena_printf(a, "%s%s%s[%zu]%s", open, i < pointers ? "" : "*(const int32_t *)", from, i,
-                                            i + 1 < count ? "" : "}"));
-    }
+    for (size_t i = 0; i < count; i++)
+        vec_push(a, members, arena_printf(a, i < pointers ? "%s%s[%zu]%s" : "%sstepc_count(%s[%zu])%s", i ? "" : "(",
+                                          from, i, i + 1 < count ? "" : ")"));
 }
 
+/* A macro of stepc.h defines the function: call_step(). */
 static void write_call(struct model_text *t, const struct entry *entry)
 {
-    struct emission *e = t->e;
-    struct arena *const a = e->arena;
-    struct writer *w = &t->calls;
-    const size_t inputs = input_count(e, entry), outputs = entry->graph->outputs.count;
-    text_list arguments = {0}, missing = {0};
-    vec_push(a, &arguments, "state");
-    vec_push(a, &arguments, "arena");
-    if (entry->kind == ENTRY_INIT)
-        vec_push(a, &arguments, "seed");
-    add_pointers(t, entry, "inputs", "in", pointer_count(e, entry), inputs, &arguments);
-    add_pointers(t, entry, "outputs", "out", outputs, outputs, &arguments);
-    if (inputs)
-        vec_push(a, &missing, "in == NULL");
-    if (entry->takes_count)
-        vec_push(a, &missing, arena_printf(a, "in[%zu] == NULL", inputs - 1));
-    if (outputs)
-        vec_push(a, &missing, "out == NULL");
-    write_list(w, arena_printf(a, "static stepc_status call_%s(", entry->name),
-               (const char *const[]){"void *state", "void *arena", "uint64_t seed", "const void *const *in",
-                                     "void *const *out"},
-               5, ")");
-    write_line(w, "{");
-    w->depth++;
-    if (entry->kind != ENTRY_INIT)
-        write_line(w, "(void)seed;");
-    if (!inputs)
-        write_line(w, "(void)in;");
-    if (!outputs)
-        write_line(w, "(void)out;");
-    if (missing.count > 0) {
-        write_alternatives(w, "if (", missing.data, missing.count, ")");
-        write_line(w, "    return STEPC_E_ARGUMENT;");
-    }
-    write_list(w, arena_printf(a, "return %s_%s(", e->name, entry->name), arguments.data, arguments.count, ");");
-    write_close(w, "");
-    write_blank(w);
+    struct arena *const a = t->e->arena;
+    const size_t inputs = input_count(t->e, entry), outputs = entry->graph->outputs.count;
+    text_list words = {0};
+    vec_push(a, &words, t->e->name);
+    vec_push(a, &words, entry->name);
+    add_members(a, "in", pointer_count(t->e, entry), inputs, &words);
+    add_members(a, "out", outputs, outputs, &words);
+    write_list(&t->calls,
+               arena_printf(a, "STEPC_CALL%s%s%s(", entry->kind == ENTRY_INIT ? "_SEED" : "", inputs ? "_IN" : "",
+                            outputs ? "_OUT" : ""),
+               words.data, words.count, ")");
 }
 
 static void write_entry(struct model_text *t, const struct entry *x)
@@ -302,6 +274,7 @@ void section_model(struct emission *e)
         write_blank(c);
     }
     strbuf_add(&c->text, strbuf_text(&t.calls.text));
+    write_blank(c);
     write_open(c, "static const stepc_entry %s_entries[] =", e->name);
     strbuf_add(&c->text, strbuf_text(&t.entries.text));
     write_close(c, ";");

@@ -52,11 +52,28 @@ void write_close(struct writer *w, const char *after)
     write_line(w, "}%s", after);
 }
 
+/* How many lines a list takes that begins in `column`, and whose other lines begin in `start`. */
+static int lines_of(const char *const *items, size_t count, size_t column, size_t start, size_t between, size_t tail)
+{
+    int lines = 1;
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = strlen(items[i]) + (i + 1 < count ? between : tail);
+        const bool breaks = i > 0 && column + 1 + n > WIDTH;
+        lines += breaks;
+        column = breaks ? start + n : column + (i > 0) + n;
+    }
+    return lines;
+}
+
+/* Lines begin below the first item, unless there are fewer of them if they begin further left. */
 static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
                         const char *tail)
 {
+    const size_t left = 4 * (size_t)w->depth + 8, b = strlen(between), t = strlen(tail);
     size_t column = 4 * (size_t)w->depth + strlen(head);
-    const size_t start = column < WIDTH / 2 ? column : 4 * (size_t)w->depth + 8;
+    const size_t start = lines_of(items, count, column, column, b, t) <= lines_of(items, count, column, left, b, t)
+                             ? column
+                             : left;
     indent(w);
     strbuf_add(&w->text, head);
     for (size_t i = 0; i < count; i++) {

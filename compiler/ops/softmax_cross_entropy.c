@@ -252,6 +252,7 @@ static bool is_padded(const struct lower_ctx *c, const struct loss *l)
 static const char *const late[] = {"N", NULL}, *const late_most[] = {"BLOCK", NULL};
 static const struct template_traits loss_template = {
     .name = "softmax_cross_entropy", .late = late, .late_most = late_most};
+static const struct template_traits plain_template = {.name = "softmax_cross_entropy_plain", .late = late};
 
 /* The kernel of a loss or of its gradient: equal but for their parts, so that fusion makes one of the two. */
 static struct loss instantiate(struct lower_ctx *c)
@@ -263,7 +264,7 @@ static struct loss instantiate(struct lower_ctx *c)
     if (has_weights)
         weights = lower_contiguous(c, 2);
     lower_kernel(c, "softmax_cross_entropy");
-    lower_template(c, &loss_template, lower_dtype(c, 0));
+    lower_template(c, c->options.small ? &plain_template : &loss_template, lower_dtype(c, 0));
     lower_template_int(c, "N", l.n);
     lower_template_int(c, "C", l.c);
     lower_template_int(c, "D", l.d);
@@ -271,10 +272,11 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "IGNORE", l.ignore);
     lower_template_int(c, "HAS_WEIGHTS", has_weights);
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
-    lower_template_int(c, "BLOCK", block_of(&l));
+    lower_template_int(c, "BLOCK", c->options.small ? 1 : block_of(&l));
     lower_template_int(c, "TRANSPOSED", l.d == 1 && l.c >= 4 && !c->options.scalar);
     lower_template_int(c, "PADDED", is_padded(c, &l));
-    lower_template_scratch(c, "scratch", is_padded(c, &l) ? PADDED_LANES : block_of(&l) * l.c);
+    lower_template_scratch(c, "scratch",
+                           c->options.small ? l.c : is_padded(c, &l) ? PADDED_LANES : block_of(&l) * l.c);
     /* maximum, difference, exponential, sum; product and difference of the gradient */
     lower_template_flops(c, 6 * l.n * l.c * l.d);
     add_operand(c, "scores", &scores);

@@ -410,6 +410,8 @@ static const struct expr *rebuilt_operation(struct rebuild *r, const struct expr
     struct arena *const a = r->in->arena;
     const struct expr *const x = rebuilt(r, e->arg[0]);
     const struct expr *const y = expr_arg_count(e) > 1 ? rebuilt(r, e->arg[1]) : NULL;
+    if (x->op == EXPR_ADDRESS && e->op == EXPR_ADD)
+        return tree_address(a, x->var, index_add(a, x->arg[0], y));
     if (y && x->dtype == DTYPE_INDEX && y->dtype == DTYPE_INDEX)
         return index_binary(a, e->op, x, y);
     if (e->op == EXPR_NOT)
@@ -544,18 +546,18 @@ static const struct expr *rebuilt_value(struct rebuild *r, const struct expr *e)
 }
 
 /* Another name for a constant, or for a place or variable that nothing changes? */
-static bool names_what_stays(const struct tree_var *v, const struct expr *value)
+static bool names_what_stays(const struct instance *in, const struct tree_var *v, const struct expr *value)
 {
     if (v->kind == VAR_POINTER)
         return value->op == EXPR_ADDRESS && is_simple(value);
-    const bool is_variable = value->op == EXPR_VAR && value->var->kind != VAR_CELL && value->dtype == v->dtype;
+    const bool is_variable = value->op == EXPR_VAR && value->var->kind != VAR_CELL && value->dtype == bound_dtype(in, v->dtype);
     return v->kind == VAR_VALUE && (is_index_constant(value) || value->op == EXPR_FLOAT || is_variable);
 }
 
 static void rebuild_declaration(struct rebuild *r, const struct stmt *s)
 {
     const struct expr *const value = s->value ? rebuilt_value(r, s->value) : NULL;
-    if (value && names_what_stays(s->var, value)) { /* it stands for itself */
+    if (value && names_what_stays(r->in, s->var, value)) { /* it stands for itself */
         vec_push(r->in->arena, &r->map, ((struct mapped){s->var, value}));
         return;
     }

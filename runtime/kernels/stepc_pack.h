@@ -2,7 +2,11 @@
 /* Packing of an operand into a panel: panel[depth,width], columns <= width, missing ones are zeros.
  *
  *   stepc_pack(panel, width, b, row_step, column_step, columns, depth)   of b[depth,columns]
- *   stepc_pack_transposed(panel, width, b, b_step, columns, depth)       of b[columns,depth]', b_step from row to row */
+ *   stepc_pack_transposed(panel, width, b, b_step, columns, depth)       of b[columns,depth]', b_step from row to row
+ *
+ * And a matrix with nothing around it: to[rows,columns] = from[columns,rows]', steps from row to row.
+ *
+ *   stepc_transpose_back(to, to_step, from, from_step, rows, columns) */
 #ifndef STEPC_KERNELS_PACK_H
 #define STEPC_KERNELS_PACK_H
 

@@ -49,7 +49,12 @@ static STEPC_INLINE void STEPC_OF(transpose_rows_of_four)(STEPC_T *restrict to, 
 static STEPC_INLINE void STEPC_OF(pack)(STEPC_T *restrict panel, const int width, const STEPC_T *restrict b,
                                         const int row_step, const int column_step, const int columns, const int depth)
 {
-    for (int k = 0; k < depth; k++) {
+    for (int k = 0; columns == width && k < depth; k++) {
+        STEPC_LANE_LOOP
+        for (int j = 0; j < width; j++)
+            panel[k * width + j] = b[k * row_step + j * column_step];
+    }
+    for (int k = 0; columns < width && k < depth; k++) {
         STEPC_LANE_LOOP
         for (int j = 0; j < width; j++)
             panel[k * width + j] = j < columns ? b[k * row_step + j * column_step] : 0;
@@ -79,4 +84,25 @@ static STEPC_INLINE void STEPC_OF(pack_transposed)(STEPC_T *restrict panel, cons
         for (int j = 0; j < width; j++)
             panel[k * width + j] = j < columns ? b[j * b_step + k] : 0;
     }
+}
+
+/* The last blocks of four overlap those before them. */
+static STEPC_INLINE void STEPC_OF(transpose_back)(STEPC_T *restrict to, const int to_step, const STEPC_T *restrict from,
+                                                  const int from_step, const int rows, const int columns)
+{
+#if STEPC_FORM == 2
+    for (int i = 0; rows >= 4 && columns >= 4 && i < rows; i += 4) {
+        const int row = i + 4 <= rows ? i : rows - 4;
+        for (int j = 0; j < columns; j += 4) {
+            const int column = j + 4 <= columns ? j : columns - 4;
+            STEPC_OF(transpose_4x4)(to + row * to_step + column, to_step, from + column * from_step + row, from_step,
+                4);
+        }
+    }
+    if (rows >= 4 && columns >= 4)
+        return;
+#endif
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            to[i * to_step + j] = from[j * from_step + i];
 }

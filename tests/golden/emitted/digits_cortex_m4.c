@@ -6,13 +6,16 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_cortex_m4.h"
-#if !defined(DIGITS_CORTEX_M4_BUILD_ID) || DIGITS_CORTEX_M4_BUILD_ID != 0xc8f4ef19f7f50d6eu
+#if !defined(DIGITS_CORTEX_M4_BUILD_ID) || DIGITS_CORTEX_M4_BUILD_ID != 0x384728d8f212ebe3u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
 #include <string.h>
 
 #define STEPC_SMALL /* size goes before speed */
+#define STEPC_FORM 0 /* numbers one by one */
+#include "kernels/stepc_labels.h"
+#include "kernels/stepc_sum.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
 
@@ -45,67 +48,31 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
         }
 }
 
-/* A label as an index, in range whatever it is. */
-static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < 10 ? (int)c : 0;
-}
-
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
  * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
  * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-                                                         const float *restrict logits, const int64_t *restrict target,
-                                                         float *restrict scratch)
+        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
     float total = 0.0f;
-    float top[32] = {0.0f};
-    float picked[32] = {0.0f};
-    float sum[32] = {0.0f};
-    for (int i = 0; i < 32; i++)
+    for (int n = 0; n < 32; n++) {
+        const float *const x = logits + n * 10;
+        const int64_t label = target[n];
+        const int target_2 = stepc_class(label, 10);
+        float top = x[0];
+        for (int c = 1; c < 10; c++)
+            top = x[c] > top ? x[c] : top;
         for (int c = 0; c < 10; c++)
-            scratch[c * 32 + i] = logits[i * 10 + c];
-    for (int i = 0; i < 32; i++)
-        top[i] = scratch[i];
-    for (int c = 1; c < 10; c++)
-        for (int i = 0; i < 32; i++)
-            top[i] = scratch[c * 32 + i] > top[i] ? scratch[c * 32 + i] : top[i];
-    for (int c = 0; c < 10; c++)
-        for (int i = 0; i < 32; i++)
-            scratch[c * 32 + i] -= top[i];
-    for (int i = 0; i < 32; i++)
-        picked[i] = scratch[loss_softmax_cross_entropy_loss_class_of(target[i]) * 32 + i];
-    for (int i = 0; i < 320; i++)
-        scratch[i] = stepc_expf(scratch[i]);
-    for (int i = 0; i < 32; i++) {
-        const float s0 = scratch[i] + scratch[i + 256] + scratch[i + 128];
-        const float s1 = scratch[i + 32] + scratch[i + 288] + scratch[i + 160];
-        const float s2 = scratch[i + 64] + scratch[i + 192];
-        const float s3 = scratch[i + 96] + scratch[i + 224];
-        sum[i] = s0 + s2 + (s1 + s3);
-    }
-    int hot[32] = {0};
-    float scale[32] = {0.0f};
-    for (int i = 0; i < 32; i++) {
-        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
-        scale[i] = 1.0f / sum[i];
-    }
-    for (int c = 0; c < 10; c++)
-        for (int i = 0; i < 32; i++)
-            scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
-    for (int i = 0; i < 32; i++)
+            scratch[c] = stepc_expf(x[c] - top);
+        const float sum = stepc_sum_16(scratch, 10);
+        const float scale = 1.0f / sum;
         for (int c = 0; c < 10; c++)
-            d_logits[i * 10 + c] = scratch[i + c * 32];
-    float value = total;
-    for (int i = 0; i < 32; i++)
-        sum[i] = stepc_logf(sum[i]) - picked[i];
-    for (int i = 0; i < 32; i++)
-        value += sum[i];
-    total = value;
-    const float mean = total / 32.0f;
-    loss[0] = mean;
+            d_logits[n * 10 + c] = (scratch[c] * scale - (c == target_2 ? 1.0f : 0.0f)) * share;
+        const float log_sum = stepc_logf(sum);
+        total += log_sum - (x[target_2] - top);
+    }
+    loss[0] = total / 32.0f;
 }
 
 /* Each value must be in 0 .. 9. */
@@ -136,20 +103,19 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
 /* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
  * learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
-                                           const float *restrict d_logits, const float *restrict hidden,
-                                           const float learning_rate)
+        const float *restrict d_logits, const float *restrict hidden, const float learning_rate)
 {
     for (int i = 0; i < 10; i++) {
         for (int j = 0; j < 32; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
                 sum += d_logits[i + k * 10] * hidden[k * 32 + j];
-            fc2_weight[i * 32 + j] = fc2_weight[i * 32 + j] - learning_rate * sum;
+            fc2_weight[i * 32 + j] -= learning_rate * sum;
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_logits[i + k * 10];
-        fc2_bias[i] = fc2_bias[i] - learning_rate * sum;
+        fc2_bias[i] -= learning_rate * sum;
     }
 }
 
@@ -157,20 +123,19 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
  * learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node
  * 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
-                                           const float *restrict d_fc1_output, const float *restrict x,
-                                           const float learning_rate)
+        const float *restrict d_fc1_output, const float *restrict x, const float learning_rate)
 {
     for (int i = 0; i < 32; i++) {
         for (int j = 0; j < 64; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
                 sum += d_fc1_output[i + k * 32] * x[k * 64 + j];
-            fc1_weight[i * 64 + j] = fc1_weight[i * 64 + j] - learning_rate * sum;
+            fc1_weight[i * 64 + j] -= learning_rate * sum;
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc1_output[i + k * 32];
-        fc1_bias[i] = fc1_bias[i] - learning_rate * sum;
+        fc1_bias[i] -= learning_rate * sum;
     }
 }
 
@@ -200,10 +165,10 @@ stepc_status digits_cortex_m4_step(digits_cortex_m4_state *state, digits_cortex_
     STEPC_TRACE(3, "check_labels");
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 1664; /* scalar, kernels 3-4 */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + 1360; /* scalar, kernels 3-4 */
     float *const d_logits = arena->floats + 2048; /* [32,10], kernels 3-6 */
     STEPC_RUN(3, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target,
-                 arena->floats + 1344 /* [320] */);
+                 arena->floats + 1344 /* [10] */);
     float *const d_fc1_output = arena->floats + 1024; /* [32,32], kernels 5-7 */
     STEPC_RUN(5, d_fc1_output_where, d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
     STEPC_RUN(6, update_fc2_weight, (float *)state->fc2_weight, state->fc2_bias, d_logits, hidden,
@@ -214,8 +179,7 @@ stepc_status digits_cortex_m4_step(digits_cortex_m4_state *state, digits_cortex_
 }
 
 stepc_status digits_cortex_m4_infer(const digits_cortex_m4_state *state, digits_cortex_m4_arena *arena,
-                                    const digits_cortex_m4_infer_inputs *in,
-                                    const digits_cortex_m4_infer_outputs *out)
+        const digits_cortex_m4_infer_inputs *in, const digits_cortex_m4_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
@@ -252,30 +216,9 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_32_64}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return digits_cortex_m4_init(state, arena, seed);
-}
-
-static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return digits_cortex_m4_step(state, arena, &(digits_cortex_m4_step_inputs){in[0], in[1]},
-                                 &(digits_cortex_m4_step_outputs){out[0], out[1]});
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return digits_cortex_m4_infer(state, arena, &(digits_cortex_m4_infer_inputs){in[0]},
-                                  &(digits_cortex_m4_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(digits_cortex_m4, init)
+STEPC_CALL_IN_OUT(digits_cortex_m4, step, (in[0], in[1]), (out[0], out[1]))
+STEPC_CALL_IN_OUT(digits_cortex_m4, infer, (in[0]), (out[0]))
 
 static const stepc_entry digits_cortex_m4_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kernels/stepc_compiler.h"
+#include "kernels/stepc_labels.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
 #include "kernels/stepc_tile.h"
@@ -38,8 +39,7 @@ static STEPC_INLINE void hidden_relu_whole_panel_tile(const int rows, const int 
 
 /* hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32]): Gemm "fc1", Relu "relu" */
 static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
-                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
-                                     float *restrict panel)
+        const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     for (int p = 0; p < 32; p += 16) {
         stepc_pack_transposed(panel, 16, fc1_weight + p * 64, 64, 16, 64);
@@ -64,35 +64,17 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
 
 /* logits[32,10] = hidden[32,32] fc2.weight[10,32]' + fc2.bias[10]: Gemm "fc2" */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
-                                     const float *restrict fc2_weight, const float *restrict fc2_bias,
-                                     float *restrict panel)
+        const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc2_weight, 32, 10, 32);
     STEPC_EACH_PANEL_TILE(float, 32, 16, 10, logits_gemm_panel_tile, hidden, panel, logits, fc2_bias);
-}
-
-/* A label as an index, in range whatever it is. */
-static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < 10 ? (int)c : 0;
-}
-
-/* Gradients of positions first .., that of class c at i * row_step + c * class_step. */
-static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const float *restrict from,
-        const int row_step, const int class_step, float *restrict d_logits)
-{
-    for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++)
-            d_logits[i * 10 + c] = from[i * row_step + c * class_step];
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
  * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
  * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-                                                         const float *restrict logits, const int64_t *restrict target,
-                                                         float *restrict scratch)
+        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
     float total = 0.0f;
@@ -109,7 +91,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] -= top[i];
     for (int i = 0; i < 32; i++)
-        picked[i] = scratch[loss_softmax_cross_entropy_loss_class_of(target[i]) * 32 + i];
+        picked[i] = scratch[stepc_class(target[i], 10) * 32 + i];
     for (int i = 0; i < 320; i++)
         scratch[i] = stepc_expf(scratch[i]);
     for (int i = 0; i < 32; i++) {
@@ -122,27 +104,20 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     int hot[32] = {0};
     float scale[32] = {0.0f};
     for (int i = 0; i < 32; i++) {
-        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
+        hot[i] = stepc_class(target[i], 10);
         scale[i] = 1.0f / sum[i];
     }
     for (int c = 0; c < 10; c++)
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
-    if (STEPC_TRANSPOSES_IN_BLOCKS) {
-        float transposed[384];
-        stepc_pack_transposed(transposed, 12, scratch, 32, 10, 32);
-        loss_softmax_cross_entropy_loss_give_gradients(transposed, 12, 1, d_logits);
-    } else {
-        loss_softmax_cross_entropy_loss_give_gradients(scratch, 1, 32, d_logits);
-    }
+    stepc_transpose_back(d_logits, 10, scratch, 32, 32, 10);
     float value = total;
     for (int i = 0; i < 32; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
     for (int i = 0; i < 32; i++)
         value += sum[i];
     total = value;
-    const float mean = total / 32.0f;
-    loss[0] = mean;
+    loss[0] = total / 32.0f;
 }
 
 /* Each value must be in 0 .. 9. */
@@ -186,17 +161,14 @@ static STEPC_INLINE void update_fc2_weight_whole_tile(const int rows, const int 
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right + j, 32);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            fc2_weight[(i + r) * 32 + j + l] = fc2_weight[(i + r) * 32 + j + l] - learning_rate *
-                acc[r * STEPC_TILE_COLUMNS(float) + l];
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
+            fc2_weight[(i + r) * 32 + j + l] -= learning_rate * acc[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
 /* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
  * learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
-                                           const float *restrict d_logits, const float *restrict hidden,
-                                           const float learning_rate)
+        const float *restrict d_logits, const float *restrict hidden, const float learning_rate)
 {
     STEPC_EACH_WHOLE_TILE(float, 10, 32, update_fc2_weight_whole_tile, d_logits, hidden, fc2_weight, learning_rate);
     float sum[10] = {0.0f};
@@ -204,7 +176,7 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
             sum[r] += d_logits[r + k * 10];
     for (int r = 0; r < 10; r++)
-        fc2_bias[r] = fc2_bias[r] - learning_rate * sum[r];
+        fc2_bias[r] -= learning_rate * sum[r];
 }
 
 /* One tile: rows i .. and columns j .. */
@@ -215,18 +187,15 @@ static STEPC_INLINE void update_fc1_weight_whole_tile(const int rows, const int 
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 32, right + j, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            fc1_weight[(i + r) * 64 + j + l] = fc1_weight[(i + r) * 64 + j + l] - learning_rate *
-                acc[r * STEPC_TILE_COLUMNS(float) + l];
-        }
+        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
+            fc1_weight[(i + r) * 64 + j + l] -= learning_rate * acc[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
 /* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
  * learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node
  * 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
-                                           const float *restrict d_fc1_output, const float *restrict x,
-                                           const float learning_rate)
+        const float *restrict d_fc1_output, const float *restrict x, const float learning_rate)
 {
     STEPC_EACH_WHOLE_TILE(float, 32, 64, update_fc1_weight_whole_tile, d_fc1_output, x, fc1_weight, learning_rate);
     float sum[32] = {0.0f};
@@ -234,7 +203,7 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *re
         STEPC_SUM_LOOP for (int r = 0; r < 32; r++)
             sum[r] += d_fc1_output[r + k * 32];
     for (int r = 0; r < 32; r++)
-        fc1_bias[r] = fc1_bias[r] - learning_rate * sum[r];
+        fc1_bias[r] -= learning_rate * sum[r];
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -315,30 +284,9 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_32_64}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return digits_default_init(state, arena, seed);
-}
-
-static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return digits_default_step(state, arena, &(digits_default_step_inputs){in[0], in[1]},
-                               &(digits_default_step_outputs){out[0], out[1]});
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return digits_default_infer(state, arena, &(digits_default_infer_inputs){in[0]},
-                                &(digits_default_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(digits_default, init)
+STEPC_CALL_IN_OUT(digits_default, step, (in[0], in[1]), (out[0], out[1]))
+STEPC_CALL_IN_OUT(digits_default, infer, (in[0]), (out[0]))
 
 static const stepc_entry digits_default_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

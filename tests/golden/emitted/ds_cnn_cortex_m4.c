@@ -6,13 +6,16 @@
  *   memory   state 190064 bytes, arena 9229568 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_cortex_m4.h"
-#if !defined(DS_CNN_CORTEX_M4_BUILD_ID) || DS_CNN_CORTEX_M4_BUILD_ID != 0xd22a0d4f56a596cau
+#if !defined(DS_CNN_CORTEX_M4_BUILD_ID) || DS_CNN_CORTEX_M4_BUILD_ID != 0x1329a8f4530f21ccu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
 #include <string.h>
 
 #define STEPC_SMALL /* size goes before speed */
+#define STEPC_FORM 0 /* numbers one by one */
+#include "kernels/stepc_labels.h"
+#include "kernels/stepc_sum.h"
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
@@ -101,11 +104,9 @@ static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float
  * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
  * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float *restrict first_conv,
-                                         const float *restrict first_mean, const float *restrict first_norm_mul,
-                                         const float *restrict first_shift, const float *restrict depthwise1_weight,
-                                         const float *restrict depthwise1_mean,
-                                         const float *restrict depthwise1_norm_mul,
-                                         const float *restrict depthwise1_shift, float *restrict scratch)
+        const float *restrict first_mean, const float *restrict first_norm_mul, const float *restrict first_shift,
+        const float *restrict depthwise1_weight, const float *restrict depthwise1_mean,
+        const float *restrict depthwise1_norm_mul, const float *restrict depthwise1_shift, float *restrict scratch)
 {
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++) {
@@ -144,8 +145,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
  * "pointwise3_weight" [64,64,1,1], x_2 is "pointwise3_mean" [64], x_3 is "pointwise3_norm.mul" [1,64,1,1], x_4 is
  * "pointwise3_shift" [64] */
 static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *restrict x, const float *restrict w,
-                                             const float *restrict x_2, const float *restrict x_3,
-                                             const float *restrict x_4)
+        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
 {
     for (int n = 0; n < 16; n++)
         for (int o = 0; o < 64; o += 4)
@@ -188,8 +188,7 @@ static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *r
  * [64,1,3,3], x_2 is "depthwise1_mean" [64], x_3 is "depthwise1_norm.mul" [1,64,1,1], x_4 is "depthwise1_shift"
  * [64] */
 static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y_2, const float *restrict x, const float *restrict w,
-                                               const float *restrict x_2, const float *restrict x_3,
-                                               const float *restrict x_4)
+        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
 {
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++)
@@ -254,9 +253,8 @@ static STEPC_KERNEL void conv_16x64x125(float *restrict y_2, const float *restri
 /* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.reshape_3[1,64,1,1]) *
  * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float *restrict pointwise4_conv,
-                                            const float *restrict pointwise4_mean,
-                                            const float *restrict pointwise4_norm_mul,
-                                            const float *restrict pointwise4_shift)
+        const float *restrict pointwise4_mean, const float *restrict pointwise4_norm_mul,
+        const float *restrict pointwise4_shift)
 {
     for (int32_t i = 0; i < 16; i++)
         for (int32_t j = 0; j < 64; j++) {
@@ -361,9 +359,8 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
             partial[l] += partial[l + 2];
         partial[0] += partial[1];
         const float t = partial[0] / 2000.0f;
-        const float u = w[i] * 0.9f + t * 0.100000024f;
         row[i] = t;
-        w[i] = u;
+        w[i] = w[i] * 0.9f + t * 0.100000024f;
         float partial_2[16] = {0.0f};
         for (int32_t j_2 = 0; j_2 < 16; j_2++) {
             for (int32_t k_2 = 0; k_2 < 112; k_2 += 16)
@@ -384,10 +381,8 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
             partial_2[l_2] += partial_2[l_2 + 2];
         partial_2[0] += partial_2[1];
         const float t_3 = partial_2[0] / 2000.0f;
-        const float u_2 = 1.0f / stepc_sqrtf(t_3 + 0.00001f);
-        const float u_3 = w_2[i] * 0.9f + t_3 * 0.100000024f;
-        row_2[i] = u_2;
-        w_2[i] = u_3;
+        row_2[i] = 1.0f / stepc_sqrtf(t_3 + 0.00001f);
+        w_2[i] = w_2[i] * 0.9f + t_3 * 0.100000024f;
         for (int32_t j_3 = 0; j_3 < 16; j_3++)
             for (int32_t k_3 = 0; k_3 < 125; k_3++) {
                 const float t_4 = (x[i * 125 + j_3 * 8000 + k_3] - row[i]) * (row_2[i] * x_2[i]) + x_3[i];
@@ -462,89 +457,53 @@ static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const f
         }
 }
 
-/* A label as an index, in range whatever it is. */
-static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < 12 ? (int)c : 0;
-}
-
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
  * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #29
  * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_train_logits,
-                                                         const float *restrict train_logits,
-                                                         const int64_t *restrict target, float *restrict scratch)
+        const float *restrict train_logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 16.0f;
     float total = 0.0f;
-    float top[16] = {0.0f};
-    float picked[16] = {0.0f};
-    float sum[16] = {0.0f};
-    for (int i = 0; i < 16; i++)
+    for (int n = 0; n < 16; n++) {
+        const float *const x = train_logits + n * 12;
+        const int64_t label = target[n];
+        const int target_2 = stepc_class(label, 12);
+        float top = x[0];
+        for (int c = 1; c < 12; c++)
+            top = x[c] > top ? x[c] : top;
         for (int c = 0; c < 12; c++)
-            scratch[c * 16 + i] = train_logits[i * 12 + c];
-    for (int i = 0; i < 16; i++)
-        top[i] = scratch[i];
-    for (int c = 1; c < 12; c++)
-        for (int i = 0; i < 16; i++)
-            top[i] = scratch[c * 16 + i] > top[i] ? scratch[c * 16 + i] : top[i];
-    for (int c = 0; c < 12; c++)
-        for (int i = 0; i < 16; i++)
-            scratch[c * 16 + i] -= top[i];
-    for (int i = 0; i < 16; i++)
-        picked[i] = scratch[loss_softmax_cross_entropy_loss_class_of(target[i]) * 16 + i];
-    for (int i = 0; i < 192; i++)
-        scratch[i] = stepc_expf(scratch[i]);
-    for (int i = 0; i < 16; i++) {
-        const float s0 = scratch[i] + scratch[i + 128] + scratch[i + 64];
-        const float s1 = scratch[i + 16] + scratch[i + 144] + scratch[i + 80];
-        const float s2 = scratch[i + 32] + scratch[i + 160] + scratch[i + 96];
-        const float s3 = scratch[i + 48] + scratch[i + 176] + scratch[i + 112];
-        sum[i] = s0 + s2 + (s1 + s3);
-    }
-    int hot[16] = {0};
-    float scale[16] = {0.0f};
-    for (int i = 0; i < 16; i++) {
-        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
-        scale[i] = 1.0f / sum[i];
-    }
-    for (int c = 0; c < 12; c++)
-        for (int i = 0; i < 16; i++)
-            scratch[c * 16 + i] = (scratch[c * 16 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
-    for (int i = 0; i < 16; i++)
+            scratch[c] = stepc_expf(x[c] - top);
+        const float sum = stepc_sum_16(scratch, 12);
+        const float scale = 1.0f / sum;
         for (int c = 0; c < 12; c++)
-            d_train_logits[i * 12 + c] = scratch[i + c * 16];
-    float value = total;
-    for (int i = 0; i < 16; i++)
-        sum[i] = stepc_logf(sum[i]) - picked[i];
-    for (int i = 0; i < 16; i++)
-        value += sum[i];
-    total = value;
-    const float mean = total / 16.0f;
-    loss[0] = mean;
+            d_train_logits[n * 12 + c] = (scratch[c] * scale - (c == target_2 ? 1.0f : 0.0f)) * share;
+        const float log_sum = stepc_logf(sum);
+        total += log_sum - (x[target_2] - top);
+    }
+    loss[0] = total / 16.0f;
 }
 
-/* d_train/flat[16,64] = d_train/logits[16,12] fc_weight[12,64]: Gemm (gradient of node #28 (Gemm)) */
-static STEPC_KERNEL void d_train_flat_gemm(float *restrict d_train_flat, const float *restrict d_train_logits,
-                                           const float *restrict fc_weight)
+/* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: Gemm (gradient of node #28 (Gemm)), Mul
+ * (gradient of node #26 (ReduceMean)) */
+static STEPC_KERNEL void grad_train_pooled_div_mul(float *restrict grad_train_pooled_div,
+        const float *restrict d_train_logits, const float *restrict fc_weight)
 {
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 64; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 12; k++)
                 sum += d_train_logits[i * 12 + k] * fc_weight[k * 64 + j];
-            d_train_flat[i * 64 + j] = sum;
+            grad_train_pooled_div[i * 64 + j] = sum * 0.008f;
         }
 }
 
-/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] = fc_weight
- * - learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias[12] =
+/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight = fc_weight -
+ * learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias =
  * fc_bias - learning_rate * fc_bias.v: Gemm (gradient of node #28 (Gemm)), ReduceSum (gradient of node #28 (Gemm)) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
-                                          float *restrict fc_bias_v, float *restrict fc_bias,
-                                          const float *restrict d_train_logits, const float *restrict train_pooled,
-                                          const float learning_rate)
+        float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
+        const float *restrict train_pooled, const float learning_rate)
 {
     for (int i = 0; i < 12; i++) {
         for (int j = 0; j < 64; j++) {
@@ -552,31 +511,27 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
             for (int k = 0; k < 16; k++)
                 sum += d_train_logits[i + k * 12] * train_pooled[k * 64 + j];
             const float t = 0.9f * fc_weight_v[i * 64 + j] + sum;
-            const float u = fc_weight[i * 64 + j] - learning_rate * t;
             fc_weight_v[i * 64 + j] = t;
-            fc_weight[i * 64 + j] = u;
+            fc_weight[i * 64 + j] -= learning_rate * t;
         }
         float sum = 0.0f;
         for (int k = 0; k < 16; k++)
             sum += d_train_logits[i + k * 12];
         const float t = 0.9f * fc_bias_v[i] + sum;
-        const float u = fc_bias[i] - learning_rate * t;
         fc_bias_v[i] = t;
-        fc_bias[i] = u;
+        fc_bias[i] -= learning_rate * t;
     }
 }
 
-/* d_train/pointwise4_norm[16,64,25,5] = train/pointwise4[16,64,25,5] > 0 ? d_train/pooled[16,64,1,1] * 0.008 : 0:
- * Where (gradient of node #25 (Relu)), Mul (gradient of node #26 (ReduceMean)), Greater (gradient of node #25
- * (Relu)) */
+/* d_train/pointwise4_norm[16,64,25,5] = train/pointwise4[16,64,25,5] > 0 ? grad.train/pooled.div[16,64,1,1] : 0:
+ * Where (gradient of node #25 (Relu)), Greater (gradient of node #25 (Relu)) */
 static STEPC_KERNEL void d_train_pointwise4_norm_where(float *restrict d_train_pointwise4_norm,
-                                                       const float *restrict d_train_flat)
+                                                       const float *restrict grad_train_pooled_div)
 {
     for (int32_t i = 0; i < 1024; i++)
         for (int32_t j = 0; j < 125; j++) {
-            const float d_train_flat0 = d_train_flat[i];
-            d_train_pointwise4_norm[i * 125 + j] = 0.0f < d_train_pointwise4_norm[i * 125 + j] ? d_train_flat0 *
-                0.008f : 0.0f;
+            const float x0 = grad_train_pooled_div[i];
+            d_train_pointwise4_norm[i * 125 + j] = 0.0f < d_train_pointwise4_norm[i * 125 + j] ? x0 : 0.0f;
         }
 }
 
@@ -661,9 +616,8 @@ static STEPC_KERNEL void d_train_pointwise4_norm_where(float *restrict d_train_p
  * [16,64,25,5], x_2 is "train/depthwise1_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise1_norm.reciprocal"
  * [1,64,1,1], s is "learning_rate", x_4 is "depthwise1_scale" [64] */
 static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w, float *restrict w_2,
-                                            float *restrict w_3, float *restrict w_4, const float *restrict x,
-                                            const float *restrict x_2, const float *restrict x_3, const float s,
-                                            const float *restrict x_4)
+        float *restrict w_3, float *restrict w_4, const float *restrict x, const float *restrict x_2,
+        const float *restrict x_3, const float s, const float *restrict x_4)
 {
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f};
@@ -726,7 +680,7 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
 static STEPC_KERNEL void update_64(float *restrict w, const float s, const float *restrict x)
 {
     for (int i = 0; i < 64; i++)
-        w[i] = w[i] - s * x[i];
+        w[i] -= s * x[i];
 }
 
 /* stepc.ConvGradInput (gradient of node #23 (Conv)), Where (gradient of node #22 (Relu)), Greater (gradient of
@@ -742,7 +696,7 @@ static STEPC_KERNEL void update_64(float *restrict w, const float s, const float
  * #4 (Relu)); y_2 is "d_train/depthwise1_norm" [16,64,25,5], dy is "d_train/pointwise1_conv" [16,64,25,5], w is
  * "pointwise1_weight" [64,64,1,1], x_2 is "train/depthwise1" [16,64,25,5] */
 static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y_2, const float *restrict dy,
-        const float *restrict w, const float *restrict x_2)
+                                                               const float *restrict w, const float *restrict x_2)
 {
     for (int n = 0; n < 16; n++)
         for (int c = 0; c < 64; c += 4)
@@ -811,9 +765,8 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
             }
             for (int r = 0; r < 4; r++) {
                 const float t = 0.9f * w_2[(o + r) * 64 + c] + total[r];
-                const float u = w_3[(o + r) * 64 + c] - s * t;
                 w_2[(o + r) * 64 + c] = t;
-                w_3[(o + r) * 64 + c] = u;
+                w_3[(o + r) * 64 + c] -= s * t;
             }
         }
 }
@@ -831,7 +784,7 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
  * #1 (Relu)); y_2 is "d_train/first_norm" [16,64,25,5], dy is "d_train/depthwise1_conv" [16,64,25,5], w is
  * "depthwise1_weight" [64,1,3,3], x_2 is "train/first" [16,64,25,5] */
 static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict y_2, const float *restrict dy,
-        const float *restrict w, const float *restrict x_2)
+                                                                 const float *restrict w, const float *restrict x_2)
 {
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++)
@@ -890,15 +843,14 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *
                     total[0] += s0;
                 }
                 const float t = 0.9f * w_2[g * 9 + ky * 3 + kx] + total[0];
-                const float u = w_3[g * 9 + ky * 3 + kx] - s * t;
                 w_2[g * 9 + ky * 3 + kx] = t;
-                w_3[g * 9 + ky * 3 + kx] = u;
+                w_3[g * 9 + ky * 3 + kx] -= s * t;
             }
 }
 
 /* grad.train/first_norm.reducesum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
- * first_shift.v + first_shift.gradient[64]; first_shift[64] = first_shift - learning_rate * first_shift.v:
- * ReduceSum (gradient of node #0 (BatchNormalization)) */
+ * first_shift.v + first_shift.gradient[64]; first_shift = first_shift - learning_rate * first_shift.v: ReduceSum
+ * (gradient of node #0 (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restrict grad_train_first_norm_reducesum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         const float learning_rate)
@@ -920,28 +872,24 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
             partial[l] += partial[l + 2];
         partial[0] += partial[1];
         const float t = 0.9f * first_shift_v[i] + partial[0];
-        const float u = partial[0];
-        const float u_2 = first_shift[i] - learning_rate * t;
-        grad_train_first_norm_reducesum[i] = u;
+        grad_train_first_norm_reducesum[i] = partial[0];
         first_shift_v[i] = t;
-        first_shift[i] = u_2;
+        first_shift[i] -= learning_rate * t;
     }
 }
 
-/* grad.train/first_norm.div[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] -
- * train/first_norm.reducemean[1,64,1,1])) * (train/first_norm.reciprocal[1,64,1,1] * train/first_norm.reciprocal)
- * * 0.0005; first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v[64] = 0.9 *
- * first_scale.v + first_scale.gradient[64]: ReduceSum (gradient of node #0 (BatchNormalization)), Mul (gradient of
+/* first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v = 0.9 * first_scale.v
+ * + first_scale.gradient[64]; grad.train/first_norm.reducesum_2[1,64,1,1] =
+ * ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]));
+ * grad.train/first_norm.div = grad.train/first_norm.reducesum_2 * (train/first_norm.reciprocal[1,64,1,1] *
+ * train/first_norm.reciprocal) * 0.0005: ReduceSum (gradient of node #0 (BatchNormalization)), Mul (gradient of
  * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
  * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
  * (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
-                                                       float *restrict first_scale_v_new,
-                                                       float *restrict first_scale_v,
-                                                       const float *restrict d_train_first_norm,
-                                                       const float *restrict first_conv,
-                                                       const float *restrict train_first_norm_reducemean,
-                                                       const float *restrict train_first_norm_reciprocal)
+        float *restrict first_scale_v_new, float *restrict first_scale_v, const float *restrict d_train_first_norm,
+        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
+        const float *restrict train_first_norm_reciprocal)
 {
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f};
@@ -965,8 +913,7 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
         partial[0] += partial[1];
         const float x0 = train_first_norm_reciprocal[i];
         const float t = 0.9f * first_scale_v[i] + partial[0] * x0;
-        const float u = partial[0] * (x0 * x0) * 0.0005f;
-        grad_train_first_norm_div[i] = u;
+        grad_train_first_norm_div[i] = partial[0] * (x0 * x0) * 0.0005f;
         first_scale_v_new[i] = t;
         first_scale_v[i] = t;
     }
@@ -1002,20 +949,17 @@ static inline void update_first_weight_add_image(float *restrict total, const fl
 /* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
  * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
- * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight[64,1,10,4]
- * = first_weight - learning_rate * first_weight.v: stepc.ConvGradWeight (gradient of node #0 (Conv)), Mul
- * (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Sub (gradient of
- * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight =
+ * first_weight - learning_rate * first_weight.v: stepc.ConvGradWeight (gradient of node #0 (Conv)), Mul (gradient
+ * of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0
+ * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
  * (BatchNormalization)) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
-                                             const float *restrict d_train_first_norm,
-                                             const float *restrict grad_train_first_norm_reducesum,
-                                             const float *restrict first_conv,
-                                             const float *restrict train_first_norm_reducemean,
-                                             const float *restrict grad_train_first_norm_div,
-                                             const float *restrict train_first_norm_reciprocal,
-                                             const float *restrict first_scale, const float *restrict x,
-                                             const float learning_rate, float *restrict scratch)
+        const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
+        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
+        const float *restrict grad_train_first_norm_div, const float *restrict train_first_norm_reciprocal,
+        const float *restrict first_scale, const float *restrict x, const float learning_rate,
+        float *restrict scratch)
 {
     for (int i = 0; i < 2560; i++)
         scratch[i] = 0.0f;
@@ -1037,9 +981,8 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
     for (int o = 0; o < 64; o++)
         for (int k = 0; k < 40; k++) {
             const float t = 0.9f * first_weight_v[o * 40 + k] + scratch[o * 40 + k];
-            const float u = first_weight[o * 40 + k] - learning_rate * t;
             first_weight_v[o * 40 + k] = t;
-            first_weight[o * 40 + k] = u;
+            first_weight[o * 40 + k] -= learning_rate * t;
         }
 }
 
@@ -1282,22 +1225,21 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
     STEPC_RUN(39, train_pooled_reduce_mean, train_pooled, train_pointwise4);
     float *const train_logits = arena->floats + 2305024; /* [16,12], kernels 40-41 */
     STEPC_RUN(40, train_logits_gemm, train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias);
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 2305408; /* scalar, kernels 41-42 */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + 2305232; /* scalar, kernels 41-42 */
     float *const d_train_logits = arena->floats + 2306048; /* [16,12], kernels 41-44 */
     STEPC_RUN(41, loss_softmax_cross_entropy_loss, loss, d_train_logits, train_logits, in->target,
-                  arena->floats + 2305216 /* [192] */);
-    float *const d_train_flat = arena->floats + 2305024; /* [16,64], kernels 43-45 */
-    STEPC_RUN(43, d_train_flat_gemm, d_train_flat, d_train_logits, (float *)state->fc_weight);
+                  arena->floats + 2305216 /* [12] */);
+    float *const grad_train_pooled_div = arena->floats + 2305024; /* [16,64,1,1], kernels 43-45 */
+    STEPC_RUN(43, grad_train_pooled_div_mul, grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
     STEPC_RUN(44, update_fc_weight, (float *)state->fc_weight_v, (float *)state->fc_weight, state->fc_bias_v,
                   state->fc_bias, d_train_logits, train_pooled, state->learning_rate);
     float *const d_train_pointwise4_norm = arena->floats + 2176000; /* [16,64,25,5], kernels 45-46 */
-    STEPC_RUN(45, d_train_pointwise4_norm_where, d_train_pointwise4_norm, d_train_flat);
+    STEPC_RUN(45, d_train_pointwise4_norm_where, d_train_pointwise4_norm, grad_train_pooled_div);
     float *const pointwise4_scale_v_new = arena->floats + 2304000; /* [64], kernels 46-47 */
     float *const d_train_pointwise4_conv = arena->floats + 2176000; /* [16,64,25,5], kernels 46-49 */
     STEPC_RUN(46, update_64x16x125_2, pointwise4_scale_v_new, state->pointwise4_scale_v, state->pointwise4_shift_v,
-                  state->pointwise4_shift, d_train_pointwise4_conv, train_pointwise4_conv,
-                  train_pointwise4_norm_reducemean, train_pointwise4_norm_reciprocal, state->learning_rate,
-                  state->pointwise4_scale);
+            state->pointwise4_shift, d_train_pointwise4_conv, train_pointwise4_conv, train_pointwise4_norm_reducemean,
+            train_pointwise4_norm_reciprocal, state->learning_rate, state->pointwise4_scale);
     STEPC_RUN(47, update_64, state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
     float *const d_train_depthwise4_norm = arena->floats + 2048000; /* [16,64,25,5], kernels 48-50 */
     STEPC_RUN(48, convgradinput_where_greater_16x64x125, d_train_depthwise4_norm, d_train_pointwise4_conv,
@@ -1307,9 +1249,8 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
     float *const depthwise4_scale_v_new = arena->floats + 1920000; /* [64], kernels 50-51 */
     float *const d_train_depthwise4_conv = arena->floats + 2048000; /* [16,64,25,5], kernels 50-53 */
     STEPC_RUN(50, update_64x16x125_2, depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
-                  state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv,
-                  train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->learning_rate,
-                  state->depthwise4_scale);
+            state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
+            train_depthwise4_norm_reciprocal, state->learning_rate, state->depthwise4_scale);
     STEPC_RUN(51, update_64, state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
     float *const d_train_pointwise3_norm = arena->floats + 1792000; /* [16,64,25,5], kernels 52-54 */
     STEPC_RUN(52, convgradinput_where_greater_16x64x125_2, d_train_pointwise3_norm, d_train_depthwise4_conv,
@@ -1319,9 +1260,8 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
     float *const pointwise3_scale_v_new = arena->floats + 1664000; /* [64], kernels 54-55 */
     float *const d_train_pointwise3_conv = arena->floats + 1792000; /* [16,64,25,5], kernels 54-57 */
     STEPC_RUN(54, update_64x16x125_2, pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
-                  state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv,
-                  train_pointwise3_norm_reducemean, train_pointwise3_norm_reciprocal, state->learning_rate,
-                  state->pointwise3_scale);
+            state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
+            train_pointwise3_norm_reciprocal, state->learning_rate, state->pointwise3_scale);
     STEPC_RUN(55, update_64, state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
     float *const d_train_depthwise3_norm = arena->floats + 1536000; /* [16,64,25,5], kernels 56-58 */
     STEPC_RUN(56, convgradinput_where_greater_16x64x125, d_train_depthwise3_norm, d_train_pointwise3_conv,
@@ -1331,9 +1271,8 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
     float *const depthwise3_scale_v_new = arena->floats + 1408000; /* [64], kernels 58-59 */
     float *const d_train_depthwise3_conv = arena->floats + 1536000; /* [16,64,25,5], kernels 58-61 */
     STEPC_RUN(58, update_64x16x125_2, depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
-                  state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv,
-                  train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->learning_rate,
-                  state->depthwise3_scale);
+            state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
+            train_depthwise3_norm_reciprocal, state->learning_rate, state->depthwise3_scale);
     STEPC_RUN(59, update_64, state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
     float *const d_train_pointwise2_norm = arena->floats + 1280000; /* [16,64,25,5], kernels 60-62 */
     STEPC_RUN(60, convgradinput_where_greater_16x64x125_2, d_train_pointwise2_norm, d_train_depthwise3_conv,
@@ -1343,9 +1282,8 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
     float *const pointwise2_scale_v_new = arena->floats + 1152000; /* [64], kernels 62-63 */
     float *const d_train_pointwise2_conv = arena->floats + 1280000; /* [16,64,25,5], kernels 62-65 */
     STEPC_RUN(62, update_64x16x125_2, pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
-                  state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv,
-                  train_pointwise2_norm_reducemean, train_pointwise2_norm_reciprocal, state->learning_rate,
-                  state->pointwise2_scale);
+            state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
+            train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
     STEPC_RUN(63, update_64, state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
     float *const d_train_depthwise2_norm = arena->floats + 1024000; /* [16,64,25,5], kernels 64-66 */
     STEPC_RUN(64, convgradinput_where_greater_16x64x125, d_train_depthwise2_norm, d_train_pointwise2_conv,
@@ -1355,9 +1293,8 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
     float *const depthwise2_scale_v_new = arena->floats + 896000; /* [64], kernels 66-67 */
     float *const d_train_depthwise2_conv = arena->floats + 1024000; /* [16,64,25,5], kernels 66-69 */
     STEPC_RUN(66, update_64x16x125_2, depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
-                  state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv,
-                  train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->learning_rate,
-                  state->depthwise2_scale);
+            state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
+            train_depthwise2_norm_reciprocal, state->learning_rate, state->depthwise2_scale);
     STEPC_RUN(67, update_64, state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
     float *const d_train_pointwise1_norm = arena->floats + 768000; /* [16,64,25,5], kernels 68-70 */
     STEPC_RUN(68, convgradinput_where_greater_16x64x125_2, d_train_pointwise1_norm, d_train_depthwise2_conv,
@@ -1367,9 +1304,8 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
     float *const pointwise1_scale_v_new = arena->floats + 640000; /* [64], kernels 70-71 */
     float *const d_train_pointwise1_conv = arena->floats + 768000; /* [16,64,25,5], kernels 70-73 */
     STEPC_RUN(70, update_64x16x125_2, pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
-                  state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv,
-                  train_pointwise1_norm_reducemean, train_pointwise1_norm_reciprocal, state->learning_rate,
-                  state->pointwise1_scale);
+            state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
+            train_pointwise1_norm_reciprocal, state->learning_rate, state->pointwise1_scale);
     STEPC_RUN(71, update_64, state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
     float *const d_train_depthwise1_norm = arena->floats + 512000; /* [16,64,25,5], kernels 72-74 */
     STEPC_RUN(72, convgradinput_where_greater_16x64x125, d_train_depthwise1_norm, d_train_pointwise1_conv,
@@ -1379,9 +1315,8 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
     float *const depthwise1_scale_v_new = arena->floats + 384000; /* [64], kernels 74-75 */
     float *const d_train_depthwise1_conv = arena->floats + 512000; /* [16,64,25,5], kernels 74-77 */
     STEPC_RUN(74, update_64x16x125_2, depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
-                  state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv,
-                  train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->learning_rate,
-                  state->depthwise1_scale);
+            state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
+            train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
     STEPC_RUN(75, update_64, state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
     float *const d_train_first_norm = arena->floats + 256000; /* [16,64,25,5], kernels 76-80 */
     STEPC_RUN(76, convgradinput_where_greater_16x64x125_2, d_train_first_norm, d_train_depthwise1_conv,
@@ -1404,8 +1339,7 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
 }
 
 stepc_status ds_cnn_cortex_m4_infer(const ds_cnn_cortex_m4_state *state, ds_cnn_cortex_m4_arena *arena,
-                                    const ds_cnn_cortex_m4_infer_inputs *in,
-                                    const ds_cnn_cortex_m4_infer_outputs *out)
+        const ds_cnn_cortex_m4_infer_inputs *in, const ds_cnn_cortex_m4_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
@@ -1569,30 +1503,9 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_16_1_49_10}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_16_12}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return ds_cnn_cortex_m4_init(state, arena, seed);
-}
-
-static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return ds_cnn_cortex_m4_step(state, arena, &(ds_cnn_cortex_m4_step_inputs){in[0], in[1]},
-                                 &(ds_cnn_cortex_m4_step_outputs){out[0], out[1]});
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return ds_cnn_cortex_m4_infer(state, arena, &(ds_cnn_cortex_m4_infer_inputs){in[0]},
-                                  &(ds_cnn_cortex_m4_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(ds_cnn_cortex_m4, init)
+STEPC_CALL_IN_OUT(ds_cnn_cortex_m4, step, (in[0], in[1]), (out[0], out[1]))
+STEPC_CALL_IN_OUT(ds_cnn_cortex_m4, infer, (in[0]), (out[0]))
 
 static const stepc_entry ds_cnn_cortex_m4_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

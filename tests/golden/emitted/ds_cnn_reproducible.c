@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "ds_cnn_reproducible.h"
-#if !defined(DS_CNN_REPRODUCIBLE_BUILD_ID) || DS_CNN_REPRODUCIBLE_BUILD_ID != 0xfec7ab9014934e50u
+#if !defined(DS_CNN_REPRODUCIBLE_BUILD_ID) || DS_CNN_REPRODUCIBLE_BUILD_ID != 0x7956579472e50776u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -15,6 +15,7 @@
 
 #include "kernels/stepc_reproducible.h"
 #include "kernels/stepc_compiler.h"
+#include "kernels/stepc_labels.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
 #include "kernels/stepc_tile.h"
@@ -151,9 +152,8 @@ static inline int first_conv_conv_place_of(const int i)
 
 /* Rows o .. of the vectors i .., finished straight away. */
 static STEPC_INLINE void first_conv_conv_finish_vectors(const int rows, const int vectors,
-                                                        const struct stepc_window_terms terms, const int n,
-                                                        const int o, const int i, const float *restrict w,
-                                                        const float *restrict image, float *restrict first_conv)
+        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
+        const float *restrict image, float *restrict first_conv)
 {
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_conv_conv_place_of(i),
@@ -211,8 +211,7 @@ static STEPC_INLINE void first_conv_conv_conv_rows(const int rows, const int n, 
 
 /* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]) */
 static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float *restrict x,
-                                         const float *restrict first_weight, const int32_t *restrict conv_taps,
-                                         float *restrict scratch)
+        const float *restrict first_weight, const int32_t *restrict conv_taps, float *restrict scratch)
 {
     for (int i = 696; i < 728; i++)
         scratch[i] = 0.0f;
@@ -245,11 +244,9 @@ static STEPC_INLINE void depthwise1_relu_windows(float *restrict flat, const flo
  * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
  * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float *restrict first_conv,
-                                         const float *restrict first_mean, const float *restrict first_norm_mul,
-                                         const float *restrict first_shift, const float *restrict depthwise1_weight,
-                                         const float *restrict depthwise1_mean,
-                                         const float *restrict depthwise1_norm_mul,
-                                         const float *restrict depthwise1_shift, float *restrict scratch)
+        const float *restrict first_mean, const float *restrict first_norm_mul, const float *restrict first_shift,
+        const float *restrict depthwise1_weight, const float *restrict depthwise1_mean,
+        const float *restrict depthwise1_norm_mul, const float *restrict depthwise1_shift, float *restrict scratch)
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
@@ -335,8 +332,7 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, cons
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
 static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o, const float *restrict flat,
-                                                        float *restrict y_2, const float *restrict x_2,
-                                                        const float *restrict x_3, const float *restrict x_4)
+        float *restrict y_2, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
 {
     int whole = 125;
     whole -= 13;
@@ -351,10 +347,8 @@ static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o
 }
 
 static STEPC_INLINE void conv_relu_16x64x125_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                                       const float *restrict weights, const float *restrict image,
-                                                       const int32_t *restrict at, float *restrict y_2,
-                                                       const float *restrict x_2, const float *restrict x_3,
-                                                       const float *restrict x_4)
+        const float *restrict weights, const float *restrict image, const int32_t *restrict at, float *restrict y_2,
+        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
 {
     if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
         const struct stepc_window_terms terms = conv_relu_16x64x125_terms_of(at);
@@ -393,9 +387,8 @@ static STEPC_INLINE void conv_relu_16x64x125_conv_rows(const int rows, const int
  * "pointwise3_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "pointwise3_mean" [64], x_3 is
  * "pointwise3_norm.mul" [1,64,1,1], x_4 is "pointwise3_shift" [64] */
 static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *restrict x, const float *restrict w,
-                                             const int32_t *restrict taps, const float *restrict x_2,
-                                             const float *restrict x_3, const float *restrict x_4,
-                                             float *restrict scratch)
+        const int32_t *restrict taps, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
+        float *restrict scratch)
 {
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
@@ -437,8 +430,7 @@ static STEPC_INLINE void conv_relu_16x64x125_2_windows(float *restrict flat, con
  * [64,1,3,3], x_2 is "depthwise1_mean" [64], x_3 is "depthwise1_norm.mul" [1,64,1,1], x_4 is "depthwise1_shift"
  * [64] */
 static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *restrict x, const float *restrict w,
-                                               const float *restrict x_2, const float *restrict x_3,
-                                               const float *restrict x_4, float *restrict scratch)
+        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4, float *restrict scratch)
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
@@ -520,9 +512,8 @@ static STEPC_INLINE void pointwise4_conv_conv_finish_row(const int n, const int 
 }
 
 static STEPC_INLINE void pointwise4_conv_conv_conv_rows(const int rows, const int n, const int o,
-                                                        float *restrict flat, const float *restrict weights,
-                                                        const float *restrict image, const int32_t *restrict at,
-                                                        float *restrict pointwise4_conv)
+        float *restrict flat, const float *restrict weights, const float *restrict image, const int32_t *restrict at,
+        float *restrict pointwise4_conv)
 {
     if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
         const struct stepc_window_terms terms = pointwise4_conv_conv_terms_of(at);
@@ -553,8 +544,7 @@ static STEPC_INLINE void pointwise4_conv_conv_conv_rows(const int rows, const in
 
 /* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]) */
 static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
-                                              const float *restrict pointwise4_weight,
-                                              const int32_t *restrict conv_taps, float *restrict scratch)
+        const float *restrict pointwise4_weight, const int32_t *restrict conv_taps, float *restrict scratch)
 {
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
@@ -574,9 +564,8 @@ static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, c
 /* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.reshape_3[1,64,1,1]) *
  * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float *restrict pointwise4_conv,
-                                            const float *restrict pointwise4_mean,
-                                            const float *restrict pointwise4_norm_mul,
-                                            const float *restrict pointwise4_shift)
+        const float *restrict pointwise4_mean, const float *restrict pointwise4_norm_mul,
+        const float *restrict pointwise4_shift)
 {
     for (int32_t i = 0; i < 16; i++)
         for (int32_t j = 0; j < 64; j++) {
@@ -620,8 +609,7 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
 
 /* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict pooled,
-                                     const float *restrict fc_weight, const float *restrict fc_bias,
-                                     float *restrict panel)
+        const float *restrict fc_weight, const float *restrict fc_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
     STEPC_EACH_PANEL_TILE(float, 16, 16, 12, logits_gemm_panel_tile, pooled, panel, logits, fc_bias);
@@ -682,9 +670,8 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
         const float t = lane[0] / 2000.0f;
-        const float u = w[i] * 0.9f + t * 0.100000024f;
         row[i] = t;
-        w[i] = u;
+        w[i] = w[i] * 0.9f + t * 0.100000024f;
         float lane_2[16] = {0.0f};
         for (int32_t j_2 = 0; j_2 < 16; j_2++) {
             for (int32_t k_2 = 0; k_2 < 112; k_2 += 16)
@@ -705,10 +692,8 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
             lane_2[l_2] += lane_2[l_2 + 2];
         lane_2[0] += lane_2[1];
         const float t_3 = lane_2[0] / 2000.0f;
-        const float u_2 = 1.0f / stepc_sqrtf(t_3 + 0.00001f);
-        const float u_3 = w_2[i] * 0.9f + t_3 * 0.100000024f;
-        y[i] = u_2;
-        w_2[i] = u_3;
+        y[i] = 1.0f / stepc_sqrtf(t_3 + 0.00001f);
+        w_2[i] = w_2[i] * 0.9f + t_3 * 0.100000024f;
     }
 }
 
@@ -737,9 +722,8 @@ static STEPC_INLINE void conv_relu_add_16x64x125_windows(float *restrict flat, c
  * [16,64,25,5], x_3 is "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal"
  * [1,64,1,1], x_5 is "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64], w is "depthwise4_weight" [64,1,3,3] */
 static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float *restrict x_2,
-                                                 const float *restrict x_3, const float *restrict x_4,
-                                                 const float *restrict x_5, const float *restrict x_6,
-                                                 const float *restrict w, float *restrict scratch)
+        const float *restrict x_3, const float *restrict x_4, const float *restrict x_5, const float *restrict x_6,
+        const float *restrict w, float *restrict scratch)
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
@@ -826,7 +810,7 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_vectors(const int rows
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
 static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_row(const int n, const int o, const float *restrict flat,
-        float *restrict y_2)
+                                                              float *restrict y_2)
 {
     int whole = 125;
     whole -= 13;
@@ -884,10 +868,8 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_conv_rows(const int rows, con
  * [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64], w is "pointwise4_weight"
  * [64,64,1,1], taps is "conv_taps" [1] */
 static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const float *restrict x_2,
-                                                   const float *restrict x_3, const float *restrict x_4,
-                                                   const float *restrict x_5, const float *restrict x_6,
-                                                   const float *restrict w, const int32_t *restrict taps,
-                                                   float *restrict scratch)
+        const float *restrict x_3, const float *restrict x_4, const float *restrict x_5, const float *restrict x_6,
+        const float *restrict w, const int32_t *restrict taps, float *restrict scratch)
 {
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
@@ -906,11 +888,9 @@ static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const fl
  * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
  * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])) */
 static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
-                                                  const float *restrict train_pointwise4_conv,
-                                                  const float *restrict train_pointwise4_norm_reducemean,
-                                                  const float *restrict train_pointwise4_norm_reciprocal,
-                                                  const float *restrict pointwise4_scale,
-                                                  const float *restrict pointwise4_shift)
+        const float *restrict train_pointwise4_conv, const float *restrict train_pointwise4_norm_reducemean,
+        const float *restrict train_pointwise4_norm_reciprocal, const float *restrict pointwise4_scale,
+        const float *restrict pointwise4_shift)
 {
     for (int32_t i = 0; i < 16; i++)
         for (int32_t j = 0; j < 64; j++) {
@@ -956,36 +936,18 @@ static STEPC_INLINE void train_logits_gemm_panel_tile(const int rows, const int 
 
 /* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const float *restrict train_pooled,
-                                           const float *restrict fc_weight, const float *restrict fc_bias,
-                                           float *restrict panel)
+        const float *restrict fc_weight, const float *restrict fc_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
     STEPC_EACH_PANEL_TILE(float, 16, 16, 12, train_logits_gemm_panel_tile, train_pooled, panel, train_logits,
         fc_bias);
 }
 
-/* A label as an index, in range whatever it is. */
-static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < 12 ? (int)c : 0;
-}
-
-/* Gradients of positions first .., that of class c at i * row_step + c * class_step. */
-static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const float *restrict from,
-        const int row_step, const int class_step, float *restrict d_train_logits)
-{
-    for (int i = 0; i < 16; i++)
-        for (int c = 0; c < 12; c++)
-            d_train_logits[i * 12 + c] = from[i * row_step + c * class_step];
-}
-
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
  * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #29
  * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_train_logits,
-                                                         const float *restrict train_logits,
-                                                         const int64_t *restrict target, float *restrict scratch)
+        const float *restrict train_logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 16.0f;
     float total = 0.0f;
@@ -1002,7 +964,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 16; i++)
             scratch[c * 16 + i] -= top[i];
     for (int i = 0; i < 16; i++)
-        picked[i] = scratch[loss_softmax_cross_entropy_loss_class_of(target[i]) * 16 + i];
+        picked[i] = scratch[stepc_class(target[i], 12) * 16 + i];
     for (int i = 0; i < 192; i++)
         scratch[i] = stepc_expf(scratch[i]);
     for (int i = 0; i < 16; i++) {
@@ -1015,72 +977,63 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     int hot[16] = {0};
     float scale[16] = {0.0f};
     for (int i = 0; i < 16; i++) {
-        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
+        hot[i] = stepc_class(target[i], 12);
         scale[i] = 1.0f / sum[i];
     }
     for (int c = 0; c < 12; c++)
         for (int i = 0; i < 16; i++)
             scratch[c * 16 + i] = (scratch[c * 16 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
-    if (STEPC_TRANSPOSES_IN_BLOCKS) {
-        float transposed[192];
-        stepc_pack_transposed(transposed, 12, scratch, 16, 12, 16);
-        loss_softmax_cross_entropy_loss_give_gradients(transposed, 12, 1, d_train_logits);
-    } else {
-        loss_softmax_cross_entropy_loss_give_gradients(scratch, 1, 16, d_train_logits);
-    }
+    stepc_transpose_back(d_train_logits, 12, scratch, 16, 16, 12);
     float value = total;
     for (int i = 0; i < 16; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
     for (int i = 0; i < 16; i++)
         value += sum[i];
     total = value;
-    const float mean = total / 16.0f;
-    loss[0] = mean;
+    loss[0] = total / 16.0f;
 }
 
 /* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void d_train_flat_gemm_whole_tile(const int rows, const int i, const int j,
-                                                      const float *restrict left, const float *restrict right,
-                                                      float *restrict d_train_flat)
+static STEPC_INLINE void grad_train_pooled_div_mul_whole_tile(const int rows, const int i, const int j,
+        const float *restrict left, const float *restrict right, float *restrict grad_train_pooled_div)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 12, 12, STEPC_TILE_SETS, acc, left + i * 12, 12, 1, right + j, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
-            d_train_flat[(i + r) * 64 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l];
+            grad_train_pooled_div[(i + r) * 64 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] * 0.008f;
 }
 
-/* d_train/flat[16,64] = d_train/logits[16,12] fc_weight[12,64]: Gemm (gradient of node #28 (Gemm)) */
-static STEPC_KERNEL void d_train_flat_gemm(float *restrict d_train_flat, const float *restrict d_train_logits,
-                                           const float *restrict fc_weight)
+/* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: Gemm (gradient of node #28 (Gemm)), Mul
+ * (gradient of node #26 (ReduceMean)) */
+static STEPC_KERNEL void grad_train_pooled_div_mul(float *restrict grad_train_pooled_div,
+        const float *restrict d_train_logits, const float *restrict fc_weight)
 {
-    STEPC_EACH_WHOLE_TILE(float, 16, 64, d_train_flat_gemm_whole_tile, d_train_logits, fc_weight, d_train_flat);
+    STEPC_EACH_WHOLE_TILE(float, 16, 64, grad_train_pooled_div_mul_whole_tile, d_train_logits, fc_weight,
+        grad_train_pooled_div);
 }
 
 /* One tile: rows i .. and columns j .. */
 static STEPC_INLINE void update_fc_weight_whole_tile(const int rows, const int i, const int j,
-                                                     const float *restrict left, const float *restrict right,
-                                                     float *restrict fc_weight_v, float *restrict fc_weight,
-                                                     const float learning_rate)
+        const float *restrict left, const float *restrict right, float *restrict fc_weight_v,
+        float *restrict fc_weight, const float learning_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 16, 16, STEPC_TILE_SETS, acc, left + i, 1, 12, right + j, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
             const float t_2 = 0.9f * fc_weight_v[(i + r) * 64 + j + l] + acc[r * STEPC_TILE_COLUMNS(float) + l];
-            const float u = fc_weight[(i + r) * 64 + j + l] - learning_rate * t_2;
             fc_weight_v[(i + r) * 64 + j + l] = t_2;
-            fc_weight[(i + r) * 64 + j + l] = u;
+            fc_weight[(i + r) * 64 + j + l] -= learning_rate * t_2;
         }
 }
 
-/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight[12,64] = fc_weight
- * - learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias[12] =
+/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight = fc_weight -
+ * learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias =
  * fc_bias - learning_rate * fc_bias.v: Gemm (gradient of node #28 (Gemm)), ReduceSum (gradient of node #28 (Gemm)) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
-                                          float *restrict fc_bias_v, float *restrict fc_bias,
-                                          const float *restrict d_train_logits, const float *restrict train_pooled,
-                                          const float learning_rate)
+        float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
+        const float *restrict train_pooled, const float learning_rate)
 {
     STEPC_EACH_WHOLE_TILE(float, 12, 64, update_fc_weight_whole_tile, d_train_logits, train_pooled, fc_weight_v,
         fc_weight, learning_rate);
@@ -1090,37 +1043,37 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
             sum[r] += d_train_logits[r + k * 12];
     for (int r = 0; r < 12; r++) {
         const float t_2 = 0.9f * fc_bias_v[r] + sum[r];
-        const float u = fc_bias[r] - learning_rate * t_2;
         fc_bias_v[r] = t_2;
-        fc_bias[r] = u;
+        fc_bias[r] -= learning_rate * t_2;
     }
 }
 
-/* pointwise4_scale.v.new[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64];
- * pointwise4_scale.v[64] = 0.9 * pointwise4_scale.v + pointwise4_scale.gradient[64]; pointwise4_shift.v.new[64] =
- * 0.9 * pointwise4_shift.v[64] + pointwise4_shift.gradient[64]; pointwise4_shift.v[64] = 0.9 * pointwise4_shift.v
- * + pointwise4_shift.gradient[64]; d_train/pointwise4_conv[16,64,25,5] = ((Relu((train/pointwise4_conv[16,64,25,5]
- * - train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1]) > 0 ? d_train/pooled[16,64,1,1] *
- * 0.008 : 0) - ReduceSum(train/pointwise4[16,64,25,5] > 0 ? d_train/pooled * 0.008 : 0) * 0.0005 -
- * grad.train/pointwise4_norm.mul_5[16,64,25,5]) * train/pointwise4_norm.mul_2[1,64,1,1]: ReduceSum (gradient of
- * node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Where (gradient of node #25
- * (Relu)), Mul (gradient of node #26 (ReduceMean)), Greater (gradient of node #25 (Relu)), Mul (gradient of node
+/* pointwise4_scale.v.new[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64]; pointwise4_scale.v =
+ * 0.9 * pointwise4_scale.v + pointwise4_scale.gradient[64]; pointwise4_shift.v.new = 0.9 * pointwise4_shift.v[64]
+ * + pointwise4_shift.gradient[64]; pointwise4_shift.v = 0.9 * pointwise4_shift.v + pointwise4_shift.gradient[64];
+ * train/pointwise4_norm.sub[16,64,25,5] = train/pointwise4_conv[16,64,25,5] -
+ * train/pointwise4_norm.reducemean[1,64,1,1]; train/pointwise4_norm.mul_2[1,64,1,1] =
+ * train/pointwise4_norm.reciprocal[1,64,1,1] * pointwise4_norm.reshape[1,64,1,1];
+ * d_train/pointwise4_norm[16,64,25,5] = Relu(train/pointwise4_norm.sub * train/pointwise4_norm.mul_2 +
+ * pointwise4_norm.reshape_2[1,64,1,1]) > 0 ? grad.train/pooled.div[16,64,1,1] : 0;
+ * grad.train/pointwise4_norm.reducesum_2[1,64,1,1] = ReduceSum(d_train/pointwise4_norm *
+ * train/pointwise4_norm.sub); d_train/pointwise4_conv[16,64,25,5] = (d_train/pointwise4_norm -
+ * ReduceSum(d_train/pointwise4_norm) * 0.0005 - train/pointwise4_norm.sub *
+ * (grad.train/pointwise4_norm.reducesum_2 * (train/pointwise4_norm.reciprocal[1,64,1,1] *
+ * train/pointwise4_norm.reciprocal) * 0.0005)) * train/pointwise4_norm.mul_2: ReduceSum (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Where (gradient of node #25 (Relu)),
+ * Greater (gradient of node #25 (Relu)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node
  * #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
- * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), ReduceSum (gradient of node #24
- * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24
- * (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
- * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)) */
+ * (BatchNormalization)), ReduceSum (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
+ * (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24
+ * (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24
+ * (BatchNormalization)) */
 static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_scale_v_new,
-                                                    float *restrict pointwise4_scale_v,
-                                                    float *restrict pointwise4_shift_v_new,
-                                                    float *restrict pointwise4_shift_v,
-                                                    float *restrict d_train_pointwise4_conv,
-                                                    const float *restrict train_pointwise4_norm_reducemean,
-                                                    const float *restrict train_pointwise4_norm_reciprocal,
-                                                    const float *restrict pointwise4_scale,
-                                                    const float *restrict pointwise4_shift,
-                                                    const float *restrict d_train_flat)
+        float *restrict pointwise4_scale_v, float *restrict pointwise4_shift_v_new,
+        float *restrict pointwise4_shift_v, float *restrict d_train_pointwise4_conv,
+        const float *restrict train_pointwise4_norm_reducemean,
+        const float *restrict train_pointwise4_norm_reciprocal, const float *restrict pointwise4_scale,
+        const float *restrict pointwise4_shift, const float *restrict grad_train_pooled_div)
 {
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
@@ -1130,29 +1083,28 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
                 for (int l = 0; l < 16; l++) {
                     const float t = d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] -
                         train_pointwise4_norm_reducemean[i];
-                    const float d_train_flat0 = d_train_flat[i + j * 64];
+                    const float x0 = grad_train_pooled_div[i + j * 64];
                     lane[l] += (0.0f < t * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
-                        pointwise4_shift[i] ? d_train_flat0 * 0.008f : 0.0f) * t;
+                        pointwise4_shift[i] ? x0 : 0.0f) * t;
                 }
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float d_train_flat0_2 = d_train_flat[i + j * 64];
+                    const float x0_2 = grad_train_pooled_div[i + j * 64];
                     lane_2[l] += 0.0f <
                         (d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] - train_pointwise4_norm_reducemean[i]) *
-                        (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i]
-                        ? d_train_flat0_2 * 0.008f : 0.0f;
+                        (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? x0_2
+                        : 0.0f;
                 }
             for (int l = 0; l < 13; l++) {
                 const float t_2 = d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] -
                     train_pointwise4_norm_reducemean[i];
-                const float d_train_flat0_3 = d_train_flat[i + j * 64];
+                const float x0_3 = grad_train_pooled_div[i + j * 64];
                 lane[l] += (0.0f < t_2 * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
-                    pointwise4_shift[i] ? d_train_flat0_3 * 0.008f : 0.0f) * t_2;
-                const float d_train_flat0_4 = d_train_flat[i + j * 64];
+                    pointwise4_shift[i] ? x0_3 : 0.0f) * t_2;
+                const float x0_4 = grad_train_pooled_div[i + j * 64];
                 lane_2[l] += 0.0f <
                     (d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] - train_pointwise4_norm_reducemean[i]) *
-                    (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i]
-                    ? d_train_flat0_4 * 0.008f : 0.0f;
+                    (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? x0_4 : 0.0f;
             }
         }
         for (int l = 0; l < 8; l++)
@@ -1162,9 +1114,9 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
         for (int l = 0; l < 2; l++)
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
-        const float x0 = train_pointwise4_norm_reciprocal[i];
-        const float t_3 = 0.9f * pointwise4_scale_v[i] + lane[0] * x0;
-        const float u = lane[0] * (x0 * x0) * 0.0005f;
+        const float x0_5 = train_pointwise4_norm_reciprocal[i];
+        const float t_3 = 0.9f * pointwise4_scale_v[i] + lane[0] * x0_5;
+        const float u = lane[0] * (x0_5 * x0_5) * 0.0005f;
         const float row_sum = u;
         pointwise4_scale_v_new[i] = t_3;
         pointwise4_scale_v[i] = t_3;
@@ -1184,10 +1136,10 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
                 const float t_5 = d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] -
                     train_pointwise4_norm_reducemean[i];
                 const float t_6 = train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i];
-                const float d_train_flat0_5 = d_train_flat[i + j_2 * 64];
+                const float x0_6 = grad_train_pooled_div[i + j_2 * 64];
                 d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] =
-                    ((0.0f < t_5 * t_6 + pointwise4_shift[i] ? d_train_flat0_5 * 0.008f : 0.0f) - row_sum_2 *
-                    0.0005f - t_5 * row_sum) * t_6;
+                    ((0.0f < t_5 * t_6 + pointwise4_shift[i] ? x0_6 : 0.0f) - row_sum_2 * 0.0005f - t_5 * row_sum) *
+                    t_6;
             }
     }
 }
@@ -1205,7 +1157,7 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
 static STEPC_KERNEL void update_64(float *restrict w, const float s, const float *restrict x)
 {
     for (int i = 0; i < 64; i++)
-        w[i] = w[i] - s * x[i];
+        w[i] -= s * x[i];
 }
 
 static inline void convgradinput_where_greater_16x64x125_fill_image(float *restrict image, const float *restrict from)
@@ -1219,7 +1171,7 @@ static inline void convgradinput_where_greater_16x64x125_fill_image(float *restr
 
 /* A sum over channels and `count` positions of the window. */
 static STEPC_INLINE struct stepc_window_terms convgradinput_where_greater_16x64x125_terms_of(const int count,
-        const int32_t *restrict at)
+                                                                                             const int32_t *restrict at)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = count, .w_row = 1, .w_channel = 64,
         .w_tap = 1, .image_channel = 128, .at = at};
@@ -1375,7 +1327,7 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y
 }
 
 static inline void convgradweight_update_64x64_fill_all_columns(float *restrict image, const float *restrict from,
-        const int32_t *restrict lines)
+                                                                const int32_t *restrict lines)
 {
     stepc_interleave_lines(64, 125, image, 64, from, lines);
 }
@@ -1418,9 +1370,8 @@ static STEPC_INLINE void convgradweight_update_64x64_finish_weights(const int o,
         row[c] = total[c + places[0]];
     STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
         const float t_2 = 0.9f * w_2[o * 64 + k] + row[k];
-        const float u = w_3[o * 64 + k] - s * t_2;
         w_2[o * 64 + k] = t_2;
-        w_3[o * 64 + k] = u;
+        w_3[o * 64 + k] -= s * t_2;
     }
 }
 
@@ -1473,11 +1424,9 @@ static STEPC_INLINE void convgradweight_update_64x64_add_weights_of(const int n,
  * x_4 is "train/depthwise1_norm.reciprocal" [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift"
  * [64], taps is "conv_taps" [66], s is "learning_rate" */
 static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float *restrict w_3,
-                                                     const float *restrict dy, const float *restrict x_2,
-                                                     const float *restrict x_3, const float *restrict x_4,
-                                                     const float *restrict x_5, const float *restrict x_6,
-                                                     const int32_t *restrict taps, const float s,
-                                                     float *restrict scratch)
+        const float *restrict dy, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
+        const float *restrict x_5, const float *restrict x_6, const int32_t *restrict taps, const float s,
+        float *restrict scratch)
 {
     for (int i = 0; i < 8032; i++)
         scratch[i] = 0.0f;
@@ -1560,9 +1509,8 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
  * [16,64,25,5], x_2 is "train/depthwise1_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise1_norm.reciprocal"
  * [1,64,1,1], s is "learning_rate", x_4 is "depthwise1_scale" [64] */
 static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w, float *restrict w_2,
-                                            float *restrict w_3, float *restrict w_4, const float *restrict x,
-                                            const float *restrict x_2, const float *restrict x_3, const float s,
-                                            const float *restrict x_4)
+        float *restrict w_3, float *restrict w_4, const float *restrict x, const float *restrict x_2,
+        const float *restrict x_3, const float s, const float *restrict x_4)
 {
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
@@ -1680,7 +1628,7 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict
 
 /* The image of `channels` planes; around them it is zero already. */
 static STEPC_INLINE void convgradweight_update_64x9_fill_image(float *restrict image, float *restrict planes,
-        const float *restrict from, const int channels)
+                                                               const float *restrict from, const int channels)
 {
     stepc_transpose(planes, STEPC_WINDOW_LANES(float), from, 125, channels, 125);
     for (int y = 0; y < 25; y++) {
@@ -1729,10 +1677,9 @@ static STEPC_INLINE void convgradweight_update_64x9_add_image(float *restrict to
  * [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is "first_scale" [64], x_6 is "first_shift"
  * [64], s is "learning_rate" */
 static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *restrict w_2,
-                                                    const int32_t *restrict taps, const float *restrict dy,
-                                                    const float *restrict x_2, const float *restrict x_3,
-                                                    const float *restrict x_4, const float *restrict x_5,
-                                                    const float *restrict x_6, const float s, float *restrict scratch)
+        const int32_t *restrict taps, const float *restrict dy, const float *restrict x_2, const float *restrict x_3,
+        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6, const float s,
+        float *restrict scratch)
 {
     float *const transposed = scratch + 189 * STEPC_WINDOW_LANES(float) + 125 * STEPC_WINDOW_LANES(float);
     for (int i = 0; i < 189 * STEPC_WINDOW_LANES(float); i++)
@@ -1765,17 +1712,16 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
             const float *const total = transposed + 125 * STEPC_WINDOW_LANES(float) + l;
             for (int t = 0; t < 9; t++) {
                 const float t_2 = 0.9f * w[g_2 * 9 + t] + total[t * STEPC_WINDOW_LANES(float)];
-                const float u = w_2[g_2 * 9 + t] - s * t_2;
                 w[g_2 * 9 + t] = t_2;
-                w_2[g_2 * 9 + t] = u;
+                w_2[g_2 * 9 + t] -= s * t_2;
             }
         }
     }
 }
 
 /* grad.train/first_norm.reducesum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
- * first_shift.v + first_shift.gradient[64]; first_shift[64] = first_shift - learning_rate * first_shift.v:
- * ReduceSum (gradient of node #0 (BatchNormalization)) */
+ * first_shift.v + first_shift.gradient[64]; first_shift = first_shift - learning_rate * first_shift.v: ReduceSum
+ * (gradient of node #0 (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restrict grad_train_first_norm_reducesum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         const float learning_rate)
@@ -1797,28 +1743,24 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
             lane[l] += lane[l + 2];
         lane[0] += lane[1];
         const float t = 0.9f * first_shift_v[i] + lane[0];
-        const float u = lane[0];
-        const float u_2 = first_shift[i] - learning_rate * t;
-        grad_train_first_norm_reducesum[i] = u;
+        grad_train_first_norm_reducesum[i] = lane[0];
         first_shift_v[i] = t;
-        first_shift[i] = u_2;
+        first_shift[i] -= learning_rate * t;
     }
 }
 
-/* grad.train/first_norm.div[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] -
- * train/first_norm.reducemean[1,64,1,1])) * (train/first_norm.reciprocal[1,64,1,1] * train/first_norm.reciprocal)
- * * 0.0005; first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v[64] = 0.9 *
- * first_scale.v + first_scale.gradient[64]: ReduceSum (gradient of node #0 (BatchNormalization)), Mul (gradient of
+/* first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v = 0.9 * first_scale.v
+ * + first_scale.gradient[64]; grad.train/first_norm.reducesum_2[1,64,1,1] =
+ * ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]));
+ * grad.train/first_norm.div = grad.train/first_norm.reducesum_2 * (train/first_norm.reciprocal[1,64,1,1] *
+ * train/first_norm.reciprocal) * 0.0005: ReduceSum (gradient of node #0 (BatchNormalization)), Mul (gradient of
  * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
  * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
  * (BatchNormalization)) */
 static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
-                                                       float *restrict first_scale_v_new,
-                                                       float *restrict first_scale_v,
-                                                       const float *restrict d_train_first_norm,
-                                                       const float *restrict first_conv,
-                                                       const float *restrict train_first_norm_reducemean,
-                                                       const float *restrict train_first_norm_reciprocal)
+        float *restrict first_scale_v_new, float *restrict first_scale_v, const float *restrict d_train_first_norm,
+        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
+        const float *restrict train_first_norm_reciprocal)
 {
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
@@ -1842,8 +1784,7 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
         lane[0] += lane[1];
         const float x0 = train_first_norm_reciprocal[i];
         const float t = 0.9f * first_scale_v[i] + lane[0] * x0;
-        const float u = lane[0] * (x0 * x0) * 0.0005f;
-        grad_train_first_norm_div[i] = u;
+        grad_train_first_norm_div[i] = lane[0] * (x0 * x0) * 0.0005f;
         first_scale_v_new[i] = t;
         first_scale_v[i] = t;
     }
@@ -1865,8 +1806,7 @@ static STEPC_INLINE void update_first_weight_add_sums(const int rows, const int 
 
 /* All of the runs. */
 static STEPC_INLINE void update_first_weight_add_rows(const int rows, float *restrict total,
-                                                      const float *restrict image, const int32_t *restrict begins,
-                                                      const float *restrict dy)
+        const float *restrict image, const int32_t *restrict begins, const float *restrict dy)
 {
     const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 40), rows);
     for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 40) - STEPC_LINE_VECTORS_OF(float, 40) % most; v += most) {
@@ -1889,9 +1829,8 @@ static STEPC_INLINE void update_first_weight_finish_weights(const int o, const f
         row[t] = total[places[t]];
     STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
         const float t_2 = 0.9f * first_weight_v[o * 40 + k] + row[k];
-        const float u = first_weight[o * 40 + k] - learning_rate * t_2;
         first_weight_v[o * 40 + k] = t_2;
-        first_weight[o * 40 + k] = u;
+        first_weight[o * 40 + k] -= learning_rate * t_2;
     }
 }
 
@@ -1945,21 +1884,17 @@ static STEPC_INLINE void update_first_weight_add_weights_of(const int n, float *
 /* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
  * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
- * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight[64,1,10,4]
- * = first_weight - learning_rate * first_weight.v: stepc.ConvGradWeight (gradient of node #0 (Conv)), Mul
- * (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Sub (gradient of
- * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
+ * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight =
+ * first_weight - learning_rate * first_weight.v: stepc.ConvGradWeight (gradient of node #0 (Conv)), Mul (gradient
+ * of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0
+ * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
  * (BatchNormalization)) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
-                                             const float *restrict d_train_first_norm,
-                                             const float *restrict grad_train_first_norm_reducesum,
-                                             const float *restrict first_conv,
-                                             const float *restrict train_first_norm_reducemean,
-                                             const float *restrict grad_train_first_norm_div,
-                                             const float *restrict train_first_norm_reciprocal,
-                                             const float *restrict first_scale, const float *restrict x,
-                                             const int32_t *restrict conv_taps, const float learning_rate,
-                                             float *restrict scratch)
+        const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
+        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
+        const float *restrict grad_train_first_norm_div, const float *restrict train_first_norm_reciprocal,
+        const float *restrict first_scale, const float *restrict x, const int32_t *restrict conv_taps,
+        const float learning_rate, float *restrict scratch)
 {
     for (int i = 0; i < 3032; i++)
         scratch[i] = 0.0f;
@@ -2028,11 +1963,9 @@ static inline int first_relu_place_of(const int i)
 
 /* Rows o .. of the vectors i .., finished straight away. */
 static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vectors,
-                                                   const struct stepc_window_terms terms, const int n, const int o,
-                                                   const int i, const float *restrict w, const float *restrict image,
-                                                   float *restrict first, const float *restrict first_mean,
-                                                   const float *restrict first_norm_mul,
-                                                   const float *restrict first_shift)
+        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
+        const float *restrict image, float *restrict first, const float *restrict first_mean,
+        const float *restrict first_norm_mul, const float *restrict first_shift)
 {
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_relu_place_of(i),
@@ -2047,9 +1980,8 @@ static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vec
 
 /* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
 static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const float *restrict flat,
-                                               float *restrict plane, float *restrict first,
-                                               const float *restrict first_mean, const float *restrict first_norm_mul,
-                                               const float *restrict first_shift)
+        float *restrict plane, float *restrict first, const float *restrict first_mean,
+        const float *restrict first_norm_mul, const float *restrict first_shift)
 {
     stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
     int whole = 125;
@@ -2065,10 +1997,8 @@ static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const f
 }
 
 static STEPC_INLINE void first_relu_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict at, float *restrict first,
-                                              const float *restrict first_mean, const float *restrict first_norm_mul,
-                                              const float *restrict first_shift)
+        const float *restrict weights, const float *restrict image, const int32_t *restrict at, float *restrict first,
+        const float *restrict first_mean, const float *restrict first_norm_mul, const float *restrict first_shift)
 {
     if (STEPC_WHOLE_VECTORS(float, 64, 5)) {
         const struct stepc_window_terms terms = first_relu_terms_of(at);
@@ -2104,9 +2034,8 @@ static STEPC_INLINE void first_relu_conv_rows(const int rows, const int n, const
 /* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.reshape_3[1,64,1,1]) *
  * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]) */
 static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict x,
-                                    const float *restrict first_weight, const int32_t *restrict conv_taps,
-                                    const float *restrict first_mean, const float *restrict first_norm_mul,
-                                    const float *restrict first_shift, float *restrict scratch)
+        const float *restrict first_weight, const int32_t *restrict conv_taps, const float *restrict first_mean,
+        const float *restrict first_norm_mul, const float *restrict first_shift, float *restrict scratch)
 {
     for (int i = 696; i < 728; i++)
         scratch[i] = 0.0f;
@@ -2203,8 +2132,7 @@ stepc_status ds_cnn_reproducible_init(ds_cnn_reproducible_state *state, ds_cnn_r
 }
 
 stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
-                                      const ds_cnn_reproducible_step_inputs *in,
-                                      const ds_cnn_reproducible_step_outputs *out)
+        const ds_cnn_reproducible_step_inputs *in, const ds_cnn_reproducible_step_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
@@ -2355,8 +2283,8 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     float *const d_train_logits = arena->floats + 1154240; /* [16,12], kernels 41-44 */
     STEPC_RUN(41, loss_softmax_cross_entropy_loss, loss, d_train_logits, train_logits, in->target,
                   arena->floats + 1153024 /* [192] */);
-    float *const d_train_flat = arena->floats + 1153024; /* [16,64], kernels 43-45 */
-    STEPC_RUN(43, d_train_flat_gemm, d_train_flat, d_train_logits, (float *)state->fc_weight);
+    float *const grad_train_pooled_div = arena->floats + 1153024; /* [16,64,1,1], kernels 43-45 */
+    STEPC_RUN(43, grad_train_pooled_div_mul, grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
     STEPC_RUN(44, update_fc_weight, (float *)state->fc_weight_v, (float *)state->fc_weight, state->fc_bias_v,
                   state->fc_bias, d_train_logits, train_pooled, state->learning_rate);
     float *const pointwise4_scale_v_new = arena->floats + 1152000; /* [64], kernels 45-46 */
@@ -2365,7 +2293,7 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     STEPC_RUN(45, pointwise4_scale_v_new_add, pointwise4_scale_v_new, state->pointwise4_scale_v,
                   pointwise4_shift_v_new, state->pointwise4_shift_v, d_train_pointwise4_conv,
                   train_pointwise4_norm_reducemean, train_pointwise4_norm_reciprocal, state->pointwise4_scale,
-                  state->pointwise4_shift, d_train_flat);
+                  state->pointwise4_shift, grad_train_pooled_div);
     STEPC_RUN(46, update_64, state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
     STEPC_RUN(47, update_64, state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
     float *const d_train_depthwise4_norm = arena->floats + 1152000; /* [16,64,25,5], kernels 48-50 */
@@ -2380,9 +2308,8 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     float *const depthwise4_scale_v_new = arena->floats + 1024000; /* [64], kernels 50-51 */
     float *const d_train_depthwise4_conv = arena->floats + 1152000; /* [16,64,25,5], kernels 50-53 */
     STEPC_RUN(50, update_64x16x125_2, depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
-                  state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv,
-                  train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->learning_rate,
-                  state->depthwise4_scale);
+            state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
+            train_depthwise4_norm_reciprocal, state->learning_rate, state->depthwise4_scale);
     STEPC_RUN(51, update_64, state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
     float *const d_train_pointwise3_norm = arena->floats + 896000; /* [16,64,25,5], kernels 52-54 */
     STEPC_RUN(52, convgradinput_where_greater_16x64x125_2, d_train_pointwise3_norm, d_train_depthwise4_conv,
@@ -2396,9 +2323,8 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     float *const pointwise3_scale_v_new = arena->floats + 1024000; /* [64], kernels 54-55 */
     float *const d_train_pointwise3_conv = arena->floats + 896000; /* [16,64,25,5], kernels 54-57 */
     STEPC_RUN(54, update_64x16x125_2, pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
-                  state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv,
-                  train_pointwise3_norm_reducemean, train_pointwise3_norm_reciprocal, state->learning_rate,
-                  state->pointwise3_scale);
+            state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
+            train_pointwise3_norm_reciprocal, state->learning_rate, state->pointwise3_scale);
     STEPC_RUN(55, update_64, state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
     float *const d_train_depthwise3_norm = arena->floats + 768000; /* [16,64,25,5], kernels 56-58 */
     STEPC_RUN(56, convgradinput_where_greater_16x64x125, d_train_depthwise3_norm, d_train_pointwise3_conv,
@@ -2412,9 +2338,8 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     float *const depthwise3_scale_v_new = arena->floats + 896000; /* [64], kernels 58-59 */
     float *const d_train_depthwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 58-61 */
     STEPC_RUN(58, update_64x16x125_2, depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
-                  state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv,
-                  train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->learning_rate,
-                  state->depthwise3_scale);
+            state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
+            train_depthwise3_norm_reciprocal, state->learning_rate, state->depthwise3_scale);
     STEPC_RUN(59, update_64, state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
     float *const d_train_pointwise2_norm = arena->floats + 640000; /* [16,64,25,5], kernels 60-62 */
     STEPC_RUN(60, convgradinput_where_greater_16x64x125_2, d_train_pointwise2_norm, d_train_depthwise3_conv,
@@ -2428,9 +2353,8 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     float *const pointwise2_scale_v_new = arena->floats + 768000; /* [64], kernels 62-63 */
     float *const d_train_pointwise2_conv = arena->floats + 640000; /* [16,64,25,5], kernels 62-65 */
     STEPC_RUN(62, update_64x16x125_2, pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
-                  state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv,
-                  train_pointwise2_norm_reducemean, train_pointwise2_norm_reciprocal, state->learning_rate,
-                  state->pointwise2_scale);
+            state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
+            train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
     STEPC_RUN(63, update_64, state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
     float *const d_train_depthwise2_norm = arena->floats + 512000; /* [16,64,25,5], kernels 64-66 */
     STEPC_RUN(64, convgradinput_where_greater_16x64x125, d_train_depthwise2_norm, d_train_pointwise2_conv,
@@ -2444,9 +2368,8 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     float *const depthwise2_scale_v_new = arena->floats + 640000; /* [64], kernels 66-67 */
     float *const d_train_depthwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 66-69 */
     STEPC_RUN(66, update_64x16x125_2, depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
-                  state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv,
-                  train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->learning_rate,
-                  state->depthwise2_scale);
+            state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
+            train_depthwise2_norm_reciprocal, state->learning_rate, state->depthwise2_scale);
     STEPC_RUN(67, update_64, state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
     float *const d_train_pointwise1_norm = arena->floats + 384000; /* [16,64,25,5], kernels 68-70 */
     STEPC_RUN(68, convgradinput_where_greater_16x64x125_2, d_train_pointwise1_norm, d_train_depthwise2_conv,
@@ -2460,9 +2383,8 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     float *const pointwise1_scale_v_new = arena->floats + 512000; /* [64], kernels 70-71 */
     float *const d_train_pointwise1_conv = arena->floats + 384000; /* [16,64,25,5], kernels 70-73 */
     STEPC_RUN(70, update_64x16x125_2, pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
-                  state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv,
-                  train_pointwise1_norm_reducemean, train_pointwise1_norm_reciprocal, state->learning_rate,
-                  state->pointwise1_scale);
+            state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
+            train_pointwise1_norm_reciprocal, state->learning_rate, state->pointwise1_scale);
     STEPC_RUN(71, update_64, state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
     float *const d_train_depthwise1_norm = arena->floats + 256000; /* [16,64,25,5], kernels 72-74 */
     STEPC_RUN(72, convgradinput_where_greater_16x64x125, d_train_depthwise1_norm, d_train_pointwise1_conv,
@@ -2476,15 +2398,13 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     float *const depthwise1_scale_v_new = arena->floats + 384000; /* [64], kernels 74-75 */
     float *const d_train_depthwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 74-77 */
     STEPC_RUN(74, update_64x16x125_2, depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
-                  state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv,
-                  train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->learning_rate,
-                  state->depthwise1_scale);
+            state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
+            train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
     STEPC_RUN(75, update_64, state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
     float *const d_train_first_norm = arena->floats + 128000; /* [16,64,25,5], kernels 76-80 */
     STEPC_RUN(76, convgradinput_where_greater_16x64x125_2, d_train_first_norm, d_train_depthwise1_conv,
-                  (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean,
-                  train_first_norm_reciprocal, state->first_scale, state->first_shift,
-                  arena->floats + 384000 /* [2304] */);
+            (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
+            state->first_scale, state->first_shift, arena->floats + 384000 /* [2304] */);
     STEPC_RUN(77, convgradweight_update_64x9, (float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
                   constant_conv_taps_5, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
                   train_first_norm_reciprocal, state->first_scale, state->first_shift, state->learning_rate,
@@ -2505,8 +2425,7 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
 }
 
 stepc_status ds_cnn_reproducible_infer(const ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
-                                       const ds_cnn_reproducible_infer_inputs *in,
-                                       const ds_cnn_reproducible_infer_outputs *out)
+        const ds_cnn_reproducible_infer_inputs *in, const ds_cnn_reproducible_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
@@ -2679,30 +2598,9 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_16_1_49_10}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_16_12}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return ds_cnn_reproducible_init(state, arena, seed);
-}
-
-static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return ds_cnn_reproducible_step(state, arena, &(ds_cnn_reproducible_step_inputs){in[0], in[1]},
-                                    &(ds_cnn_reproducible_step_outputs){out[0], out[1]});
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return ds_cnn_reproducible_infer(state, arena, &(ds_cnn_reproducible_infer_inputs){in[0]},
-                                     &(ds_cnn_reproducible_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(ds_cnn_reproducible, init)
+STEPC_CALL_IN_OUT(ds_cnn_reproducible, step, (in[0], in[1]), (out[0], out[1]))
+STEPC_CALL_IN_OUT(ds_cnn_reproducible, infer, (in[0]), (out[0]))
 
 static const stepc_entry ds_cnn_reproducible_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "lenet_reproducible.h"
-#if !defined(LENET_REPRODUCIBLE_BUILD_ID) || LENET_REPRODUCIBLE_BUILD_ID != 0x5e5cd0f098d89560u
+#if !defined(LENET_REPRODUCIBLE_BUILD_ID) || LENET_REPRODUCIBLE_BUILD_ID != 0x34627781ec89b8afu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -21,6 +21,7 @@
 #include "kernels/stepc_reproducible.h"
 #include "kernels/stepc_compiler.h"
 #include "kernels/stepc_block.h"
+#include "kernels/stepc_labels.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
 #include "kernels/stepc_tile.h"
@@ -93,9 +94,8 @@ static inline int relu1_relu_place_of(const int i)
 
 /* Rows o .. of the vectors i .., finished straight away. */
 static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vectors,
-                                                   const struct stepc_window_terms terms, const int n, const int o,
-                                                   const int i, const float *restrict w, const float *restrict image,
-                                                   float *restrict relu1, const float *restrict conv1_bias)
+        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
+        const float *restrict image, float *restrict relu1, const float *restrict conv1_bias)
 {
     float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
     stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + relu1_relu_place_of(i),
@@ -109,8 +109,7 @@ static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vec
 
 /* A line, whose last vector overlaps the one before it. */
 static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const int first, const int begin,
-                                                const int end, const float *restrict line, float *restrict relu1,
-                                                const float *restrict conv1_bias)
+        const int end, const float *restrict line, float *restrict relu1, const float *restrict conv1_bias)
 {
     STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
         const float t_2 = line[column] + conv1_bias[o];
@@ -133,9 +132,8 @@ static STEPC_INLINE void relu1_relu_finish_row(const int n, const int o, const f
 }
 
 static STEPC_INLINE void relu1_relu_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict at, float *restrict relu1,
-                                              const float *restrict conv1_bias)
+        const float *restrict weights, const float *restrict image, const int32_t *restrict at, float *restrict relu1,
+        const float *restrict conv1_bias)
 {
     if (STEPC_WHOLE_VECTORS(float, 6, 28)) {
         const struct stepc_window_terms terms = relu1_relu_terms_of(at);
@@ -201,10 +199,8 @@ static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *rest
 
 /* `rows` channels from o on, of as many windows as a vector has lanes, or of the last ones. */
 static STEPC_INLINE void relu2_relu_compute_windows(const int rows, const int count, const int n, const int fresh,
-                                                    const int o, const int p, float *restrict sums,
-                                                    const float *restrict packed, const float *restrict image,
-                                                    const int32_t *restrict spans, float *restrict relu2,
-                                                    const float *restrict conv2_bias)
+        const int o, const int p, float *restrict sums, const float *restrict packed, const float *restrict image,
+        const int32_t *restrict spans, float *restrict relu2, const float *restrict conv2_bias)
 {
     for (int i = 0; i < count; i++) {
         const int p_2 = p + i;
@@ -234,9 +230,8 @@ static STEPC_INLINE void relu2_relu_compute_windows(const int rows, const int co
 }
 
 static STEPC_INLINE void relu2_relu_compute_rows(const int rows, const int n, const int fresh, const int o,
-                                                 float *restrict sums, const float *restrict packed,
-                                                 const float *restrict image, const int32_t *restrict spans,
-                                                 float *restrict relu2, const float *restrict conv2_bias)
+        float *restrict sums, const float *restrict packed, const float *restrict image,
+        const int32_t *restrict spans, float *restrict relu2, const float *restrict conv2_bias)
 {
     for (int b = 0; b < 100 / STEPC_WINDOW_LANES(float); b++) {
         relu2_relu_compute_windows(rows, STEPC_WINDOW_LANES(float), n, fresh, o, b * STEPC_WINDOW_LANES(float), sums,
@@ -297,8 +292,7 @@ static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *rest
         }
 }
 
-/* Finishes the sums of rows j .. of b, a group or what is left of it: that of row j + r and row i + l of a is
- * sums_of_group[i * STEPC_GROUP_ROWS(N) + r * STEPC_TILE_COLUMNS + l]. A function of its own: what finishing needs takes
+/* Finishes the sums of rows j .. of b, a group or what is left of it. A function of its own: what finishing needs takes
  * no registers from the tile. */
 static STEPC_KERNEL void relu3_relu_finish_group(const int rows, const int j, const float *restrict sums_of_group,
                                                  float *restrict relu3, const float *restrict fc1_bias)
@@ -317,8 +311,7 @@ static STEPC_KERNEL void relu3_relu_finish_group(const int rows, const int j, co
 
 /* Rows j .. of b, one of the four parts of a group. It is finished behind the last of them. */
 static STEPC_INLINE void relu3_relu_transposed_part(const int rows, const int j, const float *restrict right,
-                                                    const float *restrict packed, float *restrict sums,
-                                                    float *restrict relu3, const float *restrict fc1_bias)
+        const float *restrict packed, float *restrict sums, float *restrict relu3, const float *restrict fc1_bias)
 {
     const int r = j % STEPC_GROUP_ROWS(120);
     float *const sums_2 = sums + r * STEPC_TILE_COLUMNS(float);
@@ -332,8 +325,7 @@ static STEPC_INLINE void relu3_relu_transposed_part(const int rows, const int j,
 
 /* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]) */
 static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict pool2,
-                                    const float *restrict fc1_weight, const float *restrict fc1_bias,
-                                    float *restrict panel)
+        const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 32, pool2, 400, 32, 400);
     STEPC_EACH_PART(120, relu3_relu_transposed_part, fc1_weight, panel, panel + 12800, relu3, fc1_bias);
@@ -358,8 +350,7 @@ static STEPC_INLINE void relu4_relu_panel_tile(const int rows, const int i, cons
 
 /* All rows of the columns p .. */
 static STEPC_INLINE void relu4_relu_packed_strip(const int columns, const int p, const float *restrict left,
-                                                 const float *restrict right, float *restrict packed,
-                                                 float *restrict relu4, const float *restrict fc2_bias)
+        const float *restrict right, float *restrict packed, float *restrict relu4, const float *restrict fc2_bias)
 {
     stepc_pack_transposed(packed, 32, right + p * 120, 120, columns, 120);
     STEPC_EACH_PANEL_TILE(float, 32, 32, columns, relu4_relu_panel_tile, p, left, packed, relu4, fc2_bias);
@@ -367,8 +358,7 @@ static STEPC_INLINE void relu4_relu_packed_strip(const int columns, const int p,
 
 /* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]) */
 static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict relu3,
-                                    const float *restrict fc2_weight, const float *restrict fc2_bias,
-                                    float *restrict panel)
+        const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     for (int p = 0; p < 64; p += 32)
         relu4_relu_packed_strip(32, p, relu3, fc2_weight, panel, relu4, fc2_bias);
@@ -392,35 +382,17 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
 
 /* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict relu4,
-                                     const float *restrict fc3_weight, const float *restrict fc3_bias,
-                                     float *restrict panel)
+        const float *restrict fc3_weight, const float *restrict fc3_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc3_weight, 84, 10, 84);
     STEPC_EACH_PANEL_TILE(float, 32, 16, 10, logits_gemm_panel_tile, relu4, panel, logits, fc3_bias);
-}
-
-/* A label as an index, in range whatever it is. */
-static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < 10 ? (int)c : 0;
-}
-
-/* Gradients of positions first .., that of class c at i * row_step + c * class_step. */
-static STEPC_INLINE void loss_softmax_cross_entropy_loss_give_gradients(const float *restrict from,
-        const int row_step, const int class_step, float *restrict d_logits)
-{
-    for (int i = 0; i < 32; i++)
-        for (int c = 0; c < 10; c++)
-            d_logits[i * 10 + c] = from[i * row_step + c * class_step];
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
  * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
  * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-                                                         const float *restrict logits, const int64_t *restrict target,
-                                                         float *restrict scratch)
+        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
     float total = 0.0f;
@@ -437,7 +409,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] -= top[i];
     for (int i = 0; i < 32; i++)
-        picked[i] = scratch[loss_softmax_cross_entropy_loss_class_of(target[i]) * 32 + i];
+        picked[i] = scratch[stepc_class(target[i], 10) * 32 + i];
     for (int i = 0; i < 320; i++)
         scratch[i] = stepc_expf(scratch[i]);
     for (int i = 0; i < 32; i++) {
@@ -450,27 +422,20 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     int hot[32] = {0};
     float scale[32] = {0.0f};
     for (int i = 0; i < 32; i++) {
-        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
+        hot[i] = stepc_class(target[i], 10);
         scale[i] = 1.0f / sum[i];
     }
     for (int c = 0; c < 10; c++)
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
-    if (STEPC_TRANSPOSES_IN_BLOCKS) {
-        float transposed[384];
-        stepc_pack_transposed(transposed, 12, scratch, 32, 10, 32);
-        loss_softmax_cross_entropy_loss_give_gradients(transposed, 12, 1, d_logits);
-    } else {
-        loss_softmax_cross_entropy_loss_give_gradients(scratch, 1, 32, d_logits);
-    }
+    stepc_transpose_back(d_logits, 10, scratch, 32, 32, 10);
     float value = total;
     for (int i = 0; i < 32; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
     for (int i = 0; i < 32; i++)
         value += sum[i];
     total = value;
-    const float mean = total / 32.0f;
-    loss[0] = mean;
+    loss[0] = total / 32.0f;
 }
 
 /* Each value must be in 0 .. 9. */
@@ -492,9 +457,8 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
 static STEPC_INLINE void d_fc2_where_tile(const int rows, const int i, const int vectors, const int from,
-                                          const int to, const int j, const float *restrict left,
-                                          const float *restrict right, float *restrict d_fc2,
-                                          const float *restrict relu4)
+        const int to, const int j, const float *restrict left, const float *restrict right, float *restrict d_fc2,
+        const float *restrict relu4)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right + j, 84);
@@ -517,10 +481,9 @@ static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restric
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
 static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, const int vectors, const int from,
-                                                const int to, const int j, const float *restrict left,
-                                                const float *restrict right, float *restrict fc3_weight_v,
-                                                float *restrict fc3_weight, float *restrict fc3_weight_h,
-                                                const float corrected_rate)
+        const int to, const int j, const float *restrict left, const float *restrict right,
+        float *restrict fc3_weight_v, float *restrict fc3_weight, float *restrict fc3_weight_h,
+        const float corrected_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right + j, 84);
@@ -531,24 +494,23 @@ static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, con
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc3_weight_v[(i + r) * 84 + j + l] + 0.100000024f * v;
             const float t_3 = 0.999f * fc3_weight_h[(i + r) * 84 + j + l] + 0.0009999871f * (v * v);
-            const float u = fc3_weight[(i + r) * 84 + j + l] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc3_weight_v[(i + r) * 84 + j + l] = t_2;
-            fc3_weight[(i + r) * 84 + j + l] = u;
+            fc3_weight[(i + r) * 84 + j + l] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc3_weight_h[(i + r) * 84 + j + l] = t_3;
         }
 }
 
-/* fc3_weight.v[10,84] = 0.9 * fc3_weight.v + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight.h[10,84] = 0.999 *
- * fc3_weight.h + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits' relu4)); fc3_weight[10,84] = fc3_weight
- * - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06); fc3_bias.v[10] = 0.9 * fc3_bias.v + 0.1 *
- * ReduceSum(d_logits[32,10]); fc3_bias.h[10] = 0.999 * fc3_bias.h + 0.000999987 * (ReduceSum(d_logits[32,10]) *
- * ReduceSum(d_logits)); fc3_bias[10] = fc3_bias - corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): Gemm
- * (gradient of node #11 (Gemm)), ReduceSum (gradient of node #11 (Gemm)) */
+/* fc3_weight.gradient[10,84] = d_logits[32,10]' relu4[32,84]; fc3_weight.v = 0.9 * fc3_weight.v + 0.1 *
+ * fc3_weight.gradient; fc3_weight.h = 0.999 * fc3_weight.h + 0.000999987 * (fc3_weight.gradient *
+ * fc3_weight.gradient); fc3_weight = fc3_weight - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
+ * fc3_bias.gradient[10] = ReduceSum(d_logits[32,10]); fc3_bias.v = 0.9 * fc3_bias.v + 0.1 * fc3_bias.gradient;
+ * fc3_bias.h = 0.999 * fc3_bias.h + 0.000999987 * (fc3_bias.gradient * fc3_bias.gradient); fc3_bias = fc3_bias -
+ * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): Gemm (gradient of node #11 (Gemm)), ReduceSum
+ * (gradient of node #11 (Gemm)) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
-                                           float *restrict fc3_weight_h, float *restrict fc3_bias_v,
-                                           float *restrict fc3_bias, float *restrict fc3_bias_h,
-                                           const float *restrict d_logits, const float *restrict relu4,
-                                           const float corrected_rate)
+        float *restrict fc3_weight_h, float *restrict fc3_bias_v, float *restrict fc3_bias,
+        float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4,
+        const float corrected_rate)
 {
     STEPC_EACH_TILE(float, 10, 84, update_fc3_weight_tile, d_logits, relu4, fc3_weight_v, fc3_weight, fc3_weight_h,
         corrected_rate);
@@ -559,18 +521,16 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
     for (int r = 0; r < 10; r++) {
         const float t_2 = 0.9f * fc3_bias_v[r] + 0.100000024f * sum[r];
         const float t_3 = 0.999f * fc3_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
-        const float u = fc3_bias[r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         fc3_bias_v[r] = t_2;
-        fc3_bias[r] = u;
+        fc3_bias[r] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         fc3_bias_h[r] = t_3;
     }
 }
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
 static STEPC_INLINE void d_fc1_where_tile(const int rows, const int i, const int vectors, const int from,
-                                          const int to, const int j, const float *restrict left,
-                                          const float *restrict right, float *restrict d_fc1,
-                                          const float *restrict relu3)
+        const int to, const int j, const float *restrict left, const float *restrict right, float *restrict d_fc1,
+        const float *restrict relu3)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, right + j, 120);
@@ -593,10 +553,9 @@ static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restric
 
 /* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
 static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, const int vectors, const int from,
-                                                const int to, const int j, const float *restrict left,
-                                                const float *restrict right, float *restrict fc2_weight_v,
-                                                float *restrict fc2_weight, float *restrict fc2_weight_h,
-                                                const float corrected_rate)
+        const int to, const int j, const float *restrict left, const float *restrict right,
+        float *restrict fc2_weight_v, float *restrict fc2_weight, float *restrict fc2_weight_h,
+        const float corrected_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 84, right + j, 120);
@@ -607,48 +566,37 @@ static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, con
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc2_weight_v[(i + r) * 120 + j + l] + 0.100000024f * v;
             const float t_3 = 0.999f * fc2_weight_h[(i + r) * 120 + j + l] + 0.0009999871f * (v * v);
-            const float u = fc2_weight[(i + r) * 120 + j + l] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc2_weight_v[(i + r) * 120 + j + l] = t_2;
-            fc2_weight[(i + r) * 120 + j + l] = u;
+            fc2_weight[(i + r) * 120 + j + l] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc2_weight_h[(i + r) * 120 + j + l] = t_3;
         }
 }
 
-/* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
-static STEPC_INLINE void update_fc2_weight_row_sum_block(const int count, const int first, const float *restrict left,
-                                                         float *restrict fc2_bias_v, float *restrict fc2_bias,
-                                                         float *restrict fc2_bias_h, const float corrected_rate)
-{
-    float sum[64] = {0.0f};
-    for (int k = 0; k < 32; k++)
-        STEPC_SUM_LOOP for (int r = 0; r < count; r++)
-            sum[r] += left[first + r + k * 84];
-    for (int r = 0; r < count; r++) {
-        const float t_2 = 0.9f * fc2_bias_v[first + r] + 0.100000024f * sum[r];
-        const float t_3 = 0.999f * fc2_bias_h[first + r] + 0.0009999871f * (sum[r] * sum[r]);
-        const float u = fc2_bias[first + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        fc2_bias_v[first + r] = t_2;
-        fc2_bias[first + r] = u;
-        fc2_bias_h[first + r] = t_3;
-    }
-}
-
-/* fc2_weight.v[84,120] = 0.9 * fc2_weight.v + 0.1 * (d_fc2[32,84]' relu3[32,120]); fc2_weight.h[84,120] = 0.999 *
- * fc2_weight.h + 0.000999987 * (d_fc2[32,84]' relu3[32,120] * (d_fc2' relu3)); fc2_weight[84,120] = fc2_weight -
- * corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06); fc2_bias.v[84] = 0.9 * fc2_bias.v + 0.1 *
- * ReduceSum(d_fc2[32,84]); fc2_bias.h[84] = 0.999 * fc2_bias.h + 0.000999987 * (ReduceSum(d_fc2[32,84]) *
- * ReduceSum(d_fc2)); fc2_bias[84] = fc2_bias - corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): Gemm
- * (gradient of node #9 (Gemm)), ReduceSum (gradient of node #9 (Gemm)) */
+/* fc2_weight.gradient[84,120] = d_fc2[32,84]' relu3[32,120]; fc2_weight.v = 0.9 * fc2_weight.v + 0.1 *
+ * fc2_weight.gradient; fc2_weight.h = 0.999 * fc2_weight.h + 0.000999987 * (fc2_weight.gradient *
+ * fc2_weight.gradient); fc2_weight = fc2_weight - corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06);
+ * fc2_bias.gradient[84] = ReduceSum(d_fc2[32,84]); fc2_bias.v = 0.9 * fc2_bias.v + 0.1 * fc2_bias.gradient;
+ * fc2_bias.h = 0.999 * fc2_bias.h + 0.000999987 * (fc2_bias.gradient * fc2_bias.gradient); fc2_bias = fc2_bias -
+ * corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): Gemm (gradient of node #9 (Gemm)), ReduceSum (gradient
+ * of node #9 (Gemm)) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
-                                           float *restrict fc2_weight_h, float *restrict fc2_bias_v,
-                                           float *restrict fc2_bias, float *restrict fc2_bias_h,
-                                           const float *restrict d_fc2, const float *restrict relu3,
-                                           const float corrected_rate)
+        float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
+        float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3,
+        const float corrected_rate)
 {
     STEPC_EACH_TILE(float, 84, 120, update_fc2_weight_tile, d_fc2, relu3, fc2_weight_v, fc2_weight, fc2_weight_h,
         corrected_rate);
-    update_fc2_weight_row_sum_block(64, 0, d_fc2, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
-    update_fc2_weight_row_sum_block(20, 64, d_fc2, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
+    float sum[84] = {0.0f};
+    for (int k = 0; k < 32; k++)
+        STEPC_SUM_LOOP for (int r = 0; r < 84; r++)
+            sum[r] += d_fc2[r + k * 84];
+    for (int r = 0; r < 84; r++) {
+        const float t_2 = 0.9f * fc2_bias_v[r] + 0.100000024f * sum[r];
+        const float t_3 = 0.999f * fc2_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc2_bias_v[r] = t_2;
+        fc2_bias[r] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
+        fc2_bias_h[r] = t_3;
+    }
 }
 
 /* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
@@ -656,75 +604,53 @@ static STEPC_KERNEL void d_flat_gemm_finish_tile(const int rows, const int colum
                                                  const float *restrict sums_of_tile, float *restrict d_flat)
 {
     for (int r = 0; r < rows; r++)
-        STEPC_WIDE_LOOP for (int l = 0; l < columns; l++) {
-            /* loaded before any select: a masked load waits for the store */
-            const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
-            d_flat[(i + r) * 400 + j + l] = v;
-        }
+        STEPC_WIDE_LOOP for (int l = 0; l < columns; l++)
+            d_flat[(i + r) * 400 + j + l] = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
 /* Rows i .. of the packed columns p .. and terms k .. */
 static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, const float *restrict left,
-                                                const float *restrict packed, float *restrict waiting,
-                                                float *restrict d_flat)
+        const float *restrict packed, float *restrict waiting, float *restrict d_flat)
 {
     for (int j = 0; j < 400; j += STEPC_PANEL_TILE(float, 32)) {
         const int columns = 400 - j < STEPC_PANEL_TILE(float, 32) ? 400 - j : STEPC_PANEL_TILE(float, 32);
-        stepc_tile(rows, STEPC_VECTORS, 120, 80, STEPC_TILE_SETS, waiting, left, 120, 1,
+        stepc_tile(rows, STEPC_VECTORS, 120, 80, STEPC_TILE_SETS, waiting, left + i * 120, 120, 1,
             packed + j / 32 * 3840 + j % 32, 32);
         d_flat_gemm_finish_tile(rows, columns, i, j, waiting, d_flat);
     }
-}
-
-/* Rows i .. of those first .. end - 1. Those of four tiles are packed together; meanwhile a part of the next four is
- * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
-static STEPC_INLINE void d_flat_gemm_block_part(const int rows, const int i, const float *restrict left,
-                                                float *restrict panel_2, float *restrict d_flat)
-{
-    d_flat_gemm_block_rows(rows, i, left + i * 120, panel_2, panel_2 + 49920, d_flat);
-}
-
-/* Columns j .. and terms k .. of b as one panel. */
-static STEPC_INLINE void d_flat_gemm_pack_columns(const int columns, const int j, float *restrict packed,
-                                                  const float *restrict right)
-{
-    stepc_pack(packed, 32, right + j, 400, 1, columns, 120);
 }
 
 /* d_flat[32,400] = d_fc1[32,120] fc1_weight[120,400]: Gemm (gradient of node #7 (Gemm)) */
 static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restrict d_fc1,
                                      const float *restrict fc1_weight, float *restrict panel)
 {
-    for (int j = 0; j < 384; j += 32)
-        d_flat_gemm_pack_columns(32, j, panel + j * 120, fc1_weight);
-    d_flat_gemm_pack_columns(16, 384, panel + 46080, fc1_weight);
-    STEPC_EACH_PART(32, d_flat_gemm_block_part, d_fc1, panel, d_flat);
+    for (int j = 0; j < 400; j += 32) {
+        const int columns = 400 - j < 32 ? 400 - j : 32;
+        stepc_pack(panel + j * 120, 32, fc1_weight + j, 400, 1, columns, 120);
+    }
+    STEPC_EACH_PART(32, d_flat_gemm_block_rows, d_fc1, panel, panel + 49920, d_flat);
 }
 
 /* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
 static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int columns, const int i, const int j,
-                                                       const float *restrict sums_of_tile,
-                                                       float *restrict fc1_weight_v, float *restrict fc1_weight,
-                                                       float *restrict fc1_weight_h, const float corrected_rate)
+        const float *restrict sums_of_tile, float *restrict fc1_weight_v, float *restrict fc1_weight,
+        float *restrict fc1_weight_h, const float corrected_rate)
 {
     for (int r = 0; r < rows; r++)
         STEPC_WIDE_LOOP for (int l = 0; l < columns; l++) {
-            /* loaded before any select: a masked load waits for the store */
             const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
             const float t_2 = 0.9f * fc1_weight_v[(i + r) * 400 + j + l] + 0.100000024f * v;
             const float t_3 = 0.999f * fc1_weight_h[(i + r) * 400 + j + l] + 0.0009999871f * (v * v);
-            const float u = fc1_weight[(i + r) * 400 + j + l] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc1_weight_v[(i + r) * 400 + j + l] = t_2;
-            fc1_weight[(i + r) * 400 + j + l] = u;
+            fc1_weight[(i + r) * 400 + j + l] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc1_weight_h[(i + r) * 400 + j + l] = t_3;
         }
 }
 
 /* Rows i .. of the packed columns p .. and terms k .. */
 static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int i, const float *restrict left,
-                                                      const float *restrict packed, float *restrict waiting,
-                                                      float *restrict fc1_weight_v, float *restrict fc1_weight,
-                                                      float *restrict fc1_weight_h, const float corrected_rate)
+        const float *restrict packed, float *restrict waiting, float *restrict fc1_weight_v,
+        float *restrict fc1_weight, float *restrict fc1_weight_h, const float corrected_rate)
 {
     for (int j = 0; j < 400; j += STEPC_PANEL_TILE(float, 32)) {
         const int columns = 400 - j < STEPC_PANEL_TILE(float, 32) ? 400 - j : STEPC_PANEL_TILE(float, 32);
@@ -737,56 +663,47 @@ static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int 
 
 /* Rows i .. of those first .. end - 1. Those of four tiles are packed together; meanwhile a part of the next four is
  * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
-static STEPC_INLINE void update_fc1_weight_block_part(const int rows, const int i, const float *restrict left,
-                                                      float *restrict panel_2, float *restrict fc1_weight_v,
-                                                      float *restrict fc1_weight, float *restrict fc1_weight_h,
-                                                      const float corrected_rate)
+static STEPC_INLINE void update_fc1_weight_packed_part(const int rows, const int i, const float *restrict left,
+        float *restrict panel_2, float *restrict fc1_weight_v, float *restrict fc1_weight,
+        float *restrict fc1_weight_h, const float corrected_rate)
 {
     const int t = i / STEPC_PART_ROWS(120) % 4;
-    if (rows < STEPC_PART_ROWS(120)) {
-        stepc_pack_rows(1, rows, 32, panel_2 + 13312 + t * 8 * 32, 32, left + i, 1, 120, 1, 0, panel_2 + 14336 + i);
-    } else if (t == 0) {
-        stepc_pack_rows((120 - i) / rows, rows, 32, panel_2 + 13312, 32, left + i, 1, 120, 1, 0, panel_2 + 14336 + i);
-    }
     const int next = i + (4 - t) * STEPC_PART_ROWS(120);
     const int row = next < 120 ? next : 0;
     const int terms = (next < 120 ? 0 : 32) + t * 8;
+    if (t == 0 || rows < STEPC_PART_ROWS(120)) {
+        stepc_pack_rows(rows < STEPC_PART_ROWS(120) ? 1 : (120 - i) / rows, rows, 32, panel_2 + 13312 + t * 256, 32,
+            left + i, 1, 120, 1, 0, panel_2 + 14336 + i);
+    }
     stepc_ahead(terms, terms + 8, 32, 120 - row < 4 * STEPC_PART_ROWS(120) ? 120 - row : 4 * STEPC_PART_ROWS(120),
         left + row, 120);
-    update_fc1_weight_block_rows(rows, i, panel_2 + 13312 + t * 8 * 32, panel_2, panel_2 + 14456, fc1_weight_v,
+    update_fc1_weight_block_rows(rows, i, panel_2 + 13312 + t * 256, panel_2, panel_2 + 14456, fc1_weight_v,
         fc1_weight, fc1_weight_h, corrected_rate);
 }
 
-/* Columns j .. and terms k .. of b as one panel. */
-static STEPC_INLINE void update_fc1_weight_pack_columns(const int columns, const int j, float *restrict packed,
-                                                        const float *restrict right)
-{
-    stepc_pack(packed, 32, right + j, 400, 1, columns, 32);
-}
-
-/* fc1_weight.v[120,400] = 0.9 * fc1_weight.v + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight.h[120,400] = 0.999
- * * fc1_weight.h + 0.000999987 * (d_fc1[32,120]' flat[32,400] * (d_fc1' flat)); fc1_weight[120,400] = fc1_weight -
- * corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06); fc1_bias.v[120] = 0.9 * fc1_bias.v + 0.1 *
- * ReduceSum(d_fc1[32,120]); fc1_bias.h[120] = 0.999 * fc1_bias.h + 0.000999987 * (ReduceSum(d_fc1[32,120]) *
- * ReduceSum(d_fc1)); fc1_bias[120] = fc1_bias - corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): Gemm
- * (gradient of node #7 (Gemm)), ReduceSum (gradient of node #7 (Gemm)) */
+/* fc1_weight.gradient[120,400] = d_fc1[32,120]' flat[32,400]; fc1_weight.v = 0.9 * fc1_weight.v + 0.1 *
+ * fc1_weight.gradient; fc1_weight.h = 0.999 * fc1_weight.h + 0.000999987 * (fc1_weight.gradient *
+ * fc1_weight.gradient); fc1_weight = fc1_weight - corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06);
+ * fc1_bias.gradient[120] = ReduceSum(d_fc1[32,120]); fc1_bias.v = 0.9 * fc1_bias.v + 0.1 * fc1_bias.gradient;
+ * fc1_bias.h = 0.999 * fc1_bias.h + 0.000999987 * (fc1_bias.gradient * fc1_bias.gradient); fc1_bias = fc1_bias -
+ * corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): Gemm (gradient of node #7 (Gemm)), ReduceSum (gradient
+ * of node #7 (Gemm)) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
-                                           float *restrict fc1_weight_h, float *restrict fc1_bias_v,
-                                           float *restrict fc1_bias, float *restrict fc1_bias_h,
-                                           const float *restrict d_fc1, const float *restrict pool2,
-                                           const float corrected_rate, float *restrict panel)
+        float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
+        float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2,
+        const float corrected_rate, float *restrict panel)
 {
-    for (int j = 0; j < 384; j += 32)
-        update_fc1_weight_pack_columns(32, j, panel + j * 32, pool2);
-    update_fc1_weight_pack_columns(16, 384, panel + 12288, pool2);
-    STEPC_EACH_PART(120, update_fc1_weight_block_part, d_fc1, panel, fc1_weight_v, fc1_weight, fc1_weight_h,
+    for (int j = 0; j < 400; j += 32) {
+        const int columns = 400 - j < 32 ? 400 - j : 32;
+        stepc_pack(panel + j * 32, 32, pool2 + j, 400, 1, columns, 32);
+    }
+    STEPC_EACH_PART(120, update_fc1_weight_packed_part, d_fc1, panel, fc1_weight_v, fc1_weight, fc1_weight_h,
         corrected_rate);
     STEPC_LANE_LOOP for (int i = 0; i < 120; i++) {
         const float t_2 = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
         const float t_3 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
-        const float u = fc1_bias[i] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         fc1_bias_v[i] = t_2;
-        fc1_bias[i] = u;
+        fc1_bias[i] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         fc1_bias_h[i] = t_3;
     }
 }
@@ -840,12 +757,12 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
         }
 }
 
-/* conv2_bias.v[16] = 0.9 * conv2_bias.v + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias.h[16] = 0.999 *
- * conv2_bias.h + 0.000999987 * (ReduceSum(d_conv2[32,16,10,10]) * ReduceSum(d_conv2)); conv2_bias[16] = conv2_bias
- * - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06): ReduceSum (gradient of node #3 (Conv)) */
+/* conv2_bias.gradient[16] = ReduceSum(d_conv2[32,16,10,10]); conv2_bias.v = 0.9 * conv2_bias.v + 0.1 *
+ * conv2_bias.gradient; conv2_bias.h = 0.999 * conv2_bias.h + 0.000999987 * (conv2_bias.gradient *
+ * conv2_bias.gradient); conv2_bias = conv2_bias - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06):
+ * ReduceSum (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
-                                           float *restrict conv2_bias_h, const float *restrict d_conv2,
-                                           const float corrected_rate)
+        float *restrict conv2_bias_h, const float *restrict d_conv2, const float corrected_rate)
 {
     for (int32_t i = 0; i < 16; i++) {
         float lane[16] = {0.0f};
@@ -865,9 +782,8 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
         lane[0] += lane[1];
         const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * lane[0];
         const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
-        const float u = conv2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv2_bias_v[i] = t;
-        conv2_bias[i] = u;
+        conv2_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv2_bias_h[i] = t_2;
     }
 }
@@ -933,8 +849,7 @@ static STEPC_INLINE void d_pool1_conv_grad_input_compute_rows(const int rows, co
 /* d_pool1[32,6,14,14] = ConvGradInput(d_conv2[32,16,10,10], conv2_weight[16,6,5,5]): stepc.ConvGradInput (gradient
  * of node #3 (Conv)) */
 static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
-                                                 const float *restrict conv2_weight,
-                                                 const int32_t *restrict conv_spans, float *restrict scratch)
+        const float *restrict conv2_weight, const int32_t *restrict conv_spans, float *restrict scratch)
 {
     float *const sums = scratch + 1600 * STEPC_WINDOW_COLUMNS(float) + 400 *
         ((6 + STEPC_WINDOW_ROWS(6) - 1) / STEPC_WINDOW_ROWS(6) * STEPC_WINDOW_ROWS(6));
@@ -982,8 +897,7 @@ static STEPC_INLINE void update_conv2_weight_add_sums(const int rows, const int 
 
 /* All of the runs. */
 static STEPC_INLINE void update_conv2_weight_add_rows(const int rows, float *restrict total,
-                                                      const float *restrict image, const int32_t *restrict begins,
-                                                      const float *restrict dy)
+        const float *restrict image, const int32_t *restrict begins, const float *restrict dy)
 {
     const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 30), rows);
     for (int r = 0; r < 5; r++) {
@@ -1012,9 +926,8 @@ static STEPC_INLINE void update_conv2_weight_finish_weights(const int o, const f
         const float v = row[k];
         const float t_2 = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
         const float t_3 = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
-        const float u = conv2_weight[o * 150 + k] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         conv2_weight_v[o * 150 + k] = t_2;
-        conv2_weight[o * 150 + k] = u;
+        conv2_weight[o * 150 + k] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         conv2_weight_h[o * 150 + k] = t_3;
     }
 }
@@ -1040,14 +953,13 @@ static STEPC_INLINE void update_conv2_weight_add_weights_of(const int n, float *
         update_conv2_weight_add_rows(rest, total + whole * 160, scratch_2, taps + 25, dy_2 + whole * 100);
 }
 
-/* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v + 0.1 * ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]);
- * conv2_weight.h[16,6,5,5] = 0.999 * conv2_weight.h + 0.000999987 * (ConvGradWeight(d_conv2[32,16,10,10],
- * pool1[32,6,14,14]) * ConvGradWeight(d_conv2, pool1)); conv2_weight[16,6,5,5] = conv2_weight - corrected_rate *
- * conv2_weight.v / (Sqrt(conv2_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #3 (Conv)) */
+/* conv2_weight.gradient[16,6,5,5] = ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]); conv2_weight.v = 0.9
+ * * conv2_weight.v + 0.1 * conv2_weight.gradient; conv2_weight.h = 0.999 * conv2_weight.h + 0.000999987 *
+ * (conv2_weight.gradient * conv2_weight.gradient); conv2_weight = conv2_weight - corrected_rate * conv2_weight.v /
+ * (Sqrt(conv2_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
-                                             float *restrict conv2_weight_h, const float *restrict d_conv2,
-                                             const float *restrict pool1, const int32_t *restrict conv_taps,
-                                             const float corrected_rate, float *restrict scratch)
+        float *restrict conv2_weight_h, const float *restrict d_conv2, const float *restrict pool1,
+        const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
 {
     for (int i = 0; i < 1208; i++)
         scratch[i] = 0.0f;
@@ -1126,8 +1038,7 @@ static STEPC_INLINE void update_conv1_weight_add_sums(const int rows, const int 
 
 /* All of the runs. */
 static STEPC_INLINE void update_conv1_weight_add_rows(const int rows, float *restrict total,
-                                                      const float *restrict image, const int32_t *restrict begins,
-                                                      const float *restrict dy)
+        const float *restrict image, const int32_t *restrict begins, const float *restrict dy)
 {
     const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 25), rows);
     for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 25) - STEPC_LINE_VECTORS_OF(float, 25) % most; v += most) {
@@ -1152,9 +1063,8 @@ static STEPC_INLINE void update_conv1_weight_finish_weights(const int o, const f
         const float v = row[k];
         const float t_2 = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
         const float t_3 = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
-        const float u = conv1_weight[o * 25 + k] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         conv1_weight_v[o * 25 + k] = t_2;
-        conv1_weight[o * 25 + k] = u;
+        conv1_weight[o * 25 + k] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         conv1_weight_h[o * 25 + k] = t_3;
     }
 }
@@ -1190,14 +1100,13 @@ static STEPC_INLINE void update_conv1_weight_add_weights_of(const int n, float *
         update_conv1_weight_add_rows(rest, total + whole * 32, scratch_2, taps + 25, dy_2 + whole * 784);
 }
 
-/* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]);
- * conv1_weight.h[6,1,5,5] = 0.999 * conv1_weight.h + 0.000999987 * (ConvGradWeight(d_conv1[32,6,28,28],
- * x[32,1,28,28]) * ConvGradWeight(d_conv1, x)); conv1_weight[6,1,5,5] = conv1_weight - corrected_rate *
- * conv1_weight.v / (Sqrt(conv1_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #0 (Conv)) */
+/* conv1_weight.gradient[6,1,5,5] = ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]); conv1_weight.v = 0.9 *
+ * conv1_weight.v + 0.1 * conv1_weight.gradient; conv1_weight.h = 0.999 * conv1_weight.h + 0.000999987 *
+ * (conv1_weight.gradient * conv1_weight.gradient); conv1_weight = conv1_weight - corrected_rate * conv1_weight.v /
+ * (Sqrt(conv1_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
-                                             float *restrict conv1_weight_h, const float *restrict d_conv1,
-                                             const float *restrict x, const int32_t *restrict conv_taps,
-                                             const float corrected_rate, float *restrict scratch)
+        float *restrict conv1_weight_h, const float *restrict d_conv1, const float *restrict x,
+        const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
 {
     for (int i = 0; i < 4512; i++)
         scratch[i] = 0.0f;
@@ -1211,12 +1120,12 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
     }
 }
 
-/* conv1_bias.v[6] = 0.9 * conv1_bias.v + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias.h[6] = 0.999 *
- * conv1_bias.h + 0.000999987 * (ReduceSum(d_conv1[32,6,28,28]) * ReduceSum(d_conv1)); conv1_bias[6] = conv1_bias -
- * corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06): ReduceSum (gradient of node #0 (Conv)) */
+/* conv1_bias.gradient[6] = ReduceSum(d_conv1[32,6,28,28]); conv1_bias.v = 0.9 * conv1_bias.v + 0.1 *
+ * conv1_bias.gradient; conv1_bias.h = 0.999 * conv1_bias.h + 0.000999987 * (conv1_bias.gradient *
+ * conv1_bias.gradient); conv1_bias = conv1_bias - corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06):
+ * ReduceSum (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
-                                           float *restrict conv1_bias_h, const float *restrict d_conv1,
-                                           const float corrected_rate)
+        float *restrict conv1_bias_h, const float *restrict d_conv1, const float corrected_rate)
 {
     for (int32_t i = 0; i < 6; i++) {
         float lane[16] = {0.0f};
@@ -1233,243 +1142,10 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
         lane[0] += lane[1];
         const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * lane[0];
         const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
-        const float u = conv1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv1_bias_v[i] = t;
-        conv1_bias[i] = u;
+        conv1_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv1_bias_h[i] = t_2;
     }
-}
-
-static inline void conv1_conv_fill_image(float *restrict image, const float *restrict from)
-{
-    stepc_copy_lines(28, 28, 2, image + 62, 30, from, 28);
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms conv1_conv_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 25, .w_row = 25, .w_channel = 25,
-        .w_tap = 1, .image_channel = 960, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int conv1_conv_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 28);
-    return (line / 28 * 32 + line % 28) * 30 + i % STEPC_LINE_OF_VECTORS(float, 28) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void conv1_conv_finish_vectors(const int rows, const int vectors,
-                                                   const struct stepc_window_terms terms, const int n, const int o,
-                                                   const int i, const float *restrict w, const float *restrict image,
-                                                   float *restrict conv1, const float *restrict conv1_bias)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + conv1_conv_place_of(i),
-        vectors > 1 ? conv1_conv_place_of(i + 1) - conv1_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            conv1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] =
-                sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv1_bias[o + r];
-        }
-}
-
-/* A line, whose last vector overlaps the one before it. */
-static STEPC_INLINE void conv1_conv_finish_part(const int n, const int o, const int first, const int begin,
-                                                const int end, const float *restrict line, float *restrict conv1,
-                                                const float *restrict conv1_bias)
-{
-    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++)
-        conv1[n * 4704 + o * 784 + first + column] = line[column] + conv1_bias[o];
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void conv1_conv_finish_row(const int n, const int o, const float *restrict flat,
-                                               float *restrict conv1, const float *restrict conv1_bias)
-{
-    for (int y = 0; y < 28; y++) {
-        const int first = y * 28;
-        const float *const line = flat + y * 30;
-        const int lanes = STEPC_FORM == 0 ? 1 : 16;
-        conv1_conv_finish_part(n, o, first, 0, 28 - 28 % lanes, line, conv1, conv1_bias);
-        if (28 % lanes > 0)
-            conv1_conv_finish_part(n, o, first, 28 - lanes, 28, line, conv1, conv1_bias);
-    }
-}
-
-static STEPC_INLINE void conv1_conv_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict at, float *restrict conv1,
-                                              const float *restrict conv1_bias)
-{
-    if (STEPC_WHOLE_VECTORS(float, 6, 28)) {
-        const struct stepc_window_terms terms = conv1_conv_terms_of(at);
-        const float *const w = weights + o * 25;
-        const int vectors = 28 * STEPC_LINE_OF_VECTORS(float, 28);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            conv1_conv_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, conv1, conv1_bias);
-        if (vectors % STEPC_VECTORS > 0) {
-            conv1_conv_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image, conv1,
-                conv1_bias);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = conv1_conv_terms_of(at);
-    const float *const w = weights + o * 25;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 838);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 864, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 864, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        conv1_conv_finish_row(n, o + i, flat + i * 864, conv1, conv1_bias);
-}
-
-/* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]) */
-static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict x,
-                                    const float *restrict conv1_weight, const int32_t *restrict conv_taps,
-                                    const float *restrict conv1_bias, float *restrict scratch)
-{
-    for (int i = 0; i < 994; i++)
-        scratch[i] = 0.0f;
-    for (int n = 0; n < 32; n++) {
-        conv1_conv_fill_image(scratch, x + n * 784);
-        for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
-            conv1_conv_conv_rows(STEPC_WINDOW_ROWS(6), n, o, scratch + 994, conv1_weight, scratch, conv_taps, conv1,
-                conv1_bias);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
-            conv1_conv_conv_rows(STEPC_WINDOW_LAST_ROWS(6), n, 6 - STEPC_WINDOW_LAST_ROWS(6), scratch + 994,
-                conv1_weight, scratch, conv_taps, conv1, conv1_bias);
-        }
-    }
-}
-
-/* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])) */
-static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
-{
-    for (int32_t i = 0; i < 2688; i++)
-        STEPC_APART_LOOP for (int32_t j = 0; j < 14; j++) {
-            const float conv10 = conv1[i * 56 + j * 2 + 29];
-            const float t = conv10 < 0.0f ? 0.0f : conv10;
-            const float conv10_2 = conv1[i * 56 + j * 2 + 28];
-            const float t_2 = conv10_2 < 0.0f ? 0.0f : conv10_2;
-            const float conv10_3 = conv1[i * 56 + j * 2 + 1];
-            const float t_3 = conv10_3 < 0.0f ? 0.0f : conv10_3;
-            const float conv10_4 = conv1[i * 56 + j * 2];
-            const float t_4 = conv10_4 < 0.0f ? 0.0f : conv10_4;
-            const float t_5 = t_3 == t_3 ? (t_4 < t_3 ? t_3 : t_4) : t_3;
-            const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
-            pool1[i * 14 + j] = t == t ? (t_6 < t ? t : t_6) : t;
-        }
-}
-
-/* `rows` channels from o on, of as many windows as a vector has lanes, or of the last ones. */
-static STEPC_INLINE void conv2_conv_compute_windows(const int rows, const int count, const int n, const int fresh,
-                                                    const int o, const int p, float *restrict sums,
-                                                    const float *restrict packed, const float *restrict image,
-                                                    const int32_t *restrict spans, float *restrict conv2,
-                                                    const float *restrict conv2_bias)
-{
-    for (int i = 0; i < count; i++) {
-        const int p_2 = p + i;
-        float *const to = sums + i * STEPC_WINDOW_COLUMNS(float);
-        const struct stepc_window_span line = stepc_window_span(spans, p_2 / 10);
-        const struct stepc_window_span column = stepc_window_span(spans, 10 + p_2 % 10);
-        const struct stepc_window_terms terms = {.planes = 6, .channels = line.count, .taps = column.count,
-            .w_row = 1, .w_plane = 25 * STEPC_WINDOW_ROWS(16), .w_channel = 5 * STEPC_WINDOW_ROWS(16),
-            .w_tap = STEPC_WINDOW_ROWS(16), .image_plane = 196 * STEPC_WINDOW_COLUMNS(float),
-            .image_channel = 14 * STEPC_WINDOW_COLUMNS(float), .image_tap = STEPC_WINDOW_COLUMNS(float)};
-        stepc_window_tile(rows, STEPC_VECTORS, terms, to, STEPC_WINDOW_LANES(float) * STEPC_WINDOW_COLUMNS(float),
-            packed + (line.tap * 5 + column.tap) * STEPC_WINDOW_ROWS(16),
-            image + (line.place * 14 + column.place) * STEPC_WINDOW_COLUMNS(float), STEPC_WINDOW_LANES(float));
-    }
-    for (int r = 0; r < rows; r++) {
-        const int o_2 = o + r;
-        const float *const sums_2 = sums + r * (STEPC_WINDOW_LANES(float) * STEPC_WINDOW_COLUMNS(float));
-        float transposed[STEPC_WINDOW_COLUMNS(float) * STEPC_WINDOW_LANES(float)];
-        stepc_transpose(transposed, STEPC_WINDOW_LANES(float), sums_2, STEPC_WINDOW_COLUMNS(float),
-            STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
-        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
-            STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                conv2[(n + l) * 1600 + o_2 * 100 + p + i] = transposed[l * STEPC_WINDOW_LANES(float) + i] +
-                    conv2_bias[o_2];
-            }
-    }
-}
-
-static STEPC_INLINE void conv2_conv_compute_rows(const int rows, const int n, const int fresh, const int o,
-                                                 float *restrict sums, const float *restrict packed,
-                                                 const float *restrict image, const int32_t *restrict spans,
-                                                 float *restrict conv2, const float *restrict conv2_bias)
-{
-    for (int b = 0; b < 100 / STEPC_WINDOW_LANES(float); b++) {
-        conv2_conv_compute_windows(rows, STEPC_WINDOW_LANES(float), n, fresh, o, b * STEPC_WINDOW_LANES(float), sums,
-            packed, image, spans, conv2, conv2_bias);
-    }
-    if (100 % STEPC_WINDOW_LANES(float) > 0 && 100 / STEPC_WINDOW_LANES(float) == 100 / STEPC_WINDOW_LANES(float)) {
-        conv2_conv_compute_windows(rows, 100 % STEPC_WINDOW_LANES(float), n, fresh, o,
-            100 / STEPC_WINDOW_LANES(float) * STEPC_WINDOW_LANES(float), sums, packed, image, spans, conv2,
-            conv2_bias);
-    }
-}
-
-/* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]) */
-static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict pool1,
-                                    const float *restrict conv2_weight, const int32_t *restrict conv_spans,
-                                    const float *restrict conv2_bias, float *restrict scratch)
-{
-    float *const sums = scratch + 1176 * STEPC_WINDOW_COLUMNS(float) + 150 *
-        ((16 + STEPC_WINDOW_ROWS(16) - 1) / STEPC_WINDOW_ROWS(16) * STEPC_WINDOW_ROWS(16));
-    for (int first = 0; first < 16; first += STEPC_WINDOW_ROWS(16))
-        for (int k = 0; k < 6; k++)
-            for (int r = first; r < first + STEPC_WINDOW_ROWS(16) && r < 16; r++)
-                for (int t = 0; t < 25; t++) {
-                    scratch[1176 * STEPC_WINDOW_COLUMNS(float) + first * 150 + (k * 25 + t) * STEPC_WINDOW_ROWS(16) + r - first] =
-                        conv2_weight[r * 150 + k * 25 + t];
-                }
-    for (int first = 0; first < 32; first += STEPC_WINDOW_COLUMNS(float)) {
-        const int n = first + STEPC_WINDOW_COLUMNS(float) <= 32 ? first : 32 - STEPC_WINDOW_COLUMNS(float);
-        for (int k = 0; k < 6; k++) {
-            float *const image = scratch + k * (196 * STEPC_WINDOW_COLUMNS(float));
-            const float *const from = pool1 + (n * 6 + k) * 196;
-            stepc_transpose(image, STEPC_WINDOW_COLUMNS(float), from, 1176, STEPC_WINDOW_COLUMNS(float), 196);
-        }
-        for (int o = 0; o < 16 - STEPC_WINDOW_LAST_ROWS(16); o += STEPC_WINDOW_ROWS(16)) {
-            conv2_conv_compute_rows(STEPC_WINDOW_ROWS(16), n, first - n, o, sums,
-                scratch + 1176 * STEPC_WINDOW_COLUMNS(float) + o * 150, scratch, conv_spans, conv2, conv2_bias);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(16) > 0) {
-            conv2_conv_compute_rows(STEPC_WINDOW_LAST_ROWS(16), n, first - n, 16 - STEPC_WINDOW_LAST_ROWS(16), sums,
-                scratch + 1176 * STEPC_WINDOW_COLUMNS(float) + (16 - STEPC_WINDOW_LAST_ROWS(16)) * 150, scratch,
-                conv_spans, conv2, conv2_bias);
-        }
-    }
-}
-
-/* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])) */
-static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
-{
-    for (int32_t i = 0; i < 2560; i++)
-        STEPC_APART_LOOP for (int32_t j = 0; j < 5; j++) {
-            const float conv20 = conv2[i * 20 + j * 2 + 11];
-            const float t = conv20 < 0.0f ? 0.0f : conv20;
-            const float conv20_2 = conv2[i * 20 + j * 2 + 10];
-            const float t_2 = conv20_2 < 0.0f ? 0.0f : conv20_2;
-            const float conv20_3 = conv2[i * 20 + j * 2 + 1];
-            const float t_3 = conv20_3 < 0.0f ? 0.0f : conv20_3;
-            const float conv20_4 = conv2[i * 20 + j * 2];
-            const float t_4 = conv20_4 < 0.0f ? 0.0f : conv20_4;
-            const float t_5 = t_3 == t_3 ? (t_4 < t_3 ? t_3 : t_4) : t_3;
-            const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
-            pool2[i * 5 + j] = t == t ? (t_6 < t ? t : t_6) : t;
-        }
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -1508,8 +1184,7 @@ stepc_status lenet_reproducible_init(lenet_reproducible_state *state, lenet_repr
 }
 
 stepc_status lenet_reproducible_step(lenet_reproducible_state *state, lenet_reproducible_arena *arena,
-                                     const lenet_reproducible_step_inputs *in,
-                                     const lenet_reproducible_step_outputs *out)
+        const lenet_reproducible_step_inputs *in, const lenet_reproducible_step_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
@@ -1578,22 +1253,21 @@ stepc_status lenet_reproducible_step(lenet_reproducible_state *state, lenet_repr
 }
 
 stepc_status lenet_reproducible_infer(const lenet_reproducible_state *state, lenet_reproducible_arena *arena,
-                                      const lenet_reproducible_infer_inputs *in,
-                                      const lenet_reproducible_infer_outputs *out)
+        const lenet_reproducible_infer_inputs *in, const lenet_reproducible_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const conv1 = arena->floats; /* [32,6,28,28], kernels 0-1 */
-        STEPC_RUN(0, conv1_conv, conv1, in->x, (const float *)state->conv1_weight, constant_conv_taps,
+        float *const relu1 = arena->floats; /* [32,6,28,28], kernels 0-1 */
+        STEPC_RUN(0, relu1_relu, relu1, in->x, (const float *)state->conv1_weight, constant_conv_taps,
                      state->conv1_bias, arena->floats + 150528 /* [6966] */);
         float *const pool1 = arena->floats + 150528; /* [32,6,14,14], kernels 1-2 */
-        STEPC_RUN(1, pool1_max_pool_2, pool1, conv1);
-        float *const conv2 = arena->floats; /* [32,16,10,10], kernels 2-3 */
-        STEPC_RUN(2, conv2_conv, conv2, pool1, (const float *)state->conv2_weight, constant_conv_spans,
+        STEPC_RUN(1, pool1_max_pool, pool1, relu1);
+        float *const relu2 = arena->floats; /* [32,16,10,10], kernels 2-3 */
+        STEPC_RUN(2, relu2_relu, relu2, pool1, (const float *)state->conv2_weight, constant_conv_spans,
                      state->conv2_bias, arena->floats + 51200 /* [45178] */);
         float *const pool2 = arena->floats + 51200; /* [32,16,5,5], kernels 3-4 */
-        STEPC_RUN(3, pool2_max_pool_2, pool2, conv2);
+        STEPC_RUN(3, pool2_max_pool, pool2, relu2);
         float *const relu3 = arena->floats + 13824; /* [32,120], kernels 4-5 */
         STEPC_RUN(4, relu3_relu, relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias,
                      arena->floats /* [13824] */);
@@ -1660,30 +1334,9 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_32_1_28_28}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return lenet_reproducible_init(state, arena, seed);
-}
-
-static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return lenet_reproducible_step(state, arena, &(lenet_reproducible_step_inputs){in[0], in[1]},
-                                   &(lenet_reproducible_step_outputs){out[0], out[1]});
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return lenet_reproducible_infer(state, arena, &(lenet_reproducible_infer_inputs){in[0]},
-                                    &(lenet_reproducible_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(lenet_reproducible, init)
+STEPC_CALL_IN_OUT(lenet_reproducible, step, (in[0], in[1]), (out[0], out[1]))
+STEPC_CALL_IN_OUT(lenet_reproducible, infer, (in[0]), (out[0]))
 
 static const stepc_entry lenet_reproducible_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

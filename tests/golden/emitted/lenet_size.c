@@ -18,6 +18,9 @@
 #endif
 
 #define STEPC_SMALL /* size goes before speed */
+#define STEPC_FORM 0 /* numbers one by one */
+#include "kernels/stepc_labels.h"
+#include "kernels/stepc_sum.h"
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
@@ -196,67 +199,31 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
         }
 }
 
-/* A label as an index, in range whatever it is. */
-static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < 10 ? (int)c : 0;
-}
-
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
  * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
  * (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-                                                         const float *restrict logits, const int64_t *restrict target,
-                                                         float *restrict scratch)
+        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
     float total = 0.0f;
-    float top[32] = {0.0f};
-    float picked[32] = {0.0f};
-    float sum[32] = {0.0f};
-    for (int i = 0; i < 32; i++)
+    for (int n = 0; n < 32; n++) {
+        const float *const x = logits + n * 10;
+        const int64_t label = target[n];
+        const int target_2 = stepc_class(label, 10);
+        float top = x[0];
+        for (int c = 1; c < 10; c++)
+            top = x[c] > top ? x[c] : top;
         for (int c = 0; c < 10; c++)
-            scratch[c * 32 + i] = logits[i * 10 + c];
-    for (int i = 0; i < 32; i++)
-        top[i] = scratch[i];
-    for (int c = 1; c < 10; c++)
-        for (int i = 0; i < 32; i++)
-            top[i] = scratch[c * 32 + i] > top[i] ? scratch[c * 32 + i] : top[i];
-    for (int c = 0; c < 10; c++)
-        for (int i = 0; i < 32; i++)
-            scratch[c * 32 + i] -= top[i];
-    for (int i = 0; i < 32; i++)
-        picked[i] = scratch[loss_softmax_cross_entropy_loss_class_of(target[i]) * 32 + i];
-    for (int i = 0; i < 320; i++)
-        scratch[i] = stepc_expf(scratch[i]);
-    for (int i = 0; i < 32; i++) {
-        const float s0 = scratch[i] + scratch[i + 256] + scratch[i + 128];
-        const float s1 = scratch[i + 32] + scratch[i + 288] + scratch[i + 160];
-        const float s2 = scratch[i + 64] + scratch[i + 192];
-        const float s3 = scratch[i + 96] + scratch[i + 224];
-        sum[i] = s0 + s2 + (s1 + s3);
-    }
-    int hot[32] = {0};
-    float scale[32] = {0.0f};
-    for (int i = 0; i < 32; i++) {
-        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
-        scale[i] = 1.0f / sum[i];
-    }
-    for (int c = 0; c < 10; c++)
-        for (int i = 0; i < 32; i++)
-            scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
-    for (int i = 0; i < 32; i++)
+            scratch[c] = stepc_expf(x[c] - top);
+        const float sum = stepc_sum_16(scratch, 10);
+        const float scale = 1.0f / sum;
         for (int c = 0; c < 10; c++)
-            d_logits[i * 10 + c] = scratch[i + c * 32];
-    float value = total;
-    for (int i = 0; i < 32; i++)
-        sum[i] = stepc_logf(sum[i]) - picked[i];
-    for (int i = 0; i < 32; i++)
-        value += sum[i];
-    total = value;
-    const float mean = total / 32.0f;
-    loss[0] = mean;
+            d_logits[n * 10 + c] = (scratch[c] * scale - (c == target_2 ? 1.0f : 0.0f)) * share;
+        const float log_sum = stepc_logf(sum);
+        total += log_sum - (x[target_2] - top);
+    }
+    loss[0] = total / 32.0f;
 }
 
 /* Each value must be in 0 .. 9. */
@@ -290,17 +257,17 @@ static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restric
         }
 }
 
-/* fc3_weight.v[10,84] = 0.9 * fc3_weight.v + 0.1 * (d_logits[32,10]' relu4[32,84]); fc3_weight.h[10,84] = 0.999 *
- * fc3_weight.h + 0.000999987 * (d_logits[32,10]' relu4[32,84] * (d_logits' relu4)); fc3_weight[10,84] = fc3_weight
- * - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06); fc3_bias.v[10] = 0.9 * fc3_bias.v + 0.1 *
- * ReduceSum(d_logits[32,10]); fc3_bias.h[10] = 0.999 * fc3_bias.h + 0.000999987 * (ReduceSum(d_logits[32,10]) *
- * ReduceSum(d_logits)); fc3_bias[10] = fc3_bias - corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): Gemm
- * (gradient of node #11 (Gemm)), ReduceSum (gradient of node #11 (Gemm)) */
+/* fc3_weight.gradient[10,84] = d_logits[32,10]' relu4[32,84]; fc3_weight.v = 0.9 * fc3_weight.v + 0.1 *
+ * fc3_weight.gradient; fc3_weight.h = 0.999 * fc3_weight.h + 0.000999987 * (fc3_weight.gradient *
+ * fc3_weight.gradient); fc3_weight = fc3_weight - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
+ * fc3_bias.gradient[10] = ReduceSum(d_logits[32,10]); fc3_bias.v = 0.9 * fc3_bias.v + 0.1 * fc3_bias.gradient;
+ * fc3_bias.h = 0.999 * fc3_bias.h + 0.000999987 * (fc3_bias.gradient * fc3_bias.gradient); fc3_bias = fc3_bias -
+ * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): Gemm (gradient of node #11 (Gemm)), ReduceSum
+ * (gradient of node #11 (Gemm)) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
-                                           float *restrict fc3_weight_h, float *restrict fc3_bias_v,
-                                           float *restrict fc3_bias, float *restrict fc3_bias_h,
-                                           const float *restrict d_logits, const float *restrict relu4,
-                                           const float corrected_rate)
+        float *restrict fc3_weight_h, float *restrict fc3_bias_v, float *restrict fc3_bias,
+        float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4,
+        const float corrected_rate)
 {
     for (int i = 0; i < 10; i++) {
         for (int j = 0; j < 84; j++) {
@@ -309,9 +276,8 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
                 sum += d_logits[i + k * 10] * relu4[k * 84 + j];
             const float t = 0.9f * fc3_weight_v[i * 84 + j] + 0.100000024f * sum;
             const float t_2 = 0.999f * fc3_weight_h[i * 84 + j] + 0.0009999871f * (sum * sum);
-            const float u = fc3_weight[i * 84 + j] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
             fc3_weight_v[i * 84 + j] = t;
-            fc3_weight[i * 84 + j] = u;
+            fc3_weight[i * 84 + j] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
             fc3_weight_h[i * 84 + j] = t_2;
         }
         float sum = 0.0f;
@@ -319,9 +285,8 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
             sum += d_logits[i + k * 10];
         const float t = 0.9f * fc3_bias_v[i] + 0.100000024f * sum;
         const float t_2 = 0.999f * fc3_bias_h[i] + 0.0009999871f * (sum * sum);
-        const float u = fc3_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         fc3_bias_v[i] = t;
-        fc3_bias[i] = u;
+        fc3_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         fc3_bias_h[i] = t_2;
     }
 }
@@ -345,17 +310,17 @@ static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restric
         }
 }
 
-/* fc2_weight.v[84,120] = 0.9 * fc2_weight.v + 0.1 * (d_fc2[32,84]' relu3[32,120]); fc2_weight.h[84,120] = 0.999 *
- * fc2_weight.h + 0.000999987 * (d_fc2[32,84]' relu3[32,120] * (d_fc2' relu3)); fc2_weight[84,120] = fc2_weight -
- * corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06); fc2_bias.v[84] = 0.9 * fc2_bias.v + 0.1 *
- * ReduceSum(d_fc2[32,84]); fc2_bias.h[84] = 0.999 * fc2_bias.h + 0.000999987 * (ReduceSum(d_fc2[32,84]) *
- * ReduceSum(d_fc2)); fc2_bias[84] = fc2_bias - corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): Gemm
- * (gradient of node #9 (Gemm)), ReduceSum (gradient of node #9 (Gemm)) */
+/* fc2_weight.gradient[84,120] = d_fc2[32,84]' relu3[32,120]; fc2_weight.v = 0.9 * fc2_weight.v + 0.1 *
+ * fc2_weight.gradient; fc2_weight.h = 0.999 * fc2_weight.h + 0.000999987 * (fc2_weight.gradient *
+ * fc2_weight.gradient); fc2_weight = fc2_weight - corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06);
+ * fc2_bias.gradient[84] = ReduceSum(d_fc2[32,84]); fc2_bias.v = 0.9 * fc2_bias.v + 0.1 * fc2_bias.gradient;
+ * fc2_bias.h = 0.999 * fc2_bias.h + 0.000999987 * (fc2_bias.gradient * fc2_bias.gradient); fc2_bias = fc2_bias -
+ * corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): Gemm (gradient of node #9 (Gemm)), ReduceSum (gradient
+ * of node #9 (Gemm)) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
-                                           float *restrict fc2_weight_h, float *restrict fc2_bias_v,
-                                           float *restrict fc2_bias, float *restrict fc2_bias_h,
-                                           const float *restrict d_fc2, const float *restrict relu3,
-                                           const float corrected_rate)
+        float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
+        float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3,
+        const float corrected_rate)
 {
     for (int i = 0; i < 84; i++) {
         for (int j = 0; j < 120; j++) {
@@ -364,9 +329,8 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
                 sum += d_fc2[i + k * 84] * relu3[k * 120 + j];
             const float t = 0.9f * fc2_weight_v[i * 120 + j] + 0.100000024f * sum;
             const float t_2 = 0.999f * fc2_weight_h[i * 120 + j] + 0.0009999871f * (sum * sum);
-            const float u = fc2_weight[i * 120 + j] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
             fc2_weight_v[i * 120 + j] = t;
-            fc2_weight[i * 120 + j] = u;
+            fc2_weight[i * 120 + j] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
             fc2_weight_h[i * 120 + j] = t_2;
         }
         float sum = 0.0f;
@@ -374,9 +338,8 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
             sum += d_fc2[i + k * 84];
         const float t = 0.9f * fc2_bias_v[i] + 0.100000024f * sum;
         const float t_2 = 0.999f * fc2_bias_h[i] + 0.0009999871f * (sum * sum);
-        const float u = fc2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         fc2_bias_v[i] = t;
-        fc2_bias[i] = u;
+        fc2_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         fc2_bias_h[i] = t_2;
     }
 }
@@ -399,17 +362,17 @@ static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restri
         }
 }
 
-/* fc1_weight.v[120,400] = 0.9 * fc1_weight.v + 0.1 * (d_fc1[32,120]' flat[32,400]); fc1_weight.h[120,400] = 0.999
- * * fc1_weight.h + 0.000999987 * (d_fc1[32,120]' flat[32,400] * (d_fc1' flat)); fc1_weight[120,400] = fc1_weight -
- * corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06); fc1_bias.v[120] = 0.9 * fc1_bias.v + 0.1 *
- * ReduceSum(d_fc1[32,120]); fc1_bias.h[120] = 0.999 * fc1_bias.h + 0.000999987 * (ReduceSum(d_fc1[32,120]) *
- * ReduceSum(d_fc1)); fc1_bias[120] = fc1_bias - corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): Gemm
- * (gradient of node #7 (Gemm)), ReduceSum (gradient of node #7 (Gemm)) */
+/* fc1_weight.gradient[120,400] = d_fc1[32,120]' flat[32,400]; fc1_weight.v = 0.9 * fc1_weight.v + 0.1 *
+ * fc1_weight.gradient; fc1_weight.h = 0.999 * fc1_weight.h + 0.000999987 * (fc1_weight.gradient *
+ * fc1_weight.gradient); fc1_weight = fc1_weight - corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06);
+ * fc1_bias.gradient[120] = ReduceSum(d_fc1[32,120]); fc1_bias.v = 0.9 * fc1_bias.v + 0.1 * fc1_bias.gradient;
+ * fc1_bias.h = 0.999 * fc1_bias.h + 0.000999987 * (fc1_bias.gradient * fc1_bias.gradient); fc1_bias = fc1_bias -
+ * corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): Gemm (gradient of node #7 (Gemm)), ReduceSum (gradient
+ * of node #7 (Gemm)) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
-                                           float *restrict fc1_weight_h, float *restrict fc1_bias_v,
-                                           float *restrict fc1_bias, float *restrict fc1_bias_h,
-                                           const float *restrict d_fc1, const float *restrict pool2,
-                                           const float corrected_rate)
+        float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
+        float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2,
+        const float corrected_rate)
 {
     for (int i = 0; i < 120; i++) {
         for (int j = 0; j < 400; j++) {
@@ -418,9 +381,8 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
                 sum += d_fc1[i + k * 120] * pool2[k * 400 + j];
             const float t = 0.9f * fc1_weight_v[i * 400 + j] + 0.100000024f * sum;
             const float t_2 = 0.999f * fc1_weight_h[i * 400 + j] + 0.0009999871f * (sum * sum);
-            const float u = fc1_weight[i * 400 + j] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
             fc1_weight_v[i * 400 + j] = t;
-            fc1_weight[i * 400 + j] = u;
+            fc1_weight[i * 400 + j] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
             fc1_weight_h[i * 400 + j] = t_2;
         }
         float sum = 0.0f;
@@ -428,9 +390,8 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
             sum += d_fc1[i + k * 120];
         const float t = 0.9f * fc1_bias_v[i] + 0.100000024f * sum;
         const float t_2 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (sum * sum);
-        const float u = fc1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         fc1_bias_v[i] = t;
-        fc1_bias[i] = u;
+        fc1_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         fc1_bias_h[i] = t_2;
     }
 }
@@ -466,12 +427,12 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
             }
 }
 
-/* conv2_bias.v[16] = 0.9 * conv2_bias.v + 0.1 * ReduceSum(d_conv2[32,16,10,10]); conv2_bias.h[16] = 0.999 *
- * conv2_bias.h + 0.000999987 * (ReduceSum(d_conv2[32,16,10,10]) * ReduceSum(d_conv2)); conv2_bias[16] = conv2_bias
- * - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06): ReduceSum (gradient of node #3 (Conv)) */
+/* conv2_bias.gradient[16] = ReduceSum(d_conv2[32,16,10,10]); conv2_bias.v = 0.9 * conv2_bias.v + 0.1 *
+ * conv2_bias.gradient; conv2_bias.h = 0.999 * conv2_bias.h + 0.000999987 * (conv2_bias.gradient *
+ * conv2_bias.gradient); conv2_bias = conv2_bias - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06):
+ * ReduceSum (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
-                                           float *restrict conv2_bias_h, const float *restrict d_conv2,
-                                           const float corrected_rate)
+        float *restrict conv2_bias_h, const float *restrict d_conv2, const float corrected_rate)
 {
     for (int32_t i = 0; i < 16; i++) {
         float partial[16] = {0.0f};
@@ -491,9 +452,8 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
         partial[0] += partial[1];
         const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * partial[0];
         const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (partial[0] * partial[0]);
-        const float u = conv2_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv2_bias_v[i] = t;
-        conv2_bias[i] = u;
+        conv2_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv2_bias_h[i] = t_2;
     }
 }
@@ -544,10 +504,10 @@ static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const 
                 }
 }
 
-/* conv2_weight.v[16,6,5,5] = 0.9 * conv2_weight.v + 0.1 * ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]);
- * conv2_weight.h[16,6,5,5] = 0.999 * conv2_weight.h + 0.000999987 * (ConvGradWeight(d_conv2[32,16,10,10],
- * pool1[32,6,14,14]) * ConvGradWeight(d_conv2, pool1)); conv2_weight[16,6,5,5] = conv2_weight - corrected_rate *
- * conv2_weight.v / (Sqrt(conv2_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #3 (Conv)) */
+/* conv2_weight.gradient[16,6,5,5] = ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]); conv2_weight.v = 0.9
+ * * conv2_weight.v + 0.1 * conv2_weight.gradient; conv2_weight.h = 0.999 * conv2_weight.h + 0.000999987 *
+ * (conv2_weight.gradient * conv2_weight.gradient); conv2_weight = conv2_weight - corrected_rate * conv2_weight.v /
+ * (Sqrt(conv2_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #3 (Conv)) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
                                              float *restrict conv2_weight_h, const float *restrict d_conv2,
                                              const float *restrict pool1, const float corrected_rate)
@@ -586,10 +546,9 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
                             v;
                         const float t_2 = 0.999f * conv2_weight_h[(o + r) * 150 + c * 25 + ky * 5 + kx] +
                             0.0009999871f * (v * v);
-                        const float u = conv2_weight[(o + r) * 150 + c * 25 + ky * 5 + kx] - corrected_rate * t /
-                            (stepc_sqrtf(t_2) + 1e-6f);
                         conv2_weight_v[(o + r) * 150 + c * 25 + ky * 5 + kx] = t;
-                        conv2_weight[(o + r) * 150 + c * 25 + ky * 5 + kx] = u;
+                        conv2_weight[(o + r) * 150 + c * 25 + ky * 5 + kx] -= corrected_rate * t /
+                            (stepc_sqrtf(t_2) + 1e-6f);
                         conv2_weight_h[(o + r) * 150 + c * 25 + ky * 5 + kx] = t_2;
                     }
                 }
@@ -626,10 +585,10 @@ static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *res
             }
 }
 
-/* conv1_weight.v[6,1,5,5] = 0.9 * conv1_weight.v + 0.1 * ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]);
- * conv1_weight.h[6,1,5,5] = 0.999 * conv1_weight.h + 0.000999987 * (ConvGradWeight(d_conv1[32,6,28,28],
- * x[32,1,28,28]) * ConvGradWeight(d_conv1, x)); conv1_weight[6,1,5,5] = conv1_weight - corrected_rate *
- * conv1_weight.v / (Sqrt(conv1_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #0 (Conv)) */
+/* conv1_weight.gradient[6,1,5,5] = ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]); conv1_weight.v = 0.9 *
+ * conv1_weight.v + 0.1 * conv1_weight.gradient; conv1_weight.h = 0.999 * conv1_weight.h + 0.000999987 *
+ * (conv1_weight.gradient * conv1_weight.gradient); conv1_weight = conv1_weight - corrected_rate * conv1_weight.v /
+ * (Sqrt(conv1_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
                                              float *restrict conv1_weight_h, const float *restrict d_conv1,
                                              const float *restrict x, const float corrected_rate)
@@ -663,21 +622,19 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
                     const float v = total[r];
                     const float t = 0.9f * conv1_weight_v[(o + r) * 25 + ky * 5 + kx] + 0.100000024f * v;
                     const float t_2 = 0.999f * conv1_weight_h[(o + r) * 25 + ky * 5 + kx] + 0.0009999871f * (v * v);
-                    const float u = conv1_weight[(o + r) * 25 + ky * 5 + kx] - corrected_rate * t /
-                        (stepc_sqrtf(t_2) + 1e-6f);
                     conv1_weight_v[(o + r) * 25 + ky * 5 + kx] = t;
-                    conv1_weight[(o + r) * 25 + ky * 5 + kx] = u;
+                    conv1_weight[(o + r) * 25 + ky * 5 + kx] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
                     conv1_weight_h[(o + r) * 25 + ky * 5 + kx] = t_2;
                 }
             }
 }
 
-/* conv1_bias.v[6] = 0.9 * conv1_bias.v + 0.1 * ReduceSum(d_conv1[32,6,28,28]); conv1_bias.h[6] = 0.999 *
- * conv1_bias.h + 0.000999987 * (ReduceSum(d_conv1[32,6,28,28]) * ReduceSum(d_conv1)); conv1_bias[6] = conv1_bias -
- * corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06): ReduceSum (gradient of node #0 (Conv)) */
+/* conv1_bias.gradient[6] = ReduceSum(d_conv1[32,6,28,28]); conv1_bias.v = 0.9 * conv1_bias.v + 0.1 *
+ * conv1_bias.gradient; conv1_bias.h = 0.999 * conv1_bias.h + 0.000999987 * (conv1_bias.gradient *
+ * conv1_bias.gradient); conv1_bias = conv1_bias - corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06):
+ * ReduceSum (gradient of node #0 (Conv)) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
-                                           float *restrict conv1_bias_h, const float *restrict d_conv1,
-                                           const float corrected_rate)
+        float *restrict conv1_bias_h, const float *restrict d_conv1, const float corrected_rate)
 {
     for (int32_t i = 0; i < 6; i++) {
         float partial[16] = {0.0f};
@@ -694,120 +651,10 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
         partial[0] += partial[1];
         const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * partial[0];
         const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (partial[0] * partial[0]);
-        const float u = conv1_bias[i] - corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv1_bias_v[i] = t;
-        conv1_bias[i] = u;
+        conv1_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv1_bias_h[i] = t_2;
     }
-}
-
-/* conv1[32,6,28,28] = Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6]) */
-static STEPC_KERNEL void conv1_conv(float *restrict conv1, const float *restrict x,
-                                    const float *restrict conv1_weight, const float *restrict conv1_bias)
-{
-    for (int n = 0; n < 32; n++)
-        for (int o = 0; o < 6; o += 3)
-            for (int oy = 0; oy < 28; oy++)
-                for (int ox = 0; ox < 28; ox++) {
-                    const float *const from = x + n * 784;
-                    const float *const w = conv1_weight + o * 25;
-                    float s0 = 0.0f;
-                    float s1 = 0.0f;
-                    float s2 = 0.0f;
-                    for (int ky = 0; ky < 5; ky++)
-                        for (int kx = 0; kx < 5; kx++) {
-                            const int y = oy + ky - 2;
-                            const int x_2 = ox + kx - 2;
-                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
-                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
-                            const float *const weight = w + ky * 5 + kx;
-                            s0 += v * weight[0];
-                            s1 += v * weight[25];
-                            s2 += v * weight[50];
-                        }
-                    const int p = oy * 28 + ox;
-                    float sum[3];
-                    sum[0] = s0;
-                    sum[1] = s1;
-                    sum[2] = s2;
-                    for (int r = 0; r < 3; r++)
-                        conv1[n * 4704 + (o + r) * 784 + p] = sum[r] + conv1_bias[o + r];
-                }
-}
-
-/* pool1[32,6,14,14] = MaxPool(Relu(conv1[32,6,28,28])) */
-static STEPC_KERNEL void pool1_max_pool_2(float *restrict pool1, const float *restrict conv1)
-{
-    for (int32_t i = 0; i < 2688; i++)
-        for (int32_t j = 0; j < 14; j++) {
-            const float conv10 = conv1[i * 56 + j * 2 + 29];
-            const float t = conv10 < 0.0f ? 0.0f : conv10;
-            const float conv10_2 = conv1[i * 56 + j * 2 + 28];
-            const float t_2 = conv10_2 < 0.0f ? 0.0f : conv10_2;
-            const float conv10_3 = conv1[i * 56 + j * 2 + 1];
-            const float t_3 = conv10_3 < 0.0f ? 0.0f : conv10_3;
-            const float conv10_4 = conv1[i * 56 + j * 2];
-            const float t_4 = conv10_4 < 0.0f ? 0.0f : conv10_4;
-            const float t_5 = t_3 == t_3 ? (t_4 < t_3 ? t_3 : t_4) : t_3;
-            const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
-            pool1[i * 14 + j] = t == t ? (t_6 < t ? t : t_6) : t;
-        }
-}
-
-/* conv2[32,16,10,10] = Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16]) */
-static STEPC_KERNEL void conv2_conv(float *restrict conv2, const float *restrict pool1,
-                                    const float *restrict conv2_weight, const float *restrict conv2_bias)
-{
-    for (int n = 0; n < 32; n++)
-        for (int o = 0; o < 16; o += 4)
-            for (int oy = 0; oy < 10; oy++)
-                for (int ox = 0; ox < 10; ox++) {
-                    const float *const from = pool1 + n * 1176;
-                    const float *const w = conv2_weight + o * 150;
-                    float s0 = 0.0f;
-                    float s1 = 0.0f;
-                    float s2 = 0.0f;
-                    float s3 = 0.0f;
-                    for (int c = 0; c < 6; c++)
-                        for (int ky = 0; ky < 5; ky++)
-                            for (int kx = 0; kx < 5; kx++) {
-                                const int y = oy + ky;
-                                const int x = ox + kx;
-                                const float v = from[c * 196 + y * 14 + x];
-                                const float *const weight = w + c * 25 + ky * 5 + kx;
-                                s0 += v * weight[0];
-                                s1 += v * weight[150];
-                                s2 += v * weight[300];
-                                s3 += v * weight[450];
-                            }
-                    const int p = oy * 10 + ox;
-                    float sum[4];
-                    sum[0] = s0;
-                    sum[1] = s1;
-                    sum[2] = s2;
-                    sum[3] = s3;
-                    for (int r = 0; r < 4; r++)
-                        conv2[n * 1600 + (o + r) * 100 + p] = sum[r] + conv2_bias[o + r];
-                }
-}
-
-/* pool2[32,16,5,5] = MaxPool(Relu(conv2[32,16,10,10])) */
-static STEPC_KERNEL void pool2_max_pool_2(float *restrict pool2, const float *restrict conv2)
-{
-    for (int32_t i = 0; i < 2560; i++)
-        for (int32_t j = 0; j < 5; j++) {
-            const float conv20 = conv2[i * 20 + j * 2 + 11];
-            const float t = conv20 < 0.0f ? 0.0f : conv20;
-            const float conv20_2 = conv2[i * 20 + j * 2 + 10];
-            const float t_2 = conv20_2 < 0.0f ? 0.0f : conv20_2;
-            const float conv20_3 = conv2[i * 20 + j * 2 + 1];
-            const float t_3 = conv20_3 < 0.0f ? 0.0f : conv20_3;
-            const float conv20_4 = conv2[i * 20 + j * 2];
-            const float t_4 = conv20_4 < 0.0f ? 0.0f : conv20_4;
-            const float t_5 = t_3 == t_3 ? (t_4 < t_3 ? t_3 : t_4) : t_3;
-            const float t_6 = t_2 == t_2 ? (t_5 < t_2 ? t_2 : t_5) : t_2;
-            pool2[i * 5 + j] = t == t ? (t_6 < t ? t : t_6) : t;
-        }
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -852,10 +699,10 @@ stepc_status lenet_size_step(lenet_size_state *state, lenet_size_arena *arena, c
     STEPC_TRACE(9, "check_labels");
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 222016; /* scalar, kernels 9-10 */
-    float *const d_logits = arena->floats + 221696; /* [32,10], kernels 9-13 */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + 221712; /* scalar, kernels 9-10 */
+    float *const d_logits = arena->floats + 221376; /* [32,10], kernels 9-13 */
     STEPC_RUN(9, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target,
-                 arena->floats + 221376 /* [320] */);
+                 arena->floats + 221696 /* [10] */);
     STEPC_RUN(11, update_step_count, &state->step_count);
     float *const d_fc2 = arena->floats + 222208; /* [32,84], kernels 12-15 */
     STEPC_RUN(12, d_fc2_where, d_fc2, d_logits, (float *)state->fc3_weight, relu4);
@@ -895,14 +742,14 @@ stepc_status lenet_size_infer(const lenet_size_state *state, lenet_size_arena *a
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const conv1 = arena->floats; /* [32,6,28,28], kernels 0-1 */
-        STEPC_RUN(0, conv1_conv, conv1, in->x, (const float *)state->conv1_weight, state->conv1_bias);
+        float *const relu1 = arena->floats; /* [32,6,28,28], kernels 0-1 */
+        STEPC_RUN(0, relu1_relu, relu1, in->x, (const float *)state->conv1_weight, state->conv1_bias);
         float *const pool1 = arena->floats + 150528; /* [32,6,14,14], kernels 1-2 */
-        STEPC_RUN(1, pool1_max_pool_2, pool1, conv1);
-        float *const conv2 = arena->floats; /* [32,16,10,10], kernels 2-3 */
-        STEPC_RUN(2, conv2_conv, conv2, pool1, (const float *)state->conv2_weight, state->conv2_bias);
+        STEPC_RUN(1, pool1_max_pool, pool1, relu1);
+        float *const relu2 = arena->floats; /* [32,16,10,10], kernels 2-3 */
+        STEPC_RUN(2, relu2_relu, relu2, pool1, (const float *)state->conv2_weight, state->conv2_bias);
         float *const pool2 = arena->floats + 51200; /* [32,16,5,5], kernels 3-4 */
-        STEPC_RUN(3, pool2_max_pool_2, pool2, conv2);
+        STEPC_RUN(3, pool2_max_pool, pool2, relu2);
         float *const relu3 = arena->floats; /* [32,120], kernels 4-5 */
         STEPC_RUN(4, relu3_relu, relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias);
         float *const relu4 = arena->floats + 3840; /* [32,84], kernels 5-6 */
@@ -966,29 +813,9 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_32_1_28_28}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return lenet_size_init(state, arena, seed);
-}
-
-static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return lenet_size_step(state, arena, &(lenet_size_step_inputs){in[0], in[1]}, &(lenet_size_step_outputs){out[0],
-                           out[1]});
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return lenet_size_infer(state, arena, &(lenet_size_infer_inputs){in[0]}, &(lenet_size_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(lenet_size, init)
+STEPC_CALL_IN_OUT(lenet_size, step, (in[0], in[1]), (out[0], out[1]))
+STEPC_CALL_IN_OUT(lenet_size, infer, (in[0]), (out[0]))
 
 static const stepc_entry lenet_size_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

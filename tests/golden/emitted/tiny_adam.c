@@ -20,6 +20,7 @@
 
 #include "kernels/stepc_reproducible.h"
 #include "kernels/stepc_compiler.h"
+#include "kernels/stepc_labels.h"
 #include "kernels/stepc_narrow.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
@@ -51,8 +52,7 @@ static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, co
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, const float *restrict left,
-                                                  const float *restrict right, float *restrict done,
-                                                  float *restrict hidden, const float *restrict fc1_bias)
+        const float *restrict right, float *restrict done, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         hidden_relu_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
@@ -69,8 +69,7 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
 
 /* hidden[8,3] = Relu(x[8,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
 static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
-                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
-                                     float *restrict panel)
+        const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc1_weight, 4, 3, 4);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
@@ -94,8 +93,7 @@ static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, co
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, const float *restrict left,
-                                                  const float *restrict right, float *restrict done,
-                                                  float *restrict logits, const float *restrict fc2_bias)
+        const float *restrict right, float *restrict done, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         logits_gemm_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
@@ -110,8 +108,7 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
 
 /* logits[8,2] = hidden[8,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
-                                     const float *restrict fc2_weight, const float *restrict fc2_bias,
-                                     float *restrict panel)
+        const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 2, 3);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 2 + STEPC_NARROW_LANES(float)];
@@ -124,18 +121,10 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
     }
 }
 
-/* A label as an index, in range whatever it is. */
-static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < 2 ? (int)c : 0;
-}
-
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
  * target[8], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-                                                         const float *restrict logits, const int64_t *restrict target,
-                                                         float *restrict scratch)
+        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 8.0f;
     float total = 0.0f;
@@ -158,7 +147,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     for (int i = 0; i < 8; i++) {
         const float other = scratch[8 + i];
         const float value = picked[i];
-        picked[i] = loss_softmax_cross_entropy_loss_class_of(target[i]) == 1 ? other : value;
+        picked[i] = stepc_class(target[i], 2) == 1 ? other : value;
     }
     for (int i = 0; i < 16; i++)
         scratch[i] = stepc_expf(scratch[i]);
@@ -172,7 +161,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     int hot[8] = {0};
     float scale[8] = {0.0f};
     for (int i = 0; i < 8; i++) {
-        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
+        hot[i] = stepc_class(target[i], 2);
         scale[i] = 1.0f / sum[i];
     }
     for (int c = 0; c < 2; c++)
@@ -187,8 +176,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     for (int i = 0; i < 8; i++)
         value += sum[i];
     total = value;
-    const float mean = total / 8.0f;
-    loss[0] = mean;
+    loss[0] = total / 8.0f;
 }
 
 /* Each value must be in 0 .. 1. */
@@ -219,8 +207,7 @@ static STEPC_INLINE void d_fc1_output_where_narrow_part(const int rows, const in
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const int i, const float *restrict left,
-                                                         const float *restrict right, float *restrict done,
-                                                         float *restrict d_fc1_output, const float *restrict hidden)
+        const float *restrict right, float *restrict done, float *restrict d_fc1_output, const float *restrict hidden)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         d_fc1_output_where_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
@@ -238,8 +225,7 @@ static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const 
 /* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: Gemm (gradient of node 'fc2'), Where
  * (gradient of node 'relu'), Greater (gradient of node 'relu') */
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
-                                            const float *restrict fc2_weight, const float *restrict hidden,
-                                            float *restrict panel)
+        const float *restrict fc2_weight, const float *restrict hidden, float *restrict panel)
 {
     stepc_pack(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 1, 3, 2);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
@@ -254,9 +240,8 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int i, const float *restrict left,
-                                                       const float *restrict right, float *restrict done,
-                                                       float *restrict fc2_bias_v, float *restrict fc2_bias,
-                                                       float *restrict fc2_bias_h, const float corrected_rate)
+        const float *restrict right, float *restrict done, float *restrict fc2_bias_v, float *restrict fc2_bias,
+        float *restrict fc2_bias_h, const float corrected_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -264,20 +249,17 @@ static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int
     for (int r = 0; r < rows; r++) {
         const float t_2 = 0.9f * fc2_bias_v[i + r] + 0.100000024f * sum[r];
         const float t_3 = 0.999f * fc2_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
-        const float u = fc2_bias[i + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         fc2_bias_v[i + r] = t_2;
-        fc2_bias[i + r] = u;
+        fc2_bias[i + r] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         fc2_bias_h[i + r] = t_3;
     }
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const int i, const float *restrict left,
-                                                        const float *restrict right, float *restrict done,
-                                                        float *restrict fc2_weight_v, float *restrict fc2_weight,
-                                                        float *restrict fc2_weight_h, float *restrict fc2_bias_v,
-                                                        float *restrict fc2_bias, float *restrict fc2_bias_h,
-                                                        const float corrected_rate)
+        const float *restrict right, float *restrict done, float *restrict fc2_weight_v, float *restrict fc2_weight,
+        float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
+        float *restrict fc2_bias_h, const float corrected_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
         update_fc2_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias_v, fc2_bias,
@@ -292,24 +274,23 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
             const float v = done[r * 3 + j];
             const float t_2 = 0.9f * fc2_weight_v[(i + r) * 3 + j] + 0.100000024f * v;
             const float t_3 = 0.999f * fc2_weight_h[(i + r) * 3 + j] + 0.0009999871f * (v * v);
-            const float u = fc2_weight[(i + r) * 3 + j] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc2_weight_v[(i + r) * 3 + j] = t_2;
-            fc2_weight[(i + r) * 3 + j] = u;
+            fc2_weight[(i + r) * 3 + j] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc2_weight_h[(i + r) * 3 + j] = t_3;
         }
 }
 
-/* fc2.weight.v[2,3] = 0.9 * fc2.weight.v + 0.1 * (d_logits[8,2]' hidden[8,3]); fc2.weight.h[2,3] = 0.999 *
- * fc2.weight.h + 0.000999987 * (d_logits[8,2]' hidden[8,3] * (d_logits' hidden)); fc2.weight[2,3] = fc2.weight -
- * corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06); fc2.bias.v[2] = 0.9 * fc2.bias.v + 0.1 *
- * ReduceSum(d_logits[8,2]); fc2.bias.h[2] = 0.999 * fc2.bias.h + 0.000999987 * (ReduceSum(d_logits[8,2]) *
- * ReduceSum(d_logits)); fc2.bias[2] = fc2.bias - corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): Gemm
- * (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
+/* fc2.weight.gradient[2,3] = d_logits[8,2]' hidden[8,3]; fc2.weight.v = 0.9 * fc2.weight.v + 0.1 *
+ * fc2.weight.gradient; fc2.weight.h = 0.999 * fc2.weight.h + 0.000999987 * (fc2.weight.gradient *
+ * fc2.weight.gradient); fc2.weight = fc2.weight - corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06);
+ * fc2.bias.gradient[2] = ReduceSum(d_logits[8,2]); fc2.bias.v = 0.9 * fc2.bias.v + 0.1 * fc2.bias.gradient;
+ * fc2.bias.h = 0.999 * fc2.bias.h + 0.000999987 * (fc2.bias.gradient * fc2.bias.gradient); fc2.bias = fc2.bias -
+ * corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): Gemm (gradient of node 'fc2'), ReduceSum (gradient of
+ * node 'fc2') */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
-                                           float *restrict fc2_weight_h, float *restrict fc2_bias_v,
-                                           float *restrict fc2_bias, float *restrict fc2_bias_h,
-                                           const float *restrict d_logits, const float *restrict hidden,
-                                           const float corrected_rate, float *restrict panel)
+        float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
+        float *restrict fc2_bias_h, const float *restrict d_logits, const float *restrict hidden,
+        const float corrected_rate, float *restrict panel)
 {
     stepc_pack(panel, STEPC_NARROW_WIDTH, hidden, 3, 1, 3, 8);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
@@ -326,10 +307,8 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int i, const float *restrict left,
-                                                       const float *restrict right, const int step,
-                                                       float *restrict done, float *restrict fc1_bias_v,
-                                                       float *restrict fc1_bias, float *restrict fc1_bias_h,
-                                                       const float corrected_rate)
+        const float *restrict right, const int step, float *restrict done, float *restrict fc1_bias_v,
+        float *restrict fc1_bias, float *restrict fc1_bias_h, const float corrected_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -337,20 +316,17 @@ static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int
     for (int r = 0; r < rows; r++) {
         const float t_2 = 0.9f * fc1_bias_v[i + r] + 0.100000024f * sum[r];
         const float t_3 = 0.999f * fc1_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
-        const float u = fc1_bias[i + r] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         fc1_bias_v[i + r] = t_2;
-        fc1_bias[i + r] = u;
+        fc1_bias[i + r] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
         fc1_bias_h[i + r] = t_3;
     }
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const int i, const float *restrict left,
-                                                        const float *restrict right, const int step,
-                                                        float *restrict done, float *restrict fc1_weight_v,
-                                                        float *restrict fc1_weight, float *restrict fc1_weight_h,
-                                                        float *restrict fc1_bias_v, float *restrict fc1_bias,
-                                                        float *restrict fc1_bias_h, const float corrected_rate)
+        const float *restrict right, const int step, float *restrict done, float *restrict fc1_weight_v,
+        float *restrict fc1_weight, float *restrict fc1_weight_h, float *restrict fc1_bias_v,
+        float *restrict fc1_bias, float *restrict fc1_bias_h, const float corrected_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
         update_fc1_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias_v, fc1_bias,
@@ -365,18 +341,15 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
             const float v = done[r * 4 + j];
             const float t_2 = 0.9f * fc1_weight_v[(i + r) * 4 + j] + 0.100000024f * v;
             const float t_3 = 0.999f * fc1_weight_h[(i + r) * 4 + j] + 0.0009999871f * (v * v);
-            const float u = fc1_weight[(i + r) * 4 + j] - corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc1_weight_v[(i + r) * 4 + j] = t_2;
-            fc1_weight[(i + r) * 4 + j] = u;
+            fc1_weight[(i + r) * 4 + j] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
             fc1_weight_h[(i + r) * 4 + j] = t_3;
         }
 }
 
 static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
-                                                       const int step, float *restrict fc1_weight_v,
-                                                       float *restrict fc1_weight, float *restrict fc1_weight_h,
-                                                       float *restrict fc1_bias_v, float *restrict fc1_bias,
-                                                       float *restrict fc1_bias_h, const float corrected_rate)
+        const int step, float *restrict fc1_weight_v, float *restrict fc1_weight, float *restrict fc1_weight_h,
+        float *restrict fc1_bias_v, float *restrict fc1_bias, float *restrict fc1_bias_h, const float corrected_rate)
 {
     float done[(3 < STEPC_NARROW_GROUP ? 3 : STEPC_NARROW_GROUP) * 4 + STEPC_NARROW_LANES(float)];
     const int end = 3 - 3 % STEPC_NARROW_GROUP;
@@ -390,17 +363,17 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
     }
 }
 
-/* fc1.weight.v[3,4] = 0.9 * fc1.weight.v + 0.1 * (d_fc1.output[8,3]' x[8,4]); fc1.weight.h[3,4] = 0.999 *
- * fc1.weight.h + 0.000999987 * (d_fc1.output[8,3]' x[8,4] * (d_fc1.output' x)); fc1.weight[3,4] = fc1.weight -
- * corrected_rate * fc1.weight.v / (Sqrt(fc1.weight.h) + 1e-06); fc1.bias.v[3] = 0.9 * fc1.bias.v + 0.1 *
- * ReduceSum(d_fc1.output[8,3]); fc1.bias.h[3] = 0.999 * fc1.bias.h + 0.000999987 * (ReduceSum(d_fc1.output[8,3]) *
- * ReduceSum(d_fc1.output)); fc1.bias[3] = fc1.bias - corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06):
- * Gemm (gradient of node 'fc1'), ReduceSum (gradient of node 'fc1') */
+/* fc1.weight.gradient[3,4] = d_fc1.output[8,3]' x[8,4]; fc1.weight.v = 0.9 * fc1.weight.v + 0.1 *
+ * fc1.weight.gradient; fc1.weight.h = 0.999 * fc1.weight.h + 0.000999987 * (fc1.weight.gradient *
+ * fc1.weight.gradient); fc1.weight = fc1.weight - corrected_rate * fc1.weight.v / (Sqrt(fc1.weight.h) + 1e-06);
+ * fc1.bias.gradient[3] = ReduceSum(d_fc1.output[8,3]); fc1.bias.v = 0.9 * fc1.bias.v + 0.1 * fc1.bias.gradient;
+ * fc1.bias.h = 0.999 * fc1.bias.h + 0.000999987 * (fc1.bias.gradient * fc1.bias.gradient); fc1.bias = fc1.bias -
+ * corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06): Gemm (gradient of node 'fc1'), ReduceSum (gradient of
+ * node 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
-                                           float *restrict fc1_weight_h, float *restrict fc1_bias_v,
-                                           float *restrict fc1_bias, float *restrict fc1_bias_h,
-                                           const float *restrict d_fc1_output, const float *restrict x,
-                                           const float corrected_rate, float *restrict panel)
+        float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
+        float *restrict fc1_bias_h, const float *restrict d_fc1_output, const float *restrict x,
+        const float corrected_rate, float *restrict panel)
 {
     if (4 % STEPC_NARROW_LANES(float) == 0) {
         update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v,
@@ -523,29 +496,9 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_8_4}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_8_2}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return tiny_adam_init(state, arena, seed);
-}
-
-static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return tiny_adam_step(state, arena, &(tiny_adam_step_inputs){in[0], in[1]}, &(tiny_adam_step_outputs){out[0],
-                          out[1]});
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return tiny_adam_infer(state, arena, &(tiny_adam_infer_inputs){in[0]}, &(tiny_adam_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(tiny_adam, init)
+STEPC_CALL_IN_OUT(tiny_adam, step, (in[0], in[1]), (out[0], out[1]))
+STEPC_CALL_IN_OUT(tiny_adam, infer, (in[0]), (out[0]))
 
 static const stepc_entry tiny_adam_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

@@ -39,8 +39,7 @@ static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, co
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, const float *restrict left,
-                                                  const float *restrict right, float *restrict done,
-                                                  float *restrict hidden, const float *restrict fc1_bias)
+        const float *restrict right, float *restrict done, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         hidden_relu_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
@@ -57,8 +56,7 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
 
 /* hidden[2,3] = Relu(x[2,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
 static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
-                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
-                                     float *restrict panel)
+        const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc1_weight, 4, 3, 4);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
@@ -82,8 +80,7 @@ static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, co
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, const float *restrict left,
-                                                  const float *restrict right, float *restrict done,
-                                                  float *restrict logits, const float *restrict fc2_bias)
+        const float *restrict right, float *restrict done, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         logits_gemm_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
@@ -98,8 +95,7 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
 
 /* logits[2,2] = hidden[2,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
-                                     const float *restrict fc2_weight, const float *restrict fc2_bias,
-                                     float *restrict panel)
+        const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 2, 3);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 2 + STEPC_NARROW_LANES(float)];
@@ -144,20 +140,8 @@ static const size_t dims_2_4[] = {2, 4}, dims_2_2[] = {2, 2};
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_2_4}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_2_2}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return tiny_infer_init(state, arena, seed);
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return tiny_infer_infer(state, arena, &(tiny_infer_infer_inputs){in[0]}, &(tiny_infer_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(tiny_infer, init)
+STEPC_CALL_IN_OUT(tiny_infer, infer, (in[0]), (out[0]))
 
 static const stepc_entry tiny_infer_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kernels/stepc_compiler.h"
+#include "kernels/stepc_labels.h"
 #include "kernels/stepc_narrow.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
@@ -40,8 +41,7 @@ static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, co
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, const float *restrict left,
-                                                  const float *restrict right, float *restrict done,
-                                                  float *restrict hidden, const float *restrict fc1_bias)
+        const float *restrict right, float *restrict done, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         hidden_relu_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
@@ -58,8 +58,7 @@ static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, 
 
 /* hidden[8,3] = Relu(x[8,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
 static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
-                                     const float *restrict fc1_weight, const float *restrict fc1_bias,
-                                     float *restrict panel)
+        const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc1_weight, 4, 3, 4);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
@@ -83,8 +82,7 @@ static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, co
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, const float *restrict left,
-                                                  const float *restrict right, float *restrict done,
-                                                  float *restrict logits, const float *restrict fc2_bias)
+        const float *restrict right, float *restrict done, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         logits_gemm_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
@@ -99,8 +97,7 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
 
 /* logits[8,2] = hidden[8,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
-                                     const float *restrict fc2_weight, const float *restrict fc2_bias,
-                                     float *restrict panel)
+        const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 2, 3);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 2 + STEPC_NARROW_LANES(float)];
@@ -113,18 +110,10 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
     }
 }
 
-/* A label as an index, in range whatever it is. */
-static inline int loss_softmax_cross_entropy_loss_class_of(const int64_t label)
-{
-    const uint64_t c = (uint64_t)label;
-    return c < 2 ? (int)c : 0;
-}
-
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
  * target[8], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-                                                         const float *restrict logits, const int64_t *restrict target,
-                                                         float *restrict scratch)
+        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 8.0f;
     float total = 0.0f;
@@ -147,7 +136,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     for (int i = 0; i < 8; i++) {
         const float other = scratch[8 + i];
         const float value = picked[i];
-        picked[i] = loss_softmax_cross_entropy_loss_class_of(target[i]) == 1 ? other : value;
+        picked[i] = stepc_class(target[i], 2) == 1 ? other : value;
     }
     for (int i = 0; i < 16; i++)
         scratch[i] = stepc_expf(scratch[i]);
@@ -161,7 +150,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     int hot[8] = {0};
     float scale[8] = {0.0f};
     for (int i = 0; i < 8; i++) {
-        hot[i] = loss_softmax_cross_entropy_loss_class_of(target[i]);
+        hot[i] = stepc_class(target[i], 2);
         scale[i] = 1.0f / sum[i];
     }
     for (int c = 0; c < 2; c++)
@@ -176,8 +165,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     for (int i = 0; i < 8; i++)
         value += sum[i];
     total = value;
-    const float mean = total / 8.0f;
-    loss[0] = mean;
+    loss[0] = total / 8.0f;
 }
 
 /* Each value must be in 0 .. 1. */
@@ -202,8 +190,7 @@ static STEPC_INLINE void d_fc1_output_where_narrow_part(const int rows, const in
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const int i, const float *restrict left,
-                                                         const float *restrict right, float *restrict done,
-                                                         float *restrict d_fc1_output, const float *restrict hidden)
+        const float *restrict right, float *restrict done, float *restrict d_fc1_output, const float *restrict hidden)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         d_fc1_output_where_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
@@ -221,8 +208,7 @@ static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const 
 /* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: Gemm (gradient of node 'fc2'), Where
  * (gradient of node 'relu'), Greater (gradient of node 'relu') */
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
-                                            const float *restrict fc2_weight, const float *restrict hidden,
-                                            float *restrict panel)
+        const float *restrict fc2_weight, const float *restrict hidden, float *restrict panel)
 {
     stepc_pack(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 1, 3, 2);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
@@ -237,21 +223,19 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int i, const float *restrict left,
-                                                       const float *restrict right, float *restrict done,
-                                                       float *restrict fc2_bias, const float learning_rate)
+        const float *restrict right, float *restrict done, float *restrict fc2_bias, const float learning_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, STEPC_NARROW_WIDTH, j == 0, sum);
     for (int r = 0; r < rows; r++)
-        fc2_bias[i + r] = fc2_bias[i + r] - learning_rate * sum[r];
+        fc2_bias[i + r] -= learning_rate * sum[r];
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const int i, const float *restrict left,
-                                                        const float *restrict right, float *restrict done,
-                                                        float *restrict fc2_weight, float *restrict fc2_bias,
-                                                        const float learning_rate)
+        const float *restrict right, float *restrict done, float *restrict fc2_weight, float *restrict fc2_bias,
+        const float learning_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         update_fc2_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias, learning_rate);
@@ -261,7 +245,7 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++)
-            fc2_weight[(i + r) * 3 + j] = fc2_weight[(i + r) * 3 + j] - learning_rate * done[r * 3 + j];
+            fc2_weight[(i + r) * 3 + j] -= learning_rate * done[r * 3 + j];
 }
 
 /* fc2.weight[2,3] = fc2.weight - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias -
@@ -285,22 +269,20 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int i, const float *restrict left,
-                                                       const float *restrict right, const int step,
-                                                       float *restrict done, float *restrict fc1_bias,
-                                                       const float learning_rate)
+        const float *restrict right, const int step, float *restrict done, float *restrict fc1_bias,
+        const float learning_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, j == 0, sum);
     for (int r = 0; r < rows; r++)
-        fc1_bias[i + r] = fc1_bias[i + r] - learning_rate * sum[r];
+        fc1_bias[i + r] -= learning_rate * sum[r];
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
 static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const int i, const float *restrict left,
-                                                        const float *restrict right, const int step,
-                                                        float *restrict done, float *restrict fc1_weight,
-                                                        float *restrict fc1_bias, const float learning_rate)
+        const float *restrict right, const int step, float *restrict done, float *restrict fc1_weight,
+        float *restrict fc1_bias, const float learning_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
         update_fc1_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias,
@@ -312,12 +294,11 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 4; j++)
-            fc1_weight[(i + r) * 4 + j] = fc1_weight[(i + r) * 4 + j] - learning_rate * done[r * 4 + j];
+            fc1_weight[(i + r) * 4 + j] -= learning_rate * done[r * 4 + j];
 }
 
 static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
-                                                       const int step, float *restrict fc1_weight,
-                                                       float *restrict fc1_bias, const float learning_rate)
+        const int step, float *restrict fc1_weight, float *restrict fc1_bias, const float learning_rate)
 {
     float done[(3 < STEPC_NARROW_GROUP ? 3 : STEPC_NARROW_GROUP) * 4 + STEPC_NARROW_LANES(float)];
     const int end = 3 - 3 % STEPC_NARROW_GROUP;
@@ -334,8 +315,7 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
 /* fc1.weight[3,4] = fc1.weight - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias -
  * learning_rate * ReduceSum(d_fc1.output[8,3]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node 'fc1') */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
-                                           const float *restrict d_fc1_output, const float *restrict x,
-                                           const float learning_rate, float *restrict panel)
+        const float *restrict d_fc1_output, const float *restrict x, const float learning_rate, float *restrict panel)
 {
     if (4 % STEPC_NARROW_LANES(float) == 0) {
         update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight, fc1_bias, learning_rate);
@@ -432,29 +412,9 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_8_4}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_8_2}};
 
-static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)in;
-    (void)out;
-    return tiny_sgd_init(state, arena, seed);
-}
-
-static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return tiny_sgd_step(state, arena, &(tiny_sgd_step_inputs){in[0], in[1]}, &(tiny_sgd_step_outputs){out[0],
-                         out[1]});
-}
-
-static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
-{
-    (void)seed;
-    if (in == NULL || out == NULL)
-        return STEPC_E_ARGUMENT;
-    return tiny_sgd_infer(state, arena, &(tiny_sgd_infer_inputs){in[0]}, &(tiny_sgd_infer_outputs){out[0]});
-}
+STEPC_CALL_SEED(tiny_sgd, init)
+STEPC_CALL_IN_OUT(tiny_sgd, step, (in[0], in[1]), (out[0], out[1]))
+STEPC_CALL_IN_OUT(tiny_sgd, infer, (in[0]), (out[0]))
 
 static const stepc_entry tiny_sgd_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},
