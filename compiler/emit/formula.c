@@ -246,8 +246,8 @@ static int reads_in_kernel(const struct kernel *k, const struct value *v)
 }
 
 /* Values that several nodes of the kernel read, and that are not among the results. */
-static size_t add_shared(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made, size_t count,
-                         size_t most)
+static size_t add_shared(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+                         size_t count, size_t most)
 {
     for (size_t i = 0; i < k->nodes.count && count < most; i++) {
         const struct value *const v = k->nodes.data[i]->outputs.count > 0 ? k->nodes.data[i]->outputs.data[0] : NULL;

@@ -550,7 +550,8 @@ static bool names_what_stays(const struct instance *in, const struct tree_var *v
 {
     if (v->kind == VAR_POINTER)
         return value->op == EXPR_ADDRESS && is_simple(value);
-    const bool is_variable = value->op == EXPR_VAR && value->var->kind != VAR_CELL && value->dtype == bound_dtype(in, v->dtype);
+    const bool is_variable =
+        value->op == EXPR_VAR && value->var->kind != VAR_CELL && value->dtype == bound_dtype(in, v->dtype);
     return v->kind == VAR_VALUE && (is_index_constant(value) || value->op == EXPR_FLOAT || is_variable);
 }
 

@@ -1,5 +1,5 @@
-/* What can be said more shortly. x = x - y is x -= y; and an element that has a name for the next statement alone, which
- * reads it once, stands there itself:
+/* What can be said more shortly. x = x - y is x -= y; and an element that has a name for the next statement alone,
+ * which reads it once, stands there itself:
  *
  *   const float v = acc[l];
  *   y[l] = y[l] - rate * v;           ->   y[l] = y[l] - rate * acc[l];
