@@ -20,11 +20,9 @@ static bool same_place(const struct loc *a, const struct loc *b)
 
 static bool is_repetition(const struct diag *d, enum diag_severity severity, const struct loc *at, const char *text)
 {
-    for (size_t i = 0; i < d->messages.count; i++) {
-        const struct diag_message *m = &d->messages.data[i];
+    vec_each_ptr(const struct diag_message, m, &d->messages)
         if (m->severity == severity && same_place(&m->loc, at) && strcmp(m->text, text) == 0)
             return true;
-    }
     return false;
 }
 
@@ -226,8 +224,7 @@ void diag_print(const struct diag *d, FILE *to)
 {
     size_t printed[] = {[DIAG_ERROR] = 0, [DIAG_WARNING] = 0};
     bool shown = true;
-    for (size_t i = 0; i < d->messages.count; i++) {
-        const struct diag_message *m = &d->messages.data[i];
+    vec_each_ptr(const struct diag_message, m, &d->messages) {
         if (m->severity != DIAG_NOTE)
             shown = ++printed[m->severity] <= DIAG_MAX_PRINTED;
         if (shown)

@@ -34,8 +34,7 @@ static const struct option_spec *const tables[] = {specs, model_options, NULL};
 static void print_report(const struct compare_report *r, bool quiet, bool bits)
 {
     size_t differ = 0;
-    for (size_t i = 0; i < r->lines.count; i++) {
-        const struct compare_line *l = &r->lines.data[i];
+    vec_each_ptr(const struct compare_line, l, &r->lines) {
         differ += !l->ok;
         if (quiet && l->ok)
             continue;

@@ -326,8 +326,7 @@ static bool differs(const struct comparison *c, const struct dump_line *l)
 
 static void print_first(const struct comparison *c, enum line_kind kind, const char *what)
 {
-    for (size_t i = 0; i < c->lines.count; i++) {
-        const struct dump_line *l = &c->lines.data[i];
+    vec_each_ptr(const struct dump_line, l, &c->lines) {
         if (l->kind != kind || !differs(c, l))
             continue;
         print_text("first %s: '%s', relative distance %.3g%s\n", what, l->parameter ? l->parameter : l->name,
@@ -344,8 +343,7 @@ static bool report(struct comparison *c)
     print_first(c, LINE_GRADIENT, "parameter whose gradient differs");
     print_first(c, LINE_TENSOR, "tensor that differs");
     print_first(c, LINE_START, "variable that the dump starts from another value (the step was run from the dump's)");
-    for (size_t i = 0; i < c->lines.count; i++) {
-        const struct dump_line *l = &c->lines.data[i];
+    vec_each_ptr(const struct dump_line, l, &c->lines) {
         different += differs(c, l);
         compared += l->kind != LINE_START;
         if (!c->o->quiet || differs(c, l))

@@ -155,8 +155,7 @@ static bool check_data_options(struct run *r)
 static bool resolve_fetches(struct run *r)
 {
     bool ok = true;
-    for (size_t i = 0; i < r->fetches.count; i++) {
-        struct fetch *f = &r->fetches.data[i];
+    vec_each_ptr(struct fetch, f, &r->fetches) {
         for (size_t j = 0; j < r->entry->graph->outputs.count; j++)
             if (str_equal(r->entry->graph->outputs.data[j].name, f->name))
                 f->output = (int)j;
@@ -249,8 +248,7 @@ static bool is_scalar(const struct run *r, size_t output)
 
 static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t step)
 {
-    for (size_t i = 0; i < r->fetches.count; i++) {
-        struct fetch *f = &r->fetches.data[i];
+    vec_each_ptr(struct fetch, f, &r->fetches) {
         if (f->output < 0)
             continue;
         const struct tensor *t = outputs[f->output];
@@ -372,8 +370,7 @@ static bool one_step(struct run *r, int64_t step)
 static bool write_fetches(struct run *r)
 {
     bool ok = true;
-    for (size_t i = 0; i < r->fetches.count; i++) {
-        struct fetch *f = &r->fetches.data[i];
+    vec_each_ptr(struct fetch, f, &r->fetches) {
         struct tensor *t = f->variable ? engine_read(r->engine, f->variable, &r->s->arena) : f->stacked;
         ok &= tensor_file_write(&r->s->diag, f->path, f->name, t);
     }
@@ -467,10 +464,8 @@ static bool open_outputs(struct run *r)
     for (size_t i = 0; i < g->outputs.count; i++)
         if (is_scalar(r, i))
             r->columns[i] = table_add_column(&r->table, g->outputs.data[i].name, g->outputs.data[i].value->dtype);
-    for (size_t i = 0; i < r->validation.metrics.count; i++) {
-        struct metric *m = &r->validation.metrics.data[i];
+    vec_each_ptr(struct metric, m, &r->validation.metrics)
         m->column = table_add_column(&r->table, m->name, DTYPE_FLOAT);
-    }
     r->loss = find_loss(r);
     r->quiet = option_given(r->o, "quiet");
     r->print_epochs = r->data.batches && !r->quiet && r->fetches.count == 0;

@@ -127,8 +127,7 @@ bool data_read(struct session *s, const struct model *m, const char *option, tex
         return ok;
     if (!settle_batch(s, m, option, batch, import, out))
         return false;
-    for (size_t i = 0; i < out->list.count; i++) {
-        struct data_set *set = &out->list.data[i];
+    vec_each_ptr(struct data_set, set, &out->list) {
         const struct shape *known = map_get(shapes, set->name);
         set->batch_shape.dim[0] = out->batch;
         if (known && !shape_equal(known, &set->batch_shape))

@@ -121,11 +121,9 @@ static enum verdict conclude(struct test *t, enum verdict v, const char *reason)
 /* What was reported first: something that stepc does not support, or a failure. */
 static enum verdict conclude_from_messages(struct test *t)
 {
-    for (size_t i = 0; i < t->s->diag.messages.count; i++) {
-        const struct diag_message *m = &t->s->diag.messages.data[i];
+    vec_each_ptr(const struct diag_message, m, &t->s->diag.messages)
         if (m->severity == DIAG_ERROR)
             return conclude(t, m->unsupported ? UNSUPPORTED : FAIL, m->text);
-    }
     return conclude(t, FAIL, "no reason given");
 }
 

@@ -53,8 +53,7 @@ static bool resolve_names(const struct importer *im, const struct region *r, con
                                 "Gradient inside a %s is not supported: its names mean the graph it stands in",
                                 r->call != NULL ? "function" : "graph of another node");
     bool ok = true;
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        struct attr *const a = &n->attrs.data[i];
+    vec_each_ptr(struct attr, a, &n->attrs) {
         struct value *v;
         if (a->type == ATTR_STRING) {
             if (resolve_named(im, r, mn, a->name, a->s, &v))
@@ -241,8 +240,7 @@ bool import_arguments(struct graph *g, const struct model_graph *mg, struct map 
     struct map listed = {.arena = g->arena}, initializers = {.arena = g->arena};
     bool ok = true;
     collect_initializers(mg, &initializers);
-    for (size_t i = 0; i < mg->inputs.count; i++) {
-        const struct model_value_info *const vi = mg->inputs.data[i];
+    vec_each(const struct model_value_info *, vi, &mg->inputs) {
         if (!check_listed(g, &listed, vi->name, "input", &vi->loc)) {
             ok = false;
             continue;
@@ -264,15 +262,12 @@ bool import_initializers(const struct importer *im, const struct model_graph *mg
                                 struct map *listed, bool make)
 {
     bool ok = true;
-    for (size_t i = 0; i < mg->initializers.count; i++) {
-        const struct model_initializer *const init = mg->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &mg->initializers)
         if (!make)
             ok = check_listed(im->g, listed, init->name, "initializer", &init->loc) && ok;
         else if (!map_has(scope, init->name))
             map_set(scope, init->name, graph_add_constant(im->g, init->name, init->tensor));
-    }
-    for (size_t i = 0; i < mg->sparse_initializers.count; i++) {
-        const struct model_sparse *const sparse = mg->sparse_initializers.data[i];
+    vec_each(const struct model_sparse *, sparse, &mg->sparse_initializers)
         if (!make) {
             ok = check_listed(im->g, listed, sparse->name, "sparse initializer", &sparse->loc) && ok;
         } else if (!map_has(scope, sparse->name)) {
@@ -280,7 +275,6 @@ bool import_initializers(const struct importer *im, const struct model_graph *mg
             map_set(scope, sparse->name, t != NULL ? graph_add_constant(im->g, sparse->name, t) : NULL);
             ok = ok && t != NULL;
         }
-    }
     return ok;
 }
 
@@ -320,8 +314,7 @@ static struct graph_output *find_output(struct graph *g, const char *name)
 bool import_outputs(struct graph *g, const struct model_graph *mg, struct map *scope)
 {
     bool ok = true;
-    for (size_t i = 0; i < mg->outputs.count; i++) {
-        const struct model_value_info *const vi = mg->outputs.data[i];
+    vec_each(const struct model_value_info *, vi, &mg->outputs) {
         struct value *const v = map_get(scope, vi->name);
         if (v == NULL && !map_has(scope, vi->name))
             ok = diag_error(g->diag, &vi->loc, "output '%s' is not defined in graph '%s'", vi->name, mg->name);
@@ -379,8 +372,7 @@ bool import_check_model(struct diag *d, const struct model *m)
 
     struct arena scratch = {0};
     struct map keys = {.arena = &scratch};
-    for (size_t i = 0; i < m->functions.count; i++) {
-        const struct model_function *const f = m->functions.data[i];
+    vec_each(const struct model_function *, f, &m->functions) {
         const char *const key = import_function_key(&scratch, f->domain, f->name, f->overload);
         if (map_has(&keys, key))
             ok = diag_error(d, &f->loc, "function '%s' of domain '%s' is defined twice", f->name, f->domain);

@@ -21,8 +21,7 @@ bool import_is_graph_call(const struct model_node *mn)
 
 void import_index_functions(struct map *functions, const struct model *m)
 {
-    for (size_t i = 0; i < m->functions.count; i++) {
-        struct model_function *const f = m->functions.data[i];
+    vec_each(struct model_function *, f, &m->functions) {
         const char *const key = import_function_key(functions->arena, f->domain, f->name, f->overload);
         if (!map_has(functions, key))
             map_set(functions, key, f);
@@ -76,8 +75,7 @@ const struct model_node *import_resolve_attrs(struct arena *a, const struct call
         return mn;
     struct model_node *const copy = arena_copy(a, mn, sizeof *mn, alignof(struct model_node));
     memset(&copy->attrs, 0, sizeof copy->attrs);
-    for (size_t i = 0; i < mn->attrs.count; i++) {
-        struct model_attr *attr = mn->attrs.data[i];
+    vec_each(struct model_attr *, attr, &mn->attrs) {
         if (attr->ref[0] != '\0') {
             const struct model_function *const f = call->function;
             const struct model_attr *actual = import_find_attr(call->node->attrs.data, call->node->attrs.count,

@@ -234,8 +234,7 @@ static bool check_attrs(struct diag *d, const struct op_choice *c, const struct 
 {
     const struct op_attr *const schema = attrs_of(c);
     bool ok = true;
-    for (size_t i = 0; i < mn->attrs.count; i++) {
-        const struct model_attr *const a = mn->attrs.data[i];
+    vec_each(const struct model_attr *, a, &mn->attrs) {
         if (is_private_attr(a))
             continue;
         if (find_model_attr(mn, a->name) != a)

@@ -27,13 +27,11 @@ static bool check_metadata(struct diag *d, const struct model *m)
 static bool check_shapes_declared(struct diag *d, const struct model_graph *g)
 {
     bool ok = true;
-    for (size_t i = 0; i < g->outputs.count; i++) {
-        const struct model_value_info *const vi = g->outputs.data[i];
+    vec_each(const struct model_value_info *, vi, &g->outputs)
         if (vi->type.kind == TYPE_NONE)
             ok = diag_error(d, &g->loc, "output '%s' has no type", vi->name);
         else if (vi->type.kind == TYPE_TENSOR && !vi->type.has_shape)
             ok = diag_error(d, &g->loc, "output '%s' has no shape, not even an unknown one of known rank", vi->name);
-    }
     return ok;
 }
 

@@ -87,8 +87,7 @@ void model_each_node(const struct model_graph *g, void (*visit)(void *to, const 
     for (size_t i = 0; g != NULL && i < g->nodes.count; i++) {
         const struct model_node *const n = g->nodes.data[i];
         visit(to, n);
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
+        vec_each(const struct model_attr *, x, &n->attrs) {
             if (x->type == ATTR_GRAPH)
                 model_each_node(x->g, visit, to);
             for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)

@@ -81,8 +81,7 @@ static bool can_convert(const struct tensor *t, enum dtype to)
 
 void weights_list(struct arena *a, const struct model *m, const struct weight_options *o, named_tensors *out)
 {
-    for (size_t i = 0; i < m->graph->initializers.count; i++) {
-        const struct model_initializer *const x = m->graph->initializers.data[i];
+    vec_each(const struct model_initializer *, x, &m->graph->initializers) {
         if (!dtype_is_float(x->tensor->dtype))
             continue;
         const bool turn = x->tensor->shape.rank == 2 && is_transposed(o, x->name);

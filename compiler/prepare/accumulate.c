@@ -46,8 +46,7 @@ static void divide_gradients(struct preparer *p, const char *weight)
     const char *const safe =
         add_op(p, "safe_count", "Max", weight, add_scalar(p, "least_count", p->loss_dtype, 1e-30), NULL);
     const char *const own = add_op(p, "inverse_count", "Reciprocal", safe, NULL, NULL);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(struct trainable, t, &p->trainables) {
         const enum dtype dtype = t->tensor->dtype;
         const char **const slot = &inverse[dtype == DTYPE_DOUBLE];
         if (!*slot)
@@ -107,11 +106,9 @@ static bool begin_accumulate(struct preparer *p, struct accumulators *all)
     add_loss_output(p, p->loss_sum, p->loss_weight);
     p->loss_weight = add_accumulator(p, all, "sample_count", p->loss_weight, p->loss_dtype, &SHAPE_SCALAR);
     p->loss_sum = add_accumulator(p, all, "loss_sum", p->loss_sum, p->loss_dtype, &SHAPE_SCALAR);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(struct trainable, t, &p->trainables)
         t->gradient =
             add_accumulator(p, all, suffixed(p, t->name, "grad_sum"), t->gradient, t->tensor->dtype, &t->tensor->shape);
-    }
     bind_statistics(p);
     add_initialization(p);
     attach_algorithm(p);
@@ -203,8 +200,7 @@ const char *part_of_input(struct preparer *p, const char *input)
 static size_t count_nodes(const struct model_node *n)
 {
     size_t count = 1;
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        const struct model_attr *const x = n->attrs.data[i];
+    vec_each(const struct model_attr *, x, &n->attrs) {
         for (size_t k = 0; x->g && k < x->g->nodes.count; k++)
             count += count_nodes(x->g->nodes.data[k]);
         for (size_t j = 0; j < x->graphs.count; j++)
@@ -219,8 +215,7 @@ static bool check_copies(struct preparer *p)
     const struct model_graph *const g = p->model->graph;
     const int64_t n = p->options->accumulate;
     size_t nodes = 0;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const node = g->nodes.data[i];
+    vec_each(const struct model_node *, node, &g->nodes) {
         if (!is_needed(p, node))
             continue;
         nodes += count_nodes(node);

@@ -167,8 +167,7 @@ static void examine_left_out(struct doctor *x)
     for (size_t i = 0; i < g->outputs.count; i++)
         map_set(&outputs, g->outputs.data[i]->name, NULL);
     rules_begin(&rules, &x->view, &outputs);
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *const init = g->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &g->initializers) {
         const struct verdict v = dtype_is_float(init->tensor->dtype) && map_has(&rules.reached, init->name) &&
                                              !map_has(&x->view.statistics, init->name)
                                      ? judge(&rules, init)
@@ -178,8 +177,7 @@ static void examine_left_out(struct doctor *x)
                                 shape_text(x->arena, &init->tensor->shape), v.why),
                 arena_printf(x->arena, "prepare --train '%s', if it is a parameter", init->name));
     }
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         const struct model_attr *const value =
             is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
         struct verdict v;
@@ -202,8 +200,7 @@ static void examine_unsure(struct doctor *x)
     for (size_t i = 0; i < g->outputs.count; i++)
         map_set(&outputs, g->outputs.data[i]->name, NULL);
     rules_begin(&rules, &x->view, &outputs);
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *const init = g->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &g->initializers) {
         if (!dtype_is_float(init->tensor->dtype) || !map_has(&rules.reached, init->name) ||
             map_has(&x->view.statistics, init->name))
             continue;
@@ -279,12 +276,10 @@ static void examine_forms(struct doctor *x)
         norms += is_op(g->nodes.data[i], "BatchNormalization");
         quantized += is_op(g->nodes.data[i], "DequantizeLinear");
     }
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *const init = g->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &g->initializers)
         if (dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 &&
             (DTYPE_BIT(init->tensor->dtype) & DTYPES_FLOAT_DOUBLE) == 0)
             vec_push(x->arena, &half, init->name);
-    }
     if (norms > 0)
         add(x,
             arena_printf(x->arena, "%s: stored statistics are what infer() uses",

@@ -18,12 +18,10 @@ void collect_names(struct map *names, const struct model_graph *g)
         take_name(names, g->initializers.data[i]->name);
     for (size_t i = 0; i < g->sparse_initializers.count; i++)
         take_name(names, g->sparse_initializers.data[i]->name);
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         for (size_t k = 0; k < n->outputs.count; k++)
             take_name(names, n->outputs.data[k]);
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
+        vec_each(const struct model_attr *, x, &n->attrs) {
             if (x->type == ATTR_GRAPH && x->g)
                 collect_names(names, x->g);
             for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)

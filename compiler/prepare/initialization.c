@@ -90,8 +90,7 @@ void add_initialization(struct preparer *p)
         return;
     struct model_graph *const g = model_graph_new(p->arena, "initialization");
     g->loc.file = p->model->file;
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        const struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(const struct trainable, t, &p->trainables) {
         const char *const value = add_initial(p, g, t);
         if (!value) {
             say(p, "note: --initialize has no rule for '%s': its stored values stay", t->name);

@@ -42,8 +42,7 @@ static bool find_nodes(struct mover *v)
 {
     const struct model_graph *const g = v->p->model->graph;
     struct map read = {.arena = v->p->arena};
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes) {
         if (is_kept(v, n) || !is_needed(v->p, n))
             continue;
         vec_push(v->p->arena, &v->nodes, n);
@@ -152,8 +151,7 @@ static void remove_from_main(struct mover *v)
 /* The name of what a step minimizes is free now. */
 static void rename_loss(struct model_graph *g, const char *old)
 {
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes) {
         for (size_t k = 0; k < n->inputs.count; k++)
             if (str_equal(n->inputs.data[k], old))
                 n->inputs.data[k] = "loss";
@@ -186,8 +184,7 @@ static void add_left_loss(struct preparer *p, const struct quotient *q)
 
 static void rename_reads(struct model_graph *g, const char *old, const char *name)
 {
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes) {
         for (size_t k = 0; k < n->inputs.count; k++)
             if (str_equal(n->inputs.data[k], old))
                 n->inputs.data[k] = name;

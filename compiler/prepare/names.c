@@ -118,13 +118,11 @@ static int64_t cut(const struct tensor *t, struct piece *first)
 
 static void rename_in(struct model_graph *g, const char *old, const char *name)
 {
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes) {
         for (size_t k = 0; k < n->inputs.count; k++)
             if (str_equal(n->inputs.data[k], old))
                 n->inputs.data[k] = name;
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            struct model_attr *const x = n->attrs.data[k];
+        vec_each(struct model_attr *, x, &n->attrs) {
             if (x->type == ATTR_GRAPH && x->g)
                 rename_in(x->g, old, name);
             for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)

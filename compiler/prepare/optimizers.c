@@ -179,11 +179,9 @@ static void add_adamw_scalars(struct updater *u, enum dtype dtype)
 
 static void clip_values(struct preparer *p)
 {
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(struct trainable, t, &p->trainables)
         t->gradient = add_clip(p, arena_printf(p->arena, "%s.clipped", t->name), t->gradient, t->tensor->dtype,
                                -p->options->clip_value, p->options->clip_value);
-    }
 }
 
 /* G *= min(1, limit / (norm + 1e-6)), norm over all gradients together, as torch.nn.utils.clip_grad_norm_ does. */
@@ -191,8 +189,7 @@ static void clip_norm(struct preparer *p)
 {
     const enum dtype dtype = p->trainables.data[0].tensor->dtype;
     const char *sum = NULL;
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        const struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(const struct trainable, t, &p->trainables) {
         const char *part =
             add_reduce(p, arena_printf(p->arena, "%s.square_sum", t->name), "ReduceSumSquare", t->gradient, -1);
         part = cast_unless(p, arena_printf(p->arena, "%s.square_sum.cast", t->name), part, t->tensor->dtype, dtype);
@@ -203,8 +200,7 @@ static void clip_norm(struct preparer *p)
     const char *const ratio =
         add_op(p, "clip_ratio", "Div", add_scalar(p, "clip_norm", dtype, p->options->clip_norm), safe, NULL);
     const char *const factor = add_op(p, "clip_factor", "Min", ratio, add_scalar(p, "one", dtype, 1), NULL);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(struct trainable, t, &p->trainables) {
         const char *const own = cast_unless(p, "clip_factor.cast", factor, dtype, t->tensor->dtype);
         t->gradient = add_op(p, arena_printf(p->arena, "%s.clipped", t->name), "Mul", t->gradient, own, NULL);
     }

@@ -23,22 +23,18 @@ enum {
 static void index_nodes(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes)
         for (size_t k = 0; k < n->outputs.count; k++)
             if (n->outputs.data[k][0] != '\0')
                 map_set(&p->producers, n->outputs.data[k], n);
-    }
 }
 
 void find_statistics(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes)
         for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
             map_set(&p->statistics, n->inputs.data[k], NULL);
-    }
 }
 
 static int64_t next_prime(int64_t n)
@@ -222,8 +218,7 @@ void add_gradient(struct preparer *p, const char *y)
 {
     struct name_list xs = {0}, zs = {0}, in = {0}, out = {0};
     list_inputs(p, &zs);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(struct trainable, t, &p->trainables) {
         t->gradient =
             fresh_name(p, p->part_count == 0 ? arena_printf(p->arena, "%s.gradient", t->name)
                                              : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
@@ -345,8 +340,7 @@ static void say_lost(struct preparer *p)
 /* "@names.txt" stands for the lines of the file. */
 static bool read_choice(struct preparer *p, const glob_list *given, struct choice *out)
 {
-    for (size_t i = 0; i < given->count; i++) {
-        const char *const text = given->data[i];
+    vec_each(const char *, text, given) {
         if (text[0] != '@') {
             vec_push(p->arena, &out->globs, text);
             continue;

@@ -475,13 +475,11 @@ static void bind_in(struct arena *a, struct model_value_info *const *list, size_
                     int64_t size)
 {
     for (size_t i = 0; i < count; i++)
-        for (size_t d = 0; d < list[i]->type.dims.count; d++) {
-            struct model_dim *const dim = &list[i]->type.dims.data[d];
+        vec_each_ptr(struct model_dim, dim, &list[i]->type.dims)
             if (dim->value < 0 && str_equal(dim->param, symbol))
                 *dim = (struct model_dim){size, "", dim->denotation};
             else if (dim->value < 0 && dim_is_expression(dim->param))
                 dim->param = dim_expression_bind(a, dim->param, symbol, size);
-        }
 }
 
 static void bind_symbol(struct edit *e, const char *symbol, int64_t size)

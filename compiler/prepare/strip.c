@@ -62,12 +62,10 @@ static bool reads(const struct model_graph *g, const char *name)
         return false;
     if (model_find_output(g, name))
         return true;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         if (is_listed(&n->inputs, name))
             return true;
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
+        vec_each(const struct model_attr *, x, &n->attrs) {
             if (x->type == ATTR_GRAPH && reads(x->g, name))
                 return true;
             for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
@@ -112,11 +110,9 @@ static bool is_for_training(const struct model *m, const char *name)
 
 void strip_find_trained(struct arena *a, const struct model *m, strip_list *out)
 {
-    for (size_t i = 0; i < m->graph->initializers.count; i++) {
-        struct model_initializer *const x = m->graph->initializers.data[i];
+    vec_each(struct model_initializer *, x, &m->graph->initializers)
         if (is_written(m, x->name) && reads(m->graph, x->name))
             vec_push(a, out, x);
-    }
 }
 
 /* ---- operators of training --------------------------------------------------------------------------------------- */
@@ -127,8 +123,7 @@ static bool node_uses_training(const struct model_node *n)
 {
     if (str_equal(n->domain, TRAINING_DOMAIN))
         return true;
-    for (size_t k = 0; k < n->attrs.count; k++) {
-        const struct model_attr *const x = n->attrs.data[k];
+    vec_each(const struct model_attr *, x, &n->attrs) {
         if (x->type == ATTR_GRAPH && nodes_use_training(x->g))
             return true;
         for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
@@ -175,8 +170,7 @@ static bool drops(const struct model_graph *g, const struct model_node *n)
 
 static void warn_of_training_form(struct diag *d, const struct model *m)
 {
-    for (size_t i = 0; i < m->graph->nodes.count; i++) {
-        const struct model_node *const n = m->graph->nodes.data[i];
+    vec_each(const struct model_node *, n, &m->graph->nodes) {
         if (n->domain[0] != '\0')
             continue;
         if (str_equal(n->op_type, "BatchNormalization") && attribute_int(n, "training_mode"))

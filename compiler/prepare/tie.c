@@ -25,8 +25,7 @@ static void find_roots(const struct edit *e, struct map *roots)
     struct map initializers = {.arena = e->arena};
     for (size_t i = g->initializers.count; i-- > 0;)
         map_set(&initializers, g->initializers.data[i]->name, g->initializers.data[i]);
-    for (size_t i = 0; i < g->nodes.count; i++) { /* topological order */
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) { /* topological order */
         const char *const from = is_identity(n) ? n->inputs.data[0] : "";
         void *const init = map_has(&initializers, from) ? map_get(&initializers, from) : map_get(roots, from);
         if (init)
@@ -38,12 +37,10 @@ static void find_roots(const struct edit *e, struct map *roots)
 static bool is_statistic(const struct edit *e, const char *name)
 {
     const struct model_graph *const g = e->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes)
         for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
             if (str_equal(n->inputs.data[k], name))
                 return true;
-    }
     return false;
 }
 
@@ -166,8 +163,7 @@ void find_separable(struct edit *e, const merged_list *all, name_list *apart, na
 {
     const bool none_equal = merges_no_equals(e);
     for (size_t i = 0; i < all->count; i++)
-        for (size_t k = 0; k < all->data[i].others.count; k++) {
-            const char *const other = all->data[i].others.data[k];
+        vec_each(const char *, other, &all->data[i].others) {
             const enum merge how = decide(e, all, &all->data[i], other, none_equal);
             if (how != MERGE_ONE)
                 vec_push(e->arena, how == MERGE_APART ? apart : unknown, other);
@@ -267,11 +263,9 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
         return false;
     name_list apart = {0};
     const bool none_equal = count == 0 && merges_no_equals(e);
-    for (size_t i = 0; i < all.count; i++) {
-        const struct merged *const m = &all.data[i];
+    vec_each_ptr(const struct merged, m, &all) {
         struct merged left = {.kept = m->kept};
-        for (size_t k = 0; k < m->others.count; k++) {
-            const char *const name = m->others.data[k];
+        vec_each(const char *, name, &m->others) {
             const enum merge how = count > 0 ? MERGE_UNKNOWN : decide(e, &all, m, name, none_equal);
             if (how == MERGE_APART && !is_parameter_of_both(e, m, name))
                 separate_statistic(e, m, name);
@@ -331,11 +325,9 @@ typedef VEC(struct candidate) candidate_list;
 static void find_candidates(struct edit *e, candidate_list *out)
 {
     const struct model_graph *const g = e->model->graph;
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *const init = g->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &g->initializers)
         if (is_parameter(init) && init->tensor->shape.rank >= 2 && !is_uniform(init->tensor))
             vec_push(e->arena, out, ((struct candidate){init, content_sum(init->tensor)}));
-    }
 }
 
 /* Of two, the later one gives way, unless only the earlier one has a made-up name. */
@@ -472,8 +464,7 @@ void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown)
 {
     tie_list all = {0};
     find_ties(e, &all);
-    for (size_t i = 0; i < all.count; i++) {
-        const struct tie *const t = &all.data[i];
+    vec_each_ptr(const struct tie, t, &all) {
         const enum merge how = decide_tie(e, t);
         const bool copies = is_anonymous(t->tensor) && is_anonymous(t->equals) && (has_equal_names(&all));
         if (how == MERGE_ONE)

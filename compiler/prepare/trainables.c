@@ -30,8 +30,7 @@ static void mark_inputs(struct map *marked, const struct model_node *n)
 {
     for (size_t i = 0; i < n->inputs.count; i++)
         mark(marked, n->inputs.data[i]);
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        const struct model_attr *const x = n->attrs.data[i];
+    vec_each(const struct model_attr *, x, &n->attrs) {
         if (str_equal(n->op_type, "Gradient") && str_equal(x->name, "y") && x->type == ATTR_STRING && x->s.data)
             mark(marked, x->s.data); /* read by its name alone */
         if (x->type == ATTR_GRAPH && x->g)
@@ -329,8 +328,7 @@ static void say_left_out(struct preparer *p, const chosen_list *all)
 {
     struct strbuf text = {.arena = p->arena, .clean = true}; /* lines, which go into left_out as they are */
     size_t count = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const struct chosen *const c = &all->data[i];
+    vec_each_ptr(const struct chosen, c, all) {
         if (!c->against || !c->worth_saying || p->silent)
             continue;
         count++;
@@ -394,8 +392,7 @@ static void say_trainables(struct preparer *p)
         elements += p->trainables.data[i].tensor->count;
     say(p, "trained: %zu tensor%s, %lld elements", p->trainables.count, p->trainables.count == 1 ? "" : "s",
         (long long)elements);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        const struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(const struct trainable, t, &p->trainables) {
         say(p, "  %s %s: %s", t->name, tensor_text(p, t->tensor), t->why);
         if (t->padding_row >= 0)
             say(p, "    but for row %lld, the padding: zeros that stay (--padding train trains it)",
@@ -425,8 +422,7 @@ static void say_missing(struct preparer *p)
 static void say_constants(struct preparer *p, struct rules *r)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         struct verdict v;
         if (constant_of(n) && dtype_is_float(constant_of(n)->dtype) && map_has(&p->ancestors, n->outputs.data[0]) &&
             judge_constant(r, n, constant_of(n), &v) && !v.moot)
@@ -438,8 +434,7 @@ static size_t constant_weights(struct preparer *p, struct rules *r)
 {
     const struct model_graph *const g = p->model->graph;
     size_t count = 0;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         struct verdict v;
         count += constant_of(n) && dtype_is_float(constant_of(n)->dtype) &&
                  judge_constant(r, n, constant_of(n), &v) && !v.moot;
@@ -450,8 +445,7 @@ static size_t constant_weights(struct preparer *p, struct rules *r)
 static void say_others(struct preparer *p, const chosen_list *all)
 {
     size_t statistics = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const struct chosen *const c = &all->data[i];
+    vec_each_ptr(const struct chosen, c, all) {
         statistics += map_has(&p->statistics, c->init->name);
         if (c->against && !c->worth_saying && !map_has(&p->statistics, c->init->name) &&
             dtype_is_float(c->init->tensor->dtype) && !c->verdict.moot)

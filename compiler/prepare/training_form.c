@@ -137,8 +137,7 @@ size_t spoiled_statistics(const struct preparer *p)
     const struct model_graph *const g = p->model->graph;
     size_t count = 0;
     bool moved = false;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         if (!is_batchnorm(n))
             continue;
         const struct model_initializer *const var = model_find_initializer(g, n->inputs.data[VARIANCE]);
@@ -154,11 +153,9 @@ size_t spoiled_statistics(const struct preparer *p)
 bool has_training_form(const struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes)
         if ((is_batchnorm(n) && is_training_batchnorm(p, n)) || (is_op(n, "Dropout") && is_training_dropout(p, n)))
             return true;
-    }
     return false;
 }
 
@@ -240,8 +237,7 @@ static void reset_statistics(struct preparer *p)
         say_moved(p);
         return;
     }
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         if (!is_batchnorm(n))
             continue;
         set_all(p, n->inputs.data[MEAN], 0);
@@ -336,8 +332,7 @@ void plan_training_form(struct preparer *p)
     struct form_counts c = {0};
     lift_statistics(p);
     reset_statistics(p);
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes) {
         if (n->outputs.count == 0 || n->inputs.count == 0)
             continue;
         if (is_batchnorm(n))
@@ -541,8 +536,7 @@ void copy_main_node(struct preparer *p, const struct model_node *n, struct map *
     for (size_t i = 0; i < n->inputs.count; i++)
         vec_push(p->arena, &copy->inputs, name_in_copy(p, renamed, n->inputs.data[i]));
     copy_inner_graphs(p, copy, renamed, NULL);
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        const char *const old = n->outputs.data[i];
+    vec_each(const char *, old, &n->outputs) {
         const char *const own = old[0] == '\0' ? "" : fresh_name(p, copied_name(p, old));
         vec_push(p->arena, &copy->outputs, own);
         if (own[0] != '\0')
@@ -581,8 +575,7 @@ static bool reads_copied(const struct model_node *n, const struct map *renamed)
     for (size_t i = 0; i < n->inputs.count; i++)
         if (map_has(renamed, n->inputs.data[i]))
             return true;
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        const struct model_attr *const x = n->attrs.data[i];
+    vec_each(const struct model_attr *, x, &n->attrs) {
         if (x->type == ATTR_GRAPH && x->g && graph_reads_copied(x->g, renamed))
             return true;
         for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)

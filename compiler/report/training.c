@@ -204,8 +204,7 @@ static const char *descent_rate(const struct reader *q, const struct model_node 
 static bool is_changed(const struct model *m, const char *name)
 {
     for (size_t k = 0; k < m->training.count; k++)
-        for (size_t i = 0; i < m->training.data[k]->update_binding.count; i++) {
-            const struct model_pair *binding = &m->training.data[k]->update_binding.data[i];
+        vec_each_ptr(const struct model_pair, binding, &m->training.data[k]->update_binding) {
             const struct model_graph *g = m->training.data[k]->algorithm;
             const struct model_node *n =
                 g && str_equal(binding->key, name) ? find_producer_in(g, binding->value) : NULL;
@@ -227,11 +226,9 @@ static const char *only_scalar(const struct reader *q, const struct report *r, c
         const struct model_value_info *input = model_find_input(q->algorithm, name);
         bool scalar = input && input->type.kind == TYPE_TENSOR && dtype_is_float(input->type.elem) &&
                       input->type.has_shape && input->type.dims.count == 0;
-        for (size_t k = 0; k < r->program->variables.count; k++) {
-            const struct variable *v = r->program->variables.data[k];
+        vec_each(const struct variable *, v, &r->program->variables)
             scalar |= str_equal(v->name, name) && dtype_is_float(v->dtype) && v->shape.rank == 0 &&
                       !is_changed(q->model, name);
-        }
         count += scalar;
         found = scalar ? name : found;
     }

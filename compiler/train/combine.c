@@ -87,8 +87,7 @@ static void make_all_variables(struct combiner *c)
     for (size_t k = 0; k < c->model->training.count; k++)
         make_variables(c, &uses, c->model->training.data[k]->algorithm, &c->own_state[k], &made);
     for (int role = ROLE_WEIGHT; role <= ROLE_COUNTER; role++) {
-        for (size_t i = 0; i < made.count; i++) {
-            struct variable *const v = made.data[i];
+        vec_each(struct variable *, v, &made) {
             if ((int)v->role != role)
                 continue;
             v->index = (int)c->program->variables.count;
