@@ -18,7 +18,7 @@ const char *validation_entry(const struct model *m)
 static const struct data_set *find_label(const struct model *m, const struct data *d)
 {
     for (size_t i = 0; i < d->list.count; i++)
-        if (dtype_is_int(d->list.data[i].tensor->dtype) && !model_find_input(m->graph, d->list.data[i].name))
+        if (dtype_is_int(d->list.data[i].tensor->dtype) && !model_find_value(&m->graph->inputs, d->list.data[i].name))
             return &d->list.data[i];
     return NULL;
 }

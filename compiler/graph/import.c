@@ -189,12 +189,11 @@ static bool import_constant(struct importer *im, const struct region *r, const s
     return true;
 }
 
-bool import_list(struct importer *im, struct region *r, struct model_node *const *nodes, size_t count)
+bool import_list(struct importer *im, struct region *r, const model_nodes *nodes)
 {
     bool ok = true;
-    for (size_t i = 0; i < count; i++) {
-        const struct model_node *const mn =
-            r->call != NULL ? import_resolve_attrs(im->g->arena, r->call, nodes[i]) : nodes[i];
+    vec_each(const struct model_node *, n, nodes) {
+        const struct model_node *const mn = r->call != NULL ? import_resolve_attrs(im->g->arena, r->call, n) : n;
         const struct model_function *const f = import_called_function(&im->functions, mn);
         const bool done = f != NULL                     ? import_call(im, r, mn, f)
                           : import_is_graph_call(mn)    ? import_graph_call(im, r, mn)
@@ -299,8 +298,8 @@ bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *sco
     ok = import_initializers(&im, mg, scope, &initializers, true) && ok;
 
     struct region r = {.scope = scope, .opsets = &m->opsets, .prefix = ""};
-    import_index_region(&r, g->arena, mg->nodes.data, mg->nodes.count, mg->value_infos.data, mg->value_infos.count);
-    return import_list(&im, &r, mg->nodes.data, mg->nodes.count) && ok;
+    import_index_region(&r, g->arena, &mg->nodes, &mg->value_infos);
+    return import_list(&im, &r, &mg->nodes) && ok;
 }
 
 static struct graph_output *find_output(struct graph *g, const char *name)

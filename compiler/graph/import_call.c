@@ -34,15 +34,13 @@ const struct model_function *import_main_graph_as_function(struct arena *a, cons
 {
     struct model_function *const f = arena_new(a, struct model_function);
     const struct model_graph *const mg = m->graph;
-    *f = (struct model_function){
-        .name = mg->name, .domain = "", .overload = "", .doc = "", .opsets = m->opsets, .loc = mg->loc};
+    *f = (struct model_function){.name = mg->name, .domain = "", .overload = "", .doc = "", .opsets = m->opsets,
+                                 .nodes = mg->nodes, .value_infos = mg->value_infos, .loc = mg->loc};
     for (size_t i = 0; i < mg->inputs.count; i++)
         vec_push(a, &f->inputs, mg->inputs.data[i]->name);
     for (size_t i = 0; i < mg->outputs.count; i++)
         vec_push(a, &f->outputs, mg->outputs.data[i]->name);
     vec_push(a, &f->attributes, "graph_name");
-    memcpy(&f->nodes, &mg->nodes, sizeof f->nodes);
-    memcpy(&f->value_infos, &mg->value_infos, sizeof f->value_infos);
     return f;
 }
 
@@ -218,11 +216,11 @@ bool import_call(struct importer *im, const struct region *r, const struct model
                            .call = &call,
                            .repeated = r->repeated,
                            .prefix = arena_printf(a, "%s%s.", r->prefix, label)};
-    import_index_region(&inner, a, f->nodes.data, f->nodes.count, f->value_infos.data, f->value_infos.count);
+    import_index_region(&inner, a, &f->nodes, &f->value_infos);
     for (size_t i = 0; i < mn->outputs.count; i++) /* results are called as the caller calls them */
         if (mn->outputs.data[i][0] != '\0')
             map_set(&inner.names, f->outputs.data[i], (void *)import_graph_name(im, r, mn->outputs.data[i]));
-    ok = import_list(im, &inner, f->nodes.data, f->nodes.count);
+    ok = import_list(im, &inner, &f->nodes);
     if (!bind_outputs(im, r, mn, f, &scope))
         ok = false;
     return ok || import_poison_outputs(r, mn);

@@ -104,13 +104,13 @@ bool import_inner(struct importer *im, const struct region *r, const struct mode
     ok = import_initializers(im, graph, &x->scope, &listed, true) && ok;
     for (size_t i = 0; ok && x->region.repeated && i < graph->sparse_initializers.count; i++)
         ok = import_spend(im, &loc, IMPORT_COPIED, elements_of(&x->scope, graph->sparse_initializers.data[i]->name));
-    return import_list(im, &x->region, graph->nodes.data, graph->nodes.count) && ok;
+    return import_list(im, &x->region, &graph->nodes) && ok;
 }
 
 static struct region index_of(const struct importer *im, const struct model_graph *g)
 {
     struct region r = {.outer = NULL};
-    import_index_region(&r, im->g->arena, g->nodes.data, g->nodes.count, g->value_infos.data, g->value_infos.count);
+    import_index_region(&r, im->g->arena, &g->nodes, &g->value_infos);
     return r;
 }
 

@@ -97,8 +97,7 @@ bool import_poison_outputs(const struct region *r, const struct model_node *mn);
 /* Every value has one definition. */
 bool import_check_outputs_new(const struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
 /* Fills producers and declared of a region. */
-void import_index_region(struct region *r, struct arena *a, struct model_node *const *nodes, size_t node_count,
-                         struct model_value_info *const *infos, size_t info_count);
+void import_index_region(struct region *r, struct arena *a, const model_nodes *nodes, const model_values *infos);
 /* The node's output i is v from now on, which is checked against its declaration. A value made here, by nodes with
  * ids from `since` on, takes the output's name. */
 bool import_define(const struct importer *im, const struct region *r, const struct model_node *mn, size_t i,
@@ -106,7 +105,7 @@ bool import_define(const struct importer *im, const struct region *r, const stru
 
 /* ---- nodes (import.c) ------------------------------------------------------------------------------------------- */
 
-bool import_list(struct importer *im, struct region *r, struct model_node *const *nodes, size_t count) MUST_USE;
+bool import_list(struct importer *im, struct region *r, const model_nodes *nodes) MUST_USE;
 /* With `make` adds to scope what is not there yet; without, checks that names in `listed` are new. */
 bool import_initializers(const struct importer *im, const struct model_graph *mg, struct map *scope, struct map *listed,
                          bool make) MUST_USE;
@@ -183,7 +182,7 @@ bool import_is_random(const struct model_node *mn);
 /* Random nodes of the list, in functions that it calls and graphs inside nodes too. `budget` bounds the walk
  * through nested calls: a model beyond it is refused by import for the same reason. */
 uint32_t import_count_random(const struct map *functions, const struct model_graph *main_graph,
-                             struct model_node *const *nodes, size_t count, int depth, size_t *budget);
+                             const model_nodes *nodes, int depth, size_t *budget);
 /* Streams taken by the graphs that stand before `until` in the order main graph, algorithms, initializations. */
 uint32_t import_first_stream(const struct map *functions, const struct model *m, const struct model_graph *until);
 /* Random nodes of a graph inside a node. */

@@ -148,14 +148,13 @@ bool import_define(const struct importer *im, const struct region *r, const stru
     return vi == NULL || import_check_declared(im->g->diag, vi, "value", v);
 }
 
-void import_index_region(struct region *r, struct arena *a, struct model_node *const *nodes, size_t node_count,
-                         struct model_value_info *const *infos, size_t info_count)
+void import_index_region(struct region *r, struct arena *a, const model_nodes *nodes, const model_values *infos)
 {
     r->producers.arena = r->declared.arena = r->names.arena = a;
-    for (size_t i = 0; i < node_count; i++)
-        for (size_t k = 0; k < nodes[i]->outputs.count; k++)
-            if (nodes[i]->outputs.data[k][0] != '\0')
-                map_set(&r->producers, nodes[i]->outputs.data[k], nodes[i]);
-    for (size_t i = 0; i < info_count; i++)
-        map_set(&r->declared, infos[i]->name, infos[i]);
+    vec_each(struct model_node *, n, nodes)
+        vec_each(const char *, name, &n->outputs)
+            if (name[0] != '\0')
+                map_set(&r->producers, name, n);
+    vec_each(struct model_value_info *, vi, infos)
+        map_set(&r->declared, vi->name, vi);
 }

@@ -40,7 +40,7 @@ static bool check_initializers_listed(struct diag *d, const struct model *m)
     bool ok = true;
     for (size_t i = 0; m->ir_version < FREE_INITIALIZERS_IR && i < m->graph->initializers.count; i++) {
         const struct model_initializer *const x = m->graph->initializers.data[i];
-        if (!model_find_input(m->graph, x->name))
+        if (!model_find_value(&m->graph->inputs, x->name))
             ok = diag_error(d, &x->loc,
                             "initializer '%s' is not among the inputs, as ir_version %lld demands; 4 and newer do not",
                             x->name, (long long)m->ir_version);
@@ -104,12 +104,11 @@ struct calls {
 
 static bool follow(struct calls *c, size_t at, int depth);
 
-static bool follow_nodes(struct calls *c, const struct model_function *caller, struct model_node *const *nodes,
-                         size_t count, int depth)
+static bool follow_nodes(struct calls *c, const struct model_function *caller, const model_nodes *nodes, int depth)
 {
     bool ok = true;
-    for (size_t i = 0; i < count && ok; i++) {
-        const struct model_node *const n = nodes[i];
+    for (size_t i = 0; i < nodes->count && ok; i++) {
+        const struct model_node *const n = nodes->data[i];
         const char *const called = identity(c->diag->arena, n->domain, n->op_type, n->overload ? n->overload : "");
         const uintptr_t callee = (uintptr_t)map_get(&c->by_identity, called);
         if (callee != 0 && c->visits[callee - 1] == OPEN)
@@ -118,9 +117,9 @@ static bool follow_nodes(struct calls *c, const struct model_function *caller, s
         for (size_t k = 0; k < n->attrs.count && ok; k++) {
             const struct model_attr *const x = n->attrs.data[k];
             if (x->type == ATTR_GRAPH && x->g)
-                ok = follow_nodes(c, caller, x->g->nodes.data, x->g->nodes.count, depth);
+                ok = follow_nodes(c, caller, &x->g->nodes, depth);
             for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count && ok; j++)
-                ok = follow_nodes(c, caller, x->graphs.data[j]->nodes.data, x->graphs.data[j]->nodes.count, depth);
+                ok = follow_nodes(c, caller, &x->graphs.data[j]->nodes, depth);
         }
     }
     return ok;
@@ -135,7 +134,7 @@ static bool follow(struct calls *c, size_t at, int depth)
         return diag_error(c->diag, &f->loc, "calls of functions nest more than %d deep, down to '%s'",
                           DEEPEST_CALL, f->name);
     c->visits[at] = OPEN;
-    const bool ok = follow_nodes(c, f, f->nodes.data, f->nodes.count, depth);
+    const bool ok = follow_nodes(c, f, &f->nodes, depth);
     c->visits[at] = DONE;
     return ok;
 }

@@ -70,11 +70,10 @@ bool tensor_file_write(struct diag *d, const char *path, const char *name, const
 {
     if (str_ends_with(path, ".npy"))
         return npy_write(d, path, t);
-    const struct loc at = LOC_FILE(path);
     struct arena scratch = {0};
     unsigned char *bytes;
     size_t size;
-    const bool ok = write_packed(d, &scratch, &at, &write_tensor(&scratch, name, t)->base, &bytes, &size) &&
+    const bool ok = write_packed(d, &scratch, &LOC_FILE(path), &write_tensor(&scratch, name, t)->base, &bytes, &size) &&
                     file_write(d, path, bytes, size);
     arena_free(&scratch);
     return ok;
@@ -98,25 +97,17 @@ void model_each_node(const struct model_graph *g, void (*visit)(void *to, const 
 
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name)
 {
-    for (size_t i = 0; i < g->initializers.count; i++)
-        if (str_equal(g->initializers.data[i]->name, name))
-            return g->initializers.data[i];
+    vec_each(struct model_initializer *, x, &g->initializers)
+        if (str_equal(x->name, name))
+            return x;
     return NULL;
 }
 
-struct model_value_info *model_find_input(const struct model_graph *g, const char *name)
+struct model_value_info *model_find_value(const model_values *values, const char *name)
 {
-    for (size_t i = 0; i < g->inputs.count; i++)
-        if (str_equal(g->inputs.data[i]->name, name))
-            return g->inputs.data[i];
-    return NULL;
-}
-
-struct model_value_info *model_find_output(const struct model_graph *g, const char *name)
-{
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (str_equal(g->outputs.data[i]->name, name))
-            return g->outputs.data[i];
+    vec_each(struct model_value_info *, v, values)
+        if (str_equal(v->name, name))
+            return v;
     return NULL;
 }
 
@@ -234,12 +225,8 @@ void model_add_value(struct arena *a, struct model_graph *g, int where, const ch
     v->name = arena_strdup(a, name);
     v->doc = "";
     v->loc = g->loc;
-    v->type = (struct model_type){.kind = TYPE_TENSOR,
-                                  .elem = dtype,
-                                  .has_shape = true,
-                                  .opaque_domain = "",
-                                  .opaque_name = "",
-                                  .denotation = ""};
+    v->type = (struct model_type){.kind = TYPE_TENSOR, .elem = dtype, .has_shape = true, .opaque_domain = "",
+                                  .opaque_name = "", .denotation = ""};
     VEC_RESERVE(a, &v->type.dims, rank);
     for (size_t i = 0; i < rank; i++) {
         v->type.dims.data[i] = dims ? dims[i] : (struct model_dim){.value = -1};
@@ -249,10 +236,6 @@ void model_add_value(struct arena *a, struct model_graph *g, int where, const ch
             v->type.dims.data[i].denotation = "";
     }
     v->type.dims.count = rank;
-    if (where == 0)
-        vec_push(a, &g->inputs, v);
-    else if (where == 1)
-        vec_push(a, &g->outputs, v);
-    else
-        vec_push(a, &g->value_infos, v);
+    model_values *const lists[] = {&g->inputs, &g->outputs, &g->value_infos};
+    vec_push(a, lists[where], v);
 }

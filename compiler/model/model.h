@@ -118,6 +118,9 @@ struct model_initializer {
     struct loc loc;
 };
 
+typedef VEC(struct model_node *) model_nodes;
+typedef VEC(struct model_value_info *) model_values;
+
 struct model_quantization {
     const char *tensor_name;
     model_pairs parameters;
@@ -125,10 +128,10 @@ struct model_quantization {
 
 struct model_graph {
     const char *name, *doc;
-    VEC(struct model_node *) nodes;
+    model_nodes nodes;
     VEC(struct model_initializer *) initializers;
     VEC(struct model_sparse *) sparse_initializers;
-    VEC(struct model_value_info *) inputs, outputs, value_infos;
+    model_values inputs, outputs, value_infos;
     VEC(struct model_quantization *) quantization;
     model_pairs metadata;
     struct loc loc;
@@ -150,8 +153,8 @@ struct model_function {
     const char *name, *domain, *overload, *doc;
     model_names inputs, outputs, attributes;
     VEC(struct model_attr *) attribute_defaults;
-    VEC(struct model_node *) nodes;
-    VEC(struct model_value_info *) value_infos;
+    model_nodes nodes;
+    model_values value_infos;
     model_opsets opsets;
     model_pairs metadata;
     struct loc loc;
@@ -208,8 +211,7 @@ bool tensor_file_write(struct diag *d, const char *path, const char *name, const
 /* Each node of the graph, and after it those of graphs inside it. Nesting is bounded by the reader. */
 void model_each_node(const struct model_graph *g, void (*visit)(void *to, const struct model_node *n), void *to);
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name);
-struct model_value_info *model_find_input(const struct model_graph *g, const char *name);
-struct model_value_info *model_find_output(const struct model_graph *g, const char *name);
+struct model_value_info *model_find_value(const model_values *values, const char *name);
 /* "ai.onnx" and "" are one domain, which is "" in all but functions: these must name theirs. */
 const char *model_domain(const char *domain);
 /* Version imported for a domain ("" = ai.onnx), or 0. */

@@ -219,7 +219,7 @@ static bool parse_operator(struct text_parser *p, struct model_node *n)
             return false;
     }
     n->op_type = part;
-    n->domain = str_equal(strbuf_text(&domain), "ai.onnx") ? "" : strbuf_text(&domain);
+    n->domain = model_domain(strbuf_text(&domain));
     return !text_accept(p, ':') || text_id(p, "an overload", &n->overload);
 }
 
@@ -365,8 +365,7 @@ static bool parse_opset(struct text_parser *p, void *data)
     struct model_opset o;
     if (!text_string(p, "a domain", &o.domain) || !text_expect(p, ':') || !text_int(p, &o.version))
         return false;
-    if (str_equal(o.domain, "ai.onnx"))
-        o.domain = "";
+    o.domain = model_domain(o.domain);
     vec_push(p->arena, opsets, o);
     return true;
 }
@@ -504,10 +503,8 @@ static bool parse_function(struct text_parser *p, struct model *m)
         vec_push(p->arena, &f->inputs, body.inputs.data[i]->name);
     for (size_t i = 0; i < body.outputs.count; i++)
         vec_push(p->arena, &f->outputs, body.outputs.data[i]->name);
-    f->nodes.data = body.nodes.data;
-    f->nodes.count = body.nodes.count;
-    f->value_infos.data = body.value_infos.data;
-    f->value_infos.count = body.value_infos.count;
+    f->nodes = body.nodes;
+    f->value_infos = body.value_infos;
     vec_push(p->arena, &m->functions, f);
     p->graph = NULL;
     return true;

@@ -183,8 +183,8 @@ static const char **split_input(struct preparer *p, const char *input)
 const char *part_of_input(struct preparer *p, const char *input)
 {
     const struct model_graph *const g = p->model->graph;
-    const struct model_value_info *const of_main = model_find_input(g, input);
-    const struct model_value_info *const vi = of_main ? of_main : model_find_input(p->algorithm, input);
+    const struct model_value_info *const of_main = model_find_value(&g->inputs, input);
+    const struct model_value_info *const vi = of_main ? of_main : model_find_value(&p->algorithm->inputs, input);
     const struct model_dim *const dim = leading_dim(vi);
     if (p->part_count == 0 || !dim || (of_main && (model_find_initializer(g, input) || !same_dim(dim, &p->batch))))
         return input;

@@ -90,7 +90,7 @@ struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, c
 
 bool edit_is_output(const struct edit *e, const char *name)
 {
-    return model_find_output(e->model->graph, name) != NULL;
+    return model_find_value(&e->model->graph->outputs, name) != NULL;
 }
 
 /* "view_3", "val_12", "lifted_tensor_0": what a tracer calls the results of its operations. */

@@ -27,9 +27,9 @@ bool loss_parse(struct diag *d, const char *name, enum loss_kind *out)
 static const struct model_type *declared_type(const struct preparer *p, const char *name)
 {
     const struct model_graph *const g = p->model->graph;
-    const struct model_value_info *vi = model_find_output(g, name);
+    const struct model_value_info *vi = model_find_value(&g->outputs, name);
     if (!vi || !vi->type.has_shape)
-        vi = model_find_input(g, name);
+        vi = model_find_value(&g->inputs, name);
     for (size_t i = 0; (!vi || !vi->type.has_shape) && i < g->value_infos.count; i++)
         if (str_equal(g->value_infos.data[i]->name, name))
             vi = g->value_infos.data[i];
@@ -156,8 +156,8 @@ static bool dims_agree(const struct model_type *t, const struct model_dim *dims,
 static bool add_input(struct preparer *p, const char *option, const char *name, bool may_exist, enum dtype *dtype,
                       const struct model_dim *dims, size_t rank)
 {
-    const struct model_value_info *const old = model_find_input(p->model->graph, name);
-    const struct model_value_info *const own = model_find_input(p->algorithm, name);
+    const struct model_value_info *const old = model_find_value(&p->model->graph->inputs, name);
+    const struct model_value_info *const own = model_find_value(&p->algorithm->inputs, name);
     const char *const shape = dims_text(p->arena, dims, rank);
     if (own) { /* of an earlier part of the batch */
         *dtype = own->type.elem;
@@ -567,7 +567,7 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
     } else if (!str_equal(p->loss_input, "loss")) { /* 'loss' is what infer() computes */
         p->loss_name = p->loss_input;
         model_add_value(p->arena, p->algorithm, 1, p->loss_name, t->dtype, t->dims, t->rank);
-    } else if (!model_find_output(p->model->graph, "loss")) {
+    } else if (!model_find_value(&p->model->graph->outputs, "loss")) {
         model_add_value(p->arena, p->algorithm, 1, "loss", t->dtype, t->dims, t->rank);
     }
     return true;

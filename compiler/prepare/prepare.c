@@ -152,7 +152,7 @@ static bool find_source(struct preparer *p)
     p->source = wanted ? wanted : g->outputs.data[0]->name;
     if (map_has(&p->producers, p->source))
         return true;
-    if (model_find_input(g, p->source) || model_find_initializer(g, p->source))
+    if (model_find_value(&g->inputs, p->source) || model_find_initializer(g, p->source))
         return diag_error(p->diag, &p->loc,
                           "--output %s: it is an input or initializer; the loss reads what a node computes", p->source);
     const char **const names = arena_array(p->arena, const char *, p->producers.count);

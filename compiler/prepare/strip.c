@@ -60,7 +60,7 @@ static bool reads(const struct model_graph *g, const char *name)
 {
     if (!g)
         return false;
-    if (model_find_output(g, name))
+    if (model_find_value(&g->outputs, name))
         return true;
     vec_each(const struct model_node *, n, &g->nodes) {
         if (is_listed(&n->inputs, name))
@@ -224,7 +224,7 @@ static void remove_import(struct diag *d, struct model *m, bool keep, struct str
 static bool lists_all_initializers(const struct model_graph *g)
 {
     for (size_t i = 0; i < g->initializers.count; i++)
-        if (!model_find_input(g, g->initializers.data[i]->name))
+        if (!model_find_value(&g->inputs, g->initializers.data[i]->name))
             return false;
     return true;
 }

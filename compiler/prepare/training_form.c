@@ -52,7 +52,7 @@ static bool has_read_extras(const struct preparer *p, const struct model_node *n
 {
     for (size_t i = 1; i < n->outputs.count; i++) {
         const char *const name = n->outputs.data[i];
-        if (name[0] != '\0' && (map_has(&p->ancestors, name) || model_find_output(p->model->graph, name)))
+        if (name[0] != '\0' && (map_has(&p->ancestors, name) || model_find_value(&p->model->graph->outputs, name)))
             return true;
     }
     return false;

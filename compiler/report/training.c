@@ -223,7 +223,7 @@ static const char *only_scalar(const struct reader *q, const struct report *r, c
     int count = 0;
     for (size_t i = 0; i < c->seen.count; i++) {
         const char *name = c->seen.entries[i].key;
-        const struct model_value_info *input = model_find_input(q->algorithm, name);
+        const struct model_value_info *input = model_find_value(&q->algorithm->inputs, name);
         bool scalar = input && input->type.kind == TYPE_TENSOR && dtype_is_float(input->type.elem) &&
                       input->type.has_shape && input->type.dims.count == 0;
         vec_each(const struct variable *, v, &r->program->variables)

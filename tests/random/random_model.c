@@ -82,7 +82,7 @@ static void add_output(struct gen *g, const struct operand *o)
     struct model_dim dims[SHAPE_MAX_RANK];
     for (int i = 0; i < o->shape.rank; i++)
         dims[i] = (struct model_dim){o->shape.dim[i], "", ""};
-    if (!model_find_output(g->graph, o->name))
+    if (!model_find_value(&g->graph->outputs, o->name))
         model_add_value(g->arena, g->graph, 1, o->name, o->dtype, dims, (size_t)o->shape.rank);
 }
 
