@@ -103,6 +103,14 @@ struct model_initializer *model_find_initializer(const struct model_graph *g, co
     return NULL;
 }
 
+struct model_attr *model_find_attr(const model_attrs *attrs, const char *name)
+{
+    vec_each(struct model_attr *, x, attrs)
+        if (str_equal(x->name, name))
+            return x;
+    return NULL;
+}
+
 struct model_value_info *model_find_value(const model_values *values, const char *name)
 {
     vec_each(struct model_value_info *, v, values)
@@ -159,10 +167,7 @@ struct model_node *model_add_node(struct arena *a, struct model_graph *g, const 
 /* The attribute of that name, emptied: an old one is replaced in its place. */
 static struct model_attr *set_attr(struct arena *a, struct model_node *n, const char *name, enum attr_type type)
 {
-    struct model_attr *x = NULL;
-    for (size_t i = 0; i < n->attrs.count && !x; i++)
-        if (str_equal(n->attrs.data[i]->name, name))
-            x = n->attrs.data[i];
+    struct model_attr *x = model_find_attr(&n->attrs, name);
     if (!x) {
         x = arena_new(a, struct model_attr);
         vec_push(a, &n->attrs, x);

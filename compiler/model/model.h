@@ -74,13 +74,14 @@ struct model_attr {
 struct model_pair { /* StringStringEntryProto */
     const char *key, *value;
 };
+typedef VEC(struct model_attr *) model_attrs;
 typedef VEC(struct model_pair) model_pairs;
 typedef VEC(const char *) model_names;
 
 struct model_node {
     const char *name, *op_type, *domain /* "ai.onnx" is read as "" */, *overload, *doc;
     model_names inputs, outputs; /* "" = omitted */
-    VEC(struct model_attr *) attrs;
+    model_attrs attrs;
     model_pairs metadata;
     struct loc loc; /* .graph, .node, .op, .index set */
 };
@@ -152,7 +153,7 @@ typedef VEC(struct model_opset) model_opsets;
 struct model_function {
     const char *name, *domain, *overload, *doc;
     model_names inputs, outputs, attributes;
-    VEC(struct model_attr *) attribute_defaults;
+    model_attrs attribute_defaults;
     model_nodes nodes;
     model_values value_infos;
     model_opsets opsets;
@@ -211,6 +212,7 @@ bool tensor_file_write(struct diag *d, const char *path, const char *name, const
 /* Each node of the graph, and after it those of graphs inside it. Nesting is bounded by the reader. */
 void model_each_node(const struct model_graph *g, void (*visit)(void *to, const struct model_node *n), void *to);
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name);
+struct model_attr *model_find_attr(const model_attrs *attrs, const char *name);
 struct model_value_info *model_find_value(const model_values *values, const char *name);
 /* "ai.onnx" and "" are one domain, which is "" in all but functions: these must name theirs. */
 const char *model_domain(const char *domain);

@@ -127,17 +127,9 @@ const char *node_title(const struct model_node *n)
     return n->name[0] != '\0' || n->outputs.count == 0 ? n->name : n->outputs.data[0];
 }
 
-const struct model_attr *node_attribute(const struct model_node *n, const char *name)
-{
-    for (size_t i = 0; i < n->attrs.count; i++)
-        if (str_equal(n->attrs.data[i]->name, name))
-            return n->attrs.data[i];
-    return NULL;
-}
-
 int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback)
 {
-    const struct model_attr *const x = node_attribute(n, name);
+    const struct model_attr *const x = model_find_attr(&n->attrs, name);
     return x && x->type == ATTR_INT ? x->i : fallback;
 }
 

@@ -179,7 +179,7 @@ static void examine_left_out(struct doctor *x)
     }
     vec_each(const struct model_node *, n, &g->nodes) {
         const struct model_attr *const value =
-            is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+            is_op(n, "Constant") && n->outputs.count == 1 ? model_find_attr(&n->attrs, "value") : NULL;
         struct verdict v;
         if (value && value->type == ATTR_TENSOR && value->t && dtype_is_float(value->t->dtype) &&
             judge_constant(&rules, n, value->t, &v) && !v.moot)

@@ -80,7 +80,7 @@ static bool reads_any(struct arena *a, const struct model_graph *g, const struct
         if (map_has(names, read.entries[i].key))
             return true;
     for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_attr *const y = node_attribute(g->nodes.data[i], "y");
+        const struct model_attr *const y = model_find_attr(&g->nodes.data[i]->attrs, "y");
         if (y && y->type == ATTR_STRING && y->s.data && map_has(names, y->s.data))
             return true;
     }

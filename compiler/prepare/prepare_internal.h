@@ -127,7 +127,6 @@ void bind_update(struct preparer *p, const char *key, const char *value, const s
 struct model_node *producer_of(const struct preparer *p, const char *name);
 bool is_op(const struct model_node *n, const char *op); /* of ONNX's own domain; false for NULL */
 const char *node_title(const struct model_node *n);     /* its name, or that of its first output */
-const struct model_attr *node_attribute(const struct model_node *n, const char *name); /* NULL where absent */
 int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback);
 void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

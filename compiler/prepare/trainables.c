@@ -86,7 +86,7 @@ static bool names_exactly(const glob_list *globs, const char *name)
 static struct tensor *constant_of(const struct model_node *n)
 {
     const struct model_attr *const value =
-        is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+        is_op(n, "Constant") && n->outputs.count == 1 ? model_find_attr(&n->attrs, "value") : NULL;
     return value && value->type == ATTR_TENSOR ? value->t : NULL;
 }
 

@@ -33,7 +33,8 @@ static const struct tensor *constant_input(const struct preparer *p, const struc
     if (init)
         return init->tensor;
     const struct model_node *const producer = producer_of(p, name);
-    const struct model_attr *const value = is_op(producer, "Constant") ? node_attribute(producer, "value") : NULL;
+    const struct model_attr *const value =
+        is_op(producer, "Constant") ? model_find_attr(&producer->attrs, "value") : NULL;
     return value && value->type == ATTR_TENSOR ? value->t : NULL;
 }
 
@@ -72,7 +73,7 @@ static bool is_training_dropout(const struct preparer *p, const struct model_nod
 
 static double attribute_float(const struct model_node *n, const char *name, double fallback)
 {
-    const struct model_attr *const a = node_attribute(n, name);
+    const struct model_attr *const a = model_find_attr(&n->attrs, name);
     return a && a->type == ATTR_FLOAT ? (double)a->f : fallback;
 }
 

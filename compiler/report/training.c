@@ -45,14 +45,6 @@ static bool is_gradient(const struct model_node *n)
     return is_training_node(n) && str_equal(n->op_type, "Gradient");
 }
 
-static const struct model_attr *find_attr(const struct model_node *n, const char *name)
-{
-    for (size_t i = 0; i < n->attrs.count; i++)
-        if (str_equal(n->attrs.data[i]->name, name))
-            return n->attrs.data[i];
-    return NULL;
-}
-
 /* ---- nodes as text ----------------------------------------------------------------------------------------------- */
 
 static void add_attr(struct strbuf *b, const struct model_attr *a, int *count)
@@ -104,7 +96,7 @@ static const struct model_node *find_producer_in(const struct model_graph *g, co
 
 static void read_gradient(const struct reader *q, const struct model_node *n, struct report_training *out)
 {
-    const struct model_attr *y = find_attr(n, "y"), *xs = find_attr(n, "xs");
+    const struct model_attr *y = model_find_attr(&n->attrs, "y"), *xs = model_find_attr(&n->attrs, "xs");
     if (y && y->type == ATTR_STRING && !out->loss) {
         out->loss = y->s.data;
         const struct model_node *from = producer(q, out->loss);
