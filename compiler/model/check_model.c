@@ -114,13 +114,8 @@ static bool follow_nodes(struct calls *c, const struct model_function *caller, c
         if (callee != 0 && c->visits[callee - 1] == OPEN)
             return diag_error(c->diag, &n->loc, "function '%s' calls itself, through '%s'", n->op_type, caller->name);
         ok = callee == 0 || follow(c, callee - 1, depth + 1);
-        for (size_t k = 0; k < n->attrs.count && ok; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
-            if (x->type == ATTR_GRAPH && x->g)
-                ok = follow_nodes(c, caller, &x->g->nodes, depth);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count && ok; j++)
-                ok = follow_nodes(c, caller, &x->graphs.data[j]->nodes, depth);
-        }
+        model_each_inner(n, inner)
+            ok = ok && follow_nodes(c, caller, &inner->nodes, depth);
     }
     return ok;
 }

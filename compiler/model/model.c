@@ -81,17 +81,24 @@ bool tensor_file_write(struct diag *d, const char *path, const char *name, const
 
 /* ---- look-ups ----------------------------------------------------------------- */
 
+struct model_graph *model_next_inner(struct model_inner *at)
+{
+    for (; at->attr < at->node->attrs.count; at->attr++, at->graph = 0) {
+        const struct model_attr *const x = at->node->attrs.data[at->attr];
+        if (x->type == ATTR_GRAPH && x->g && at->graph++ == 0)
+            return x->g;
+        if (x->type == ATTR_GRAPHS && at->graph < x->graphs.count)
+            return x->graphs.data[at->graph++];
+    }
+    return NULL;
+}
+
 void model_each_node(const struct model_graph *g, void (*visit)(void *to, const struct model_node *n), void *to)
 {
     for (size_t i = 0; g != NULL && i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        visit(to, n);
-        vec_each(const struct model_attr *, x, &n->attrs) {
-            if (x->type == ATTR_GRAPH)
-                model_each_node(x->g, visit, to);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                model_each_node(x->graphs.data[j], visit, to);
-        }
+        visit(to, g->nodes.data[i]);
+        model_each_inner(g->nodes.data[i], inner)
+            model_each_node(inner, visit, to);
     }
 }
 

@@ -209,6 +209,15 @@ bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct 
 bool tensor_file_write(struct diag *d, const char *path, const char *name, const struct tensor *t) MUST_USE;
 
 /* Look-ups; NULL where absent. */
+/* model_each_inner(n, g) { ... }: each graph g inside node n, in attributes of one graph or of several. */
+struct model_inner {
+    const struct model_node *node;
+    size_t attr, graph;
+};
+struct model_graph *model_next_inner(struct model_inner *at);
+#define model_each_inner(n, g)                                                                                         \
+    for (struct model_inner g##_at = {(n), 0, 0}; g##_at.node; g##_at.node = NULL)                                     \
+        for (struct model_graph * g; (g = model_next_inner(&g##_at)) != NULL;)
 /* Each node of the graph, and after it those of graphs inside it. Nesting is bounded by the reader. */
 void model_each_node(const struct model_graph *g, void (*visit)(void *to, const struct model_node *n), void *to);
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name);

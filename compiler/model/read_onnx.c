@@ -574,10 +574,13 @@ static bool read_unpacked(struct diag *d, struct arena *a, const char *path, con
                           struct sha256 *hash, struct model **out)
 {
     struct reader r = {.diag = d, .arena = a, .file = path, .external.arena = a, .unpacked_stays = true};
-    r.model = *out = arena_new(a, struct model);
-    r.model->file = path;
-    sha256_end(hash, r.model->digest);
-    return read_model(&r, (const Onnx__ModelProto *)p);
+    struct model *m = r.model = arena_new(a, struct model);
+    m->file = path;
+    sha256_end(hash, m->digest);
+    const bool ok = read_model(&r, (const Onnx__ModelProto *)p);
+    if (ok)
+        *out = m;
+    return ok;
 }
 
 bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,

@@ -10,24 +10,25 @@ static void take_name(struct map *names, const char *name)
         map_set(names, name, NULL);
 }
 
+void collect_own_names(struct map *names, const struct model_graph *g)
+{
+    vec_each(const struct model_value_info *, vi, &g->inputs)
+        take_name(names, vi->name);
+    vec_each(const struct model_initializer *, x, &g->initializers)
+        take_name(names, x->name);
+    vec_each(const struct model_sparse *, x, &g->sparse_initializers)
+        take_name(names, x->name);
+    vec_each(const struct model_node *, n, &g->nodes)
+        vec_each(const char *, name, &n->outputs)
+            take_name(names, name);
+}
+
 void collect_names(struct map *names, const struct model_graph *g)
 {
-    for (size_t i = 0; i < g->inputs.count; i++)
-        take_name(names, g->inputs.data[i]->name);
-    for (size_t i = 0; i < g->initializers.count; i++)
-        take_name(names, g->initializers.data[i]->name);
-    for (size_t i = 0; i < g->sparse_initializers.count; i++)
-        take_name(names, g->sparse_initializers.data[i]->name);
-    vec_each(const struct model_node *, n, &g->nodes) {
-        for (size_t k = 0; k < n->outputs.count; k++)
-            take_name(names, n->outputs.data[k]);
-        vec_each(const struct model_attr *, x, &n->attrs) {
-            if (x->type == ATTR_GRAPH && x->g)
-                collect_names(names, x->g);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                collect_names(names, x->graphs.data[j]);
-        }
-    }
+    collect_own_names(names, g);
+    vec_each(const struct model_node *, n, &g->nodes)
+        model_each_inner(n, inner)
+            collect_names(names, inner);
 }
 
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report)
@@ -55,14 +56,33 @@ void edit_changed(struct edit *e, const char *what)
     vec_push(e->arena, &e->changes, what);
 }
 
-const char *edit_fresh_name(struct edit *e, const char *wish)
+const char *take_fresh_name(struct map *names, const char *wish)
 {
     const char *name = wish;
-    for (int i = 2; map_has(&e->names, name); i++)
-        name = arena_printf(e->arena, "%s_%d", wish, i);
-    name = arena_strdup(e->arena, name);
-    map_set(&e->names, name, NULL);
+    for (int i = 2; map_has(names, name); i++)
+        name = arena_printf(names->arena, "%s_%d", wish, i);
+    name = arena_strdup(names->arena, name);
+    map_set(names, name, NULL);
     return name;
+}
+
+const char *edit_fresh_name(struct edit *e, const char *wish)
+{
+    return take_fresh_name(&e->names, wish);
+}
+
+void rename_names(model_names *names, const char *old, const char *name)
+{
+    vec_each_ptr(const char *, x, names)
+        if (str_equal(*x, old))
+            *x = name;
+}
+
+void rename_values(model_values *values, const char *old, const char *name)
+{
+    vec_each(struct model_value_info *, v, values)
+        if (str_equal(v->name, old))
+            v->name = name;
 }
 
 void edit_remove_initializer(struct edit *e, const char *name)

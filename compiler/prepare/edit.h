@@ -22,6 +22,13 @@ struct edit {
 /* Adds every name that the graph defines. A name of a subgraph is taken too: an outer value of the same name would be
  * shadowed, which ONNX forbids. */
 void collect_names(struct map *names, const struct model_graph *g);
+/* The same without those of graphs inside its nodes. */
+void collect_own_names(struct map *names, const struct model_graph *g);
+/* A name not in the map yet: `wish`, `wish_2`... It is in it from now on. */
+const char *take_fresh_name(struct map *names, const char *wish);
+/* What is called `old` is called `name`. */
+void rename_names(model_names *names, const char *old, const char *name);
+void rename_values(model_values *values, const char *old, const char *name);
 
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report);
 /* A line of the report. */

@@ -146,24 +146,23 @@ static void remove_from_main(struct mover *v)
             vec_remove(&g->outputs, i);
 }
 
-/* The name of what a step minimizes is free now. */
-static void rename_loss(struct model_graph *g, const char *old)
+static void rename_reads(struct model_graph *g, const char *old, const char *name)
 {
     vec_each(struct model_node *, n, &g->nodes) {
-        for (size_t k = 0; k < n->inputs.count; k++)
-            if (str_equal(n->inputs.data[k], old))
-                n->inputs.data[k] = "loss";
-        for (size_t k = 0; k < n->outputs.count; k++)
-            if (str_equal(n->outputs.data[k], old))
-                n->outputs.data[k] = "loss";
-        for (size_t k = 0; k < n->attrs.count; k++)
-            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING &&
-                n->attrs.data[k]->s.data && str_equal(n->attrs.data[k]->s.data, old))
-                n->attrs.data[k]->s = (struct model_bytes){"loss", strlen("loss")};
+        rename_names(&n->inputs, old, name);
+        vec_each(struct model_attr *, x, &n->attrs)
+            if (str_equal(x->name, "y") && x->type == ATTR_STRING && x->s.data && str_equal(x->s.data, old))
+                x->s = (struct model_bytes){name, strlen(name)};
     }
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (str_equal(g->outputs.data[i]->name, old))
-            g->outputs.data[i]->name = "loss";
+}
+
+/* Where it is made, read and given out. */
+static void rename_everywhere(struct model_graph *g, const char *old, const char *name)
+{
+    rename_reads(g, old, name);
+    vec_each(struct model_node *, n, &g->nodes)
+        rename_names(&n->outputs, old, name);
+    rename_values(&g->outputs, old, name);
 }
 
 /* 'loss' is free now where the nodes have not gone. */
@@ -179,34 +178,6 @@ static void add_left_loss(struct preparer *p, const struct quotient *q)
 /* ---- a loss that stays ----------------------------------------------------------------------------------------------
  * What is called 'loss' is the one that is trained with; that of infer(), in inference form, gives its name away.
  */
-
-static void rename_reads(struct model_graph *g, const char *old, const char *name)
-{
-    vec_each(struct model_node *, n, &g->nodes) {
-        for (size_t k = 0; k < n->inputs.count; k++)
-            if (str_equal(n->inputs.data[k], old))
-                n->inputs.data[k] = name;
-        for (size_t k = 0; k < n->attrs.count; k++)
-            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING &&
-                n->attrs.data[k]->s.data && str_equal(n->attrs.data[k]->s.data, old))
-                n->attrs.data[k]->s = (struct model_bytes){name, strlen(name)};
-    }
-}
-
-static void rename_in_main(struct model_graph *g, const char *old, const char *name)
-{
-    rename_reads(g, old, name);
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
-            if (str_equal(g->nodes.data[i]->outputs.data[k], old))
-                g->nodes.data[i]->outputs.data[k] = name;
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (str_equal(g->outputs.data[i]->name, old))
-            g->outputs.data[i]->name = name;
-    for (size_t i = 0; i < g->value_infos.count; i++)
-        if (str_equal(g->value_infos.data[i]->name, old))
-            g->value_infos.data[i]->name = name;
-}
 
 /* An entry that has no loss of its own gives that of the main graph. */
 static void add_same_loss(struct preparer *p, struct model_graph *g, const char *main_loss)
@@ -225,11 +196,12 @@ static void give_name_away(struct preparer *p, const char *step_loss)
         (str_equal(step_loss, "loss") && p->left_losses.count == 0))
         return;
     const char *const name = edit_fresh_name(&p->edit, "inference_loss");
-    rename_in_main(m->graph, "loss", name);
+    rename_everywhere(m->graph, "loss", name);
+    rename_values(&m->graph->value_infos, "loss", name);
     for (size_t k = 0; k < m->training.count; k++)
         rename_reads(m->training.data[k]->algorithm, "loss", name);
     if (!str_equal(step_loss, "loss"))
-        rename_loss(m->training.data[0]->algorithm, step_loss);
+        rename_everywhere(m->training.data[0]->algorithm, step_loss, "loss");
     for (size_t i = 0; i < p->left_losses.count; i++)
         add_left_loss(p, &p->left_losses.data[i]);
     for (size_t k = 0; k < m->training.count; k++)
@@ -267,7 +239,7 @@ void take_loss_out(struct preparer *p, const char *step_loss)
         v.inputs.count > 1 ? " and what else only the loss reads" : "");
     struct model_graph *const step = p->model->training.data[0]->algorithm;
     if (!str_equal(step_loss, "loss") && !model_find_value(&step->outputs, "loss") && !map_has(&v.kept, "loss"))
-        rename_loss(step, step_loss);
+        rename_everywhere(step, step_loss, "loss");
     for (size_t i = 0; i < p->left_losses.count && !map_has(&v.kept, "loss"); i++)
         add_left_loss(p, &p->left_losses.data[i]);
 }

@@ -208,7 +208,7 @@ static void leave_out_padding(struct preparer *p, struct trainable *t, const cha
         struct tensor *const rows = tensor_new(p->arena, t->tensor->dtype, &SHAPE(t->tensor->shape.dim[0], 1));
         for (int64_t i = 0; i < rows->count; i++)
             tensor_set_double(rows, i, i != t->padding_row);
-        t->padding = add_tensor(p, arena_printf(p->arena, "%s.trained_rows", t->name), rows);
+        t->padding = add_tensor(p, suffixed(p, t->name, "trained_rows"), rows);
     }
     model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){all, t->padding, NULL},
                    (const char *[]){t->gradient, NULL});
@@ -220,13 +220,13 @@ void add_gradient(struct preparer *p, const char *y)
     list_inputs(p, &zs);
     vec_each_ptr(struct trainable, t, &p->trainables) {
         t->gradient =
-            fresh_name(p, p->part_count == 0 ? arena_printf(p->arena, "%s.gradient", t->name)
+            fresh_name(p, p->part_count == 0 ? suffixed(p, t->name, "gradient")
                                              : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
         vec_push(p->arena, &xs, t->name);
         vec_push(p->arena, &in, t->name);
         vec_push(p->arena, &out,
                  t->padding_row < 0 ? t->gradient
-                                    : fresh_name(p, arena_printf(p->arena, "%s.of_all_rows", t->gradient)));
+                                    : fresh_name(p, suffixed(p, t->gradient, "of_all_rows")));
     }
     for (size_t i = 0; i < zs.count; i++)
         vec_push(p->arena, &in, zs.data[i] = part_of_input(p, zs.data[i]));

@@ -104,8 +104,11 @@ struct preparer {
 
 /* A name not taken yet: `wish`, `wish_2`... It is taken from now on. */
 const char *fresh_name(struct preparer *p, const char *wish);
-/* output = OP(a, b, c), NULL ends the inputs, "" omits one. Returns the output's name, made from `wish`. */
-const char *add_op(struct preparer *p, const char *wish, const char *op, const char *a, const char *b, const char *c);
+/* NAME.suffix */
+const char *suffixed(struct preparer *p, const char *name, const char *suffix);
+/* output = OP(inputs), "" omits one, NULL ends them. Returns the output's name, made from `wish`. */
+#define add_op(p, wish, op, ...) add_op_of(p, wish, op, (const char *[]){__VA_ARGS__, NULL})
+const char *add_op_of(struct preparer *p, const char *wish, const char *op, const char *const *inputs);
 /* The node that was added last, for its attributes. */
 struct model_node *last_node(const struct preparer *p);
 /* A scalar constant, one initializer for equal ones. */

@@ -76,14 +76,6 @@ static const unsigned char *element(const struct tensor *t, int64_t i)
     return (const unsigned char *)t->data + (size_t)i * dtype_size(t->dtype);
 }
 
-static bool is_uniform(const struct tensor *t)
-{
-    for (int64_t i = 1; i < t->count; i++)
-        if (memcmp(element(t, 0), element(t, i), dtype_size(t->dtype)) != 0)
-            return false;
-    return true;
-}
-
 /* "layers.0.fc.weight" and "layers.1.fc.weight": names that differ in numbers only. */
 static bool differ_in_numbers(const char *a, const char *b)
 {
@@ -128,7 +120,7 @@ static bool has_copied_layers(const struct edit *e, const merged_list *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct model_initializer *const init = model_find_initializer(e->model->graph, all->data[i].kept);
-        for (size_t k = 0; !is_uniform(init->tensor) && k < all->data[i].others.count; k++)
+        for (size_t k = 0; !tensor_is_uniform(init->tensor) && k < all->data[i].others.count; k++)
             if (!is_anonymous(init->name) && differ_in_numbers(init->name, all->data[i].others.data[k]))
                 return true;
     }
@@ -152,7 +144,7 @@ static enum merge decide(const struct edit *e, const merged_list *all, const str
         return MERGE_UNKNOWN;
     if (none_equal)
         return MERGE_ONE;
-    if (is_uniform(init->tensor))
+    if (tensor_is_uniform(init->tensor))
         return MERGE_APART;
     if (is_anonymous(m->kept) || is_anonymous(other))
         return has_copied_layers(e, all) ? MERGE_APART : MERGE_ONE;
@@ -326,7 +318,7 @@ static void find_candidates(struct edit *e, candidate_list *out)
 {
     const struct model_graph *const g = e->model->graph;
     vec_each(const struct model_initializer *, init, &g->initializers)
-        if (is_parameter(init) && init->tensor->shape.rank >= 2 && !is_uniform(init->tensor))
+        if (is_parameter(init) && init->tensor->shape.rank >= 2 && !tensor_is_uniform(init->tensor))
             vec_push(e->arena, out, ((struct candidate){init, content_sum(init->tensor)}));
 }
 

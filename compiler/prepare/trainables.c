@@ -30,14 +30,11 @@ static void mark_inputs(struct map *marked, const struct model_node *n)
 {
     for (size_t i = 0; i < n->inputs.count; i++)
         mark(marked, n->inputs.data[i]);
-    vec_each(const struct model_attr *, x, &n->attrs) {
+    vec_each(const struct model_attr *, x, &n->attrs)
         if (str_equal(n->op_type, "Gradient") && str_equal(x->name, "y") && x->type == ATTR_STRING && x->s.data)
             mark(marked, x->s.data); /* read by its name alone */
-        if (x->type == ATTR_GRAPH && x->g)
-            mark_captures(marked, x->g);
-        for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
-            mark_captures(marked, x->graphs.data[k]);
-    }
+    model_each_inner(n, inner)
+        mark_captures(marked, inner);
 }
 
 /* Nodes stand in topological order, so that one walk backwards finds all. */

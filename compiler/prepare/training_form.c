@@ -370,15 +370,13 @@ static const char *unbiased(struct preparer *p, const struct model_node *copy, c
                             const struct tensor *like)
 {
     const double momentum = attribute_float(copy, "momentum", USUAL_MOMENTUM);
-    const char *const all = add_op(p, "elements", "Size", copy->inputs.data[0], NULL, NULL);
-    const char *const n = add_op(p, "elements_of_channel", "Div", all, add_int(p, "channels", like->count), NULL);
-    const char *const rest = add_cast(p, "others", add_op(p, "others.int64", "Sub", n, add_int(p, "one", 1), NULL),
+    const char *const all = add_op(p, "elements", "Size", copy->inputs.data[0]);
+    const char *const n = add_op(p, "elements_of_channel", "Div", all, add_int(p, "channels", like->count));
+    const char *const rest = add_cast(p, "others", add_op(p, "others.int64", "Sub", n, add_int(p, "one", 1)),
                                       like->dtype);
-    const char *const kept = add_op(p, "kept_variance", "Mul", old,
-                                    add_scalar(p, "momentum", like->dtype, momentum), NULL);
-    const char *const share = add_op(p, "batch_variance", "Sub", v, kept, NULL);
-    return add_op(p, arena_printf(p->arena, "%s.unbiased", v), "Add", v,
-                  add_op(p, "bias_of_variance", "Div", share, rest, NULL), NULL);
+    const char *const kept = add_op(p, "kept_variance", "Mul", old, add_scalar(p, "momentum", like->dtype, momentum));
+    const char *const share = add_op(p, "batch_variance", "Sub", v, kept);
+    return add_op(p, suffixed(p, v, "unbiased"), "Add", v, add_op(p, "bias_of_variance", "Div", share, rest));
 }
 
 static void correct_variance(struct preparer *p, const struct model_node *copy, const char *statistic)
@@ -393,7 +391,7 @@ static void train_batchnorm(struct preparer *p, struct model_node *copy)
     copy->outputs.count = 1;
     for (size_t i = MEAN; i <= VARIANCE; i++) {
         const char *const statistic = copy->inputs.data[i];
-        const char *const value = fresh_name(p, arena_printf(p->arena, "%s.new", statistic));
+        const char *const value = fresh_name(p, suffixed(p, statistic, "new"));
         copy->inputs.data[i] = latest_statistic(p, statistic);
         vec_push(p->arena, &copy->outputs, value);
         set_latest(p, statistic, value);
@@ -404,8 +402,8 @@ static void train_batchnorm(struct preparer *p, struct model_node *copy)
         return;
     }
     /* all five or one */
-    vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_mean", copy->outputs.data[0])));
-    vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_var", copy->outputs.data[0])));
+    vec_push(p->arena, &copy->outputs, fresh_name(p, suffixed(p, copy->outputs.data[0], "saved_mean")));
+    vec_push(p->arena, &copy->outputs, fresh_name(p, suffixed(p, copy->outputs.data[0], "saved_var")));
 }
 
 static void train_dropout(struct preparer *p, struct model_node *copy)
@@ -423,13 +421,13 @@ static void add_old_dropout(struct preparer *p, const struct model_node *origina
     const enum dtype dtype = v ? v->dtype : DTYPE_FLOAT;
     const char *const x = copy->inputs.data[0], *const y = copy->outputs.data[0];
     const double ratio = attribute_float(original, "ratio", USUAL_RATIO);
-    const char *const drawn = add_op(p, arena_printf(p->arena, "%s.uniform", y), "RandomUniformLike", x, NULL, NULL);
+    const char *const drawn = add_op(p, suffixed(p, y, "uniform"), "RandomUniformLike", x);
     model_set_int(p->arena, last_node(p), "dtype", DTYPE_FLOAT);
-    const char *const drop = add_op(p, arena_printf(p->arena, "%s.drop", y), "Less", drawn,
-                                    add_scalar(p, "dropout_ratio", DTYPE_FLOAT, ratio), NULL);
-    const char *const keep = add_op(p, arena_printf(p->arena, "%s.keep", y), "Not", drop, NULL, NULL);
-    const char *const mask = add_cast(p, arena_printf(p->arena, "%s.mask", y), keep, dtype);
-    const char *const kept = add_op(p, arena_printf(p->arena, "%s.kept", y), "Mul", x, mask, NULL);
+    const char *const drop = add_op(p, suffixed(p, y, "drop"), "Less", drawn,
+                                    add_scalar(p, "dropout_ratio", DTYPE_FLOAT, ratio));
+    const char *const keep = add_op(p, suffixed(p, y, "keep"), "Not", drop);
+    const char *const mask = add_cast(p, suffixed(p, y, "mask"), keep, dtype);
+    const char *const kept = add_op(p, suffixed(p, y, "kept"), "Mul", x, mask);
     const char *const scale = add_scalar(p, "dropout_scale", dtype, 1 / (1 - ratio));
     model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){kept, scale, NULL}, (const char *[]){y, NULL});
 }
@@ -466,19 +464,6 @@ static const char *name_inside(struct preparer *p, const struct map *renamed, co
         if (map_has(&own->names, name))
             return name;
     return name_in_copy(p, renamed, name);
-}
-
-static void collect_own_names(struct map *names, const struct model_graph *g)
-{
-    for (size_t i = 0; i < g->inputs.count; i++)
-        map_set(names, g->inputs.data[i]->name, NULL);
-    for (size_t i = 0; i < g->initializers.count; i++)
-        map_set(names, g->initializers.data[i]->name, NULL);
-    for (size_t i = 0; i < g->sparse_initializers.count; i++)
-        map_set(names, g->sparse_initializers.data[i]->name, NULL);
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
-            map_set(names, g->nodes.data[i]->outputs.data[k], NULL);
 }
 
 /* The node's attributes, graphs among them with the names of the copy. */
@@ -576,13 +561,9 @@ static bool reads_copied(const struct model_node *n, const struct map *renamed)
     for (size_t i = 0; i < n->inputs.count; i++)
         if (map_has(renamed, n->inputs.data[i]))
             return true;
-    vec_each(const struct model_attr *, x, &n->attrs) {
-        if (x->type == ATTR_GRAPH && x->g && graph_reads_copied(x->g, renamed))
+    model_each_inner(n, inner)
+        if (graph_reads_copied(inner, renamed))
             return true;
-        for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
-            if (graph_reads_copied(x->graphs.data[k], renamed))
-                return true;
-    }
     return false;
 }
 

@@ -69,6 +69,13 @@ struct tensor *tensor_scalar_double(struct arena *a, enum dtype dtype, double x)
     return t;
 }
 
+struct tensor *tensor_scalar_int(struct arena *a, int64_t x)
+{
+    struct tensor *t = tensor_new(a, DTYPE_INT64, &SHAPE_SCALAR);
+    tensor_set_int(t, 0, x);
+    return t;
+}
+
 struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count)
 {
     struct tensor *t = tensor_new(a, DTYPE_INT64, &SHAPE(count));
