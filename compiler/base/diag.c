@@ -98,6 +98,14 @@ bool diag_lenient(struct diag *d, const struct loc *at, const char *fmt, ...)
     return !d->strict;
 }
 
+const char *diag_first_error(const struct diag *d)
+{
+    vec_each_ptr(const struct diag_message, m, &d->messages)
+        if (m->severity == DIAG_ERROR)
+            return m->text;
+    return NULL;
+}
+
 void diag_note(struct diag *d, const struct loc *at, const char *fmt, ...)
 {
     if (d->skip_notes)

@@ -82,7 +82,7 @@ bool feeds_have_range(const struct model *m, const char *name, const struct impo
     return found;
 }
 
-bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import,
+bool feeds_read(struct session *s, const struct model *m, str_list files, struct import_options *import,
                 struct feeds *out)
 {
     struct map *shapes = feeds_writable_map(&s->arena, &import->shapes),

@@ -100,16 +100,15 @@ struct run {
 
 static bool read_engine_options(struct run *r, struct engine_options *e)
 {
-    const char *kind = option_text(r->o, "engine"), *arithmetic = option_text(r->o, "arithmetic");
-    if (kind && !str_equal(kind, "interpreted") && !str_equal(kind, "generated"))
-        return diag_error(&r->s->diag, NULL, "--engine %s: expected interpreted or generated", kind);
-    if (arithmetic && !str_equal(arithmetic, "double") && !str_equal(arithmetic, "same"))
-        return diag_error(&r->s->diag, NULL, "--arithmetic %s: expected double or same", arithmetic);
-    e->kind = str_equal(kind, "generated") ? ENGINE_GENERATED : ENGINE_INTERPRETED;
-    e->arithmetic = str_equal(arithmetic, "same") ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
+    static const char *const kinds[] = {"interpreted", "generated", NULL};
+    static const char *const arithmetics[] = {"double", "same", NULL};
+    bool ok = true;
+    e->kind = (enum engine_kind)option_choice(&r->s->diag, r->o, "engine", kinds, &ok);
+    if (ok)
+        e->arithmetic = (enum arithmetic)option_choice(&r->s->diag, r->o, "arithmetic", arithmetics, &ok);
     e->reproducible = option_given(r->o, "reproducible");
     e->cc = option_text(r->o, "cc");
-    if (!read_code_options(&r->s->diag, r->o, &e->pipeline))
+    if (!ok || !read_code_options(&r->s->diag, r->o, &e->pipeline))
         return false;
     /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in
      * the same arithmetic. */
@@ -117,17 +116,9 @@ static bool read_engine_options(struct run *r, struct engine_options *e)
     return state_read_options(r->s, r->o, &r->state);
 }
 
-static const char *default_entry(const struct model *m)
-{
-    for (size_t i = 0; i < m->training.count; i++)
-        if (m->training.data[i]->update_binding.count)
-            return "step";
-    return "infer";
-}
-
 static bool read_fetches(struct run *r)
 {
-    const text_list list = option_list(r->o, "fetch");
+    const str_list list = option_list(r->o, "fetch");
     bool ok = true;
     for (size_t i = 0; i < list.count; i++) {
         struct fetch f = {.output = -1};

@@ -115,7 +115,7 @@ static bool settle_batch(struct session *s, const struct model *m, const char *o
     return true;
 }
 
-bool data_read(struct session *s, const struct model *m, const char *option, text_list files, int64_t batch,
+bool data_read(struct session *s, const struct model *m, const char *option, str_list files, int64_t batch,
                struct import_options *import, struct data *out)
 {
     struct map *shapes = feeds_writable_map(&s->arena, &import->shapes);

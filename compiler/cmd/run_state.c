@@ -30,7 +30,7 @@ bool state_read_options(struct session *s, const struct options *o, struct state
 const char *state_entries(struct arena *a, const struct state_options *o, const struct model *m)
 {
     struct strbuf list = {.arena = a};
-    entry_names names = {0};
+    str_list names = {0};
     combine_training_names(a, m, &names);
     for (size_t i = 0; (o->load || o->save) && i < names.count; i++)
         strbuf_addf(&list, "%s,", names.data[i]);

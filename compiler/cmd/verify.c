@@ -34,7 +34,7 @@ static const struct option_spec *const tables[] = {specs, NULL};
 struct suite {
     struct session *s;
     const char *root;
-    text_list tests; /* paths below root */
+    str_list tests; /* paths below root */
     struct map wanted;
     bool use_list, interpreted, generated;
     double rtol, atol;
@@ -66,7 +66,7 @@ static void find_tests(struct suite *t, const char *below, int depth)
     DIR *d = depth < 8 ? opendir(dir) : NULL;
     if (!d)
         return;
-    text_list names = {0};
+    str_list names = {0};
     for (struct dirent *e; (e = readdir(d));)
         if (e->d_name[0] != '.' && file_is_directory(path_join(a, dir, e->d_name)))
             vec_push(a, &names, arena_strdup(a, e->d_name));

@@ -42,7 +42,7 @@ const struct region *import_region_of(const struct region *r, const char *name)
 
 static const char *closest_name(struct arena *scratch, const struct region *r, const char *name)
 {
-    VEC(const char *) names = {0};
+    str_list names = {0};
     for (; r != NULL; r = r->outer)
         for (size_t i = 0; i < r->scope->count; i++)
             vec_push(scratch, &names, r->scope->entries[i].key);

@@ -130,7 +130,7 @@ static size_t count_params(const struct op_param *params)
 }
 
 /* Operands given: omitted ones at the end do not count. */
-static size_t count_operands(const model_names *names)
+static size_t count_operands(const str_list *names)
 {
     size_t count = names->count;
     while (count > 0 && names->data[count - 1][0] == '\0')

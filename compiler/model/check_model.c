@@ -55,7 +55,7 @@ static const char *identity(struct arena *a, const char *domain, const char *nam
     return arena_printf(a, "%s\n%s\n%s", model_domain(domain), name, overload);
 }
 
-static bool check_distinct(struct diag *d, const struct model_function *f, const model_names *names, const char *what)
+static bool check_distinct(struct diag *d, const struct model_function *f, const str_list *names, const char *what)
 {
     struct map seen = {.arena = d->arena};
     bool ok = true;

@@ -8,6 +8,7 @@
 #define STEPC_MODEL_MODEL_H
 
 #include "base/diag.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "tensor/tensor.h"
 
@@ -76,11 +77,9 @@ struct model_pair { /* StringStringEntryProto */
 };
 typedef VEC(struct model_attr *) model_attrs;
 typedef VEC(struct model_pair) model_pairs;
-typedef VEC(const char *) model_names;
-
 struct model_node {
     const char *name, *op_type, *domain /* "ai.onnx" is read as "" */, *overload, *doc;
-    model_names inputs, outputs; /* "" = omitted */
+    str_list inputs, outputs; /* "" = omitted */
     model_attrs attrs;
     model_pairs metadata;
     struct loc loc; /* .graph, .node, .op, .index set */
@@ -152,7 +151,7 @@ typedef VEC(struct model_opset) model_opsets;
 
 struct model_function {
     const char *name, *domain, *overload, *doc;
-    model_names inputs, outputs, attributes;
+    str_list inputs, outputs, attributes;
     model_attrs attribute_defaults;
     model_nodes nodes;
     model_values value_infos;
@@ -171,7 +170,7 @@ struct model {
     VEC(struct model_training *) training;
     VEC(struct model_function *) functions;
     unsigned char digest[32]; /* SHA-256 of the file's bytes (external data not included) */
-    VEC(const char *) external_files; /* paths read, for dependency files */
+    str_list external_files; /* paths read, for dependency files */
 };
 
 /* Reads a model: .onnxtxt as text, anything else as ONNX bytes; external data from files inside the

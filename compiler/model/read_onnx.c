@@ -72,7 +72,7 @@ static bool read_domain(struct reader *r, const struct loc *at, ProtobufCBinaryD
 }
 
 static bool read_names(struct reader *r, const struct loc *at, size_t n, const ProtobufCBinaryData *p, const char *what,
-                       model_names *out)
+                       str_list *out)
 {
     bool ok = true;
     READ_LIST(r, ok, out, n, read_text(r, at, p[i], what, &out->data[i]));

@@ -194,7 +194,7 @@ static bool parse_attr(struct text_parser *p, void *data)
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* Names up to (not including) `end`; nothing before a comma, or "", is an omitted operand. */
-static bool parse_operands(struct text_parser *p, char end, model_names *out)
+static bool parse_operands(struct text_parser *p, char end, str_list *out)
 {
     while (!lexer_is(&p->lex, end)) {
         const char *name = "";
@@ -268,9 +268,7 @@ static bool report_unknown_type(struct text_parser *p, const struct token *at, c
     size_t count = 0;
     for (int d = 1; d < DTYPE_COUNT; d++)
         known[count++] = dtype_name((enum dtype)d);
-    const char *close = str_closest(name, known, count);
-    return lexer_error_at(&p->lex, at, "unknown type '%s'%s%s%s", name, close ? "; did you mean '" : "",
-                          close ? close : "", close ? "'?" : "");
+    return lexer_error_at(&p->lex, at, "unknown type '%s'%s", name, str_suggestion(p->arena, name, known, count));
 }
 
 static bool parse_value_info(struct text_parser *p, void *data)

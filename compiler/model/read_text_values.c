@@ -210,7 +210,7 @@ struct literals {
     enum dtype dtype;
     VEC(double) floats;
     VEC(int64_t) ints;
-    VEC(const char *) strings;
+    str_list strings;
     VEC(size_t) sizes;
 };
 

@@ -36,7 +36,7 @@ static ProtobufCBinaryData write_text(const char *s)
 
 /* ---- small things ------------------------------------------------------------- */
 
-static void write_names(struct arena *a, const model_names *names, size_t *n, ProtobufCBinaryData **out)
+static void write_names(struct arena *a, const str_list *names, size_t *n, ProtobufCBinaryData **out)
 {
     WRITE_LIST(a, names, *n, *out, write_text(names->data[i]));
 }

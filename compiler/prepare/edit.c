@@ -50,10 +50,7 @@ void edit_say(struct edit *e, const char *fmt, ...)
 
 void edit_changed(struct edit *e, const char *what)
 {
-    for (size_t i = 0; i < e->changes.count; i++)
-        if (str_equal(e->changes.data[i], what))
-            return;
-    vec_push(e->arena, &e->changes, what);
+    str_list_add(e->arena, &e->changes, what);
 }
 
 const char *take_fresh_name(struct map *names, const char *wish)
@@ -71,7 +68,7 @@ const char *edit_fresh_name(struct edit *e, const char *wish)
     return take_fresh_name(&e->names, wish);
 }
 
-void rename_names(model_names *names, const char *old, const char *name)
+void rename_names(str_list *names, const char *old, const char *name)
 {
     vec_each_ptr(const char *, x, names)
         if (str_equal(*x, old))
@@ -150,12 +147,12 @@ bool is_anonymous(const char *name)
            is_numbered_by_tf2onnx(name) || is_tensorflow_constant(name);
 }
 
-const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most)
+const char *names_text(struct arena *a, const str_list *names, size_t most)
 {
     struct strbuf b = {.arena = a};
-    for (size_t i = 0; i < count && i < most; i++)
-        strbuf_addf(&b, "%s'%s'", i == 0 ? "" : i + 1 == count ? " and " : ", ", names[i]);
-    if (count > most)
-        strbuf_addf(&b, " and %zu more", count - most);
+    for (size_t i = 0; i < names->count && i < most; i++)
+        strbuf_addf(&b, "%s'%s'", i == 0 ? "" : i + 1 == names->count ? " and " : ", ", names->data[i]);
+    if (names->count > most)
+        strbuf_addf(&b, " and %zu more", names->count - most);
     return strbuf_text(&b);
 }

@@ -235,7 +235,7 @@ void take_loss_out(struct preparer *p, const char *step_loss)
     remove_from_main(&v);
     edit_changed(&p->edit, "without its loss");
     say(p, "infer() does not compute the loss%s%s%s", v.inputs.count > 0 ? " and does not take " : "",
-        v.inputs.count > 0 ? names_text(p->arena, (const char *[]){v.inputs.entries[0].key}, 1, 1) : "",
+        v.inputs.count > 0 ? arena_printf(p->arena, "'%s'", v.inputs.entries[0].key) : "",
         v.inputs.count > 1 ? " and what else only the loss reads" : "");
     struct model_graph *const step = p->model->training.data[0]->algorithm;
     if (!str_equal(step_loss, "loss") && !model_find_value(&step->outputs, "loss") && !map_has(&v.kept, "loss"))

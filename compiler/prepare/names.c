@@ -167,7 +167,7 @@ static bool find_pieces(struct edit *e, struct model_initializer *init, const na
     if (count == 0 || names[0][0] == '\0' || map_has(&e->names, names[0]))
         return false;
     edit_changed(e, "names of initializers");
-    edit_say(e, "'%s' is %s%s", init->name, names_text(e->arena, names, (size_t)count, MOST_PIECES),
+    edit_say(e, "'%s' is %s%s", init->name, names_text(e->arena, &(str_list){names, (size_t)count, 0}, MOST_PIECES),
              reordered ? ", gates reordered" : "");
     rename_initializer(e, init, arena_strdup(e->arena, names[0]));
     return true;
@@ -176,14 +176,14 @@ static bool find_pieces(struct edit *e, struct model_initializer *init, const na
 void name_from_tensors(struct edit *e, const char *path, const named_tensors *tensors)
 {
     const struct model_graph *const g = e->model->graph;
-    VEC(const char *) nameless = {0};
+    str_list nameless = {0};
     for (size_t i = 0; i < g->initializers.count; i++)
         if (is_wanted(e, g->initializers.data[i]) && !find_name(e, g->initializers.data[i], tensors) &&
             !find_pieces(e, g->initializers.data[i], tensors))
             vec_push(e->arena, &nameless, g->initializers.data[i]->name);
     if (nameless.count > 0)
         diag_warning(e->diag, &e->loc, "--names-from %s: no tensor has the content of %s, which keep%s %s", path,
-                     names_text(e->arena, nameless.data, nameless.count, MOST_NAMED), nameless.count == 1 ? "s" : "",
+                     names_text(e->arena, &nameless, MOST_NAMED), nameless.count == 1 ? "s" : "",
                      nameless.count == 1 ? "its name" : "their names");
 }
 

@@ -66,14 +66,6 @@ static void number_symbols(struct preparer *p)
     }
 }
 
-static const char *first_error(const struct diag *d)
-{
-    for (size_t i = 0; i < d->messages.count; i++)
-        if (d->messages.data[i].severity == DIAG_ERROR)
-            return d->messages.data[i].text;
-    return NULL;
-}
-
 /* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here.
  * Sizes of symbols are multiplied by `factor`; 0: all have one size.
  */
@@ -103,13 +95,13 @@ static void find_shapes(struct preparer *p)
     trial->arena = other->arena = p->arena;
     number_symbols(p);
     p->graph = try_import(p, trial, 1);
-    p->import_error = first_error(trial);
+    p->import_error = diag_first_error(trial);
     if (p->graph || p->symbols.count < 2)
         return;
     for (size_t i = 0; i < p->symbols.count; i++)
         p->symbols.entries[i].value = NULL; /* not to be recognised by size */
     p->graph = try_import(p, other, 0);
-    p->import_error = first_error(other);
+    p->import_error = diag_first_error(other);
 }
 
 bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size)
@@ -178,13 +170,8 @@ static bool check_loss_name(struct preparer *p)
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
-struct name_list {
-    const char **data;
-    size_t count, capacity;
-};
-
 /* What the loss depends on besides the weights: inputs of the main graph, then of the algorithm. */
-static void list_inputs(const struct preparer *p, struct name_list *zs)
+static void list_inputs(const struct preparer *p, str_list *zs)
 {
     const struct model_graph *const g = p->model->graph;
     const char *const target = p->options->loss == LOSS_OUTPUT ? ""
@@ -216,7 +203,7 @@ static void leave_out_padding(struct preparer *p, struct trainable *t, const cha
 
 void add_gradient(struct preparer *p, const char *y)
 {
-    struct name_list xs = {0}, zs = {0}, in = {0}, out = {0};
+    str_list xs = {0}, zs = {0}, in = {0}, out = {0};
     list_inputs(p, &zs);
     vec_each_ptr(struct trainable, t, &p->trainables) {
         t->gradient =
@@ -338,7 +325,7 @@ static void say_lost(struct preparer *p)
 }
 
 /* "@names.txt" stands for the lines of the file. */
-static bool read_choice(struct preparer *p, const glob_list *given, struct choice *out)
+static bool read_choice(struct preparer *p, const str_list *given, struct choice *out)
 {
     vec_each(const char *, text, given) {
         if (text[0] != '@') {

@@ -50,11 +50,11 @@ struct quotient {
 
 /* --train or --freeze: patterns, and the lines of files of names. */
 struct choice {
-    glob_list globs;
+    str_list globs;
     const char *file;   /* the last one; NULL: none */
-    line_list lines;    /* of all files */
+    str_list lines;    /* of all files */
     struct map listed;  /* initializers that they name */
-    line_list missing;  /* lines that name none */
+    str_list missing;  /* lines that name none */
 };
 
 struct preparer {

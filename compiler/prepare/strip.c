@@ -47,14 +47,6 @@ static const char *take_metadata(struct model *m, const char *key)
 
 /* ---- who reads what ---------------------------------------------------------------------------------------------- */
 
-static bool is_listed(const model_names *names, const char *name)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (str_equal(names->data[i], name))
-            return true;
-    return false;
-}
-
 /* Nesting is bounded by the reader. */
 static bool reads(const struct model_graph *g, const char *name)
 {
@@ -63,7 +55,7 @@ static bool reads(const struct model_graph *g, const char *name)
     if (model_find_value(&g->outputs, name))
         return true;
     vec_each(const struct model_node *, n, &g->nodes) {
-        if (is_listed(&n->inputs, name))
+        if (str_list_has(&n->inputs, name))
             return true;
         model_each_inner(n, inner)
             if (reads(inner, name))

@@ -151,7 +151,7 @@ static enum merge decide(const struct edit *e, const merged_list *all, const str
     return differ_in_numbers(m->kept, other) ? MERGE_APART : MERGE_ONE;
 }
 
-void find_separable(struct edit *e, const merged_list *all, name_list *apart, name_list *unknown)
+void find_separable(struct edit *e, const merged_list *all, str_list *apart, str_list *unknown)
 {
     const bool none_equal = merges_no_equals(e);
     for (size_t i = 0; i < all->count; i++)
@@ -198,7 +198,7 @@ static void warn_merged(struct edit *e, const struct merged *m)
     diag_warning(e->diag, &e->loc,
                  "initializer '%s' also stands for %s: the exporter merged what was equal, and a step would train %s "
                  "as one; --untie auto separates them, --untie never leaves them",
-                 m->kept, names_text(e->arena, m->others.data, m->others.count, MOST_NAMED),
+                 m->kept, names_text(e->arena, &m->others, MOST_NAMED),
                  m->others.count == 1 ? "both" : "all of them");
 }
 
@@ -225,21 +225,13 @@ static void separate_statistic(struct edit *e, const struct merged *m, const cha
     edit_say(e, "'%s' is a variable of its own, not '%s': one is a running statistic", name, m->kept);
 }
 
-static bool lists(const name_list *l, const char *name)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (str_equal(l->data[i], name))
-            return true;
-    return false;
-}
-
-static void say_separated(struct edit *e, const name_list *apart, bool by_itself)
+static void say_separated(struct edit *e, const str_list *apart, bool by_itself)
 {
     if (apart->count == 0)
         return;
     edit_changed(e, "separate initializers for what was merged");
     edit_say(e, "%s: the exporter merged %s with what was equal; %s own again%s",
-             names_text(e->arena, apart->data, apart->count, MOST_NAMED), apart->count == 1 ? "it" : "them",
+             names_text(e->arena, apart, MOST_NAMED), apart->count == 1 ? "it" : "them",
              apart->count == 1 ? "it is a variable of its" : "they are variables of their",
              by_itself ? " (--untie never leaves them merged)" : "");
 }
@@ -253,7 +245,7 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
             return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
     if (!check_patterns(e, which, count, &all))
         return false;
-    name_list apart = {0};
+    str_list apart = {0};
     const bool none_equal = count == 0 && merges_no_equals(e);
     vec_each_ptr(const struct merged, m, &all) {
         struct merged left = {.kept = m->kept};
@@ -274,7 +266,7 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
     }
     for (size_t i = 0; i < all.count; i++)
         for (size_t k = 0; k < all.data[i].others.count; k++)
-            if (lists(&apart, all.data[i].others.data[k]))
+            if (str_list_has(&apart, all.data[i].others.data[k]))
                 separate(e, &all.data[i], all.data[i].others.data[k]);
     say_separated(e, &apart, count == 0);
     return true;
@@ -364,9 +356,8 @@ static const struct model_initializer *find_or_report(struct edit *e, const char
     const char **const names = arena_array(e->arena, const char *, g->initializers.count);
     for (size_t i = 0; i < g->initializers.count; i++)
         names[i] = g->initializers.data[i]->name;
-    const char *const close = str_closest(name, names, g->initializers.count);
-    diag_error(e->diag, &e->loc, "--tie %s: no initializer has the name '%s'%s%s%s", option, name,
-               close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+    diag_error(e->diag, &e->loc, "--tie %s: no initializer has the name '%s'%s", option, name,
+               str_suggestion(e->arena, name, names, g->initializers.count));
     return NULL;
 }
 

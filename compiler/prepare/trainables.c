@@ -58,23 +58,10 @@ void find_ancestors(struct preparer *p)
 
 /* ---- names and constants ----------------------------------------------------------------------------------------- */
 
-static bool has_wildcard(const char *glob)
+static bool matches(const str_list *globs, const char *name)
 {
-    return strpbrk(glob, "*?") != NULL;
-}
-
-static bool matches(const glob_list *globs, const char *name)
-{
-    for (size_t i = 0; i < globs->count; i++)
-        if (str_equal(globs->data[i], name) || str_glob(globs->data[i], name))
-            return true;
-    return false;
-}
-
-static bool names_exactly(const glob_list *globs, const char *name)
-{
-    for (size_t i = 0; i < globs->count; i++)
-        if (str_equal(globs->data[i], name))
+    vec_each(const char *, glob, globs)
+        if (str_glob(glob, name))
             return true;
     return false;
 }
@@ -110,13 +97,18 @@ void lift_named_constant(struct preparer *p, const char *name)
         }
 }
 
-/* A Constant that nobody can want to train, since an exporter filled it in, is left out of what patterns take. */
-static bool is_wanted_constant(struct rules *r, const glob_list *globs, const struct model_node *n)
+/* Does the constant stand in the place of a weight? One that an exporter filled in nobody can want to train. */
+static bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict *v)
+{
+    return constant_of(n) && dtype_is_float(constant_of(n)->dtype) && judge_constant(r, n, constant_of(n), v) &&
+           !v->moot;
+}
+
+static bool is_wanted_constant(struct rules *r, const str_list *globs, const struct model_node *n)
 {
     struct verdict v;
-    return constant_of(n) && (names_exactly(globs, n->outputs.data[0]) ||
-                              (matches(globs, n->outputs.data[0]) && dtype_is_float(constant_of(n)->dtype) &&
-                               judge_constant(r, n, constant_of(n), &v) && !v.moot));
+    return constant_of(n) && (str_list_has(globs, n->outputs.data[0]) ||
+                              (matches(globs, n->outputs.data[0]) && is_like_weight(r, n, &v)));
 }
 
 /* Those that --train names. A pattern takes those in the place of a weight only. */
@@ -137,15 +129,14 @@ static void lift_constants(struct preparer *p, struct rules *r)
 static bool check_glob(struct preparer *p, const char *option, const char *glob, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (str_equal(glob, names[i]) || str_glob(glob, names[i]))
+        if (str_glob(glob, names[i]))
             return true;
-    const char *const close = str_closest(glob, names, count);
-    return diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s%s%s", option, glob,
-                      has_wildcard(glob) ? "a name that matches" : "that name", close ? "; did you mean '" : "",
-                      close ? close : "", close ? "'?" : "");
+    return diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s", option, glob,
+                      strpbrk(glob, "*?") ? "a name that matches" : "that name",
+                      str_suggestion(p->arena, glob, names, count));
 }
 
-static bool check_globs(struct preparer *p, const char *option, const glob_list *globs)
+static bool check_globs(struct preparer *p, const char *option, const str_list *globs)
 {
     const struct model_graph *const g = p->model->graph;
     bool ok = true;
@@ -202,7 +193,7 @@ static bool resolve_lists(struct preparer *p)
                                                    : "");
     if (p->freeze.missing.count > 0)
         say(p, "--freeze @%s: the model does not have %s", p->freeze.file,
-            names_text(p->arena, p->freeze.missing.data, p->freeze.missing.count, MOST_NAMED));
+            names_text(p->arena, &p->freeze.missing, MOST_NAMED));
     return true;
 }
 
@@ -255,7 +246,7 @@ static const char *reason_against_train(const struct preparer *p, const struct m
                                         const struct verdict *v)
 {
     const struct choice *const c = &p->train;
-    if (map_has(&c->listed, init->name) || names_exactly(&c->globs, init->name))
+    if (map_has(&c->listed, init->name) || str_list_has(&c->globs, init->name))
         return NULL;
     if (matches(&c->globs, init->name))
         return v->moot || (v->sure && !v->trained) ? v->why : NULL;
@@ -267,18 +258,12 @@ static const char *reason_against_train(const struct preparer *p, const struct m
 static struct chosen choose(struct preparer *p, struct rules *r, const struct model_initializer *init)
 {
     struct chosen c = {.init = init};
-    if (!dtype_is_float(init->tensor->dtype)) {
-        c.against = "no floating-point numbers";
+    c.against = !dtype_is_float(init->tensor->dtype)      ? "no floating-point numbers"
+                : map_has(&p->statistics, init->name)     ? "running statistic"
+                : !map_has(&p->ancestors, init->name)     ? "the loss does not depend on it"
+                                                          : NULL;
+    if (c.against)
         return c;
-    }
-    if (map_has(&p->statistics, init->name)) {
-        c.against = "running statistic";
-        return c;
-    }
-    if (!map_has(&p->ancestors, init->name)) {
-        c.against = "the loss does not depend on it";
-        return c;
-    }
     c.verdict = judge(r, init);
     const bool reached = map_has(&r->reached, init->name);
     if (is_chosen(&p->freeze, init->name))
@@ -343,7 +328,7 @@ static void say_left_out(struct preparer *p, const chosen_list *all)
 /* The rules may be wrong of these: buffers that look like parameters. */
 static void say_unsure(struct preparer *p, const chosen_list *all)
 {
-    VEC(const char *) names = {0};
+    str_list names = {0};
     for (size_t i = 0; i < all->count; i++)
         if (!all->data[i].against && all->data[i].verdict.trained && !all->data[i].verdict.sure &&
             !has_choice(&p->train))
@@ -352,7 +337,7 @@ static void say_unsure(struct preparer *p, const chosen_list *all)
         say(p,
             "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone; an export by "
             "examples/pytorch/export.py says which are parameters",
-            names_text(p->arena, names.data, names.count, names.count), names.count == 1 ? "is" : "are",
+            names_text(p->arena, &names, names.count), names.count == 1 ? "is" : "are",
             names.count == 1 ? "a parameter" : "parameters", names.count == 1 ? "it" : "one");
 }
 
@@ -370,7 +355,7 @@ static bool may_hold_mask(const struct trainable *t)
 
 static void say_masked(struct preparer *p)
 {
-    VEC(const char *) names = {0};
+    str_list names = {0};
     for (size_t i = 0; i < p->trainables.count; i++)
         if (may_hold_mask(&p->trainables.data[i]))
             vec_push(p->arena, &names, p->trainables.data[i].name);
@@ -378,7 +363,7 @@ static void say_masked(struct preparer *p)
         say(p,
             "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; an "
             "export by examples/pytorch/export.py keeps weight and mask apart, --freeze leaves %s alone",
-            names_text(p->arena, names.data, names.count, MOST_NAMED), names.count == 1 ? "it" : "them",
+            names_text(p->arena, &names, MOST_NAMED), names.count == 1 ? "it" : "them",
             names.count == 1 ? "it" : "them");
 }
 
@@ -400,17 +385,17 @@ static void say_trainables(struct preparer *p)
 /* Names of the list that no initializer has: renamed by the exporter, as transposed weights are, or dropped. */
 static void say_missing(struct preparer *p)
 {
-    VEC(const char *) instead = {0};
+    str_list instead = {0};
     for (size_t i = 0; i < p->trainables.count; i++)
         if (!map_has(&p->train.listed, p->trainables.data[i].name) && is_anonymous(p->trainables.data[i].name))
             vec_push(p->arena, &instead, p->trainables.data[i].name);
     if (p->train.missing.count == 0 || p->silent)
         return;
-    const char *const missing = names_text(p->arena, p->train.missing.data, p->train.missing.count, MOST_NAMED);
+    const char *const missing = names_text(p->arena, &p->train.missing, MOST_NAMED);
     if (instead.count > 0)
         say(p,
             "--train @%s: the exporter has renamed or folded %s; trained in their place: %s (--names-from finds names)",
-            p->train.file, missing, names_text(p->arena, instead.data, instead.count, MOST_NAMED));
+            p->train.file, missing, names_text(p->arena, &instead, MOST_NAMED));
     else
         diag_warning(p->diag, &p->loc, "--train @%s: the model does not have %s: not used, or folded by the exporter",
                      p->train.file, missing);
@@ -421,8 +406,7 @@ static void say_constants(struct preparer *p, struct rules *r)
     const struct model_graph *const g = p->model->graph;
     vec_each(const struct model_node *, n, &g->nodes) {
         struct verdict v;
-        if (constant_of(n) && dtype_is_float(constant_of(n)->dtype) && map_has(&p->ancestors, n->outputs.data[0]) &&
-            judge_constant(r, n, constant_of(n), &v) && !v.moot)
+        if (constant_of(n) && map_has(&p->ancestors, n->outputs.data[0]) && is_like_weight(r, n, &v))
             say(p, "  not %s: %s; --train trains it", n->outputs.data[0], v.why);
     }
 }
@@ -433,8 +417,7 @@ static size_t constant_weights(struct preparer *p, struct rules *r)
     size_t count = 0;
     vec_each(const struct model_node *, n, &g->nodes) {
         struct verdict v;
-        count += constant_of(n) && dtype_is_float(constant_of(n)->dtype) &&
-                 judge_constant(r, n, constant_of(n), &v) && !v.moot;
+        count += is_like_weight(r, n, &v);
     }
     return count;
 }
@@ -475,7 +458,7 @@ bool choose_trainables(struct preparer *p)
     ok = check_globs(p, "freeze", &p->freeze.globs) && ok;
     for (size_t i = 0; i < g->initializers.count; i++) {
         const struct model_initializer *const init = g->initializers.data[i];
-        if (names_exactly(&p->train.globs, init->name) && !is_chosen(&p->freeze, init->name))
+        if (str_list_has(&p->train.globs, init->name) && !is_chosen(&p->freeze, init->name))
             ok = check_named(p, init) && ok;
         vec_push(p->arena, &all, choose(p, &rules, init));
         if (!all.data[i].against)

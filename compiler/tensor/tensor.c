@@ -98,6 +98,17 @@ bool tensor_is_uniform(const struct tensor *t)
     return bytes <= size || memcmp(t->data, (const char *)t->data + size, bytes - size) == 0;
 }
 
+struct tensor *tensor_cast(struct arena *a, const struct tensor *t, enum dtype to)
+{
+    struct tensor *const out = tensor_new(a, to, &t->shape);
+    for (int64_t i = 0; i < t->count; i++)
+        if (dtype_is_float(to))
+            tensor_set_double(out, i, tensor_get_double(t, i));
+        else
+            tensor_set_int(out, i, tensor_get_int(t, i));
+    return out;
+}
+
 /* ---- conversion that changes no number --------------------------------------------------------------------------- */
 
 #define TWO_TO_63 9223372036854775808.0

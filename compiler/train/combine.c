@@ -352,7 +352,7 @@ static const char **name_entries(struct combiner *c)
     return names;
 }
 
-void combine_training_names(struct arena *a, const struct model *m, entry_names *names)
+void combine_training_names(struct arena *a, const struct model *m, str_list *names)
 {
     struct combiner c = {.arena = a, .model = m, .entry_names = {.arena = a}};
     const char **const all = name_entries(&c);
@@ -363,7 +363,7 @@ void combine_training_names(struct arena *a, const struct model *m, entry_names 
 
 static void add_counters(struct combiner *c)
 {
-    entry_names names = {0};
+    str_list names = {0};
     combine_training_names(c->arena, c->model, &names);
     for (size_t i = 0; i < names.count; i++)
         vec_push(c->arena, &c->program->counters, names.data[i]);

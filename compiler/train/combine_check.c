@@ -79,23 +79,16 @@ static bool is_value(const struct binding_list *l, const char *name)
     return map_has(&l->first->outputs, name) || (l->second != NULL && map_has(&l->second->outputs, name));
 }
 
-static void add_initializer_names(struct arena *a, const struct model_graph *mg, model_names *names)
+static void add_initializer_names(struct arena *a, const struct model_graph *mg, str_list *names)
 {
     for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++)
         vec_push(a, names, mg->initializers.data[i]->name);
 }
 
-static void add_output_names(struct arena *a, const struct model_graph *mg, model_names *names)
+static void add_output_names(struct arena *a, const struct model_graph *mg, str_list *names)
 {
     for (size_t i = 0; mg != NULL && i < mg->outputs.count; i++)
         vec_push(a, names, mg->outputs.data[i]->name);
-}
-
-/* "; did you mean 'W'?" or "". */
-static const char *hint(struct combiner *c, const char *name, const model_names *names)
-{
-    const char *const close = str_closest(name, names->data, names->count);
-    return close != NULL ? arena_printf(c->arena, "; did you mean '%s'?", close) : "";
 }
 
 static bool report_bad_key(struct combiner *c, const struct binding_list *l, const struct model_pair *p,
@@ -122,11 +115,11 @@ static bool report_bad_key(struct combiner *c, const struct binding_list *l, con
         map_has(&l->algorithm->results, p->key))
         return diag_error(c->diag, at, "%s: key '%s' is not an initializer: only initializers can be variables",
                           l->name, p->key);
-    model_names names = {0};
+    str_list names = {0};
     add_initializer_names(c->arena, main_graph, &names);
     add_initializer_names(c->arena, algorithm, &names);
     return diag_error(c->diag, at, "%s: key '%s' is no initializer of the main graph or of the algorithm%s", l->name,
-                      p->key, hint(c, p->key, &names));
+                      p->key, str_suggestion(c->arena, p->key, names.data, names.count));
 }
 
 static bool report_bad_value(struct combiner *c, const struct binding_list *l, const struct model_pair *p,
@@ -135,11 +128,11 @@ static bool report_bad_value(struct combiner *c, const struct binding_list *l, c
     if (map_has(&l->first->results, p->value) || (l->second != NULL && map_has(&l->second->results, p->value)))
         return diag_error(c->diag, at, "%s: value '%s' for '%s' is computed, but is not among the outputs of its graph",
                           l->name, p->value, p->key);
-    model_names names = {0};
+    str_list names = {0};
     add_output_names(c->arena, l->first->graph, &names);
     add_output_names(c->arena, l->second != NULL ? l->second->graph : NULL, &names);
     return diag_error(c->diag, at, "%s: value '%s' for '%s' is no output of %s%s", l->name, p->value, p->key,
-                      l->values_text, hint(c, p->value, &names));
+                      l->values_text, str_suggestion(c->arena, p->value, names.data, names.count));
 }
 
 /* A variable needs a type that emitted code can hold. */
