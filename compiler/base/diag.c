@@ -20,11 +20,9 @@ static bool same_place(const struct loc *a, const struct loc *b)
 
 static bool is_repetition(const struct diag *d, enum diag_severity severity, const struct loc *at, const char *text)
 {
-    for (size_t i = 0; i < d->messages.count; i++) {
-        const struct diag_message *m = &d->messages.data[i];
+    vec_each_ptr(const struct diag_message, m, &d->messages)
         if (m->severity == severity && same_place(&m->loc, at) && strcmp(m->text, text) == 0)
             return true;
-    }
     return false;
 }
 
@@ -98,6 +96,14 @@ bool diag_lenient(struct diag *d, const struct loc *at, const char *fmt, ...)
     record(d, d->strict ? DIAG_ERROR : DIAG_WARNING, false, at, fmt, args);
     va_end(args);
     return !d->strict;
+}
+
+const char *diag_first_error(const struct diag *d)
+{
+    vec_each_ptr(const struct diag_message, m, &d->messages)
+        if (m->severity == DIAG_ERROR)
+            return m->text;
+    return NULL;
 }
 
 void diag_note(struct diag *d, const struct loc *at, const char *fmt, ...)
@@ -226,8 +232,7 @@ void diag_print(const struct diag *d, FILE *to)
 {
     size_t printed[] = {[DIAG_ERROR] = 0, [DIAG_WARNING] = 0};
     bool shown = true;
-    for (size_t i = 0; i < d->messages.count; i++) {
-        const struct diag_message *m = &d->messages.data[i];
+    vec_each_ptr(const struct diag_message, m, &d->messages) {
         if (m->severity != DIAG_NOTE)
             shown = ++printed[m->severity] <= DIAG_MAX_PRINTED;
         if (shown)

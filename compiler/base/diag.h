@@ -54,6 +54,9 @@ bool diag_lenient(struct diag *d, const struct loc *at, const char *fmt, ...) PR
 /* A remark that belongs to the message before it, or stands alone. */
 void diag_note(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* The text of the first error, or NULL. */
+const char *diag_first_error(const struct diag *d);
+
 /* Prints all messages, one a line (caret lines after it where the source line is known), at most
  * DIAG_MAX_PRINTED errors:
  *   mlp.onnx: graph 'train', node 'fc1' (Gemm, #12): error: input 1 ...

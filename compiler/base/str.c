@@ -192,6 +192,26 @@ bool str_to_int64(const char *s, long long *out)
     return true;
 }
 
+const char *str_suggestion(struct arena *a, const char *s, const char *const *names, size_t count)
+{
+    const char *const close = str_closest(s, names, count);
+    return close ? arena_printf(a, "; did you mean '%s'?", close) : "";
+}
+
+bool str_list_has(const str_list *l, const char *s)
+{
+    vec_each(const char *, own, l)
+        if (str_equal(own, s))
+            return true;
+    return false;
+}
+
+void str_list_add(struct arena *a, str_list *l, const char *s)
+{
+    if (!str_list_has(l, s))
+        vec_push(a, l, s);
+}
+
 /* strtod() follows the locale's decimal point, but none of our programs calls setlocale(): the locale is "C" always.
  * What is too small for a double becomes the nearest one, perhaps 0; what is too large is refused. Hexadecimal floats,
  * "inf" and "nan" are numbers too. */

@@ -2,7 +2,7 @@
 #ifndef STEPC_BASE_STR_H
 #define STEPC_BASE_STR_H
 
-#include "base/arena.h"
+#include "base/vec.h"
 #include <stdbool.h>
 
 /* A growing text in an arena. A zeroed strbuf with .arena set is empty; text is always
@@ -32,6 +32,13 @@ bool str_glob(const char *pattern, const char *name);
 size_t str_distance(const char *a, const char *b, size_t limit);
 /* The one of `names` (count entries) closest to `s` within a third of its length, or NULL. */
 const char *str_closest(const char *s, const char *const *names, size_t count);
+/* "; did you mean 'x'?" of that one, or "". */
+const char *str_suggestion(struct arena *a, const char *s, const char *const *names, size_t count);
+
+typedef VEC(const char *) str_list;
+bool str_list_has(const str_list *l, const char *s);
+void str_list_add(struct arena *a, str_list *l, const char *s); /* if it is not there yet */
+
 /* Whole-string parsing; false (and *out untouched) unless the whole of s is one number in range. */
 bool str_to_int64(const char *s, long long *out);
 bool str_to_double(const char *s, double *out); /* independent of the locale */

@@ -21,6 +21,16 @@ void *vec_grow(struct arena *a, void *data, size_t count, size_t *capacity, size
         (v)->data[(v)->count++] = (x);                                                                                 \
     } while (0)
 
+/* vec_each(struct node *, n, &g->nodes) { ... }: a loop over the elements, which may become more meanwhile; `break` and
+ * `continue` do what they do in any loop (the inner `for` runs once, and only `break` keeps it from counting).
+ * vec_each_ptr: n points to the element. */
+#define vec_each(T, x, v)                                                                                              \
+    for (size_t x##_at = 0, x##_done = 0; x##_at == x##_done && x##_at < (v)->count; x##_at++)                         \
+        for (T x = (v)->data[x##_at]; x##_done == x##_at; x##_done++)
+#define vec_each_ptr(T, x, v)                                                                                          \
+    for (size_t x##_at = 0, x##_done = 0; x##_at == x##_done && x##_at < (v)->count; x##_at++)                         \
+        for (T *x = &(v)->data[x##_at]; x##_done == x##_at; x##_done++)
+
 /* Removes element i, keeping the order of the others. */
 #define vec_remove(v, i)                                                                                               \
     do {                                                                                                               \

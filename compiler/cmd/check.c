@@ -98,8 +98,7 @@ static const char *first_error(const struct diag *d)
 /* Warnings and errors that all trials share. */
 static void keep_common(struct session *s, const struct diag *trials, size_t count)
 {
-    for (size_t i = 0; i < trials[0].messages.count; i++) {
-        const struct diag_message *const m = &trials[0].messages.data[i];
+    vec_each_ptr(const struct diag_message, m, &trials[0].messages) {
         bool common = true;
         for (size_t k = 1; k < count; k++)
             common = common && says(&trials[k], m);

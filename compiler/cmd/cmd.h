@@ -44,6 +44,8 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
 bool refuse_range(struct session *s, const struct import_options *import, const char *command);
 /* Reads the model; warns of --dim and --shape that name nothing in it. */
 bool read_model(struct session *s, const struct options *o, const char *path, struct model **out);
+/* step if there is one, else infer. */
+const char *default_entry(const struct model *m);
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m);
 /* How C is emitted, for commands that do: --machine, --optimize, --simd (rows of a table of options), the machine's
  * row giving what the other two do not say. What is wrong is reported. */

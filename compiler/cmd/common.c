@@ -83,7 +83,7 @@ bool refuse_range(struct session *s, const struct import_options *import, const 
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out)
 {
     struct map *dims = arena_new(&s->arena, struct map), *shapes = arena_new(&s->arena, struct map);
-    const text_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
+    const str_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
     bool ok = true;
     dims->arena = shapes->arena = &s->arena;
     *out = (struct import_options){.dims = dims, .shapes = shapes};
@@ -118,34 +118,16 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
 
 /* ---- how C is emitted -------------------------------------------------------------------------------------------- */
 
-static bool parse_simd(struct diag *d, const char *text, int *out)
-{
-    static const struct {
-        const char *name;
-        int simd;
-    } rows[] = {{"auto", SIMD_AUTO}, {"none", SIMD_NONE}, {"4", 4}, {"8", 8}, {"16", 16}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (str_equal(text, rows[i].name)) {
-            *out = rows[i].simd;
-            return true;
-        }
-    return diag_error(d, NULL, "--simd %s: expected auto, none, 4, 8 or 16", text);
-}
-
 static bool parse_machine(struct diag *d, struct arena *a, const char *text, const struct target **out)
 {
     *out = target_find(text);
     if (*out)
         return true;
-    struct strbuf list = {.arena = a};
-    const char **const names = arena_array(a, const char *, target_count);
-    for (size_t i = 0; i < target_count; i++) {
+    const char **const names = arena_array(a, const char *, target_count + 1);
+    for (size_t i = 0; i < target_count; i++)
         names[i] = targets[i].name;
-        strbuf_addf(&list, "%s%s", i == 0 ? "" : i + 1 < target_count ? ", " : " or ", names[i]);
-    }
-    const char *const close = str_closest(text, names, target_count);
-    return diag_error(d, NULL, "--machine %s: expected %s%s%s%s", text, strbuf_text(&list),
-                      close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+    return diag_error(d, NULL, "--machine %s: expected %s%s", text, choices_text(a, names),
+                      str_suggestion(a, text, names, target_count));
 }
 
 /* What the row says, unless --simd and --optimize do. */
@@ -162,7 +144,11 @@ bool read_code_options(struct diag *d, const struct options *o, struct pipeline_
     bool ok = !machine || parse_machine(d, o->arena, machine, &out->target);
     out->small = optimize ? str_equal(optimize, "size") : target_is_named(out->target) && out->target->small;
     out->simd = simd_of(out->target, out->small);
-    ok = (!option_given(o, "simd") || parse_simd(d, option_text(o, "simd"), &out->simd)) && ok;
+    static const char *const widths[] = {"auto", "none", "4", "8", "16", NULL};
+    static const int simd[] = {SIMD_AUTO, SIMD_NONE, 4, 8, 16};
+    const int width = option_choice(d, o, "simd", widths, &ok);
+    if (option_given(o, "simd"))
+        out->simd = simd[width];
     if (out->simd == SIMD_AUTO)
         out->simd = simd_of(out->target, false);
     if (optimize && !out->small && !str_equal(optimize, "speed"))
@@ -172,51 +158,44 @@ bool read_code_options(struct diag *d, const struct options *o, struct pipeline_
 
 /* ---- sizes that the model does not have -------------------------------------------------------------------------- */
 
-static void add_name(struct arena *a, text_list *names, const char *name)
+static void add_dims(struct arena *a, const model_values *values, str_list *dims)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (str_equal(names->data[i], name))
-            return;
-    vec_push(a, names, name);
+    vec_each(const struct model_value_info *, vi, values)
+        vec_each_ptr(const struct model_dim, dim, &vi->type.dims)
+            if (dim->value < 0 && dim->param[0])
+                str_list_add(a, dims, dim->param);
 }
 
-static void add_sizes(struct arena *a, const struct model_graph *g, text_list *dims, text_list *inputs)
+static void add_sizes(struct arena *a, const struct model_graph *g, str_list *dims, str_list *inputs)
 {
-    for (size_t i = 0; g && i < g->inputs.count + g->outputs.count + g->value_infos.count; i++) {
-        const size_t outputs = g->inputs.count, inner = outputs + g->outputs.count;
-        const struct model_value_info *vi =
-            i < outputs ? g->inputs.data[i] : i < inner ? g->outputs.data[i - outputs] : g->value_infos.data[i - inner];
-        if (i < outputs)
-            add_name(a, inputs, vi->name);
-        for (size_t k = 0; k < vi->type.dims.count; k++)
-            if (vi->type.dims.data[k].value < 0 && vi->type.dims.data[k].param[0])
-                add_name(a, dims, vi->type.dims.data[k].param);
-    }
-}
-
-static bool is_among(const text_list *names, const char *name)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (str_equal(names->data[i], name))
-            return true;
-    return false;
+    vec_each(const struct model_value_info *, vi, &g->inputs)
+        str_list_add(a, inputs, vi->name);
+    add_dims(a, &g->inputs, dims);
+    add_dims(a, &g->outputs, dims);
+    add_dims(a, &g->value_infos, dims);
 }
 
 /* A mistyped name would say nothing, silently. It may be meant for another model of a script, so it is no error. */
-static void warn_of_unknown(struct session *s, const char *path, const text_list *given, const char *option,
-                            const char *what, const text_list *known)
+static void warn_of_unknown(struct session *s, const char *path, const str_list *given, const char *option,
+                            const char *what, const str_list *known)
 {
     for (size_t i = 0; i < given->count; i++) {
         const char *name, *value;
         if (!option_pair(&s->arena, given->data[i], &name, &value))
             continue;
         const char *colon = strchr(name, ':'), *own = colon ? colon + 1 : name;
-        if (is_among(known, name) || (colon && is_among(known, own)))
-            continue;
-        const char *close = str_closest(own, known->data, known->count);
-        diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s%s%s", option, given->data[i], what,
-                     own, close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+        if (!str_list_has(known, name) && !(colon && str_list_has(known, own)))
+            diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s", option, given->data[i], what,
+                         own, str_suggestion(&s->arena, own, known->data, known->count));
     }
+}
+
+const char *default_entry(const struct model *m)
+{
+    vec_each(const struct model_training *, t, &m->training)
+        if (t->update_binding.count)
+            return "step";
+    return "infer";
 }
 
 bool read_model(struct session *s, const struct options *o, const char *path, struct model **out)
@@ -229,11 +208,12 @@ bool read_model(struct session *s, const struct options *o, const char *path, st
 
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m)
 {
-    text_list dims = {0}, inputs = {0};
+    str_list dims = {0}, inputs = {0};
     add_sizes(&s->arena, m->graph, &dims, &inputs);
-    for (size_t i = 0; i < m->training.count; i++)
-        add_sizes(&s->arena, m->training.data[i]->algorithm, &dims, &inputs);
-    const text_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
+    vec_each(const struct model_training *, t, &m->training)
+        if (t->algorithm)
+            add_sizes(&s->arena, t->algorithm, &dims, &inputs);
+    const str_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
     warn_of_unknown(s, m->file, &dim_list, "dim", "symbolic dimension", &dims);
     warn_of_unknown(s, m->file, &shape_list, "shape", "input", &inputs);
 }
@@ -305,7 +285,7 @@ const char *changing_options_text(struct arena *a, const struct options *o)
                                         "weights", "machine", "optimize", "simd",         "threads",      "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const text_list l = option_list(o, names[i]);
+        const str_list l = option_list(o, names[i]);
         for (size_t j = 0; j < l.count; j++)
             strbuf_addf(&b, "%s--%s%s%s", b.length ? " " : "", names[i], l.data[j][0] ? " " : "", l.data[j]);
     }

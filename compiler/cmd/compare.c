@@ -34,8 +34,7 @@ static const struct option_spec *const tables[] = {specs, model_options, NULL};
 static void print_report(const struct compare_report *r, bool quiet, bool bits)
 {
     size_t differ = 0;
-    for (size_t i = 0; i < r->lines.count; i++) {
-        const struct compare_line *l = &r->lines.data[i];
+    vec_each_ptr(const struct compare_line, l, &r->lines) {
         differ += !l->ok;
         if (quiet && l->ok)
             continue;
@@ -68,12 +67,13 @@ static bool compare(struct session *s, const struct options *o, const char *path
     struct model *m;
     struct compare_report report;
     struct feeds feeds;
-    const char *arithmetic = option_text(o, "arithmetic");
-    const bool same = str_equal(arithmetic, "same");
+    static const char *const arithmetics[] = {"double", "same", NULL};
+    bool ok = true;
+    const bool same = option_choice(&s->diag, o, "arithmetic", arithmetics, &ok);
     struct compare_options c = {.pipeline = {.name = "model"}, .cc = option_text(o, "cc"), .seed = (uint64_t)seed,
                                 .steps = steps, .feed = feed, .feeder = &feeds};
-    if (arithmetic && !same && !str_equal(arithmetic, "double"))
-        return diag_error(&s->diag, NULL, "--arithmetic %s: expected double or same", arithmetic);
+    if (!ok)
+        return false;
     if (same != option_given(o, "reproducible"))
         return diag_error(&s->diag, NULL, "--reproducible and --arithmetic same belong together: both or neither");
     if (option_given(o, "entry") || option_given(o, "rtol"))

@@ -102,15 +102,7 @@ static bool read_file(struct comparison *c, struct dump_file *f, struct tensor *
 /* By value into another dtype: frameworks count in double and int64 where the model says float and int32. */
 static const struct tensor *converted(struct arena *a, const struct tensor *t, enum dtype to)
 {
-    if (t->dtype == to || dtype_is_float(t->dtype) != dtype_is_float(to))
-        return t;
-    struct tensor *made = tensor_new(a, to, &t->shape);
-    for (int64_t i = 0; i < t->count; i++)
-        if (dtype_is_float(to))
-            tensor_set_double(made, i, tensor_get_double(t, i));
-        else
-            tensor_set_int(made, i, tensor_get_int(t, i));
-    return made;
+    return t->dtype == to || dtype_is_float(t->dtype) != dtype_is_float(to) ? t : tensor_cast(a, t, to);
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
@@ -151,10 +143,7 @@ static bool read_fed(struct comparison *c, const struct model_graph *g, struct m
 static bool make_program(struct comparison *c, struct map *fed)
 {
     struct pipeline_options p = {.name = "model", .import = c->o->import};
-    const char *entry = c->o->entry ? c->o->entry : "infer";
-    for (size_t i = 0; i < c->m->training.count && !c->o->entry; i++)
-        if (c->m->training.data[i]->update_binding.count)
-            entry = "step";
+    const char *const entry = c->o->entry ? c->o->entry : default_entry(c->m);
     fed->arena = &c->s->arena;
     if (!read_fed(c, c->m->graph, fed))
         return false;
@@ -290,7 +279,7 @@ static bool run_and_compare(struct comparison *c)
 {
     struct arena *a = &c->s->arena;
     VEC(struct dump_file *) files = {0};
-    VEC(const char *) parameters = {0};
+    str_list parameters = {0};
     graph_each_node(c->entry->graph, n)
         for (size_t o = 0; o < n->outputs.count; o++) {
             const char *parameter = NULL;
@@ -326,8 +315,7 @@ static bool differs(const struct comparison *c, const struct dump_line *l)
 
 static void print_first(const struct comparison *c, enum line_kind kind, const char *what)
 {
-    for (size_t i = 0; i < c->lines.count; i++) {
-        const struct dump_line *l = &c->lines.data[i];
+    vec_each_ptr(const struct dump_line, l, &c->lines) {
         if (l->kind != kind || !differs(c, l))
             continue;
         print_text("first %s: '%s', relative distance %.3g%s\n", what, l->parameter ? l->parameter : l->name,
@@ -344,8 +332,7 @@ static bool report(struct comparison *c)
     print_first(c, LINE_GRADIENT, "parameter whose gradient differs");
     print_first(c, LINE_TENSOR, "tensor that differs");
     print_first(c, LINE_START, "variable that the dump starts from another value (the step was run from the dump's)");
-    for (size_t i = 0; i < c->lines.count; i++) {
-        const struct dump_line *l = &c->lines.data[i];
+    vec_each_ptr(const struct dump_line, l, &c->lines) {
         different += differs(c, l);
         compared += l->kind != LINE_START;
         if (!c->o->quiet || differs(c, l))

@@ -78,7 +78,7 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
 {
     struct session *const s = j->session;
     const char *const header = header_path(&s->arena, j->out), *const weights = weights_path(&s->arena, j->out);
-    text_list outputs = {0};
+    str_list outputs = {0};
     vec_push(&s->arena, &outputs, j->out);
     vec_push(&s->arena, &outputs, header);
     if (text->weights)

@@ -60,9 +60,9 @@ static bool check_arguments(const struct options *o)
 
 static bool read_weight_options(struct session *s, const struct options *o, struct weight_options *out)
 {
-    const text_list renames = option_list(o, "rename"), transpose = option_list(o, "transpose");
+    const str_list renames = option_list(o, "rename");
     bool ok = true;
-    *out = (struct weight_options){.partial = option_given(o, "partial")};
+    *out = (struct weight_options){.transpose = option_list(o, "transpose"), .partial = option_given(o, "partial")};
     for (size_t i = 0; i < renames.count; i++) {
         struct weight_rename r;
         if (option_pair(&s->arena, renames.data[i], &r.in_model, &r.in_file))
@@ -70,8 +70,6 @@ static bool read_weight_options(struct session *s, const struct options *o, stru
         else
             ok = diag_error(&s->diag, NULL, "--rename %s: expected NAME=NAME", renames.data[i]);
     }
-    for (size_t i = 0; i < transpose.count; i++)
-        vec_push(&s->arena, &out->transpose, transpose.data[i]);
     return ok;
 }
 

@@ -29,8 +29,8 @@ static bool add_escaped(struct diag *d, struct strbuf *b, const char *path)
     return true;
 }
 
-static bool write_rule(struct diag *d, struct arena *a, const char *path, const text_list *outputs,
-                       const text_list *inputs)
+static bool write_rule(struct diag *d, struct arena *a, const char *path, const str_list *outputs,
+                       const str_list *inputs)
 {
     struct strbuf b = {.arena = a};
     char here[PATH_MAX];
@@ -51,15 +51,15 @@ static bool write_rule(struct diag *d, struct arena *a, const char *path, const 
 }
 
 bool write_depfile(struct session *s, const struct options *o, const char *path, const struct model *m,
-                   text_list outputs)
+                   str_list outputs)
 {
     struct arena *const a = &s->arena;
     const char *const file = option_text(o, "depfile"), *const target = option_text(o, "depfile-target");
-    text_list inputs = {0};
+    str_list inputs = {0};
     if (!file)
         return true;
     if (target) {
-        outputs = (text_list){0};
+        outputs = (str_list){0};
         vec_push(a, &outputs, target);
     }
     vec_push(a, &inputs, path);

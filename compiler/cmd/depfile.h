@@ -13,6 +13,6 @@ extern const struct option_spec depfile_options[];
  * paths, since whoever includes the file may do so from another folder. Spaces, '#' and '$' in names are escaped; a
  * line break cannot be, and is an error. */
 bool write_depfile(struct session *s, const struct options *o, const char *path, const struct model *m,
-                   text_list outputs) MUST_USE;
+                   str_list outputs) MUST_USE;
 
 #endif

@@ -5,10 +5,10 @@
 
 const struct model_value_info *feeds_find_input(const struct model *m, const char *name)
 {
-    const struct model_value_info *vi = model_find_input(m->graph, name);
+    const struct model_value_info *vi = model_find_value(&m->graph->inputs, name);
     for (size_t i = 0; i < m->training.count && !vi; i++)
         if (m->training.data[i]->algorithm)
-            vi = model_find_input(m->training.data[i]->algorithm, name);
+            vi = model_find_value(&m->training.data[i]->algorithm->inputs, name);
     return vi;
 }
 
@@ -82,7 +82,7 @@ bool feeds_have_range(const struct model *m, const char *name, const struct impo
     return found;
 }
 
-bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import,
+bool feeds_read(struct session *s, const struct model *m, str_list files, struct import_options *import,
                 struct feeds *out)
 {
     struct map *shapes = feeds_writable_map(&s->arena, &import->shapes),

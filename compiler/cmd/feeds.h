@@ -19,7 +19,7 @@ struct feeds {
 
 /* Reads the files and settles which feeds are sliced; tells import the shapes (and the content of those
  * that are not sliced). */
-bool feeds_read(struct session *s, const struct model *m, text_list files, struct import_options *import,
+bool feeds_read(struct session *s, const struct model *m, str_list files, struct import_options *import,
                 struct feeds *out);
 /* Does an input of the model depend on the dimension that has a range? */
 bool feeds_have_range(const struct model *m, const char *name, const struct import_options *import);

@@ -82,8 +82,7 @@ static void keep_sources(struct replay *r, const struct interp *p, const struct 
     const struct graph *g = r->entry->graph;
     for (size_t i = 0; i < g->inputs.count; i++)
         r->content[g->inputs.data[i]->id] = inputs[i];
-    for (size_t i = 0; i < g->sources.count; i++) {
-        const struct value *v = g->sources.data[i];
+    vec_each(const struct value *, v, &g->sources) {
         if (v->kind == VALUE_CONSTANT) {
             r->content[v->id] = v->constant;
             continue;
@@ -196,8 +195,7 @@ static const struct variable *report_source(struct replay *r, int64_t step, cons
             *found = true;
             return NULL;
         }
-    for (size_t i = 0; i < g->sources.count; i++) {
-        const struct value *v = g->sources.data[i];
+    vec_each(const struct value *, v, &g->sources) {
         if (!marked[v->id])
             continue;
         *found = true;

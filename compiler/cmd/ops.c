@@ -40,17 +40,14 @@ static const char *full_name(struct arena *a, const struct op_def *d)
 }
 
 /* Without names on the command line, every row. */
-static bool is_wanted(const text_list *wanted, const struct op_def *d, const char *name)
+static bool is_wanted(const str_list *wanted, const struct op_def *d, const char *name)
 {
-    for (size_t i = 0; i < wanted->count; i++)
-        if (str_equal(wanted->data[i], name) || str_equal(wanted->data[i], d->name))
-            return true;
-    return wanted->count == 0;
+    return wanted->count == 0 || str_list_has(wanted, name) || str_list_has(wanted, d->name);
 }
 
-static bool check_wanted(struct session *s, const text_list *wanted)
+static bool check_wanted(struct session *s, const str_list *wanted)
 {
-    text_list names = {0};
+    str_list names = {0};
     bool ok = true;
     for (size_t f = 0; op_table[f]; f++)
         for (const struct op_def *d = op_table[f]; d->name; d++) {
@@ -59,10 +56,7 @@ static bool check_wanted(struct session *s, const text_list *wanted)
                 vec_push(&s->arena, &names, full_name(&s->arena, d));
         }
     for (size_t i = 0; i < wanted->count; i++) {
-        bool known = false;
-        for (size_t j = 0; j < names.count && !known; j++)
-            known = str_equal(names.data[j], wanted->data[i]);
-        if (known)
+        if (str_list_has(&names, wanted->data[i]))
             continue;
         const char *other_case = NULL; /* names of operators resemble each other too much for more */
         for (size_t j = 0; j < names.count && !other_case; j++)

@@ -8,11 +8,11 @@
 
 enum { LONG_BASE = 1000 };
 
-static text_list *values_of(struct options *o, const char *name)
+static str_list *values_of(struct options *o, const char *name)
 {
-    text_list *l = map_get(&o->values, name);
+    str_list *l = map_get(&o->values, name);
     if (!l) {
-        l = arena_new(o->arena, text_list);
+        l = arena_new(o->arena, str_list);
         map_set(&o->values, name, l);
     }
     return l;
@@ -99,7 +99,7 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
             say_text("Did you mean --%s? Try 'stepc help %s'.\n", s->name, command);
             return false;
         }
-        text_list *l = values_of(out, s->name);
+        str_list *l = values_of(out, s->name);
         if (s->kind == OPTION_TEXT)
             l->count = 0;
         vec_push(a, l, optarg ? optarg : "");
@@ -116,14 +116,33 @@ bool option_given(const struct options *o, const char *name)
 
 const char *option_text(const struct options *o, const char *name)
 {
-    const text_list *l = map_get(&o->values, name);
+    const str_list *l = map_get(&o->values, name);
     return l && l->count ? l->data[l->count - 1] : NULL;
 }
 
-text_list option_list(const struct options *o, const char *name)
+str_list option_list(const struct options *o, const char *name)
 {
-    const text_list *l = map_get(&o->values, name);
-    return l ? *l : (text_list){0};
+    const str_list *l = map_get(&o->values, name);
+    return l ? *l : (str_list){0};
+}
+
+const char *choices_text(struct arena *a, const char *const *names)
+{
+    struct strbuf b = {.arena = a};
+    for (size_t i = 0; names[i]; i++)
+        strbuf_addf(&b, "%s%s", i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+    return strbuf_text(&b);
+}
+
+int option_choice(struct diag *d, const struct options *o, const char *name, const char *const *names, bool *ok)
+{
+    const char *const text = option_text(o, name);
+    for (int i = 0; text && names[i]; i++)
+        if (str_equal(text, names[i]))
+            return i;
+    if (text)
+        *ok = diag_error(d, NULL, "--%s %s: expected %s", name, text, choices_text(d->arena, names));
+    return 0;
 }
 
 bool option_pair(struct arena *a, const char *text, const char **name, const char **value)

@@ -2,7 +2,9 @@
 #ifndef STEPC_CMD_OPTIONS_H
 #define STEPC_CMD_OPTIONS_H
 
+#include "base/diag.h"
 #include "base/map.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 enum option_kind {
@@ -22,12 +24,10 @@ struct option_spec {
 
 #define OPTION_HEADING(text) {"", 0, OPTION_GROUP, NULL, text}
 
-typedef VEC(const char *) text_list;
-
 struct options {
     struct arena *arena;
-    struct map values; /* name -> text_list * */
-    text_list arguments; /* what is not an option */
+    struct map values; /* name -> str_list * */
+    str_list arguments; /* what is not an option */
 };
 
 /* False after a message to stderr (wrong usage: exit status 2). */
@@ -35,7 +35,12 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
                    struct options *out);
 bool option_given(const struct options *o, const char *name);
 const char *option_text(const struct options *o, const char *name); /* NULL where absent */
-text_list option_list(const struct options *o, const char *name);
+str_list option_list(const struct options *o, const char *name);
+/* The number of the option's text among `names`, which NULL ends; 0 where it is not given, or, after an error that
+ * names them all, *ok false. */
+int option_choice(struct diag *d, const struct options *o, const char *name, const char *const *names, bool *ok);
+/* "a, b or c" */
+const char *choices_text(struct arena *a, const char *const *names);
 /* "NAME=VALUE" in two; false without '='. The last '=' separates, since names may hold one: a path
  * is less likely to. */
 bool option_pair(struct arena *a, const char *text, const char **name, const char **value);

@@ -16,7 +16,7 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
 {
     struct import_options import;
     struct model *m;
-    text_list outputs = {0};
+    str_list outputs = {0};
     struct strbuf report = {.arena = &s->arena, .clean = true};
     vec_push(&s->arena, &outputs, out);
     if (!read_import_options(s, o, &import) || !refuse_range(s, &import, "prepare") || !read_model(s, o, path, &m) ||

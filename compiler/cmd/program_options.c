@@ -22,17 +22,6 @@ const struct option_spec program_options[] = {
 
 enum { MOST_THREADS = 256 };
 
-static bool parse_weights(struct diag *d, const char *text, enum emit_weights *out)
-{
-    static const char *const names[] = {"embed", "file", "incbin", "auto"};
-    for (int i = 0; i < 4; i++)
-        if (str_equal(text, names[i])) {
-            *out = (enum emit_weights)i;
-            return true;
-        }
-    return diag_error(d, NULL, "--weights %s: expected embed, file, incbin or auto", text);
-}
-
 static bool parse_threads(struct diag *d, const char *text, int *out)
 {
     long long count;
@@ -56,11 +45,13 @@ static bool check_blas(struct diag *d, const struct options *o)
 bool read_program_options(struct diag *d, const struct options *o, struct pipeline_options *pipeline,
                           struct emit_options *emit)
 {
-    const char *const weights = option_text(o, "weights"), *const threads = option_text(o, "threads");
+    static const char *const weights[] = {"embed", "file", "incbin", "auto", NULL};
+    const char *const threads = option_text(o, "threads");
     bool ok = read_code_options(d, o, pipeline);
-    emit->weights = WEIGHTS_AUTO;
     pipeline->threads = 1;
-    ok = (!weights || parse_weights(d, weights, &emit->weights)) && ok;
+    emit->weights = (enum emit_weights)option_choice(d, o, "weights", weights, &ok);
+    if (!option_given(o, "weights"))
+        emit->weights = WEIGHTS_AUTO;
     ok = (!threads || parse_threads(d, threads, &pipeline->threads)) && ok;
     ok = check_blas(d, o) && ok;
     pipeline->entries = option_text(o, "entries");

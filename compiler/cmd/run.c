@@ -100,16 +100,15 @@ struct run {
 
 static bool read_engine_options(struct run *r, struct engine_options *e)
 {
-    const char *kind = option_text(r->o, "engine"), *arithmetic = option_text(r->o, "arithmetic");
-    if (kind && !str_equal(kind, "interpreted") && !str_equal(kind, "generated"))
-        return diag_error(&r->s->diag, NULL, "--engine %s: expected interpreted or generated", kind);
-    if (arithmetic && !str_equal(arithmetic, "double") && !str_equal(arithmetic, "same"))
-        return diag_error(&r->s->diag, NULL, "--arithmetic %s: expected double or same", arithmetic);
-    e->kind = str_equal(kind, "generated") ? ENGINE_GENERATED : ENGINE_INTERPRETED;
-    e->arithmetic = str_equal(arithmetic, "same") ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
+    static const char *const kinds[] = {"interpreted", "generated", NULL};
+    static const char *const arithmetics[] = {"double", "same", NULL};
+    bool ok = true;
+    e->kind = (enum engine_kind)option_choice(&r->s->diag, r->o, "engine", kinds, &ok);
+    if (ok)
+        e->arithmetic = (enum arithmetic)option_choice(&r->s->diag, r->o, "arithmetic", arithmetics, &ok);
     e->reproducible = option_given(r->o, "reproducible");
     e->cc = option_text(r->o, "cc");
-    if (!read_code_options(&r->s->diag, r->o, &e->pipeline))
+    if (!ok || !read_code_options(&r->s->diag, r->o, &e->pipeline))
         return false;
     /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in
      * the same arithmetic. */
@@ -117,17 +116,9 @@ static bool read_engine_options(struct run *r, struct engine_options *e)
     return state_read_options(r->s, r->o, &r->state);
 }
 
-static const char *default_entry(const struct model *m)
-{
-    for (size_t i = 0; i < m->training.count; i++)
-        if (m->training.data[i]->update_binding.count)
-            return "step";
-    return "infer";
-}
-
 static bool read_fetches(struct run *r)
 {
-    const text_list list = option_list(r->o, "fetch");
+    const str_list list = option_list(r->o, "fetch");
     bool ok = true;
     for (size_t i = 0; i < list.count; i++) {
         struct fetch f = {.output = -1};
@@ -155,8 +146,7 @@ static bool check_data_options(struct run *r)
 static bool resolve_fetches(struct run *r)
 {
     bool ok = true;
-    for (size_t i = 0; i < r->fetches.count; i++) {
-        struct fetch *f = &r->fetches.data[i];
+    vec_each_ptr(struct fetch, f, &r->fetches) {
         for (size_t j = 0; j < r->entry->graph->outputs.count; j++)
             if (str_equal(r->entry->graph->outputs.data[j].name, f->name))
                 f->output = (int)j;
@@ -249,8 +239,7 @@ static bool is_scalar(const struct run *r, size_t output)
 
 static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t step)
 {
-    for (size_t i = 0; i < r->fetches.count; i++) {
-        struct fetch *f = &r->fetches.data[i];
+    vec_each_ptr(struct fetch, f, &r->fetches) {
         if (f->output < 0)
             continue;
         const struct tensor *t = outputs[f->output];
@@ -372,8 +361,7 @@ static bool one_step(struct run *r, int64_t step)
 static bool write_fetches(struct run *r)
 {
     bool ok = true;
-    for (size_t i = 0; i < r->fetches.count; i++) {
-        struct fetch *f = &r->fetches.data[i];
+    vec_each_ptr(struct fetch, f, &r->fetches) {
         struct tensor *t = f->variable ? engine_read(r->engine, f->variable, &r->s->arena) : f->stacked;
         ok &= tensor_file_write(&r->s->diag, f->path, f->name, t);
     }
@@ -467,10 +455,8 @@ static bool open_outputs(struct run *r)
     for (size_t i = 0; i < g->outputs.count; i++)
         if (is_scalar(r, i))
             r->columns[i] = table_add_column(&r->table, g->outputs.data[i].name, g->outputs.data[i].value->dtype);
-    for (size_t i = 0; i < r->validation.metrics.count; i++) {
-        struct metric *m = &r->validation.metrics.data[i];
+    vec_each_ptr(struct metric, m, &r->validation.metrics)
         m->column = table_add_column(&r->table, m->name, DTYPE_FLOAT);
-    }
     r->loss = find_loss(r);
     r->quiet = option_given(r->o, "quiet");
     r->print_epochs = r->data.batches && !r->quiet && r->fetches.count == 0;

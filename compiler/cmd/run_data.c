@@ -115,7 +115,7 @@ static bool settle_batch(struct session *s, const struct model *m, const char *o
     return true;
 }
 
-bool data_read(struct session *s, const struct model *m, const char *option, text_list files, int64_t batch,
+bool data_read(struct session *s, const struct model *m, const char *option, str_list files, int64_t batch,
                struct import_options *import, struct data *out)
 {
     struct map *shapes = feeds_writable_map(&s->arena, &import->shapes);
@@ -127,8 +127,7 @@ bool data_read(struct session *s, const struct model *m, const char *option, tex
         return ok;
     if (!settle_batch(s, m, option, batch, import, out))
         return false;
-    for (size_t i = 0; i < out->list.count; i++) {
-        struct data_set *set = &out->list.data[i];
+    vec_each_ptr(struct data_set, set, &out->list) {
         const struct shape *known = map_get(shapes, set->name);
         set->batch_shape.dim[0] = out->batch;
         if (known && !shape_equal(known, &set->batch_shape))

@@ -21,7 +21,7 @@ struct data {
 
 /* Reads "NAME=FILE" of `option` ("data", "validate"). `batch`: what --batch says, 0: the size that the model declares.
  * Tells import the shapes of the inputs, which binds symbolic sizes. Without files *out is empty. */
-bool data_read(struct session *s, const struct model *m, const char *option, text_list files, int64_t batch,
+bool data_read(struct session *s, const struct model *m, const char *option, str_list files, int64_t batch,
                struct import_options *import, struct data *out) MUST_USE;
 
 /* The samples of an epoch (0, 1, ...) in the order of use: 0, 1, 2... or a Fisher-Yates permutation that depends on

@@ -30,7 +30,7 @@ bool state_read_options(struct session *s, const struct options *o, struct state
 const char *state_entries(struct arena *a, const struct state_options *o, const struct model *m)
 {
     struct strbuf list = {.arena = a};
-    entry_names names = {0};
+    str_list names = {0};
     combine_training_names(a, m, &names);
     for (size_t i = 0; (o->load || o->save) && i < names.count; i++)
         strbuf_addf(&list, "%s,", names.data[i]);
@@ -67,10 +67,8 @@ static stepc_role role_of(const struct variable *v)
 static void list_items(struct arena *a, struct engine *e, int64_t steps, state_items *items)
 {
     const struct program *const p = engine_program(e);
-    for (size_t i = 0; i < p->variables.count; i++) {
-        const struct variable *const v = p->variables.data[i];
+    vec_each(const struct variable *, v, &p->variables)
         vec_push(a, items, ((struct state_item){.name = v->name, .tensor = engine_read(e, v, a), .role = role_of(v)}));
-    }
     if (engine_draws(e)) {
         add_number(a, items, "stepc.random_seed", DTYPE_UINT64, engine_seed(e));
         for (size_t i = 0; i < p->counters.count; i++)

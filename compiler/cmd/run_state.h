@@ -8,7 +8,7 @@
 struct state_options {
     const char *load, *save; /* files; NULL: none */
     bool partial;            /* what fits is loaded; otherwise everything must */
-    text_list reset;         /* "optimizer" or patterns of names: they start as init() leaves them */
+    str_list reset;         /* "optimizer" or patterns of names: they start as init() leaves them */
 };
 
 bool state_read_options(struct session *s, const struct options *o, struct state_options *out) MUST_USE;

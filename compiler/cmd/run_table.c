@@ -72,8 +72,7 @@ void table_end_row(struct run_table *t, int64_t step, int64_t epoch)
         fprintf(t->csv, "%lld", (long long)step);
     if (t->csv && t->epochs)
         fprintf(t->csv, ",%lld", (long long)epoch);
-    for (size_t i = 0; i < t->columns.count; i++) {
-        struct run_column *c = &t->columns.data[i];
+    vec_each_ptr(struct run_column, c, &t->columns) {
         if (t->csv)
             fputc(',', t->csv);
         if (t->csv && c->has_value)

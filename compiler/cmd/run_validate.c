@@ -6,11 +6,9 @@
 
 const char *validation_entry(const struct model *m)
 {
-    for (size_t k = 0; k < m->training.count; k++) {
-        const struct model_training *t = m->training.data[k];
+    vec_each(const struct model_training *, t, &m->training)
         if (t->update_binding.count == 0 && t->algorithm && str_equal(t->algorithm->name, "evaluate"))
             return "evaluate";
-    }
     return "infer";
 }
 
@@ -20,7 +18,7 @@ const char *validation_entry(const struct model *m)
 static const struct data_set *find_label(const struct model *m, const struct data *d)
 {
     for (size_t i = 0; i < d->list.count; i++)
-        if (dtype_is_int(d->list.data[i].tensor->dtype) && !model_find_input(m->graph, d->list.data[i].name))
+        if (dtype_is_int(d->list.data[i].tensor->dtype) && !model_find_value(&m->graph->inputs, d->list.data[i].name))
             return &d->list.data[i];
     return NULL;
 }
@@ -87,8 +85,7 @@ const char *validation_text(struct arena *a, const struct validation *v)
     struct strbuf b = {.arena = a};
     strbuf_addf(&b, "validate: entry '%s', %lld batches of %lld", v->entry->name, (long long)v->data.batches,
                 (long long)v->data.batch);
-    for (size_t i = 0; i < v->metrics.count; i++) {
-        const struct metric *m = &v->metrics.data[i];
+    vec_each_ptr(const struct metric, m, &v->metrics) {
         const char *output = v->entry->graph->outputs.data[m->output].name;
         if (m->accuracy)
             strbuf_addf(&b, "; accuracy: share of '%s' found by the largest of '%s' along axis %d", v->label->name,

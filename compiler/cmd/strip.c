@@ -17,12 +17,10 @@ static const struct option_spec *const tables[] = {specs, NULL};
 /* A tensor of its own for each: several initializers may share one. */
 static void list_items(struct arena *a, const strip_list *trained, state_items *items)
 {
-    for (size_t i = 0; i < trained->count; i++) {
-        const struct model_initializer *const x = trained->data[i];
+    vec_each(const struct model_initializer *, x, trained)
         vec_push(a, items,
                  ((struct state_item){.name = x->name, .tensor = tensor_new(a, x->tensor->dtype, &x->tensor->shape),
                                       .role = STEPC_ROLE_WEIGHT}));
-    }
 }
 
 static bool check_outcome(struct session *s, const struct model_initializer *x, const struct state_item *item,

@@ -94,70 +94,15 @@ static bool exclude(struct diag *d, const struct options *o, const char *a, cons
            diag_error(d, NULL, "--%s and --%s exclude each other", a, b);
 }
 
+#define CHOICE(d, o, name, ok, ...) option_choice(d, o, name, (const char *const[]){__VA_ARGS__, NULL}, &(ok))
+
 static bool read_target_type(struct diag *d, const struct options *o, enum dtype *out)
 {
-    const char *const text = option_text(o, "target-type");
-    if (!text)
-        return true;
-    *out = dtype_from_name(text);
-    const dtype_set allowed = DTYPES_FLOAT_DOUBLE | DTYPES_INDEX | DTYPE_BIT(DTYPE_UINT8);
-    return (*out != DTYPE_UNDEFINED && (DTYPE_BIT(*out) & allowed)) ||
-           diag_error(d, NULL, "--target-type %s: expected int64, int32, uint8, float or double", text);
-}
-
-static bool read_initialize(struct diag *d, const struct options *o, enum initialize_kind *out)
-{
-    static const char *const names[] = {"keep", "he", "glorot"};
-    const char *const text = option_text(o, "initialize");
-    for (int i = 0; text && i < 3; i++)
-        if (str_equal(text, names[i])) {
-            *out = (enum initialize_kind)i;
-            return true;
-        }
-    return !text || diag_error(d, NULL, "--initialize %s: expected keep, he or glorot", text);
-}
-
-static bool read_batchnorm(struct diag *d, const struct options *o, enum batchnorm_kind *out)
-{
-    const char *const text = option_text(o, "batchnorm");
-    *out = text && str_equal(text, "frozen") ? BATCHNORM_FROZEN : BATCHNORM_TRAIN;
-    return !text || *out == BATCHNORM_FROZEN || str_equal(text, "train") ||
-           diag_error(d, NULL, "--batchnorm %s: expected train or frozen", text);
-}
-
-static bool read_statistics(struct diag *d, const struct options *o, enum statistics_kind *out)
-{
-    static const char *const names[] = {"keep", "reset", "auto"};
-    const char *const text = option_text(o, "batchnorm-statistics");
-    for (int i = 0; text && i < 3; i++)
-        if (str_equal(text, names[i])) {
-            *out = (enum statistics_kind)i;
-            return true;
-        }
-    return !text || diag_error(d, NULL, "--batchnorm-statistics %s: expected keep, reset or auto", text);
-}
-
-static bool read_variance(struct diag *d, const struct options *o, bool *unbiased)
-{
-    const char *const text = option_text(o, "batchnorm-variance");
-    *unbiased = text && str_equal(text, "unbiased");
-    return !text || *unbiased || str_equal(text, "population") ||
-           diag_error(d, NULL, "--batchnorm-variance %s: expected population or unbiased", text);
-}
-
-static bool read_padding(struct diag *d, const struct options *o, bool *train)
-{
-    const char *const text = option_text(o, "padding");
-    *train = text && str_equal(text, "train");
-    return !text || *train || str_equal(text, "keep") ||
-           diag_error(d, NULL, "--padding %s: expected keep or train", text);
-}
-
-static void read_globs(struct arena *a, const struct options *o, const char *name, glob_list *out)
-{
-    const text_list l = option_list(o, name);
-    for (size_t i = 0; i < l.count; i++)
-        vec_push(a, out, l.data[i]);
+    static const enum dtype dtypes[] = {DTYPE_INT64, DTYPE_INT32, DTYPE_UINT8, DTYPE_FLOAT, DTYPE_DOUBLE};
+    bool ok = true;
+    const int i = CHOICE(d, o, "target-type", ok, "int64", "int32", "uint8", "float", "double");
+    *out = option_given(o, "target-type") ? dtypes[i] : DTYPE_UNDEFINED;
+    return ok;
 }
 
 static bool read_loss(struct diag *d, const struct options *o, enum loss_kind *out)
@@ -182,20 +127,20 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     p->gradients = option_given(o, "gradients");
     p->split = option_given(o, "split");
     p->evaluate = option_given(o, "evaluate");
-    read_globs(&s->arena, o, "train", &p->train);
-    read_globs(&s->arena, o, "freeze", &p->freeze);
+    p->train = option_list(o, "train");
+    p->freeze = option_list(o, "freeze");
     p->names_from = option_text(o, "names-from");
-    read_globs(&s->arena, o, "untie", &p->untie);
-    read_globs(&s->arena, o, "tie", &p->tie);
+    p->untie = option_list(o, "untie");
+    p->tie = option_list(o, "tie");
     bool ok = read_loss(d, o, &p->loss);
-    ok = read_batchnorm(d, o, &p->batchnorm) && ok;
-    ok = read_variance(d, o, &p->unbiased_variance) && ok;
-    ok = read_padding(d, o, &p->train_padding) && ok;
-    ok = read_statistics(d, o, &p->statistics) && ok;
+    p->batchnorm = (enum batchnorm_kind)CHOICE(d, o, "batchnorm", ok, "train", "frozen");
+    p->unbiased_variance = CHOICE(d, o, "batchnorm-variance", ok, "population", "unbiased");
+    p->train_padding = CHOICE(d, o, "padding", ok, "keep", "train");
+    p->statistics = (enum statistics_kind)CHOICE(d, o, "batchnorm-statistics", ok, "keep", "reset", "auto");
     ok = read_integer(d, o, "batch", 1, &p->batch) && ok;
     ok = optimizer_parse(d, &s->arena, optimizer ? optimizer : "sgd", &p->optimizer) && ok;
     ok = read_target_type(d, o, &p->target_type) && ok;
-    ok = read_initialize(d, o, &p->initialize) && ok;
+    p->initialize = (enum initialize_kind)CHOICE(d, o, "initialize", ok, "keep", "he", "glorot");
     ok = read_number(d, o, "learning-rate", 0, 1e30, &p->learning_rate) && ok;
     ok = read_number(d, o, "clip-norm", 0, 1e30, &p->clip_norm) && ok;
     ok = read_number(d, o, "clip-value", 0, 1e30, &p->clip_value) && ok;
@@ -230,14 +175,14 @@ static bool read_class_weights(struct session *s, const struct options *o, struc
     return true;
 }
 
-void training_files(struct arena *a, const struct options *o, text_list *out)
+void training_files(struct arena *a, const struct options *o, str_list *out)
 {
     static const char *const names[] = {"class-weights", "names-from"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (option_given(o, names[i]))
             vec_push(a, out, option_text(o, names[i]));
     for (size_t k = 0; k < 2; k++) {
-        const text_list l = option_list(o, k == 0 ? "train" : "freeze");
+        const str_list l = option_list(o, k == 0 ? "train" : "freeze");
         for (size_t i = 0; i < l.count; i++)
             if (l.data[i][0] == '@')
                 vec_push(a, out, l.data[i] + 1);

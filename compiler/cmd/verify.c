@@ -34,7 +34,7 @@ static const struct option_spec *const tables[] = {specs, NULL};
 struct suite {
     struct session *s;
     const char *root;
-    text_list tests; /* paths below root */
+    str_list tests; /* paths below root */
     struct map wanted;
     bool use_list, interpreted, generated;
     double rtol, atol;
@@ -66,7 +66,7 @@ static void find_tests(struct suite *t, const char *below, int depth)
     DIR *d = depth < 8 ? opendir(dir) : NULL;
     if (!d)
         return;
-    text_list names = {0};
+    str_list names = {0};
     for (struct dirent *e; (e = readdir(d));)
         if (e->d_name[0] != '.' && file_is_directory(path_join(a, dir, e->d_name)))
             vec_push(a, &names, arena_strdup(a, e->d_name));
@@ -121,11 +121,9 @@ static enum verdict conclude(struct test *t, enum verdict v, const char *reason)
 /* What was reported first: something that stepc does not support, or a failure. */
 static enum verdict conclude_from_messages(struct test *t)
 {
-    for (size_t i = 0; i < t->s->diag.messages.count; i++) {
-        const struct diag_message *m = &t->s->diag.messages.data[i];
+    vec_each_ptr(const struct diag_message, m, &t->s->diag.messages)
         if (m->severity == DIAG_ERROR)
             return conclude(t, m->unsupported ? UNSUPPORTED : FAIL, m->text);
-    }
     return conclude(t, FAIL, "no reason given");
 }
 

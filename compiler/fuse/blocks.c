@@ -469,8 +469,7 @@ static bool writes_allow(const struct group *g)
         kernel_reads(&scratch, g->members.data[i].k, &reads);
         kernel_writes(&scratch, g->members.data[i].k, &writes);
     }
-    for (size_t i = 0; i < writes.count; i++) {
-        struct buffer *const b = writes.data[i];
+    vec_each(struct buffer *, b, &writes) {
         bool is_read = false;
         for (size_t r = 0; r < reads.count; r++)
             is_read |= reads.data[r] == b;
@@ -503,8 +502,7 @@ static void put(struct group *g, const struct kernel *place)
 /* Matrices that were found late may be read by members that were there before. */
 static bool all_agree(const struct group *g)
 {
-    for (size_t i = 0; i < g->members.count; i++) {
-        const struct member *const m = &g->members.data[i];
+    vec_each_ptr(const struct member, m, &g->members) {
         enum role role = LOOPS;
         if (m->role != LOOPS && (!role_of(g, m->k, &role) || role != m->role))
             return false;
@@ -564,8 +562,7 @@ static bool leave_others(struct group *g)
             if (group_of_row(g, to) || !as_matrix(g, &loops.parts[p], to, &m))
                 continue;
             vec_push(g->f->arena, &g->matrices, m);
-            for (size_t r = 0; r < b->readers.count; r++) {
-                struct kernel *const k = b->readers.data[r];
+            vec_each(struct kernel *, k, &b->readers) {
                 enum role role = LOOPS;
                 if (is_product(k) && same_outer(g, k) && role_of(g, k, &role) && role == BY_ROWS)
                     continue;

@@ -240,8 +240,7 @@ void fuse_end(struct fusion *f, struct kernel *p, struct kernel *c, enum fuse_pl
 /* What updates the state is called so: "product_update". */
 static void name_updates(struct fusion *f)
 {
-    for (size_t i = 0; i < f->l->kernels.count; i++) {
-        struct kernel *k = f->l->kernels.data[i];
+    vec_each(struct kernel *, k, &f->l->kernels) {
         const buffer_list *const writes = &f->touched[k->id].writes;
         bool updates = false;
         for (size_t w = 0; w < writes->count; w++)
@@ -384,8 +383,7 @@ static void lead_scalars(struct fusion *f)
     struct kernel **const order = arena_array(&scratch, struct kernel *, l->kernels.count + 1);
     size_t count = 0;
     for (int turn = 0; turn < 2; turn++)
-        for (size_t i = 0; i < l->kernels.count; i++) {
-            struct kernel *const k = l->kernels.data[i];
+        vec_each(struct kernel *, k, &l->kernels) {
             leads[k->id] = turn == 0 ? is_scalar(f, k, leads) : leads[k->id];
             if (leads[k->id] == (turn == 0))
                 order[count++] = k;
@@ -428,8 +426,7 @@ static bool stores_columns(const struct part *p)
 /* The inner loop then walks memory. */
 static void walk_columns(struct lowered *l)
 {
-    for (size_t i = 0; i < l->kernels.count; i++) {
-        struct kernel *const k = l->kernels.data[i];
+    vec_each(struct kernel *, k, &l->kernels) {
         bool all = !k->tmpl.traits && k->rows == 0;
         for (size_t p = 0; all && p < k->parts.count; p++)
             all = stores_columns(&k->parts.data[p]);

@@ -16,8 +16,7 @@ static void drop_scratch(struct kernel *k, const struct buffer *scratch)
 
 void plain_kernels(struct lowered *l)
 {
-    for (size_t i = 0; i < l->kernels.count; i++) {
-        struct kernel *k = l->kernels.data[i];
+    vec_each(struct kernel *, k, &l->kernels) {
         make_plain(k);
         for (size_t s = 0; s < k->blocks.stages.count; s++) {
             const struct buffer *const scratch = k->blocks.stages.data[s]->tmpl.scratch;

@@ -379,8 +379,7 @@ static void test_in_row(const struct access *load, void *data)
 static bool all_fit_axes(struct in_row *r, const struct kernel *k)
 {
     r->ok = true;
-    for (size_t i = 0; i < k->parts.count; i++) {
-        const struct part *const p = &k->parts.data[i];
+    vec_each_ptr(const struct part, p, &k->parts) {
         struct row_test t = {r, p};
         if (p->element)
             expr_each_load(p->element, test_in_row, &t);
@@ -442,8 +441,7 @@ static void keep_in_row(struct fusion *f, struct kernel *k, struct part *part, s
     vec_push(f->l->arena, &f->l->buffers, r.row);
     const struct expr_map map = {.arena = f->arena, .load = load_in_row, .data = &r};
     part->stores.data[store].to = access_in_row(&r, &part->stores.data[store].to);
-    for (size_t i = 0; i < k->parts.count; i++) {
-        struct part *p = &k->parts.data[i];
+    vec_each_ptr(struct part, p, &k->parts) {
         p->element = p->element ? expr_substitute(&map, p->element) : NULL;
         for (size_t s = 0; s < p->stores.count; s++)
             p->stores.data[s].value = expr_substitute(&map, p->stores.data[s].value);

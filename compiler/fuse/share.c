@@ -194,12 +194,10 @@ static bool cut_stages(struct kernel *k, int shares)
     for (int d = 0; d + 1 < k->outer_rank; d++) {
         bool ok = k->outer_extent[d] >= shares;
         for (size_t i = 0; i < k->blocks.stages.count; i++)
-            for (size_t p = 0; p < k->blocks.stages.data[i]->parts.count; p++) {
-                const struct part *part = &k->blocks.stages.data[i]->parts.data[p];
+            vec_each_ptr(const struct part, part, &k->blocks.stages.data[i]->parts)
                 for (size_t s = 0; s < part->stores.count; s++)
                     ok &= is_own(k, part->stores.data[s].to.buffer) ||
                           (part->stores.data[s].to.term_count == 0 && part->stores.data[s].to.stride[d] != 0);
-            }
         if (!ok)
             continue;
         k->cut.outer = d;

@@ -169,8 +169,7 @@ bool fuse_row_sums(struct fusion *f, struct kernel *product)
     if (!product->tmpl.traits || !product->tmpl.traits->has_row_sums || product->parts.count != 1)
         return false;
     const struct fuse_buffer *b = fuse_buffer(f, product->tmpl.operands[0].access.buffer);
-    for (size_t i = 0; i < b->readers.count; i++) {
-        struct kernel *r = b->readers.data[i];
+    vec_each(struct kernel *, r, &b->readers) {
         struct part part;
         if (r == product || r->removed || !sums_operand(f, product, r, &part) || updates_what_product_reads(product, r))
             continue;

@@ -112,8 +112,7 @@ static void test_product(struct update *u)
 static bool may_join(struct update *u)
 {
     u->ok = true;
-    for (size_t s = 0; s < u->loops.stores.count; s++) {
-        const struct store *const store = &u->loops.stores.data[s];
+    vec_each_ptr(const struct store, store, &u->loops.stores) {
         const struct buffer *const b = store->to.buffer;
         u->ok &= b->kind != BUFFER_OUTPUT && store->to.term_count == 0 && !expr_uses_index(store->value);
         u->ok &= &store->to == u->own ||
@@ -151,11 +150,9 @@ static void add_part(struct update *u)
     for (int i = 0; i < 2; i++)
         to->extent[k->outer_rank + i] = u->extent[i];
     const struct expr_map map = {.arena = u->f->arena, .load = load_in_matrix, .data = u};
-    for (size_t s = 0; s < u->loops.stores.count; s++) {
-        const struct store *const store = &u->loops.stores.data[s];
+    vec_each_ptr(const struct store, store, &u->loops.stores)
         vec_push(u->f->arena, &to->stores,
                  ((struct store){in_matrix(u, &store->to), expr_substitute(&map, store->value)}));
-    }
 }
 
 static bool join(struct update *u, struct kernel *c)

@@ -152,8 +152,7 @@ void graph_replace(struct graph *g, struct value *old, struct value *by)
     if (old == by)
         return;
     g->edits++;
-    for (size_t i = 0; i < old->uses.count; i++) {
-        const struct use u = old->uses.data[i];
+    vec_each(const struct use, u, &old->uses) {
         u.node->inputs.data[u.input] = by;
         vec_push(g->arena, &by->uses, u);
     }
@@ -220,8 +219,7 @@ void node_drop_output(struct node *n, size_t i)
 void graph_keep_sources(struct graph *g, const bool *needed)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < g->sources.count; i++) {
-        struct value *v = g->sources.data[i];
+    vec_each(struct value *, v, &g->sources) {
         if (needed[v->id]) {
             g->sources.data[kept++] = v;
             continue;
@@ -268,8 +266,7 @@ struct node *graph_add_node(struct graph *g, const struct op_def *def, const cha
 void graph_remove_node(struct graph *g, struct node *n)
 {
     assert(!n->removed);
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        struct value *v = n->outputs.data[i];
+    vec_each(struct value *, v, &n->outputs) {
         if (v == NULL)
             continue;
         if (v->uses.count != 0)

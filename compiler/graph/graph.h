@@ -184,7 +184,7 @@ struct program {
     VEC(struct entry) entries;        /* init first if present, then steps in order, then infer */
     /* Counters of random numbers: one for each training_info with update bindings, by its entry's name, whether or not
      * the entry is made; a single unnamed one if there is none. Entries that change nothing draw with the first. */
-    VEC(const char *) counters;
+    str_list counters;
     uint32_t random_streams;          /* given out so far */
     bool uses_random;
     /* Finds out a value at compile time (rewrite/fold.c sets it): the tensor, or NULL. Lets shape rules in ops/ read

@@ -14,16 +14,16 @@
 
 /* ---- one node ---------------------------------------------------------------------------------------------------- */
 
-static bool add_inputs(const struct importer *im, const struct region *r, const struct model_node *mn, struct node *n)
+static bool add_inputs(const struct import_use *u, struct node *n)
 {
     VEC(struct value *) inputs = {0};
     bool ok = true;
     size_t count = 0; /* without omitted ones at the end */
-    for (size_t i = 0; i < mn->inputs.count; i++) {
+    for (size_t i = 0; i < u->mn->inputs.count; i++) {
         struct value *v = NULL;
-        if (!import_resolve_tensor(im, r, mn, i, &v))
+        if (!import_resolve_tensor(u, i, &v))
             ok = false;
-        vec_push(im->g->arena, &inputs, v);
+        vec_push(u->arena, &inputs, v);
         if (v != NULL)
             count = i + 1;
     }
@@ -32,40 +32,36 @@ static bool add_inputs(const struct importer *im, const struct region *r, const 
     return ok;
 }
 
-static bool resolve_named(const struct importer *im, const struct region *r, const struct model_node *mn,
-                          const char *what, const char *name, struct value **v)
+static bool resolve_named(const struct import_use *u, const char *what, const char *name, struct value **v)
 {
-    if (!import_resolve(im, r, mn, what, name, v))
+    if (!import_resolve(u, what, name, v))
         return false;
     if (*v != NULL && (*v)->kind != VALUE_SEQUENCE)
         return true;
-    const struct loc loc = import_node_loc(im, r, mn);
-    return diag_error(im->g->diag, &loc, "%s '%s' is not a tensor", what, name);
+    return diag_error(u->diag, &u->loc, "%s '%s' is not a tensor", what, name);
 }
 
 /* Gradient names values by attributes: brings them to the names that the values have in this graph, which also shows
  * that they are defined before the node (R23 in docs/readings.md). */
-static bool resolve_names(const struct importer *im, const struct region *r, const struct model_node *mn,
-                          struct node *n)
+static bool resolve_names(const struct import_use *u, struct node *n)
 {
-    if (r->call != NULL || r->outer != NULL)
-        return diag_unsupported(im->g->diag, &n->loc,
+    if (u->r->call != NULL || u->r->outer != NULL)
+        return diag_unsupported(u->diag, &n->loc,
                                 "Gradient inside a %s is not supported: its names mean the graph it stands in",
-                                r->call != NULL ? "function" : "graph of another node");
+                                u->r->call != NULL ? "function" : "graph of another node");
     bool ok = true;
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        struct attr *const a = &n->attrs.data[i];
+    vec_each_ptr(struct attr, a, &n->attrs) {
         struct value *v;
         if (a->type == ATTR_STRING) {
-            if (resolve_named(im, r, mn, a->name, a->s, &v))
+            if (resolve_named(u, a->name, a->s, &v))
                 a->s = v->name;
             else
                 ok = false;
             continue;
         }
-        const char **const names = arena_array(im->g->arena, const char *, a->count);
+        const char **const names = arena_array(u->arena, const char *, a->count);
         for (size_t k = 0; a->type == ATTR_STRINGS && k < a->count; k++) {
-            if (resolve_named(im, r, mn, a->name, a->strings[k], &v))
+            if (resolve_named(u, a->name, a->strings[k], &v))
                 names[k] = v->name;
             else
                 ok = false;
@@ -76,25 +72,24 @@ static bool resolve_names(const struct importer *im, const struct region *r, con
 }
 
 /* Makes values for the wanted outputs, brings the node to the newest form and infers. */
-static bool finish_node(const struct importer *im, const struct region *r, const struct model_node *mn,
-                        const struct op_choice *choice, struct node *n)
+static bool finish_node(const struct import_use *u, const struct op_choice *choice, struct node *n)
 {
-    size_t count = mn->outputs.count;
-    while (count > 0 && mn->outputs.data[count - 1][0] == '\0')
+    size_t count = u->mn->outputs.count;
+    while (count > 0 && u->mn->outputs.data[count - 1][0] == '\0')
         count--;
-    struct value **const outputs = arena_array(im->g->arena, struct value *, count);
+    struct value **const outputs = arena_array(u->arena, struct value *, count);
     for (size_t i = 0; i < count; i++) {
-        const char *const name = mn->outputs.data[i];
-        outputs[i] = node_add_output(n, name[0] != '\0' ? import_graph_name(im, r, name) : NULL);
+        const char *const name = u->mn->outputs.data[i];
+        outputs[i] = node_add_output(n, name[0] != '\0' ? import_graph_name(u, name) : NULL);
     }
     if (!upgrade_to_newest(n, choice) || !node_infer(n))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (outputs[i] == NULL)
             continue;
-        map_set(r->scope, mn->outputs.data[i], outputs[i]);
-        const struct model_value_info *const vi = map_get(&r->declared, mn->outputs.data[i]);
-        if (vi != NULL && !import_check_declared(im->g->diag, vi, "value", outputs[i]))
+        map_set(u->r->scope, u->mn->outputs.data[i], outputs[i]);
+        const struct model_value_info *const vi = map_get(&u->r->declared, u->mn->outputs.data[i]);
+        if (vi != NULL && !import_check_declared(u->diag, vi, "value", outputs[i]))
             return false;
     }
     return true;
@@ -102,20 +97,18 @@ static bool finish_node(const struct importer *im, const struct region *r, const
 
 /* The graph's node for one of the model, inputs and attributes set. NULL after a report, or silently if an input is
  * poisoned. */
-static struct node *start_node(const struct importer *im, const struct region *r, const struct model_node *mn,
-                               const struct op_choice *choice)
+static struct node *start_node(const struct import_use *u, const struct op_choice *choice)
 {
-    const struct loc loc = import_node_loc(im, r, mn);
-    const char *const name = mn->name[0] != '\0' ? arena_printf(im->g->arena, "%s%s", r->prefix, mn->name) : "";
-    struct node *const n = graph_add_node(im->g, choice->def, name, &loc, NULL);
-    bool ok = add_inputs(im, r, mn, n);
-    if (!upgrade_set_attrs(im->g->diag, n, mn))
+    const char *const name = u->mn->name[0] != '\0' ? arena_printf(u->arena, "%s%s", u->r->prefix, u->mn->name) : "";
+    struct node *const n = graph_add_node(u->g, choice->def, name, &u->loc, NULL);
+    bool ok = add_inputs(u, n);
+    if (!upgrade_set_attrs(u->diag, n, u->mn))
         ok = false;
-    if (choice->def->is_structural && !resolve_names(im, r, mn, n))
+    if (choice->def->is_structural && !resolve_names(u, n))
         ok = false;
-    if (ok && upgrade_check_inputs(im->g->diag, choice, n))
+    if (ok && upgrade_check_inputs(u->diag, choice, n))
         return n;
-    graph_remove_node(im->g, n);
+    graph_remove_node(u->g, n);
     return NULL;
 }
 
@@ -127,34 +120,27 @@ static bool wants_nothing(const struct model_node *mn)
     return true;
 }
 
-static bool import_operator(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool import_operator(const struct import_use *u)
 {
     struct op_choice choice;
-    const uint32_t stream = import_is_random(mn) ? import_next_stream(im, r) : 0;
-    if (import_is_missing(mn)) {
-        import_report_missing(im, mn);
-        return import_poison_outputs(r, mn);
-    }
-    const bool known = upgrade_choose(im->g->diag, mn, r->opsets, im->model->ir_version, &choice);
-    if (!known || !upgrade_check_node(im->g->diag, &choice, mn))
-        return import_poison_outputs(r, mn);
-    if (!import_check_outputs_new(im, r, mn))
-        return import_poison_outputs(r, mn);
+    const uint32_t stream = import_is_random(u->mn) ? import_next_stream(u->im, u->r) : 0;
+    if (import_is_missing(u->mn))
+        return import_report_missing(u->im, u->mn);
+    if (!import_choose(u, &choice))
+        return false;
 
-    struct node *const n = start_node(im, r, mn, &choice);
+    struct node *const n = start_node(u, &choice);
     if (n == NULL)
-        return import_poison_outputs(r, mn);
-    if (wants_nothing(mn)) { /* nothing can read it */
-        graph_remove_node(im->g, n);
+        return false;
+    if (wants_nothing(u->mn)) { /* nothing can read it */
+        graph_remove_node(u->g, n);
         return true;
     }
     n->stream = stream;
-    n->counter = im->g->counter;
+    n->counter = u->g->counter;
     if (stream != 0)
-        im->g->program->uses_random = true;
-    if (finish_node(im, r, mn, &choice, n))
-        return true;
-    return import_poison_outputs(r, mn);
+        u->g->program->uses_random = true;
+    return finish_node(u, &choice, n);
 }
 
 static bool has_inputs(const struct model_node *mn)
@@ -174,36 +160,35 @@ static bool is_shared(const struct model_node *mn, const struct tensor *t)
     return false;
 }
 
-static bool import_constant(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool import_constant(const struct import_use *u)
 {
-    const struct tensor *const t = import_constant_tensor(im->g->diag, im->g->arena, mn);
-    bool ok = t != NULL && import_check_outputs_new(im, r, mn);
-    if (ok && (mn->outputs.count != 1 || has_inputs(mn)))
-        ok = diag_error(im->g->diag, &mn->loc, "Constant has no input and one output");
-    if (ok && r->repeated && !is_shared(mn, t))
-        ok = import_spend(im, &mn->loc, IMPORT_COPIED, t->count);
+    const struct tensor *const t = import_constant_tensor(u->diag, u->arena, u->mn);
+    bool ok = t != NULL && import_check_outputs_new(u);
+    if (ok && (u->mn->outputs.count != 1 || has_inputs(u->mn)))
+        ok = diag_error(u->diag, &u->mn->loc, "Constant has no input and one output");
+    if (ok && u->r->repeated && !is_shared(u->mn, t))
+        ok = import_spend(u->im, &u->mn->loc, IMPORT_COPIED, t->count);
     if (!ok)
-        return import_poison_outputs(r, mn);
-    const char *const name = mn->outputs.data[0];
+        return false;
+    const char *const name = u->mn->outputs.data[0];
     if (name[0] != '\0')
-        map_set(r->scope, name, graph_add_constant(im->g, import_graph_name(im, r, name), t));
+        map_set(u->r->scope, name, graph_add_constant(u->g, import_graph_name(u, name), t));
     return true;
 }
 
-bool import_list(struct importer *im, struct region *r, struct model_node *const *nodes, size_t count)
+bool import_list(struct importer *im, struct region *r, const model_nodes *nodes)
 {
     bool ok = true;
-    for (size_t i = 0; i < count; i++) {
-        const struct model_node *const mn =
-            r->call != NULL ? import_resolve_attrs(im->g->arena, r->call, nodes[i]) : nodes[i];
+    vec_each(const struct model_node *, n, nodes) {
+        const struct model_node *const mn = r->call != NULL ? import_resolve_attrs(im->g->arena, r->call, n) : n;
         const struct model_function *const f = import_called_function(&im->functions, mn);
-        const bool done = f != NULL                     ? import_call(im, r, mn, f)
-                          : import_is_graph_call(mn)    ? import_graph_call(im, r, mn)
-                          : import_is_constant(mn)      ? import_constant(im, r, mn)
-                          : import_is_control(mn) ||
-                            import_is_alias(r, mn)      ? import_control(im, r, mn)
-                                                        : import_operator(im, r, mn);
-        ok = ok && done;
+        const struct import_use u = import_begin(im, r, mn);
+        if (!(f != NULL                                      ? import_call(&u, f)
+              : import_is_graph_call(mn)                     ? import_graph_call(&u)
+              : import_is_constant(mn)                       ? import_constant(&u)
+              : import_is_control(mn) || import_is_alias(&u) ? import_control(&u)
+                                                             : import_operator(&u)))
+            ok = import_poison_outputs(&u);
     }
     return ok;
 }
@@ -241,8 +226,7 @@ bool import_arguments(struct graph *g, const struct model_graph *mg, struct map 
     struct map listed = {.arena = g->arena}, initializers = {.arena = g->arena};
     bool ok = true;
     collect_initializers(mg, &initializers);
-    for (size_t i = 0; i < mg->inputs.count; i++) {
-        const struct model_value_info *const vi = mg->inputs.data[i];
+    vec_each(const struct model_value_info *, vi, &mg->inputs) {
         if (!check_listed(g, &listed, vi->name, "input", &vi->loc)) {
             ok = false;
             continue;
@@ -264,15 +248,12 @@ bool import_initializers(const struct importer *im, const struct model_graph *mg
                                 struct map *listed, bool make)
 {
     bool ok = true;
-    for (size_t i = 0; i < mg->initializers.count; i++) {
-        const struct model_initializer *const init = mg->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &mg->initializers)
         if (!make)
             ok = check_listed(im->g, listed, init->name, "initializer", &init->loc) && ok;
         else if (!map_has(scope, init->name))
             map_set(scope, init->name, graph_add_constant(im->g, init->name, init->tensor));
-    }
-    for (size_t i = 0; i < mg->sparse_initializers.count; i++) {
-        const struct model_sparse *const sparse = mg->sparse_initializers.data[i];
+    vec_each(const struct model_sparse *, sparse, &mg->sparse_initializers)
         if (!make) {
             ok = check_listed(im->g, listed, sparse->name, "sparse initializer", &sparse->loc) && ok;
         } else if (!map_has(scope, sparse->name)) {
@@ -280,7 +261,6 @@ bool import_initializers(const struct importer *im, const struct model_graph *mg
             map_set(scope, sparse->name, t != NULL ? graph_add_constant(im->g, sparse->name, t) : NULL);
             ok = ok && t != NULL;
         }
-    }
     return ok;
 }
 
@@ -305,8 +285,8 @@ bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *sco
     ok = import_initializers(&im, mg, scope, &initializers, true) && ok;
 
     struct region r = {.scope = scope, .opsets = &m->opsets, .prefix = ""};
-    import_index_region(&r, g->arena, mg->nodes.data, mg->nodes.count, mg->value_infos.data, mg->value_infos.count);
-    return import_list(&im, &r, mg->nodes.data, mg->nodes.count) && ok;
+    import_index_region(&r, g->arena, &mg->nodes, &mg->value_infos);
+    return import_list(&im, &r, &mg->nodes) && ok;
 }
 
 static struct graph_output *find_output(struct graph *g, const char *name)
@@ -320,8 +300,7 @@ static struct graph_output *find_output(struct graph *g, const char *name)
 bool import_outputs(struct graph *g, const struct model_graph *mg, struct map *scope)
 {
     bool ok = true;
-    for (size_t i = 0; i < mg->outputs.count; i++) {
-        const struct model_value_info *const vi = mg->outputs.data[i];
+    vec_each(const struct model_value_info *, vi, &mg->outputs) {
         struct value *const v = map_get(scope, vi->name);
         if (v == NULL && !map_has(scope, vi->name))
             ok = diag_error(g->diag, &vi->loc, "output '%s' is not defined in graph '%s'", vi->name, mg->name);
@@ -379,8 +358,7 @@ bool import_check_model(struct diag *d, const struct model *m)
 
     struct arena scratch = {0};
     struct map keys = {.arena = &scratch};
-    for (size_t i = 0; i < m->functions.count; i++) {
-        const struct model_function *const f = m->functions.data[i];
+    vec_each(const struct model_function *, f, &m->functions) {
         const char *const key = import_function_key(&scratch, f->domain, f->name, f->overload);
         if (map_has(&keys, key))
             ok = diag_error(d, &f->loc, "function '%s' of domain '%s' is defined twice", f->name, f->domain);

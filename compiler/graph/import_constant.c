@@ -133,8 +133,7 @@ static const struct constant_form *find_form(const char *name)
 const struct tensor *import_constant_tensor(struct diag *d, struct arena *a, const struct model_node *mn)
 {
     const struct model_attr *found = NULL;
-    for (size_t i = 0; i < mn->attrs.count; i++) {
-        const struct model_attr *const attr = mn->attrs.data[i];
+    vec_each(const struct model_attr *, attr, &mn->attrs) {
         if (strncmp(attr->name, "__", 2) == 0)
             continue;
         const struct constant_form *const form = find_form(attr->name);

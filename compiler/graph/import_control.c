@@ -11,115 +11,99 @@
 
 /* ---- what the rules share --------------------------------------------------------------------------------------- */
 
-static const char *label_of(const struct model_node *mn)
-{
-    return mn->name[0] != '\0' ? mn->name : mn->outputs.count > 0 ? mn->outputs.data[0] : mn->op_type;
-}
-
 static const struct model_graph *graph_attr(const struct model_node *mn, const char *name)
 {
-    const struct model_attr *const a = import_find_attr(mn->attrs.data, mn->attrs.count, name);
+    const struct model_attr *const a = model_find_attr(&mn->attrs, name);
     return a != NULL ? a->g : NULL;
 }
 
-struct builder import_builder(const struct importer *im, const struct region *r, const struct model_node *mn)
+struct builder import_builder(const struct import_use *u)
 {
-    return (struct builder){.graph = im->g,
-                            .loc = import_node_loc(im, r, mn),
-                            .prefix = arena_printf(im->g->arena, "%s%s.", r->prefix, label_of(mn))};
+    return (struct builder){.graph = u->g, .loc = u->loc,
+                            .prefix = arena_printf(u->arena, "%s%s.", u->r->prefix, import_label(u->mn))};
 }
 
-static bool number_of(const struct importer *im, const struct loc *at, const char *what, struct value *v, int64_t *x)
+static bool number_of(const struct import_use *u, const char *what, struct value *v, int64_t *x)
 {
-    const struct tensor *const t = known_or_report(im->g, at, what, v);
+    const struct tensor *const t = known_or_report(u->g, &u->loc, what, v);
     if (t == NULL)
         return false;
     if (t->count != 1 || !(dtype_is_int(t->dtype) || t->dtype == DTYPE_BOOL))
-        return diag_error(im->g->diag, at, "%s is %s of shape %s, expected one integer or bool", what,
-                          dtype_name(t->dtype), shape_text(im->g->diag->arena, &t->shape));
+        return diag_error(u->diag, &u->loc, "%s is %s of shape %s, expected one integer or bool", what,
+                          dtype_name(t->dtype), shape_text(u->diag->arena, &t->shape));
     *x = tensor_get_int(t, 0);
     return true;
 }
 
-bool import_known_number(const struct importer *im, const struct region *r, const struct model_node *mn, size_t input,
-                         const char *param, struct value *v, int64_t *x)
+bool import_known_number(const struct import_use *u, size_t input, const char *param, struct value *v, int64_t *x)
 {
-    const struct loc loc = import_node_loc(im, r, mn);
-    const char *const what = arena_printf(im->g->diag->arena, "input %zu '%s' (%s)", input, v->name, param);
-    return number_of(im, &loc, what, v, x);
+    const char *const what = arena_printf(u->diag->arena, "input %zu '%s' (%s)", input, v->name, param);
+    return number_of(u, what, v, x);
 }
 
 /* One more copy of a graph that a loop repeats. */
-static bool spend_turn(struct importer *im, const struct loc *at, const struct model_graph *g)
+static bool spend_turn(const struct import_use *u, const struct model_graph *g)
 {
     const size_t nodes = g->nodes.count + 1;
     const size_t entries =
         nodes + g->initializers.count + g->sparse_initializers.count + g->inputs.count + g->outputs.count;
-    return import_spend(im, at, IMPORT_UNROLLED, (int64_t)nodes) &&
-           import_spend(im, at, IMPORT_ENTRIES, (int64_t)entries);
+    return import_spend(u->im, &u->loc, IMPORT_UNROLLED, (int64_t)nodes) &&
+           import_spend(u->im, &u->loc, IMPORT_ENTRIES, (int64_t)entries);
 }
 
 /* ---- a graph inside a node -------------------------------------------------------------------------------------- */
 
-static bool bind_actual(const struct importer *im, const struct loc *at, const struct model_value_info *formal,
-                        struct value *v, struct inner *x)
+static bool bind_actual(const struct import_use *u, const struct model_value_info *formal, struct value *v,
+                        struct inner *x)
 {
     const bool is_tensor = v != NULL && v->kind != VALUE_SEQUENCE;
     map_set(&x->scope, formal->name, v != NULL ? v : &import_omitted);
     if (!is_tensor || formal->type.kind != TYPE_TENSOR || formal->type.elem == DTYPE_UNDEFINED ||
         formal->type.elem == v->dtype)
         return true;
-    return diag_error(im->g->diag, at, "input '%s' of graph '%s' is declared as %s, but is %s", formal->name,
+    return diag_error(u->diag, &u->loc, "input '%s' of graph '%s' is declared as %s, but is %s", formal->name,
                       x->graph->name, dtype_name(formal->type.elem), dtype_name(v->dtype));
 }
 
-static int64_t elements_of(const struct map *scope, const char *constant)
+bool import_inner(const struct import_use *u, const struct model_graph *graph, const struct region *index,
+                  const char *label, const char *origin, struct value *const *actual, struct inner *x)
 {
-    const struct value *const v = map_get(scope, constant);
-    return v->constant->count;
-}
-
-bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn,
-                  const struct model_graph *graph, const struct region *index, const char *label, const char *origin,
-                  struct value *const *actual, struct inner *x)
-{
-    struct arena *const a = im->g->arena;
-    const struct loc loc = import_node_loc(im, r, mn);
+    struct arena *const a = u->arena;
     struct map listed = {.arena = a};
     *x = (struct inner){.graph = graph, .scope = {.arena = a}};
     x->region = (struct region){.scope = &x->scope,
-                                .opsets = r->opsets,
-                                .call = r->call,
-                                .outer = r,
+                                .opsets = u->r->opsets,
+                                .call = u->r->call,
+                                .outer = u->r,
                                 .producers = index->producers,
                                 .declared = index->declared,
                                 .names.arena = a,
-                                .prefix = arena_printf(a, "%s%s.", r->prefix, label),
+                                .prefix = arena_printf(a, "%s%s.", u->r->prefix, label),
                                 .origin = origin,
-                                .repeated = r->repeated || strcmp(mn->op_type, "If") != 0};
+                                .repeated = u->r->repeated || strcmp(u->mn->op_type, "If") != 0};
     bool ok = true;
     for (size_t i = 0; i < graph->inputs.count; i++)
-        ok = bind_actual(im, &loc, graph->inputs.data[i], actual[i], x) && ok;
-    ok = import_initializers(im, graph, &x->scope, &listed, false) && ok;
-    ok = import_initializers(im, graph, &x->scope, &listed, true) && ok;
-    for (size_t i = 0; ok && x->region.repeated && i < graph->sparse_initializers.count; i++)
-        ok = import_spend(im, &loc, IMPORT_COPIED, elements_of(&x->scope, graph->sparse_initializers.data[i]->name));
-    return import_list(im, &x->region, graph->nodes.data, graph->nodes.count) && ok;
+        ok = bind_actual(u, graph->inputs.data[i], actual[i], x) && ok;
+    ok = import_initializers(u->im, graph, &x->scope, &listed, false) && ok;
+    ok = import_initializers(u->im, graph, &x->scope, &listed, true) && ok;
+    for (size_t i = 0; ok && x->region.repeated && i < graph->sparse_initializers.count; i++) {
+        const struct value *const v = map_get(&x->scope, graph->sparse_initializers.data[i]->name);
+        ok = import_spend(u->im, &u->loc, IMPORT_COPIED, v->constant->count);
+    }
+    return import_list(u->im, &x->region, &graph->nodes) && ok;
 }
 
 static struct region index_of(const struct importer *im, const struct model_graph *g)
 {
     struct region r = {.outer = NULL};
-    import_index_region(&r, im->g->arena, g->nodes.data, g->nodes.count, g->value_infos.data, g->value_infos.count);
+    import_index_region(&r, im->g->arena, &g->nodes, &g->value_infos);
     return r;
 }
 
 struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i)
 {
     const struct model_value_info *const vi = x->graph->outputs.data[i];
-    const struct region *at = &x->region;
-    while (at->outer != NULL && !map_has(at->scope, vi->name))
-        at = at->outer;
+    const struct region *const at = import_region_of(&x->region, vi->name);
     if (!map_has(at->scope, vi->name))
         diag_error(im->g->diag, &vi->loc, "output '%s' is not defined in graph '%s'", vi->name, x->graph->name);
     return map_get(at->scope, vi->name);
@@ -128,43 +112,40 @@ struct value *import_inner_output(const struct importer *im, const struct inner 
 /* ---- If --------------------------------------------------------------------------------------------------------- */
 
 /* Random nodes of both branches have numbers, whichever is taken. */
-static bool import_branch(struct importer *im, const struct region *r, const struct model_node *mn,
-                          const struct model_graph *branch, struct inner *x)
+static bool import_branch(const struct import_use *u, const struct model_graph *branch, struct inner *x)
 {
     bool ok = true;
-    for (size_t i = 0; i < mn->attrs.count; i++) {
-        const struct model_graph *const g = mn->attrs.data[i]->g;
-        const uint32_t next = g != NULL ? im->stream + import_count_inner_random(im, g) : im->stream;
+    for (size_t i = 0; i < u->mn->attrs.count; i++) {
+        const struct model_graph *const g = u->mn->attrs.data[i]->g;
+        const uint32_t next = g != NULL ? u->im->stream + import_count_inner_random(u->im, g) : u->im->stream;
         if (g != NULL && g == branch) {
-            const struct region index = index_of(im, branch);
-            ok = import_inner(im, r, mn, branch, &index, label_of(mn), NULL, NULL, x);
+            const struct region index = index_of(u->im, branch);
+            ok = import_inner(u, branch, &index, import_label(u->mn), NULL, NULL, x);
         }
-        im->stream = next;
+        u->im->stream = next;
     }
     return ok;
 }
 
-static bool import_if(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool import_if(const struct import_use *u)
 {
     struct value *condition;
     int64_t holds;
-    if (!import_resolve_tensor(im, r, mn, 0, &condition) ||
-        !import_known_number(im, r, mn, 0, "cond", condition, &holds))
+    if (!import_resolve_tensor(u, 0, &condition) || !import_known_number(u, 0, "cond", condition, &holds))
         return false;
     const char *const which = holds ? "then_branch" : "else_branch";
-    const struct model_graph *const branch = graph_attr(mn, which);
-    const struct loc loc = import_node_loc(im, r, mn);
-    if (branch == NULL || branch->inputs.count > 0 || branch->outputs.count < mn->outputs.count)
-        return diag_error(im->g->diag, &loc, "%s has %zu inputs and %zu outputs, expected none and %zu", which,
+    const struct model_graph *const branch = graph_attr(u->mn, which);
+    if (branch == NULL || branch->inputs.count > 0 || branch->outputs.count < u->mn->outputs.count)
+        return diag_error(u->diag, &u->loc, "%s has %zu inputs and %zu outputs, expected none and %zu", which,
                           branch != NULL ? branch->inputs.count : 0, branch != NULL ? branch->outputs.count : 0,
-                          mn->outputs.count);
-    if (r->repeated && !spend_turn(im, &loc, branch))
+                          u->mn->outputs.count);
+    if (u->r->repeated && !spend_turn(u, branch))
         return false;
     struct inner x;
-    const int since = im->g->value_count;
-    bool ok = import_branch(im, r, mn, branch, &x);
-    for (size_t i = 0; i < mn->outputs.count && ok; i++)
-        ok = import_define(im, r, mn, i, import_inner_output(im, &x, i), since);
+    const int since = u->g->value_count;
+    bool ok = import_branch(u, branch, &x);
+    for (size_t i = 0; i < u->mn->outputs.count && ok; i++)
+        ok = import_define(u, i, import_inner_output(u->im, &x, i), since);
     return ok;
 }
 
@@ -226,12 +207,9 @@ typedef VEC(struct value *) value_list;
 
 /* A Loop or a Scan on its way. */
 struct iterations {
-    struct importer *im;
-    const struct region *region;
-    const struct model_node *node;
+    const struct import_use *u;
     const struct model_graph *body;
     struct region index; /* of the body: only its maps */
-    struct loc loc;
     size_t first_state; /* among the body's inputs and outputs */
     size_t state_count, scan_count;
     struct value **state; /* NULL: an optional value that is none */
@@ -240,70 +218,69 @@ struct iterations {
     int since;            /* values from this id on are the loop's */
 };
 
-static bool begin_iterations(struct iterations *t, struct importer *im, const struct region *r,
-                             const struct model_node *mn, size_t first_input, size_t state_count, size_t other_inputs,
-                             size_t first_output)
+static bool begin_iterations(struct iterations *t, const struct import_use *u, size_t first_input, size_t state_count,
+                             size_t other_inputs, size_t first_output)
 {
-    *t = (struct iterations){
-        .im = im, .region = r, .node = mn, .body = graph_attr(mn, "body"), .loc = import_node_loc(im, r, mn)};
+    *t = (struct iterations){.u = u, .body = graph_attr(u->mn, "body")};
     if (t->body == NULL)
-        return diag_error(im->g->diag, &t->loc, "attribute 'body' has no graph");
+        return diag_error(u->diag, &u->loc, "attribute 'body' has no graph");
     if (t->body->inputs.count != state_count + other_inputs || t->body->outputs.count < state_count + first_output)
         return diag_error(
-            im->g->diag, &t->loc, "the body has %zu inputs and %zu outputs, expected %zu and at least %zu",
+            u->diag, &u->loc, "the body has %zu inputs and %zu outputs, expected %zu and at least %zu",
             t->body->inputs.count, t->body->outputs.count, state_count + other_inputs, state_count + first_output);
-    t->index = index_of(im, t->body);
+    t->index = index_of(u->im, t->body);
     t->state_count = state_count;
     t->first_state = first_output;
     t->scan_count = t->body->outputs.count - state_count - first_output;
-    if (mn->outputs.count > t->state_count + t->scan_count)
-        return diag_error(im->g->diag, &t->loc, "the body gives %zu results, the node names %zu",
-                          t->state_count + t->scan_count, mn->outputs.count);
-    t->state = arena_array(im->g->arena, struct value *, state_count);
-    t->scanned = arena_array(im->g->arena, value_list, t->scan_count);
-    t->stream = im->stream;
-    t->since = im->g->value_count;
+    if (u->mn->outputs.count > t->state_count + t->scan_count)
+        return diag_error(u->diag, &u->loc, "the body gives %zu results, the node names %zu",
+                          t->state_count + t->scan_count, u->mn->outputs.count);
+    t->state = arena_array(u->arena, struct value *, state_count);
+    t->scanned = arena_array(u->arena, value_list, t->scan_count);
+    t->stream = u->im->stream;
+    t->since = u->g->value_count;
     bool ok = true;
     for (size_t i = 0; i < state_count; i++)
-        ok = import_resolve_input(im, r, mn, first_input + i, &t->state[i]) && ok;
+        ok = import_resolve_input(u, first_input + i, &t->state[i]) && ok;
     return ok;
 }
 
 static bool keep_scanned(struct iterations *t, size_t k, struct value *v)
 {
-    struct diag *const d = t->im->g->diag;
+    struct diag *const d = t->u->diag;
+    const struct loc *const at = &t->u->loc;
     if (v == &import_omitted || v->kind == VALUE_SEQUENCE)
-        return diag_error(d, &t->loc, "scan output %zu of the body is not a tensor", k);
+        return diag_error(d, at, "scan output %zu of the body is not a tensor", k);
     const struct value *const first = t->scanned[k].count > 0 ? t->scanned[k].data[0] : v;
     if (first->dtype != v->dtype || !shape_equal(&first->shape, &v->shape))
-        return diag_error(d, &t->loc, "scan output %zu of the body is %s%s in iteration %zu, but %s%s in the first", k,
+        return diag_error(d, at, "scan output %zu of the body is %s%s in iteration %zu, but %s%s in the first", k,
                           dtype_name(v->dtype), shape_text(d->arena, &v->shape), t->scanned[k].count,
                           dtype_name(first->dtype), shape_text(d->arena, &first->shape));
-    vec_push(t->im->g->arena, &t->scanned[k], v);
+    vec_push(t->u->arena, &t->scanned[k], v);
     return true;
 }
 
 /* actual: all the body's inputs. Afterwards state and scanned; x has the other outputs. */
 static bool take_iteration(struct iterations *t, int64_t number, struct value *const *actual, struct inner *x)
 {
-    struct importer *const im = t->im;
-    if (!spend_turn(im, &t->loc, t->body))
+    const struct import_use *const u = t->u;
+    if (!spend_turn(u, t->body))
         return false;
-    struct arena *const a = im->g->arena;
-    const char *const label = arena_printf(a, "%s.%lld", label_of(t->node), (long long)number);
-    const char *const origin = arena_printf(a, "iteration %lld of %s", (long long)number, import_node_text(a, t->node));
-    im->stream = t->stream;
-    if (!import_inner(im, t->region, t->node, t->body, &t->index, label, origin, actual, x))
+    struct arena *const a = u->arena;
+    const char *const label = arena_printf(a, "%s.%lld", import_label(u->mn), (long long)number);
+    const char *const origin = arena_printf(a, "iteration %lld of %s", (long long)number, import_node_text(a, u->mn));
+    u->im->stream = t->stream;
+    if (!import_inner(u, t->body, &t->index, label, origin, actual, x))
         return false;
     bool ok = true;
     struct value **const next = arena_array(a, struct value *, t->state_count);
     for (size_t i = 0; i < t->state_count; i++) {
-        struct value *const v = import_inner_output(im, x, t->first_state + i);
+        struct value *const v = import_inner_output(u->im, x, t->first_state + i);
         next[i] = v != &import_omitted ? v : NULL;
         ok = ok && v != NULL;
     }
     for (size_t k = 0; k < t->scan_count && ok; k++) {
-        struct value *const v = import_inner_output(im, x, t->first_state + t->state_count + k);
+        struct value *const v = import_inner_output(u->im, x, t->first_state + t->state_count + k);
         ok = v != NULL && keep_scanned(t, k, v);
     }
     t->state = next;
@@ -323,8 +300,8 @@ static struct value *empty_scan(struct iterations *t, struct builder *b, size_t 
         known = s.dim[s.rank - 1] >= 0;
     }
     if (known)
-        return build_constant(b, tensor_new(t->im->g->arena, vi->type.elem, &s));
-    diag_unsupported(t->im->g->diag, &t->loc,
+        return build_constant(b, tensor_new(t->u->arena, vi->type.elem, &s));
+    diag_unsupported(t->u->diag, &t->u->loc,
                      "there is no iteration, and the shape of scan output %zu '%s' is not declared", k, vi->name);
     return NULL;
 }
@@ -337,13 +314,13 @@ static struct value *join_scanned(struct iterations *t, struct builder *b, size_
     const size_t declared = t->body->outputs.data[t->first_state + t->state_count + k]->type.dims.count;
     const int rank = 1 + (list->count > 0 ? list->data[0]->shape.rank : (int)declared);
     if (!shape_axis(rank, axis, &at) || rank > SHAPE_MAX_RANK) {
-        diag_error(t->im->g->diag, &t->loc, "axis %lld of scan output %zu is out of range for rank %d", (long long)axis,
+        diag_error(t->u->diag, &t->u->loc, "axis %lld of scan output %zu is out of range for rank %d", (long long)axis,
                    k, rank);
         return NULL;
     }
     if (list->count == 0)
         return empty_scan(t, b, k, at);
-    struct value **const items = arena_array(t->im->g->arena, struct value *, list->count);
+    struct value **const items = arena_array(t->u->arena, struct value *, list->count);
     for (size_t i = 0; i < list->count; i++)
         items[i] = list->data[backwards ? list->count - 1 - i : i];
     return import_join(b, items, list->count, at, true);
@@ -357,19 +334,17 @@ static bool is_wanted(const struct model_node *mn, size_t output)
 /* axes, backwards: of scan outputs; NULL: all 0. */
 static bool end_iterations(struct iterations *t, const int64_t *axes, const int64_t *backwards)
 {
-    struct builder b = import_builder(t->im, t->region, t->node);
+    struct builder b = import_builder(t->u);
     bool ok = true;
-    t->im->stream = t->stream + import_count_inner_random(t->im, t->body);
+    t->u->im->stream = t->stream + import_count_inner_random(t->u->im, t->body);
     for (size_t i = 0; i < t->state_count; i++)
-        ok = import_define(t->im, t->region, t->node, i, t->state[i] != NULL ? t->state[i] : &import_omitted,
-                           t->since) &&
-             ok;
+        ok = import_define(t->u, i, t->state[i] != NULL ? t->state[i] : &import_omitted, t->since) && ok;
     for (size_t k = 0; k < t->scan_count; k++) {
-        if (!is_wanted(t->node, t->state_count + k))
+        if (!is_wanted(t->u->mn, t->state_count + k))
             continue;
         struct value *const v =
             join_scanned(t, &b, k, axes != NULL ? axes[k] : 0, backwards != NULL && backwards[k] != 0);
-        ok = v != NULL && !b.failed && import_define(t->im, t->region, t->node, t->state_count + k, v, t->since) && ok;
+        ok = v != NULL && !b.failed && import_define(t->u, t->state_count + k, v, t->since) && ok;
     }
     return ok;
 }
@@ -381,14 +356,14 @@ static bool known_condition(struct iterations *t, const struct inner *x, int64_t
                             bool *holds)
 {
     int64_t known = 1;
-    *condition = import_inner_output(t->im, x, 0);
+    *condition = import_inner_output(t->u->im, x, 0);
     if (*condition == NULL)
         return false;
     if (*condition == &import_omitted || (*condition)->kind == VALUE_SEQUENCE)
-        return diag_error(t->im->g->diag, &t->loc, "the condition that the body gives is not a tensor");
-    const char *const what = arena_printf(t->im->g->diag->arena, "condition '%s' after iteration %lld",
+        return diag_error(t->u->diag, &t->u->loc, "the condition that the body gives is not a tensor");
+    const char *const what = arena_printf(t->u->diag->arena, "condition '%s' after iteration %lld",
                                           t->body->outputs.data[0]->name, (long long)number);
-    if (!number_of(t->im, &t->loc, what, *condition, &known))
+    if (!number_of(t->u, what, *condition, &known))
         return false;
     *holds = known != 0;
     return true;
@@ -405,8 +380,8 @@ static struct value *iteration_number(struct iterations *t, struct builder *b, i
 
 static bool iterate_loop(struct iterations *t, int64_t most, struct value *condition)
 {
-    struct builder b = import_builder(t->im, t->region, t->node);
-    struct value **const actual = arena_array(t->im->g->arena, struct value *, t->body->inputs.count);
+    struct builder b = import_builder(t->u);
+    struct value **const actual = arena_array(t->u->arena, struct value *, t->body->inputs.count);
     bool holds = true;
     for (int64_t number = 0; number < most && holds; number++) {
         struct inner x;
@@ -420,21 +395,21 @@ static bool iterate_loop(struct iterations *t, int64_t most, struct value *condi
     return true;
 }
 
-static bool import_loop(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool import_loop(const struct import_use *u)
 {
     struct iterations t;
-    const size_t states = mn->inputs.count > 2 ? mn->inputs.count - 2 : 0;
+    const size_t states = u->mn->inputs.count > 2 ? u->mn->inputs.count - 2 : 0;
     struct value *most = NULL, *condition = NULL;
     int64_t count = INT64_MAX, holds = 1;
-    if (!begin_iterations(&t, im, r, mn, 2, states, 2, 1) || !import_resolve_tensor(im, r, mn, 0, &most) ||
-        !import_resolve_tensor(im, r, mn, 1, &condition))
+    if (!begin_iterations(&t, u, 2, states, 2, 1) || !import_resolve_tensor(u, 0, &most) ||
+        !import_resolve_tensor(u, 1, &condition))
         return false;
-    if (condition != NULL && !import_known_number(im, r, mn, 1, "cond", condition, &holds))
+    if (condition != NULL && !import_known_number(u, 1, "cond", condition, &holds))
         return false;
-    if (holds && most != NULL && !import_known_number(im, r, mn, 0, "M", most, &count))
+    if (holds && most != NULL && !import_known_number(u, 0, "M", most, &count))
         return false;
     if (condition == NULL) {
-        struct builder b = import_builder(im, r, mn);
+        struct builder b = import_builder(u);
         condition = build_scalar(&b, DTYPE_BOOL, 1);
     }
     return iterate_loop(&t, holds ? count : 0, condition) && end_iterations(&t, NULL, NULL);
@@ -445,11 +420,11 @@ static bool import_loop(struct importer *im, const struct region *r, const struc
 /* A list with an entry for each scan input or output; absent: zeros. */
 static bool scan_list(const struct iterations *t, const char *name, size_t count, const int64_t **x)
 {
-    const struct model_attr *const a = import_find_attr(t->node->attrs.data, t->node->attrs.count, name);
-    *x = a != NULL ? a->ints.data : arena_array(t->im->g->arena, int64_t, count);
+    const struct model_attr *const a = model_find_attr(&t->u->mn->attrs, name);
+    *x = a != NULL ? a->ints.data : arena_array(t->u->arena, int64_t, count);
     if (a == NULL || a->ints.count == count)
         return true;
-    return diag_error(t->im->g->diag, &t->loc, "attribute '%s' has %zu elements, expected %zu", name, a->ints.count,
+    return diag_error(t->u->diag, &t->u->loc, "attribute '%s' has %zu elements, expected %zu", name, a->ints.count,
                       count);
 }
 
@@ -460,19 +435,19 @@ static bool cut_scanned(struct iterations *t, struct builder *b, size_t k, int64
     struct value *v;
     int at;
     const size_t input = t->state_count + k;
-    if (!import_resolve_tensor(t->im, t->region, t->node, input, &v))
+    if (!import_resolve_tensor(t->u, input, &v))
         return false;
     if (v == NULL || !shape_axis(v->shape.rank, axis, &at))
-        return diag_error(t->im->g->diag, &t->loc, "axis %lld of scan input %zu is out of range", (long long)axis, k);
+        return diag_error(t->u->diag, &t->u->loc, "axis %lld of scan input %zu is out of range", (long long)axis, k);
     if (*count >= 0 && v->shape.dim[at] != *count)
-        return diag_error(t->im->g->diag, &t->loc,
+        return diag_error(t->u->diag, &t->u->loc,
                           "scan input %zu '%s' has %lld items, expected %lld as the one before", k, v->name,
                           (long long)v->shape.dim[at], (long long)*count);
     *count = v->shape.dim[at];
-    if (!import_spend(t->im, &t->loc, IMPORT_PIECES, *count))
+    if (!import_spend(t->u->im, &t->u->loc, IMPORT_PIECES, *count))
         return false;
     const size_t n = (size_t)*count;
-    *items = arena_array(t->im->g->arena, struct value *, n);
+    *items = arena_array(t->u->arena, struct value *, n);
     import_cut(b, v, at, NULL, n, *items);
     for (size_t i = 0; backwards && i < n / 2; i++) {
         struct value *const other = (*items)[i];
@@ -484,8 +459,8 @@ static bool cut_scanned(struct iterations *t, struct builder *b, size_t k, int64
 
 static bool iterate_scan(struct iterations *t, size_t scans, const int64_t *axes, const int64_t *backwards)
 {
-    struct arena *const a = t->im->g->arena;
-    struct builder b = import_builder(t->im, t->region, t->node);
+    struct arena *const a = t->u->arena;
+    struct builder b = import_builder(t->u);
     struct value ***const items = arena_array(a, struct value **, scans);
     struct value **const actual = arena_array(a, struct value *, t->body->inputs.count);
     int64_t count = -1;
@@ -504,18 +479,17 @@ static bool iterate_scan(struct iterations *t, size_t scans, const int64_t *axes
     return true;
 }
 
-static bool import_scan(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool import_scan(const struct import_use *u)
 {
     struct iterations t;
-    const struct loc loc = import_node_loc(im, r, mn);
-    const struct model_attr *const given = import_find_attr(mn->attrs.data, mn->attrs.count, "num_scan_inputs");
-    if (given->i < 1 || (uint64_t)given->i > mn->inputs.count)
-        return diag_error(im->g->diag, &loc,
+    const struct model_attr *const given = model_find_attr(&u->mn->attrs, "num_scan_inputs");
+    if (given->i < 1 || (uint64_t)given->i > u->mn->inputs.count)
+        return diag_error(u->diag, &u->loc,
                           "attribute 'num_scan_inputs' is %lld, expected 1 to %zu, the number of inputs",
-                          (long long)given->i, mn->inputs.count);
+                          (long long)given->i, u->mn->inputs.count);
     const size_t scans = (size_t)given->i;
     const int64_t *axes, *backwards, *out_axes, *out_backwards;
-    return begin_iterations(&t, im, r, mn, 0, mn->inputs.count - scans, scans, 0) &&
+    return begin_iterations(&t, u, 0, u->mn->inputs.count - scans, scans, 0) &&
            scan_list(&t, "scan_input_axes", scans, &axes) &&
            scan_list(&t, "scan_input_directions", scans, &backwards) &&
            scan_list(&t, "scan_output_axes", t.scan_count, &out_axes) &&
@@ -526,21 +500,21 @@ static bool import_scan(struct importer *im, const struct region *r, const struc
 /* ---- SequenceMap ------------------------------------------------------------------------------------------------ */
 
 /* All inputs of a iteration: items of sequences, and tensors as they are. */
-static bool import_sequence_map(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool import_sequence_map(const struct import_use *u)
 {
     struct iterations t;
-    struct arena *const a = im->g->arena;
-    const size_t inputs = mn->inputs.count;
+    struct arena *const a = u->arena;
+    const size_t inputs = u->mn->inputs.count;
     struct value **const given = arena_array(a, struct value *, inputs),
                          **const actual = arena_array(a, struct value *, inputs);
-    if (!begin_iterations(&t, im, r, mn, 0, 0, inputs, 0))
+    if (!begin_iterations(&t, u, 0, 0, inputs, 0))
         return false;
     for (size_t i = 0; i < inputs; i++)
-        if (!import_resolve_input(im, r, mn, i, &given[i]))
+        if (!import_resolve_input(u, i, &given[i]))
             return false;
     const struct sequence *const first = import_as_sequence(given[0]);
     if (first == NULL)
-        return diag_error(im->g->diag, &t.loc, "input 0 '%s' is a tensor, expected a sequence", mn->inputs.data[0]);
+        return diag_error(u->diag, &u->loc, "input 0 '%s' is a tensor, expected a sequence", u->mn->inputs.data[0]);
     value_list *const results = arena_array(a, value_list, t.body->outputs.count);
     t.scan_count = 0; /* results of a iteration need not be of one shape */
     for (size_t k = 0; k < first->count; k++) {
@@ -548,23 +522,23 @@ static bool import_sequence_map(struct importer *im, const struct region *r, con
         for (size_t i = 0; i < inputs; i++) {
             const struct sequence *const s = import_as_sequence(given[i]);
             if (s != NULL && s->count != first->count)
-                return diag_error(im->g->diag, &t.loc, "input %zu has %zu items, expected %zu as input 0", i, s->count,
+                return diag_error(u->diag, &u->loc, "input %zu has %zu items, expected %zu as input 0", i, s->count,
                                   first->count);
             actual[i] = s != NULL ? s->items[k] : given[i];
         }
         if (!take_iteration(&t, (int64_t)k, actual, &x))
             return false;
         for (size_t o = 0; o < t.body->outputs.count; o++) {
-            struct value *const v = import_inner_output(im, &x, o);
+            struct value *const v = import_inner_output(u->im, &x, o);
             if (v == NULL || v == &import_omitted || v->kind == VALUE_SEQUENCE)
-                return v != NULL && diag_error(im->g->diag, &t.loc, "output %zu of the body is not a tensor", o);
+                return v != NULL && diag_error(u->diag, &u->loc, "output %zu of the body is not a tensor", o);
             vec_push(a, &results[o], v);
         }
     }
     bool ok = true;
-    for (size_t o = 0; o < mn->outputs.count; o++)
-        ok = import_define(im, r, mn, o, import_new_sequence(im, results[o].data, results[o].count), t.since) && ok;
-    t.im->stream = t.stream + import_count_inner_random(im, t.body);
+    for (size_t o = 0; o < u->mn->outputs.count; o++)
+        ok = import_define(u, o, import_new_sequence(u->im, results[o].data, results[o].count), t.since) && ok;
+    u->im->stream = t.stream + import_count_inner_random(u->im, t.body);
     return ok;
 }
 
@@ -588,29 +562,23 @@ bool import_is_control(const struct model_node *mn)
     return def != NULL && def->is_control;
 }
 
-bool import_is_alias(const struct region *r, const struct model_node *mn)
+bool import_is_alias(const struct import_use *u)
 {
-    if (mn->domain[0] != '\0' || strcmp(mn->op_type, "Identity") != 0 || mn->inputs.count != 1)
+    if (u->mn->domain[0] != '\0' || strcmp(u->mn->op_type, "Identity") != 0 || u->mn->inputs.count != 1)
         return false;
-    while (r->outer != NULL && !map_has(r->scope, mn->inputs.data[0]))
-        r = r->outer;
-    const struct value *const v = map_get(r->scope, mn->inputs.data[0]);
+    const char *const name = u->mn->inputs.data[0];
+    const struct value *const v = map_get(import_region_of(u->r, name)->scope, name);
     return v != NULL && (v == &import_omitted || v->kind == VALUE_SEQUENCE);
 }
 
-static bool import_alias(const struct importer *im, const struct region *r, const struct model_node *mn)
+static bool import_alias(const struct import_use *u)
 {
     struct value *v;
-    return import_resolve_input(im, r, mn, 0, &v) &&
-           import_define(im, r, mn, 0, v != NULL ? v : &import_omitted, im->g->value_count);
+    return import_resolve_input(u, 0, &v) && import_define(u, 0, v != NULL ? v : &import_omitted, u->g->value_count);
 }
 
-bool import_control(struct importer *im, const struct region *r, const struct model_node *mn)
+bool import_control(const struct import_use *u)
 {
     struct op_choice choice;
-    bool ok = upgrade_choose(im->g->diag, mn, r->opsets, im->model->ir_version, &choice) &&
-              upgrade_check_node(im->g->diag, &choice, mn) && import_check_outputs_new(im, r, mn);
-    if (ok)
-        ok = choice.def->is_control ? rule_of(mn->op_type)(im, r, mn) : import_alias(im, r, mn);
-    return ok || import_poison_outputs(r, mn);
+    return import_choose(u, &choice) && (choice.def->is_control ? rule_of(u->mn->op_type)(u) : import_alias(u));
 }

@@ -14,6 +14,8 @@
 #include "graph/build.h"
 #include "graph/import.h"
 
+struct op_choice; /* graph/upgrade.h */
+
 /* A model-local function being inlined. */
 struct call {
     const struct model_function *function;
@@ -63,6 +65,18 @@ struct importer {
     int64_t spent[IMPORT_COSTS]; /* so far */
 };
 
+/* A node of the model where it is imported: that of a function or of a loop's body comes more than once. */
+struct import_use {
+    struct importer *im;
+    const struct region *r;
+    const struct model_node *mn; /* attribute references resolved */
+    struct loc loc;              /* the node's, which says of whom it is a part */
+    struct graph *g;             /* im's, with what it has: */
+    struct arena *arena;
+    struct diag *diag;
+};
+struct import_use import_begin(struct importer *im, const struct region *r, const struct model_node *mn);
+
 /* Spends `count` more (0 or more), or reports that the node at this place exceeds the bound. */
 bool import_spend(struct importer *im, const struct loc *at, enum import_cost what, int64_t count) MUST_USE;
 
@@ -79,34 +93,34 @@ bool import_report_missing(struct importer *im, const struct model_node *mn);
 extern struct value import_omitted;
 
 const char *import_node_text(struct arena *a, const struct model_node *mn); /* "node 'fc1' (Gemm)" */
-struct loc import_node_loc(const struct importer *im, const struct region *r, const struct model_node *mn);
+/* Its name, or that of its first output or operator. */
+const char *import_label(const struct model_node *mn);
+/* Where in r's scope, or in those around it, the name is. */
+const struct region *import_region_of(const struct region *r, const char *name);
 /* The value behind a name; false where it is poisoned (silently) or undefined (reported). *v NULL: omitted. It may be a
  * sequence. `what` is how the node refers to it, for messages: "input 1", "xs". */
-bool import_resolve(const struct importer *im, const struct region *r, const struct model_node *mn, const char *what,
-                    const char *name, struct value **v) MUST_USE;
+bool import_resolve(const struct import_use *u, const char *what, const char *name, struct value **v) MUST_USE;
 /* Likewise input i of the node. */
-bool import_resolve_input(const struct importer *im, const struct region *r, const struct model_node *mn, size_t i,
-                          struct value **v) MUST_USE;
+bool import_resolve_input(const struct import_use *u, size_t i, struct value **v) MUST_USE;
 /* The same, where it must be a tensor: reports a sequence. */
-bool import_resolve_tensor(const struct importer *im, const struct region *r, const struct model_node *mn, size_t i,
-                           struct value **v) MUST_USE;
+bool import_resolve_tensor(const struct import_use *u, size_t i, struct value **v) MUST_USE;
 /* What a value called so in the list is called in the graph, if that is free. */
-const char *import_graph_name(const struct importer *im, const struct region *r, const char *name);
+const char *import_graph_name(const struct import_use *u, const char *name);
 /* Nothing that the node defines exists; what it would redefine stays. Returns false. */
-bool import_poison_outputs(const struct region *r, const struct model_node *mn);
+bool import_poison_outputs(const struct import_use *u);
 /* Every value has one definition. */
-bool import_check_outputs_new(const struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
+bool import_check_outputs_new(const struct import_use *u) MUST_USE;
+/* The operator as the node's opset has it; the node is as it demands, and its outputs are new. */
+bool import_choose(const struct import_use *u, struct op_choice *out) MUST_USE;
 /* Fills producers and declared of a region. */
-void import_index_region(struct region *r, struct arena *a, struct model_node *const *nodes, size_t node_count,
-                         struct model_value_info *const *infos, size_t info_count);
+void import_index_region(struct region *r, struct arena *a, const model_nodes *nodes, const model_values *infos);
 /* The node's output i is v from now on, which is checked against its declaration. A value made here, by nodes with
  * ids from `since` on, takes the output's name. */
-bool import_define(const struct importer *im, const struct region *r, const struct model_node *mn, size_t i,
-                   struct value *v, int since) MUST_USE;
+bool import_define(const struct import_use *u, size_t i, struct value *v, int since) MUST_USE;
 
 /* ---- nodes (import.c) ------------------------------------------------------------------------------------------- */
 
-bool import_list(struct importer *im, struct region *r, struct model_node *const *nodes, size_t count) MUST_USE;
+bool import_list(struct importer *im, struct region *r, const model_nodes *nodes) MUST_USE;
 /* With `make` adds to scope what is not there yet; without, checks that names in `listed` are new. */
 bool import_initializers(const struct importer *im, const struct model_graph *mg, struct map *scope, struct map *listed,
                          bool make) MUST_USE;
@@ -120,21 +134,19 @@ bool import_is_graph_call(const struct model_node *mn);
 /* The function that the node calls, or NULL. A local function named like a standard operator wins (R5 in
  * docs/readings.md). */
 const struct model_function *import_called_function(const struct map *functions, const struct model_node *mn);
-const struct model_attr *import_find_attr(struct model_attr *const *attrs, size_t count, const char *name);
 /* The node with attributes that refer to the function's replaced by the caller's, else by the function's default, else
  * dropped. */
 const struct model_node *import_resolve_attrs(struct arena *a, const struct call *call, const struct model_node *mn);
-bool import_call(struct importer *im, const struct region *r, const struct model_node *mn,
-                 const struct model_function *f) MUST_USE;
-bool import_graph_call(struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
+bool import_call(const struct import_use *u, const struct model_function *f) MUST_USE;
+bool import_graph_call(const struct import_use *u) MUST_USE;
 
 /* ---- control flow and sequences (import_control.c, import_sequence.c) ------------------------------------------- */
 
 /* Is it an operator that import takes apart, so that no node of the graph is one? */
 bool import_is_control(const struct model_node *mn);
 /* Is it an Identity of something else than a tensor? */
-bool import_is_alias(const struct region *r, const struct model_node *mn);
-bool import_control(struct importer *im, const struct region *r, const struct model_node *mn) MUST_USE;
+bool import_is_alias(const struct import_use *u);
+bool import_control(const struct import_use *u) MUST_USE;
 
 /* A sequence while it is imported: stands in scopes as a value of kind VALUE_SEQUENCE, never in a graph. What is
  * appended goes into the same memory, of which the sequence without it sees the beginning. */
@@ -150,7 +162,7 @@ struct value *import_new_sequence(const struct importer *im, struct value *const
 
 /* One operator of this kind: the node is as its schema says. Returns false after a report, or silently where an
  * input is poisoned. */
-typedef bool (*import_rule)(struct importer *im, const struct region *r, const struct model_node *mn);
+typedef bool (*import_rule)(const struct import_use *u);
 /* NULL: not an operator on sequences. */
 import_rule import_sequence_rule(const char *op_type);
 
@@ -162,16 +174,15 @@ struct inner {
 };
 /* actual: what its inputs are, NULL entries for omitted ones. index: has the graph's maps by import_index_region().
  * label: of its names; origin: what messages say of its nodes. */
-bool import_inner(struct importer *im, const struct region *r, const struct model_node *mn,
-                  const struct model_graph *graph, const struct region *index, const char *label, const char *origin,
-                  struct value *const *actual, struct inner *x) MUST_USE;
+bool import_inner(const struct import_use *u, const struct model_graph *graph, const struct region *index,
+                  const char *label, const char *origin, struct value *const *actual, struct inner *x) MUST_USE;
 /* NULL after a report, or silently where it is poisoned; &import_omitted where it is an optional value that is none. */
 struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i);
 /* The content of a tensor of one integer or bool, known at compile time; else reports. */
-bool import_known_number(const struct importer *im, const struct region *r, const struct model_node *mn, size_t input,
-                         const char *param, struct value *v, int64_t *x) MUST_USE;
+bool import_known_number(const struct import_use *u, size_t input, const char *param, struct value *v,
+                         int64_t *x) MUST_USE;
 /* Where nodes are built for a node of the model: behind all others. */
-struct builder import_builder(const struct importer *im, const struct region *r, const struct model_node *mn);
+struct builder import_builder(const struct import_use *u);
 /* Tensors side by side along `axis`, or along a new one; axis in range. All have one type. */
 struct value *import_join(struct builder *b, struct value *const *items, size_t count, int axis, bool new_axis);
 /* v in pieces along an axis (in range) of the sizes given, or of size 1 each and without the axis (sizes NULL). */
@@ -183,7 +194,7 @@ bool import_is_random(const struct model_node *mn);
 /* Random nodes of the list, in functions that it calls and graphs inside nodes too. `budget` bounds the walk
  * through nested calls: a model beyond it is refused by import for the same reason. */
 uint32_t import_count_random(const struct map *functions, const struct model_graph *main_graph,
-                             struct model_node *const *nodes, size_t count, int depth, size_t *budget);
+                             const model_nodes *nodes, int depth, size_t *budget);
 /* Streams taken by the graphs that stand before `until` in the order main graph, algorithms, initializations. */
 uint32_t import_first_stream(const struct map *functions, const struct model *m, const struct model_graph *until);
 /* Random nodes of a graph inside a node. */

@@ -3,8 +3,6 @@
 #include "graph/import_internal.h"
 #include "graph/upgrade.h"
 
-#include <string.h>
-
 enum { MOST_NAMED = 5, MOST_ERRORS = 100 /* a model that lacks more operators is no model */ };
 
 bool import_is_missing(const struct model_node *mn)
@@ -38,15 +36,12 @@ static void look_at(void *needers, const struct model_node *mn)
 static void look_at_model(struct needers *n, const struct model *m)
 {
     model_each_node(m->graph, look_at, n);
-    for (size_t i = 0; i < m->training.count; i++) {
-        model_each_node(m->training.data[i]->initialization, look_at, n);
-        model_each_node(m->training.data[i]->algorithm, look_at, n);
+    vec_each(const struct model_training *, t, &m->training) {
+        model_each_node(t->initialization, look_at, n);
+        model_each_node(t->algorithm, look_at, n);
     }
-    for (size_t i = 0; i < m->functions.count; i++) {
-        struct model_graph body = {0};
-        memcpy(&body.nodes, &m->functions.data[i]->nodes, sizeof body.nodes);
-        model_each_node(&body, look_at, n);
-    }
+    vec_each(const struct model_function *, f, &m->functions)
+        model_each_node(&(struct model_graph){.nodes = f->nodes}, look_at, n);
 }
 
 static const char *what_to_do(const struct model_node *mn)

@@ -16,31 +16,27 @@ static uint32_t count_inner(const struct map *functions, const struct model_grap
                             const struct model_node *mn, int depth, size_t *budget)
 {
     uint32_t random = 0;
-    for (size_t i = 0; i < mn->attrs.count; i++) {
-        const struct model_graph *const g = mn->attrs.data[i]->type == ATTR_GRAPH ? mn->attrs.data[i]->g : NULL;
-        if (g != NULL)
-            random += import_count_random(functions, main_graph, g->nodes.data, g->nodes.count, depth, budget);
-    }
+    vec_each(const struct model_attr *, x, &mn->attrs)
+        if (x->type == ATTR_GRAPH && x->g != NULL)
+            random += import_count_random(functions, main_graph, &x->g->nodes, depth, budget);
     return random;
 }
 
 uint32_t import_count_random(const struct map *functions, const struct model_graph *main_graph,
-                             struct model_node *const *nodes, size_t count, int depth, size_t *budget)
+                             const model_nodes *nodes, int depth, size_t *budget)
 {
     uint32_t random = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct model_function *const f = import_called_function(functions, nodes[i]);
-        const bool calls_main = f == NULL && import_is_graph_call(nodes[i]);
-        if (f == NULL && !calls_main) {
-            random += import_is_random(nodes[i]) + count_inner(functions, main_graph, nodes[i], depth, budget);
+    vec_each(const struct model_node *, n, nodes) {
+        const struct model_function *const f = import_called_function(functions, n);
+        if (f == NULL && !import_is_graph_call(n)) {
+            random += import_is_random(n) + count_inner(functions, main_graph, n, depth, budget);
             continue;
         }
-        const size_t body_count = f != NULL ? f->nodes.count : main_graph->nodes.count;
-        if (depth >= IMPORT_DEEPEST_CALL || *budget < body_count)
+        const model_nodes *const body = f != NULL ? &f->nodes : &main_graph->nodes;
+        if (depth >= IMPORT_DEEPEST_CALL || *budget < body->count)
             continue;
-        *budget -= body_count;
-        random += import_count_random(functions, main_graph, f != NULL ? f->nodes.data : main_graph->nodes.data,
-                                      body_count, depth + 1, budget);
+        *budget -= body->count;
+        random += import_count_random(functions, main_graph, body, depth + 1, budget);
     }
     return random;
 }
@@ -59,7 +55,7 @@ uint32_t import_first_stream(const struct map *functions, const struct model *m,
         if (mg == until)
             break;
         size_t budget = IMPORT_MOST_INLINED;
-        streams += import_count_random(functions, m->graph, mg->nodes.data, mg->nodes.count, 0, &budget);
+        streams += import_count_random(functions, m->graph, &mg->nodes, 0, &budget);
     }
     return streams;
 }
@@ -84,7 +80,7 @@ uint32_t import_count_inner_random(struct importer *im, const struct model_graph
     if (count == NULL) {
         size_t budget = IMPORT_MOST_INLINED;
         count = arena_new(a, uint32_t);
-        *count = import_count_random(&im->functions, im->model->graph, g->nodes.data, g->nodes.count, 0, &budget);
+        *count = import_count_random(&im->functions, im->model->graph, &g->nodes, 0, &budget);
         map_set(&im->inner_random, arena_strdup(a, key), count);
     }
     return *count;

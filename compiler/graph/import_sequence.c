@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-
 struct sequence *import_as_sequence(struct value *v)
 {
     return v != NULL && v->kind == VALUE_SEQUENCE ? (struct sequence *)v : NULL;
@@ -50,56 +49,42 @@ static struct value *append(struct importer *im, const struct sequence *s, struc
 
 /* ---- operands --------------------------------------------------------------------------------------------------- */
 
-/* A node of an operator on sequences, on its way. */
-struct use_of {
-    struct importer *im;
-    const struct region *region;
-    const struct model_node *node;
-    struct loc loc;
-    struct diag *diag;
-};
-
-static struct use_of start(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool give(const struct import_use *u, struct value *v)
 {
-    return (struct use_of){im, r, mn, import_node_loc(im, r, mn), im->g->diag};
+    return import_define(u, 0, v, u->im->g->value_count);
 }
 
-static bool give(const struct use_of *u, struct value *v)
-{
-    return import_define(u->im, u->region, u->node, 0, v, u->im->g->value_count);
-}
-
-static struct sequence *sequence_in(const struct use_of *u, size_t i)
+static struct sequence *sequence_in(const struct import_use *u, size_t i)
 {
     struct value *v;
-    if (!import_resolve_input(u->im, u->region, u->node, i, &v))
+    if (!import_resolve_input(u, i, &v))
         return NULL;
     if (import_as_sequence(v) == NULL)
-        diag_error(u->diag, &u->loc, "input %zu '%s' is a tensor, expected a sequence", i, u->node->inputs.data[i]);
+        diag_error(u->diag, &u->loc, "input %zu '%s' is a tensor, expected a sequence", i, u->mn->inputs.data[i]);
     return import_as_sequence(v);
 }
 
-static struct value *tensor_in(const struct use_of *u, size_t i)
+static struct value *tensor_in(const struct import_use *u, size_t i)
 {
     struct value *v;
-    if (!import_resolve_tensor(u->im, u->region, u->node, i, &v))
+    if (!import_resolve_tensor(u, i, &v))
         return NULL;
     if (v == NULL)
         diag_error(u->diag, &u->loc, "input %zu is no tensor, but an optional value that is none", i);
     return v;
 }
 
-static bool has_input(const struct use_of *u, size_t i)
+static bool has_input(const struct import_use *u, size_t i)
 {
-    return i < u->node->inputs.count && u->node->inputs.data[i][0] != '\0';
+    return i < u->mn->inputs.count && u->mn->inputs.data[i][0] != '\0';
 }
 
 /* Input i as a position in 0 to last; negative ones count from `from`. */
-static bool position_in(const struct use_of *u, size_t i, size_t from, size_t last_plus_1, size_t *at)
+static bool position_in(const struct import_use *u, size_t i, size_t from, size_t last_plus_1, size_t *at)
 {
     int64_t x;
     struct value *const v = tensor_in(u, i);
-    if (v == NULL || !import_known_number(u->im, u->region, u->node, i, "position", v, &x))
+    if (v == NULL || !import_known_number(u, i, "position", v, &x))
         return false;
     const int64_t wrapped = x < 0 ? x + (int64_t)from : x;
     if (wrapped < 0 || wrapped >= (int64_t)last_plus_1)
@@ -109,7 +94,7 @@ static bool position_in(const struct use_of *u, size_t i, size_t from, size_t la
     return true;
 }
 
-static bool same_type(const struct use_of *u, const struct sequence *s, const struct value *v)
+static bool same_type(const struct import_use *u, const struct sequence *s, const struct value *v)
 {
     if (s->count == 0 || s->items[0]->dtype == v->dtype)
         return true;
@@ -117,112 +102,105 @@ static bool same_type(const struct use_of *u, const struct sequence *s, const st
                       dtype_name(s->items[0]->dtype));
 }
 
-static int64_t int_attr(const struct use_of *u, const char *name, int64_t otherwise)
+static int64_t int_attr(const struct import_use *u, const char *name, int64_t otherwise)
 {
-    const struct model_attr *const a = import_find_attr(u->node->attrs.data, u->node->attrs.count, name);
+    const struct model_attr *const a = model_find_attr(&u->mn->attrs, name);
     return a != NULL ? a->i : otherwise;
 }
 
 /* ---- the operators ---------------------------------------------------------------------------------------------- */
 
-static bool sequence_empty(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool sequence_empty(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
-    return give(&u, import_new_sequence(im, NULL, 0));
+    return give(u, import_new_sequence(u->im, NULL, 0));
 }
 
-static bool sequence_construct(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool sequence_construct(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
-    struct value *const all = import_new_sequence(im, NULL, 0);
+    struct value *const all = import_new_sequence(u->im, NULL, 0);
     struct sequence *const s = import_as_sequence(all);
-    s->items = arena_array(im->g->arena, struct value *, mn->inputs.count);
-    for (size_t i = 0; i < mn->inputs.count; i++) {
-        struct value *const v = tensor_in(&u, i);
-        if (v == NULL || !same_type(&u, s, v))
+    s->items = arena_array(u->arena, struct value *, u->mn->inputs.count);
+    for (size_t i = 0; i < u->mn->inputs.count; i++) {
+        struct value *const v = tensor_in(u, i);
+        if (v == NULL || !same_type(u, s, v))
             return false;
         s->items[s->count++] = v;
     }
-    return give(&u, all);
+    return give(u, all);
 }
 
-static bool sequence_insert(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool sequence_insert(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
-    const struct sequence *const s = sequence_in(&u, 0);
-    struct value *const v = s != NULL ? tensor_in(&u, 1) : NULL;
+    const struct sequence *const s = sequence_in(u, 0);
+    struct value *const v = s != NULL ? tensor_in(u, 1) : NULL;
     size_t at = s != NULL ? s->count : 0;
-    if (v == NULL || !same_type(&u, s, v) || (has_input(&u, 2) && !position_in(&u, 2, s->count, s->count + 1, &at)))
+    if (v == NULL || !same_type(u, s, v) || (has_input(u, 2) && !position_in(u, 2, s->count, s->count + 1, &at)))
         return false;
     if (at == s->count)
-        return give(&u, append(im, s, v));
-    if (!import_spend(im, &u.loc, IMPORT_COPIED, (int64_t)s->count))
+        return give(u, append(u->im, s, v));
+    if (!import_spend(u->im, &u->loc, IMPORT_COPIED, (int64_t)s->count))
         return false;
-    struct value **const items = arena_array(im->g->arena, struct value *, s->count + 1);
+    struct value **const items = arena_array(u->arena, struct value *, s->count + 1);
     for (size_t i = 0; i <= s->count; i++)
         items[i] = i == at ? v : s->items[i < at ? i : i - 1];
-    return give(&u, import_new_sequence(im, items, s->count + 1));
+    return give(u, import_new_sequence(u->im, items, s->count + 1));
 }
 
-static bool sequence_erase(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool sequence_erase(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
-    const struct sequence *const s = sequence_in(&u, 0);
+    const struct sequence *const s = sequence_in(u, 0);
     if (s == NULL)
         return false;
     if (s->count == 0)
-        return diag_error(u.diag, &u.loc, "the sequence is empty");
+        return diag_error(u->diag, &u->loc, "the sequence is empty");
     size_t at = s->count - 1;
-    if (has_input(&u, 1) && !position_in(&u, 1, s->count, s->count, &at))
+    if (has_input(u, 1) && !position_in(u, 1, s->count, s->count, &at))
         return false;
-    if (!import_spend(im, &u.loc, IMPORT_COPIED, (int64_t)s->count))
+    if (!import_spend(u->im, &u->loc, IMPORT_COPIED, (int64_t)s->count))
         return false;
-    struct value **const items = arena_array(im->g->arena, struct value *, s->count);
+    struct value **const items = arena_array(u->arena, struct value *, s->count);
     for (size_t i = 0; i + 1 < s->count; i++)
         items[i] = s->items[i < at ? i : i + 1];
-    return give(&u, import_new_sequence(im, items, s->count - 1));
+    return give(u, import_new_sequence(u->im, items, s->count - 1));
 }
 
-static bool sequence_at(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool sequence_at(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
-    const struct sequence *const s = sequence_in(&u, 0);
-    size_t at;
-    return s != NULL && position_in(&u, 1, s->count, s->count, &at) && give(&u, s->items[at]);
+    const struct sequence *const s = sequence_in(u, 0);
+    size_t at = 0;
+    return s != NULL && position_in(u, 1, s->count, s->count, &at) && give(u, s->items[at]);
 }
 
-static bool sequence_length(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool sequence_length(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
-    const struct sequence *const s = sequence_in(&u, 0);
-    struct builder b = import_builder(im, r, mn);
-    return s != NULL && give(&u, build_int(&b, (int64_t)s->count));
+    const struct sequence *const s = sequence_in(u, 0);
+    struct builder b = import_builder(u);
+    return s != NULL && give(u, build_int(&b, (int64_t)s->count));
 }
 
-static bool concat_from_sequence(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool concat_from_sequence(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
-    const struct sequence *const s = sequence_in(&u, 0);
-    const int since = im->g->value_count;
+    const struct sequence *const s = sequence_in(u, 0);
+    const int since = u->g->value_count;
     if (s == NULL)
         return false;
     if (s->count == 0)
-        return diag_error(u.diag, &u.loc, "the sequence is empty: nothing tells the shape of the result");
-    const bool new_axis = int_attr(&u, "new_axis", 0) != 0;
-    const int64_t axis = int_attr(&u, "axis", 0);
+        return diag_error(u->diag, &u->loc, "the sequence is empty: nothing tells the shape of the result");
+    const bool new_axis = int_attr(u, "new_axis", 0) != 0;
+    const int64_t axis = int_attr(u, "axis", 0);
     const int rank = s->items[0]->shape.rank + (new_axis ? 1 : 0);
     int at;
     if (!shape_axis(rank, axis, &at))
-        return diag_error(u.diag, &u.loc, "axis %lld is out of range for rank %d", (long long)axis, rank);
-    if (!import_spend(im, &u.loc, IMPORT_PIECES, (int64_t)s->count))
+        return diag_error(u->diag, &u->loc, "axis %lld is out of range for rank %d", (long long)axis, rank);
+    if (!import_spend(u->im, &u->loc, IMPORT_PIECES, (int64_t)s->count))
         return false;
-    struct builder b = import_builder(im, r, mn);
+    struct builder b = import_builder(u);
     struct value *const v = import_join(&b, s->items, s->count, at, new_axis);
-    return !b.failed && import_define(im, r, mn, 0, v, since);
+    return !b.failed && import_define(u, 0, v, since);
 }
 
 /* Sizes of the pieces of `length` elements: a list, or pieces of one size of which the last may be smaller. */
-static bool piece_sizes(const struct use_of *u, struct value *split, int64_t length, const int64_t **sizes,
+static bool piece_sizes(const struct import_use *u, struct value *split, int64_t length, const int64_t **sizes,
                         size_t *count)
 {
     const struct tensor *const t = value_known(split);
@@ -236,7 +214,7 @@ static bool piece_sizes(const struct use_of *u, struct value *split, int64_t len
     const int64_t n = t->shape.rank == 1 ? t->count : length / size + (length % size != 0);
     if (!import_spend(u->im, &u->loc, IMPORT_PIECES, n))
         return false;
-    int64_t *const x = arena_array(u->im->g->arena, int64_t, (size_t)n);
+    int64_t *const x = arena_array(u->arena, int64_t, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
         x[i] = t->shape.rank == 1 ? tensor_get_int(t, i) : left < size ? left : size;
         if (x[i] < 0 || x[i] > left)
@@ -249,55 +227,51 @@ static bool piece_sizes(const struct use_of *u, struct value *split, int64_t len
            diag_error(u->diag, &u->loc, "the pieces are not the %lld elements of the axis", (long long)length);
 }
 
-static bool split_to_sequence(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool split_to_sequence(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
-    struct value *const v = tensor_in(&u, 0);
-    struct value *const split = v != NULL && has_input(&u, 1) ? tensor_in(&u, 1) : NULL;
+    struct value *const v = tensor_in(u, 0);
+    struct value *const split = v != NULL && has_input(u, 1) ? tensor_in(u, 1) : NULL;
     int axis;
-    if (v == NULL || (has_input(&u, 1) && split == NULL))
+    if (v == NULL || (has_input(u, 1) && split == NULL))
         return false;
-    if (!shape_axis(v->shape.rank, int_attr(&u, "axis", 0), &axis))
-        return diag_error(u.diag, &u.loc, "axis %lld is out of range for rank %d", (long long)int_attr(&u, "axis", 0),
+    if (!shape_axis(v->shape.rank, int_attr(u, "axis", 0), &axis))
+        return diag_error(u->diag, &u->loc, "axis %lld is out of range for rank %d", (long long)int_attr(u, "axis", 0),
                           v->shape.rank);
-    struct builder b = import_builder(im, r, mn);
+    struct builder b = import_builder(u);
     const int64_t *sizes = NULL;
     const int64_t length = v->shape.dim[axis];
     size_t count = (size_t)length;
-    struct value *const one = split == NULL && int_attr(&u, "keepdims", 1) != 0 ? build_int(&b, 1) : NULL;
+    struct value *const one = split == NULL && int_attr(u, "keepdims", 1) != 0 ? build_int(&b, 1) : NULL;
     const bool given = split != NULL || one != NULL;
-    if (given ? !piece_sizes(&u, split != NULL ? split : one, length, &sizes, &count)
-              : !import_spend(im, &u.loc, IMPORT_PIECES, length))
+    if (given ? !piece_sizes(u, split != NULL ? split : one, length, &sizes, &count)
+              : !import_spend(u->im, &u->loc, IMPORT_PIECES, length))
         return false;
-    struct value **const pieces = arena_array(im->g->arena, struct value *, count);
+    struct value **const pieces = arena_array(u->arena, struct value *, count);
     import_cut(&b, v, axis, sizes, count, pieces);
-    return !b.failed && give(&u, import_new_sequence(im, pieces, count));
+    return !b.failed && give(u, import_new_sequence(u->im, pieces, count));
 }
 
 /* ---- optional values: one that holds something is that itself --------------------------------------------------- */
 
-static bool optional(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool optional(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
     struct value *v = NULL;
-    return import_resolve_input(im, r, mn, 0, &v) && give(&u, v != NULL ? v : &import_omitted);
+    return import_resolve_input(u, 0, &v) && give(u, v != NULL ? v : &import_omitted);
 }
 
-static bool optional_has_element(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool optional_has_element(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
     struct value *v = NULL;
-    struct builder b = import_builder(im, r, mn);
-    return import_resolve_input(im, r, mn, 0, &v) && give(&u, build_scalar(&b, DTYPE_BOOL, v != NULL));
+    struct builder b = import_builder(u);
+    return import_resolve_input(u, 0, &v) && give(u, build_scalar(&b, DTYPE_BOOL, v != NULL));
 }
 
-static bool optional_get_element(struct importer *im, const struct region *r, const struct model_node *mn)
+static bool optional_get_element(const struct import_use *u)
 {
-    const struct use_of u = start(im, r, mn);
     struct value *v = NULL;
-    if (!import_resolve_input(im, r, mn, 0, &v))
+    if (!import_resolve_input(u, 0, &v))
         return false;
-    return v != NULL ? give(&u, v) : diag_error(u.diag, &u.loc, "input 0 '%s' is none", mn->inputs.data[0]);
+    return v != NULL ? give(u, v) : diag_error(u->diag, &u->loc, "input 0 '%s' is none", u->mn->inputs.data[0]);
 }
 
 import_rule import_sequence_rule(const char *op_type)

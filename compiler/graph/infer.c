@@ -251,8 +251,7 @@ static void cone_collect(struct cone *cone, struct value *v)
 {
     cone->seen.arena = &cone->scratch;
     cone_add(cone, v);
-    for (size_t i = 0; i < cone->values.count; i++) {
-        struct value *at = cone->values.data[i];
+    vec_each(struct value *, at, &cone->values) {
         if (at->constant != NULL || at->kind != VALUE_RESULT || at->producer->def->shape_only)
             continue;
         for (size_t k = 0; k < at->producer->inputs.count; k++)
@@ -281,8 +280,7 @@ static bool specialise(struct program *p, const struct cone *cone)
 static bool report_unknown(struct diag *d, const struct loc *at, const char *what, const struct value *v,
                            const struct cone *cone)
 {
-    for (size_t k = 0; k < cone->values.count; k++) {
-        const struct value *from = cone->values.data[k];
+    vec_each(const struct value *, from, &cone->values) {
         if (from->constant != NULL || (from->kind != VALUE_INPUT && from->kind != VALUE_VARIABLE))
             continue;
         if (from == v)

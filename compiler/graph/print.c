@@ -207,8 +207,7 @@ const char *graph_print(struct arena *a, const struct graph *g)
     strbuf_add(&b, "graph ");
     print_name(&b, g->name);
     strbuf_add(&b, " {\n");
-    for (size_t i = 0; i < g->inputs.count; i++) {
-        const struct value *v = g->inputs.data[i];
+    vec_each(const struct value *, v, &g->inputs) {
         strbuf_add(&b, "  input ");
         print_value(&b, v);
         strbuf_add(&b, v->specialised ? "   # specialised to what is fed\n" : "\n");

@@ -122,8 +122,7 @@ static void copy_node(struct graph *to, const struct node *n, struct value **now
     struct node *const copy = graph_add_like(to, n, &n->loc, NULL);
     for (size_t i = 0; i < n->inputs.count; i++)
         node_add_input(copy, n->inputs.data[i] ? now[n->inputs.data[i]->id] : NULL);
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        const struct value *const v = n->outputs.data[i];
+    vec_each(const struct value *, v, &n->outputs) {
         struct value *const made = node_add_output(copy, v ? v->name : NULL);
         if (v)
             now[v->id] = made;
@@ -134,11 +133,9 @@ static void copy_node(struct graph *to, const struct node *n, struct value **now
 
 void region_copy_nodes(struct graph *to, const struct graph *from, struct value **now)
 {
-    for (size_t i = 0; i < from->sources.count; i++) {
-        const struct value *const v = from->sources.data[i];
+    vec_each(const struct value *, v, &from->sources)
         if (v->kind == VALUE_CONSTANT)
             now[v->id] = graph_add_constant(to, v->name, v->constant);
-    }
     for (const struct node *n = from->first; n != NULL; n = n->next)
         copy_node(to, n, now);
 }

@@ -130,7 +130,7 @@ static size_t count_params(const struct op_param *params)
 }
 
 /* Operands given: omitted ones at the end do not count. */
-static size_t count_operands(const model_names *names)
+static size_t count_operands(const str_list *names)
 {
     size_t count = names->count;
     while (count > 0 && names->data[count - 1][0] == '\0')
@@ -192,14 +192,6 @@ static const struct op_attr *find_schema_attr(const struct op_attr *schema, cons
     return NULL;
 }
 
-static const struct model_attr *find_model_attr(const struct model_node *mn, const char *name)
-{
-    for (size_t i = 0; i < mn->attrs.count; i++)
-        if (strcmp(mn->attrs.data[i]->name, name) == 0)
-            return mn->attrs.data[i];
-    return NULL;
-}
-
 /* The most precise place known: the attribute's own line and column in text models. */
 static const struct loc *attr_loc(const struct model_attr *a, const struct model_node *mn)
 {
@@ -234,11 +226,10 @@ static bool check_attrs(struct diag *d, const struct op_choice *c, const struct 
 {
     const struct op_attr *const schema = attrs_of(c);
     bool ok = true;
-    for (size_t i = 0; i < mn->attrs.count; i++) {
-        const struct model_attr *const a = mn->attrs.data[i];
+    vec_each(const struct model_attr *, a, &mn->attrs) {
         if (is_private_attr(a))
             continue;
-        if (find_model_attr(mn, a->name) != a)
+        if (model_find_attr(&mn->attrs, a->name) != a)
             ok = diag_error(d, attr_loc(a, mn), "attribute '%s' is given twice", a->name);
         const struct op_attr *const s = find_schema_attr(schema, a->name);
         if (s == NULL)
@@ -248,7 +239,7 @@ static bool check_attrs(struct diag *d, const struct op_choice *c, const struct 
                             attr_type_name(a->type), attr_type_name(s->type));
     }
     for (const struct op_attr *s = schema; s != NULL && s->name != NULL; s++)
-        if (s->required && find_model_attr(mn, s->name) == NULL)
+        if (s->required && model_find_attr(&mn->attrs, s->name) == NULL)
             ok = diag_error(d, &mn->loc, "attribute '%s' (%s) of %s is required", s->name, attr_type_name(s->type),
                             mn->op_type);
     return ok;

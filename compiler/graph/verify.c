@@ -41,8 +41,7 @@ static void check_sources(struct check *c)
             FAIL(c, "input '%s' is of another kind", g->inputs.data[i]->name);
         check_value(c, g->inputs.data[i]);
     }
-    for (size_t i = 0; i < g->sources.count; i++) {
-        const struct value *v = g->sources.data[i];
+    vec_each(const struct value *, v, &g->sources) {
         if (!(v->kind == VALUE_CONSTANT && v->constant != NULL) && !(v->kind == VALUE_VARIABLE && v->variable != NULL))
             FAIL(c, "source '%s' is neither a constant nor a variable", v->name);
         check_value(c, v);
@@ -142,8 +141,7 @@ static void check_ends(struct check *c)
     for (size_t i = 0; i < g->outputs.count; i++)
         if (!c->defined[g->outputs.data[i].value->id])
             FAIL(c, "output '%s' is not defined", g->outputs.data[i].name);
-    for (size_t i = 0; i < g->bindings.count; i++) {
-        const struct binding *b = &g->bindings.data[i];
+    vec_each_ptr(const struct binding, b, &g->bindings) {
         if (!c->defined[b->value->id])
             FAIL(c, "the new value of '%s' is not defined", b->variable->name);
         if (b->value->dtype != b->variable->dtype || !shape_equal(&b->value->shape, &b->variable->shape))

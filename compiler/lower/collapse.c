@@ -50,8 +50,7 @@ static void change_loads(struct part *p, const struct expr_map *map)
 {
     if (p->element)
         p->element = expr_substitute(map, p->element);
-    for (size_t s = 0; s < p->stores.count; s++) {
-        struct store *const store = &p->stores.data[s];
+    vec_each_ptr(struct store, store, &p->stores) {
         store->value = expr_substitute(map, store->value);
         for (int t = 0; t < store->to.term_count; t++)
             store->to.term[t].index = expr_substitute(map, store->to.term[t].index);
@@ -170,8 +169,7 @@ static bool insert_loop(struct arena *a, struct part *p, int dim, int64_t outer,
     own_stores(a, p);
     if (p->element)
         p->element = expr_substitute(&map, p->element);
-    for (size_t i = 0; i < p->stores.count; i++) {
-        struct store *store = &p->stores.data[i];
+    vec_each_ptr(struct store, store, &p->stores) {
         store->value = expr_substitute(&map, store->value);
         for (int t = 0; t < store->to.term_count; t++)
             store->to.term[t].index = expr_substitute(&map, store->to.term[t].index);

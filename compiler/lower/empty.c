@@ -88,8 +88,7 @@ static void drop_loads(struct arena *a, const struct expr **e)
 static void drop_parts(struct arena *a, struct kernel *k)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < k->parts.count; i++) {
-        struct part *const p = &k->parts.data[i];
+    vec_each_ptr(struct part, p, &k->parts) {
         if (!has_points(p, false) || (p->scan != SCAN_NONE && !has_points(p, true)))
             continue;
         if (p->reduce != REDUCE_NONE && !has_points(p, true))
@@ -105,8 +104,7 @@ static void drop_parts(struct arena *a, struct kernel *k)
 static void drop_checks(struct arena *a, struct kernel *k)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < k->checks.count; i++) {
-        struct check *const c = &k->checks.data[i];
+    vec_each_ptr(struct check, c, &k->checks) {
         bool any = true;
         for (int d = 0; d < c->rank; d++)
             any = any && c->extent[d] > 0;
@@ -129,8 +127,7 @@ static bool template_is_idle(const struct kernel *k, size_t parts_before)
 void lower_drop_empty(struct lowered *l)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < l->kernels.count; i++) {
-        struct kernel *const k = l->kernels.data[i];
+    vec_each(struct kernel *, k, &l->kernels) {
         const size_t parts = k->parts.count;
         drop_parts(l->arena, k);
         drop_checks(l->arena, k);

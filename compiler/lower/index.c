@@ -183,8 +183,7 @@ static bool kernel_fits(struct diag *d, const struct loc *at, const struct kerne
 bool kernels_check_sizes(struct lowered *l)
 {
     bool ok = true;
-    for (size_t i = 0; i < l->kernels.count; i++) {
-        const struct kernel *k = l->kernels.data[i];
+    vec_each(const struct kernel *, k, &l->kernels) {
         const struct loc *at = k->nodes.count > 0 ? &k->nodes.data[0]->loc : &l->entry->graph->loc;
         ok &= k->removed || kernel_fits(l->diag, at, k);
     }

@@ -38,8 +38,7 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
         else
             collect(&c, k->tmpl.operands[o].access.buffer);
     }
-    for (size_t p = 0; p < k->parts.count; p++) {
-        const struct part *part = &k->parts.data[p];
+    vec_each_ptr(const struct part, part, &k->parts) {
         if (part->element)
             expr_each_load(part->element, collect_load, &c);
         for (size_t s = 0; s < part->stores.count; s++) {

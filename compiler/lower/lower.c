@@ -497,11 +497,9 @@ static bool is_bound(const struct graph *g, const struct variable *v)
 static struct buffer **variable_buffers(struct lower_ctx *c, const struct graph *g)
 {
     struct buffer **first = arena_array(c->arena, struct buffer *, g->program->variables.count);
-    for (size_t i = 0; i < c->l->buffers.count; i++) {
-        struct buffer *const b = c->l->buffers.data[i];
+    vec_each(struct buffer *, b, &c->l->buffers)
         if (b->kind == BUFFER_VARIABLE && !first[b->variable->index])
             first[b->variable->index] = b;
-    }
     return first;
 }
 

@@ -38,8 +38,7 @@ static void add_reads(struct lower_ctx *c, struct kernel_region *k)
         const struct region_port p = {find_input(k->body, i), v.buffer, v.offset, step};
         vec_push(c->arena, &k->reads, p);
     }
-    for (size_t b = 0; b < k->body->buffers.count; b++) {
-        struct buffer *const inner = k->body->buffers.data[b];
+    vec_each(struct buffer *, inner, &k->body->buffers) {
         if (inner->kind != BUFFER_CONSTANT)
             continue;
         const struct region_port p = {.inner = inner, .outer = lower_table(c, inner->name, inner->constant).buffer};
@@ -71,11 +70,9 @@ static void add_writes(struct lower_ctx *c, struct kernel_region *k)
         if (is_state)
             add_start(c, k, i, port.outer);
         vec_push(c->arena, &k->writes, port);
-        for (size_t b = 0; b < k->body->buffers.count; b++) {
-            struct buffer *const inner = k->body->buffers.data[b];
+        vec_each(struct buffer *, inner, &k->body->buffers)
             if (inner->variable == p->variables.data[i])
                 k->writes.data[k->writes.count - 1].inner = inner;
-        }
     }
 }
 

@@ -27,13 +27,11 @@ static bool check_metadata(struct diag *d, const struct model *m)
 static bool check_shapes_declared(struct diag *d, const struct model_graph *g)
 {
     bool ok = true;
-    for (size_t i = 0; i < g->outputs.count; i++) {
-        const struct model_value_info *const vi = g->outputs.data[i];
+    vec_each(const struct model_value_info *, vi, &g->outputs)
         if (vi->type.kind == TYPE_NONE)
             ok = diag_error(d, &g->loc, "output '%s' has no type", vi->name);
         else if (vi->type.kind == TYPE_TENSOR && !vi->type.has_shape)
             ok = diag_error(d, &g->loc, "output '%s' has no shape, not even an unknown one of known rank", vi->name);
-    }
     return ok;
 }
 
@@ -42,7 +40,7 @@ static bool check_initializers_listed(struct diag *d, const struct model *m)
     bool ok = true;
     for (size_t i = 0; m->ir_version < FREE_INITIALIZERS_IR && i < m->graph->initializers.count; i++) {
         const struct model_initializer *const x = m->graph->initializers.data[i];
-        if (!model_find_input(m->graph, x->name))
+        if (!model_find_value(&m->graph->inputs, x->name))
             ok = diag_error(d, &x->loc,
                             "initializer '%s' is not among the inputs, as ir_version %lld demands; 4 and newer do not",
                             x->name, (long long)m->ir_version);
@@ -57,7 +55,7 @@ static const char *identity(struct arena *a, const char *domain, const char *nam
     return arena_printf(a, "%s\n%s\n%s", model_domain(domain), name, overload);
 }
 
-static bool check_distinct(struct diag *d, const struct model_function *f, const model_names *names, const char *what)
+static bool check_distinct(struct diag *d, const struct model_function *f, const str_list *names, const char *what)
 {
     struct map seen = {.arena = d->arena};
     bool ok = true;
@@ -106,24 +104,18 @@ struct calls {
 
 static bool follow(struct calls *c, size_t at, int depth);
 
-static bool follow_nodes(struct calls *c, const struct model_function *caller, struct model_node *const *nodes,
-                         size_t count, int depth)
+static bool follow_nodes(struct calls *c, const struct model_function *caller, const model_nodes *nodes, int depth)
 {
     bool ok = true;
-    for (size_t i = 0; i < count && ok; i++) {
-        const struct model_node *const n = nodes[i];
+    for (size_t i = 0; i < nodes->count && ok; i++) {
+        const struct model_node *const n = nodes->data[i];
         const char *const called = identity(c->diag->arena, n->domain, n->op_type, n->overload ? n->overload : "");
         const uintptr_t callee = (uintptr_t)map_get(&c->by_identity, called);
         if (callee != 0 && c->visits[callee - 1] == OPEN)
             return diag_error(c->diag, &n->loc, "function '%s' calls itself, through '%s'", n->op_type, caller->name);
         ok = callee == 0 || follow(c, callee - 1, depth + 1);
-        for (size_t k = 0; k < n->attrs.count && ok; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
-            if (x->type == ATTR_GRAPH && x->g)
-                ok = follow_nodes(c, caller, x->g->nodes.data, x->g->nodes.count, depth);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count && ok; j++)
-                ok = follow_nodes(c, caller, x->graphs.data[j]->nodes.data, x->graphs.data[j]->nodes.count, depth);
-        }
+        model_each_inner(n, inner)
+            ok = ok && follow_nodes(c, caller, &inner->nodes, depth);
     }
     return ok;
 }
@@ -137,7 +129,7 @@ static bool follow(struct calls *c, size_t at, int depth)
         return diag_error(c->diag, &f->loc, "calls of functions nest more than %d deep, down to '%s'",
                           DEEPEST_CALL, f->name);
     c->visits[at] = OPEN;
-    const bool ok = follow_nodes(c, f, f->nodes.data, f->nodes.count, depth);
+    const bool ok = follow_nodes(c, f, &f->nodes, depth);
     c->visits[at] = DONE;
     return ok;
 }

@@ -70,11 +70,10 @@ bool tensor_file_write(struct diag *d, const char *path, const char *name, const
 {
     if (str_ends_with(path, ".npy"))
         return npy_write(d, path, t);
-    const struct loc at = LOC_FILE(path);
     struct arena scratch = {0};
     unsigned char *bytes;
     size_t size;
-    const bool ok = write_packed(d, &scratch, &at, &write_tensor(&scratch, name, t)->base, &bytes, &size) &&
+    const bool ok = write_packed(d, &scratch, &LOC_FILE(path), &write_tensor(&scratch, name, t)->base, &bytes, &size) &&
                     file_write(d, path, bytes, size);
     arena_free(&scratch);
     return ok;
@@ -82,42 +81,48 @@ bool tensor_file_write(struct diag *d, const char *path, const char *name, const
 
 /* ---- look-ups ----------------------------------------------------------------- */
 
+struct model_graph *model_next_inner(struct model_inner *at)
+{
+    for (; at->attr < at->node->attrs.count; at->attr++, at->graph = 0) {
+        const struct model_attr *const x = at->node->attrs.data[at->attr];
+        if (x->type == ATTR_GRAPH && x->g && at->graph++ == 0)
+            return x->g;
+        if (x->type == ATTR_GRAPHS && at->graph < x->graphs.count)
+            return x->graphs.data[at->graph++];
+    }
+    return NULL;
+}
+
 void model_each_node(const struct model_graph *g, void (*visit)(void *to, const struct model_node *n), void *to)
 {
     for (size_t i = 0; g != NULL && i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        visit(to, n);
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
-            if (x->type == ATTR_GRAPH)
-                model_each_node(x->g, visit, to);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                model_each_node(x->graphs.data[j], visit, to);
-        }
+        visit(to, g->nodes.data[i]);
+        model_each_inner(g->nodes.data[i], inner)
+            model_each_node(inner, visit, to);
     }
 }
 
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name)
 {
-    for (size_t i = 0; i < g->initializers.count; i++)
-        if (str_equal(g->initializers.data[i]->name, name))
-            return g->initializers.data[i];
+    vec_each(struct model_initializer *, x, &g->initializers)
+        if (str_equal(x->name, name))
+            return x;
     return NULL;
 }
 
-struct model_value_info *model_find_input(const struct model_graph *g, const char *name)
+struct model_attr *model_find_attr(const model_attrs *attrs, const char *name)
 {
-    for (size_t i = 0; i < g->inputs.count; i++)
-        if (str_equal(g->inputs.data[i]->name, name))
-            return g->inputs.data[i];
+    vec_each(struct model_attr *, x, attrs)
+        if (str_equal(x->name, name))
+            return x;
     return NULL;
 }
 
-struct model_value_info *model_find_output(const struct model_graph *g, const char *name)
+struct model_value_info *model_find_value(const model_values *values, const char *name)
 {
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (str_equal(g->outputs.data[i]->name, name))
-            return g->outputs.data[i];
+    vec_each(struct model_value_info *, v, values)
+        if (str_equal(v->name, name))
+            return v;
     return NULL;
 }
 
@@ -169,10 +174,7 @@ struct model_node *model_add_node(struct arena *a, struct model_graph *g, const 
 /* The attribute of that name, emptied: an old one is replaced in its place. */
 static struct model_attr *set_attr(struct arena *a, struct model_node *n, const char *name, enum attr_type type)
 {
-    struct model_attr *x = NULL;
-    for (size_t i = 0; i < n->attrs.count && !x; i++)
-        if (str_equal(n->attrs.data[i]->name, name))
-            x = n->attrs.data[i];
+    struct model_attr *x = model_find_attr(&n->attrs, name);
     if (!x) {
         x = arena_new(a, struct model_attr);
         vec_push(a, &n->attrs, x);
@@ -235,12 +237,8 @@ void model_add_value(struct arena *a, struct model_graph *g, int where, const ch
     v->name = arena_strdup(a, name);
     v->doc = "";
     v->loc = g->loc;
-    v->type = (struct model_type){.kind = TYPE_TENSOR,
-                                  .elem = dtype,
-                                  .has_shape = true,
-                                  .opaque_domain = "",
-                                  .opaque_name = "",
-                                  .denotation = ""};
+    v->type = (struct model_type){.kind = TYPE_TENSOR, .elem = dtype, .has_shape = true, .opaque_domain = "",
+                                  .opaque_name = "", .denotation = ""};
     VEC_RESERVE(a, &v->type.dims, rank);
     for (size_t i = 0; i < rank; i++) {
         v->type.dims.data[i] = dims ? dims[i] : (struct model_dim){.value = -1};
@@ -250,10 +248,6 @@ void model_add_value(struct arena *a, struct model_graph *g, int where, const ch
             v->type.dims.data[i].denotation = "";
     }
     v->type.dims.count = rank;
-    if (where == 0)
-        vec_push(a, &g->inputs, v);
-    else if (where == 1)
-        vec_push(a, &g->outputs, v);
-    else
-        vec_push(a, &g->value_infos, v);
+    model_values *const lists[] = {&g->inputs, &g->outputs, &g->value_infos};
+    vec_push(a, lists[where], v);
 }

@@ -8,6 +8,7 @@
 #define STEPC_MODEL_MODEL_H
 
 #include "base/diag.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "tensor/tensor.h"
 
@@ -74,13 +75,12 @@ struct model_attr {
 struct model_pair { /* StringStringEntryProto */
     const char *key, *value;
 };
+typedef VEC(struct model_attr *) model_attrs;
 typedef VEC(struct model_pair) model_pairs;
-typedef VEC(const char *) model_names;
-
 struct model_node {
     const char *name, *op_type, *domain /* "ai.onnx" is read as "" */, *overload, *doc;
-    model_names inputs, outputs; /* "" = omitted */
-    VEC(struct model_attr *) attrs;
+    str_list inputs, outputs; /* "" = omitted */
+    model_attrs attrs;
     model_pairs metadata;
     struct loc loc; /* .graph, .node, .op, .index set */
 };
@@ -118,6 +118,9 @@ struct model_initializer {
     struct loc loc;
 };
 
+typedef VEC(struct model_node *) model_nodes;
+typedef VEC(struct model_value_info *) model_values;
+
 struct model_quantization {
     const char *tensor_name;
     model_pairs parameters;
@@ -125,10 +128,10 @@ struct model_quantization {
 
 struct model_graph {
     const char *name, *doc;
-    VEC(struct model_node *) nodes;
+    model_nodes nodes;
     VEC(struct model_initializer *) initializers;
     VEC(struct model_sparse *) sparse_initializers;
-    VEC(struct model_value_info *) inputs, outputs, value_infos;
+    model_values inputs, outputs, value_infos;
     VEC(struct model_quantization *) quantization;
     model_pairs metadata;
     struct loc loc;
@@ -148,10 +151,10 @@ typedef VEC(struct model_opset) model_opsets;
 
 struct model_function {
     const char *name, *domain, *overload, *doc;
-    model_names inputs, outputs, attributes;
-    VEC(struct model_attr *) attribute_defaults;
-    VEC(struct model_node *) nodes;
-    VEC(struct model_value_info *) value_infos;
+    str_list inputs, outputs, attributes;
+    model_attrs attribute_defaults;
+    model_nodes nodes;
+    model_values value_infos;
     model_opsets opsets;
     model_pairs metadata;
     struct loc loc;
@@ -167,7 +170,7 @@ struct model {
     VEC(struct model_training *) training;
     VEC(struct model_function *) functions;
     unsigned char digest[32]; /* SHA-256 of the file's bytes (external data not included) */
-    VEC(const char *) external_files; /* paths read, for dependency files */
+    str_list external_files; /* paths read, for dependency files */
 };
 
 /* Reads a model: .onnxtxt as text, anything else as ONNX bytes; external data from files inside the
@@ -205,11 +208,20 @@ bool tensor_file_read(struct diag *d, struct arena *a, const char *path, struct 
 bool tensor_file_write(struct diag *d, const char *path, const char *name, const struct tensor *t) MUST_USE;
 
 /* Look-ups; NULL where absent. */
+/* model_each_inner(n, g) { ... }: each graph g inside node n, in attributes of one graph or of several. */
+struct model_inner {
+    const struct model_node *node;
+    size_t attr, graph;
+};
+struct model_graph *model_next_inner(struct model_inner *at);
+#define model_each_inner(n, g)                                                                                         \
+    for (struct model_inner g##_at = {(n), 0, 0}; g##_at.node; g##_at.node = NULL)                                     \
+        for (struct model_graph * g; (g = model_next_inner(&g##_at)) != NULL;)
 /* Each node of the graph, and after it those of graphs inside it. Nesting is bounded by the reader. */
 void model_each_node(const struct model_graph *g, void (*visit)(void *to, const struct model_node *n), void *to);
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name);
-struct model_value_info *model_find_input(const struct model_graph *g, const char *name);
-struct model_value_info *model_find_output(const struct model_graph *g, const char *name);
+struct model_attr *model_find_attr(const model_attrs *attrs, const char *name);
+struct model_value_info *model_find_value(const model_values *values, const char *name);
 /* "ai.onnx" and "" are one domain, which is "" in all but functions: these must name theirs. */
 const char *model_domain(const char *domain);
 /* Version imported for a domain ("" = ai.onnx), or 0. */

@@ -25,8 +25,8 @@ struct reader {
         (v)->capacity = (n);                                                                                           \
     } while (0)
 
-/* Length of the UTF-8 character at s, 0 if there is none: no overlong forms, surrogates, or values past U+10FFFF. */
-size_t utf8_character(const unsigned char *s, size_t left);
+/* What keeps a file's bytes from being text, valid UTF-8 without NUL: "has a NUL character at position 3"; or NULL. */
+const char *text_fault(struct arena *a, const unsigned char *s, size_t size);
 
 /* Text out of the file: valid UTF-8 without NUL. `what` names it in messages ("a node's name"). */
 bool read_text(struct reader *r, const struct loc *at, ProtobufCBinaryData b, const char *what,
@@ -51,7 +51,7 @@ bool external_data_read(struct reader *r, struct arena *a, const struct loc *at,
 
 /* The message for a tensor: pointers into the tensor where its bytes are already in file order, into `a` otherwise. */
 Onnx__TensorProto *write_tensor(struct arena *a, const char *name, const struct tensor *t);
-ProtobufCBinaryData write_text(const char *s);
+Onnx__StringStringEntryProto *write_pair(struct arena *a, const struct model_pair *pair);
 /* Packs a message; the error is that it passes what ONNX can hold (2 GiB). */
 bool write_packed(struct diag *d, struct arena *a, const struct loc *at, const ProtobufCMessage *m,
                   unsigned char **bytes, size_t *size) MUST_USE;

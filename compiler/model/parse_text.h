@@ -6,8 +6,6 @@
 #include "model/lex_text.h"
 #include "model/model.h"
 
-#define TEXT_MAX_DEPTH 32 /* of graphs in attributes of nodes of graphs ..., and of types */
-
 struct text_parser {
     struct lexer lex;
     struct arena *arena;
@@ -27,8 +25,6 @@ bool text_is_name(const struct text_parser *p);
 bool text_name(struct text_parser *p, const char *what, const char **out);
 bool text_string(struct text_parser *p, const char *what, const char **out);
 bool text_int(struct text_parser *p, int64_t *out);
-/* inf, infinity and nan in any case. */
-bool text_special(const char *text, double *out);
 /* A number for float (single) or double. Too large is an error; too small is 0. */
 bool text_number(struct text_parser *p, bool single, double *out);
 /* "[" item, item ... "]" or the like, by a callback per item. */

@@ -66,7 +66,7 @@ void text_put_string(struct text_writer *w, const char *s);
 /* NAME: an identifier as it is, anything else quoted; or quoted always, where the grammar wants a string. */
 void text_put_name(struct text_writer *w, const char *s);
 void text_put_quoted_name(struct text_writer *w, const char *s);
-void text_put_names(struct text_writer *w, const model_names *names);
+void text_put_names(struct text_writer *w, const str_list *names);
 /* ID and QNAME's domain: anything else is lost. */
 void text_put_identifier(struct text_writer *w, const char *s);
 void text_put_domain(struct text_writer *w, const char *s);

@@ -9,18 +9,23 @@
 #include "model/scan.h"
 #include <string.h>
 
-/* Runs `call` for i = 0 .. n - 1, going on after failures until enough has been said. */
-#define READ_EACH(r, ok, n, call)                                                                                      \
-    for (size_t i = 0; i < (n); i++)                                                                                   \
-        if (!(call)) {                                                                                                 \
-            (ok) = false;                                                                                              \
-            if ((r)->diag->errors >= DIAG_MAX_PRINTED)                                                                 \
-                break;                                                                                                 \
-        }
+/* Fills a list of n elements by `call` for i = 0 .. n - 1, going on after failures until enough has been said. */
+#define READ_LIST(r, ok, list, n, call)                                                                                \
+    do {                                                                                                               \
+        VEC_RESERVE((r)->arena, (list), (n));                                                                          \
+        (list)->count = (n);                                                                                           \
+        for (size_t i = 0; i < (n); i++)                                                                               \
+            if (!(call)) {                                                                                             \
+                (ok) = false;                                                                                          \
+                if ((r)->diag->errors >= DIAG_MAX_PRINTED)                                                             \
+                    break;                                                                                             \
+            }                                                                                                          \
+    } while (0)
 
 /* ---- text ------------------------------------------------------------------- */
 
-size_t utf8_character(const unsigned char *s, size_t left)
+/* Length of the UTF-8 character at s, 0 if there is none: no overlong forms, surrogates, or values past U+10FFFF. */
+static size_t utf8_character(const unsigned char *s, size_t left)
 {
     if (s[0] < 0x80)
         return 1;
@@ -35,17 +40,24 @@ size_t utf8_character(const unsigned char *s, size_t left)
     return bad ? 0 : n;
 }
 
+const char *text_fault(struct arena *a, const unsigned char *s, size_t size)
+{
+    for (size_t i = 0, n; i < size; i += n) {
+        n = utf8_character(s + i, size - i);
+        if (s[i] == 0)
+            return arena_printf(a, "has a NUL character at position %zu", i);
+        if (n == 0)
+            return arena_printf(a, "is not valid UTF-8 at position %zu (byte 0x%02x)", i, s[i]);
+    }
+    return NULL;
+}
+
 bool read_text(struct reader *r, const struct loc *at, ProtobufCBinaryData b, const char *what, const char **out)
 {
+    const char *const fault = text_fault(r->arena, b.data, b.len);
     *out = "";
-    for (size_t i = 0; i < b.len;) {
-        const size_t n = utf8_character(b.data + i, b.len - i);
-        if (b.data[i] == 0)
-            return diag_error(r->diag, at, "%s has a NUL character at position %zu", what, i);
-        if (n == 0)
-            return diag_error(r->diag, at, "%s is not valid UTF-8 at position %zu (byte 0x%02x)", what, i, b.data[i]);
-        i += n;
-    }
+    if (fault)
+        return diag_error(r->diag, at, "%s %s", what, fault);
     if (b.len > 0)
         *out = arena_strndup(r->arena, (const char *)b.data, b.len);
     return true;
@@ -54,20 +66,16 @@ bool read_text(struct reader *r, const struct loc *at, ProtobufCBinaryData b, co
 static bool read_domain(struct reader *r, const struct loc *at, ProtobufCBinaryData b, const char *what,
                         const char **out)
 {
-    if (!read_text(r, at, b, what, out))
-        return false;
-    if (str_equal(*out, "ai.onnx"))
-        *out = "";
-    return true;
+    const bool ok = read_text(r, at, b, what, out);
+    *out = model_domain(*out);
+    return ok;
 }
 
 static bool read_names(struct reader *r, const struct loc *at, size_t n, const ProtobufCBinaryData *p, const char *what,
-                       model_names *out)
+                       str_list *out)
 {
     bool ok = true;
-    VEC_RESERVE(r->arena, out, n);
-    out->count = n;
-    READ_EACH(r, ok, n, read_text(r, at, p[i], what, &out->data[i]))
+    READ_LIST(r, ok, out, n, read_text(r, at, p[i], what, &out->data[i]));
     return ok;
 }
 
@@ -75,11 +83,9 @@ static bool read_pairs(struct reader *r, const struct loc *at, size_t n, Onnx__S
                        const char *what, model_pairs *out)
 {
     bool ok = true;
-    VEC_RESERVE(r->arena, out, n);
-    out->count = n;
-    READ_EACH(r, ok, n,
+    READ_LIST(r, ok, out, n,
               read_text(r, at, p[i]->key, what, &out->data[i].key) &&
-                  read_text(r, at, p[i]->value, what, &out->data[i].value))
+                  read_text(r, at, p[i]->value, what, &out->data[i].value));
     return ok;
 }
 
@@ -89,11 +95,9 @@ static bool read_opsets(struct reader *r, const struct loc *at, size_t n, Onnx__
                         model_opsets *out)
 {
     bool ok = true;
-    VEC_RESERVE(r->arena, out, n);
-    out->count = n;
-    READ_EACH(r, ok, n,
+    READ_LIST(r, ok, out, n,
               (out->data[i].version = p[i]->version,
-               read_domain(r, at, p[i]->domain, "an imported domain", &out->data[i].domain)))
+               read_domain(r, at, p[i]->domain, "an imported domain", &out->data[i].domain)));
     return ok;
 }
 
@@ -135,17 +139,15 @@ static bool read_shape(struct reader *r, const struct loc *at, const char *what,
     out->has_shape = true;
     if (p->n_dim > SHAPE_MAX_RANK)
         return diag_error(r->diag, at, "%s has rank %zu; at most %d is supported", what, p->n_dim, SHAPE_MAX_RANK);
-    VEC_RESERVE(r->arena, &out->dims, p->n_dim);
-    out->dims.count = p->n_dim;
-    READ_EACH(r, ok, p->n_dim, read_dim(r, at, what, p->dim[i], i, &out->dims.data[i]))
+    READ_LIST(r, ok, &out->dims, p->n_dim, read_dim(r, at, what, p->dim[i], i, &out->dims.data[i]));
     return ok;
 }
 
-static bool read_element(struct reader *r, const struct loc *at, const char *what, const Onnx__TypeProto *p,
-                         struct model_type *out)
+static bool read_inner_type(struct reader *r, const struct loc *at, const char *what, const Onnx__TypeProto *p,
+                            struct model_type **out)
 {
-    out->element = arena_new(r->arena, struct model_type);
-    return read_type(r, at, what, p, out->element);
+    *out = arena_new(r->arena, struct model_type);
+    return read_type(r, at, what, p, *out);
 }
 
 static bool read_type(struct reader *r, const struct loc *at, const char *what, const Onnx__TypeProto *p,
@@ -167,14 +169,14 @@ static bool read_type(struct reader *r, const struct loc *at, const char *what, 
                read_shape(r, at, what, p->sparse_tensor_type->shape, out);
     case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
         out->kind = TYPE_SEQUENCE;
-        return read_element(r, at, what, p->sequence_type->elem_type, out);
+        return read_inner_type(r, at, what, p->sequence_type->elem_type, &out->element);
     case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
         out->kind = TYPE_OPTIONAL;
-        return read_element(r, at, what, p->optional_type->elem_type, out);
+        return read_inner_type(r, at, what, p->optional_type->elem_type, &out->element);
     case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
         out->kind = TYPE_MAP;
         return read_elem(r, at, what, p->map_type->key_type, &out->elem) &&
-               read_element(r, at, what, p->map_type->value_type, out);
+               read_inner_type(r, at, what, p->map_type->value_type, &out->element);
     case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
         out->kind = TYPE_OPAQUE;
         return read_text(r, at, p->opaque_type->domain, "an opaque type's domain", &out->opaque_domain) &&
@@ -357,23 +359,15 @@ static bool read_attr_lists(struct reader *r, const struct loc *at, const char *
 {
     bool ok = true;
     const char *ignored;
-    VEC_RESERVE(r->arena, &x->strings, p->n_strings);
-    VEC_RESERVE(r->arena, &x->tensors, p->n_tensors);
-    VEC_RESERVE(r->arena, &x->graphs, p->n_graphs);
-    VEC_RESERVE(r->arena, &x->sparses, p->n_sparse_tensors);
-    VEC_RESERVE(r->arena, &x->types, p->n_type_protos);
-    x->strings.count = p->n_strings;
-    x->tensors.count = p->n_tensors;
-    x->graphs.count = p->n_graphs;
-    x->sparses.count = p->n_sparse_tensors;
-    x->types.count = p->n_type_protos;
-    READ_EACH(r, ok, p->n_strings, read_bytes(r, p->strings[i], &x->strings.data[i]))
-    READ_EACH(r, ok, p->n_tensors, read_attr_tensor(r, at, what, p->tensors[i], &ignored, &x->tensors.data[i]))
-    READ_EACH(r, ok, p->n_graphs, read_graph(r, p->graphs[i], &x->graphs.data[i]))
-    READ_EACH(r, ok, p->n_sparse_tensors, read_sparse(r, at, what, p->sparse_tensors[i], &x->sparses.data[i]))
-    READ_EACH(r, ok, p->n_type_protos,
-              (x->types.data[i] = arena_new(r->arena, struct model_type),
-               read_type(r, at, what, p->type_protos[i], x->types.data[i])))
+    READ_LIST(r, ok, &x->floats, p->n_floats, (x->floats.data[i] = p->floats[i], true));
+    READ_LIST(r, ok, &x->ints, p->n_ints, (x->ints.data[i] = p->ints[i], true));
+    READ_LIST(r, ok, &x->strings, p->n_strings, read_bytes(r, p->strings[i], &x->strings.data[i]));
+    READ_LIST(r, ok, &x->tensors, p->n_tensors,
+              read_attr_tensor(r, at, what, p->tensors[i], &ignored, &x->tensors.data[i]));
+    READ_LIST(r, ok, &x->graphs, p->n_graphs, read_graph(r, p->graphs[i], &x->graphs.data[i]));
+    READ_LIST(r, ok, &x->sparses, p->n_sparse_tensors,
+              read_sparse(r, at, what, p->sparse_tensors[i], &x->sparses.data[i]));
+    READ_LIST(r, ok, &x->types, p->n_type_protos, read_inner_type(r, at, what, p->type_protos[i], &x->types.data[i]));
     return ok;
 }
 
@@ -396,18 +390,7 @@ static bool read_attr_value(struct reader *r, const struct loc *at, const Onnx__
     case ATTR_SPARSE_TENSOR:
         return read_sparse(r, at, what, p->sparse_tensor, &x->sparse);
     case ATTR_TYPE_PROTO:
-        x->tp = arena_new(r->arena, struct model_type);
-        return read_type(r, at, what, p->tp, x->tp);
-    case ATTR_FLOATS:
-        VEC_RESERVE(r->arena, &x->floats, p->n_floats);
-        for (size_t i = 0; i < p->n_floats; i++)
-            x->floats.data[x->floats.count++] = p->floats[i];
-        return true;
-    case ATTR_INTS:
-        VEC_RESERVE(r->arena, &x->ints, p->n_ints);
-        for (size_t i = 0; i < p->n_ints; i++)
-            x->ints.data[x->ints.count++] = p->ints[i];
-        return true;
+        return read_inner_type(r, at, what, p->tp, &x->tp);
     default:
         return read_attr_lists(r, at, what, p, x);
     }
@@ -450,9 +433,7 @@ static bool read_node(struct reader *r, const struct loc *in, size_t index, cons
          read_text(r, &n->loc, p->doc_string, "a doc_string", &n->doc) && METADATA(r, &n->loc, p, &n->metadata) &&
          read_names(r, &n->loc, p->n_input, p->input, "an input's name", &n->inputs) &&
          read_names(r, &n->loc, p->n_output, p->output, "an output's name", &n->outputs);
-    VEC_RESERVE(r->arena, &n->attrs, p->n_attribute);
-    n->attrs.count = p->n_attribute;
-    READ_EACH(r, ok, p->n_attribute, read_attr(r, &n->loc, p->attribute[i], &n->attrs.data[i]))
+    READ_LIST(r, ok, &n->attrs, p->n_attribute, read_attr(r, &n->loc, p->attribute[i], &n->attrs.data[i]));
     return ok;
 }
 
@@ -476,14 +457,6 @@ static bool read_quantization(struct reader *r, const struct loc *at, const Onnx
            read_pairs(r, at, p->n_quant_parameter_tensor_names, p->quant_parameter_tensor_names,
                       "a quantization annotation", &q->parameters);
 }
-
-/* Fills g->FIELD from the n messages p, each by read(…, p[i], &place). */
-#define READ_LIST(r, ok, list, n, call)                                                                                \
-    do {                                                                                                               \
-        VEC_RESERVE((r)->arena, (list), (n));                                                                          \
-        (list)->count = (n);                                                                                           \
-        READ_EACH(r, ok, n, call)                                                                                      \
-    } while (0)
 
 static bool read_graph(struct reader *r, const Onnx__GraphProto *p, struct model_graph **out)
 {
@@ -635,14 +608,13 @@ static ProtobufCMessage *unpack_bulk(struct diag *d, struct arena *a, const stru
 
 bool read_model_file(struct diag *d, struct arena *a, const char *path, struct model **out, bool *well_formed)
 {
-    const struct loc at = LOC_FILE(path);
     struct arena scratch = {0};
     struct diag unheard = {.arena = &scratch};
     struct bulk b = {.arena = a, .message.arena = &scratch};
     struct stream *const s = arena_new(&scratch, struct stream);
     const ProtobufCMessage *p = NULL;
     if (stream_open(s, path)) {
-        p = s->size <= FILE_MAX_BYTES && bulk_read(&b, s) ? unpack_bulk(&unheard, a, &at, &b) : NULL;
+        p = s->size <= FILE_MAX_BYTES && bulk_read(&b, s) ? unpack_bulk(&unheard, a, &LOC_FILE(path), &b) : NULL;
         stream_close(s);
     }
     *well_formed = p != NULL;
@@ -654,7 +626,6 @@ bool read_model_file(struct diag *d, struct arena *a, const char *path, struct m
 bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written,
                         struct model **out)
 {
-    const struct loc at = LOC_FILE(path);
     struct arena scratch = {0};
     struct bulk b = {.arena = a, .message.arena = &scratch};
     struct sha256 hash;
@@ -664,7 +635,7 @@ bool model_read_written(struct diag *d, struct arena *a, const char *path, const
     const size_t size = protobuf_c_message_get_packed_size(&whole->base);
     strbuf_reserve(&b.message, size);
     b.message.length = protobuf_c_message_pack(&whole->base, (unsigned char *)b.message.text);
-    const ProtobufCMessage *const p = unpack_bulk(d, a, &at, &b);
+    const ProtobufCMessage *const p = unpack_bulk(d, a, &LOC_FILE(path), &b);
     const bool ok = p && read_unpacked(d, a, path, p, &hash, out);
     arena_free(&scratch);
     return ok;

@@ -73,6 +73,7 @@ struct source {
     const struct loc *at;
     const char *what;
     const Onnx__TensorProto *p;
+    size_t sizes[FIELD_COUNT]; /* of its value fields: bytes or entries */
 };
 
 static bool read_dims(const struct source *s, struct shape *shape, int64_t *count)
@@ -96,13 +97,10 @@ static bool read_dims(const struct source *s, struct shape *shape, int64_t *coun
 /* Exactly one value field, none for a tensor without elements. */
 static bool find_field(const struct source *s, enum dtype dtype, int64_t count, enum field *field)
 {
-    const Onnx__TensorProto *p = s->p;
-    const size_t sizes[FIELD_COUNT] = {p->raw_data.len, p->n_float_data,  p->n_int32_data, p->n_string_data,
-                                       p->n_int64_data, p->n_double_data, p->n_uint64_data};
     int found = 0;
     *field = field_of(dtype);
     for (int i = 0; i < FIELD_COUNT; i++) {
-        if (sizes[i] == 0)
+        if (s->sizes[i] == 0)
             continue;
         if (found++)
             return diag_error(s->r->diag, s->at, "%s holds data twice, in %s and in %s", s->what, field_name[*field],
@@ -122,9 +120,10 @@ static bool find_field(const struct source *s, enum dtype dtype, int64_t count, 
 }
 
 /* More than enough is let through, as the upstream checker does. */
-static bool check_amount(const struct source *s, enum field field, size_t have, size_t need, const struct tensor *like)
+static bool check_amount(const struct source *s, enum field field, size_t need, const struct tensor *like)
 {
     const char *unit = field == RAW ? "bytes" : "entries";
+    const size_t have = s->sizes[field];
     if (have == need)
         return true;
     const char *shape = shape_text(s->r->arena, &like->shape);
@@ -150,11 +149,16 @@ static unsigned char unpack_element(enum dtype d, unsigned byte, int64_t i)
 }
 
 /* Does the tensor's memory look like the file's? Then weights, which are most of what is read, need not be copied. */
-static bool can_lie_in_file(const struct source *s, enum dtype d)
+static bool is_as_in_file(enum dtype d)
 {
-    enum { ALIGN = 16 }; /* tensor.h */
-    return s->r->unpacked_stays && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(d) == 1 &&
-           d != DTYPE_BOOL && (uintptr_t)s->p->raw_data.data % ALIGN == 0;
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(d) == 1 && d != DTYPE_BOOL;
+}
+
+static struct tensor *tensor_over(const struct source *s, const struct tensor *like, void *data)
+{
+    struct tensor *const t = arena_copy(s->r->arena, like, sizeof *like, alignof(struct tensor));
+    t->data = data;
+    return t;
 }
 
 static void fill_from_bytes(struct tensor *t, const unsigned char *bytes)
@@ -244,17 +248,16 @@ static bool fill_from_strings(const struct source *s, struct tensor *t)
 static bool read_field(const struct source *s, enum field field, const struct tensor *like, struct tensor **out)
 {
     const Onnx__TensorProto *p = s->p;
-    const size_t sizes[FIELD_COUNT] = {p->raw_data.len, p->n_float_data,  p->n_int32_data, p->n_string_data,
-                                       p->n_int64_data, p->n_double_data, p->n_uint64_data};
     const size_t parts = like->dtype == DTYPE_COMPLEX64 || like->dtype == DTYPE_COMPLEX128 ? 2 : 1;
     const size_t per = (size_t)packed_per_byte(like->dtype);
     const size_t need =
         field == RAW ? packed_size(like->dtype, like->count) : ((size_t)like->count * parts + per - 1) / per;
-    if (!check_amount(s, field, sizes[field], need, like))
+    if (!check_amount(s, field, need, like))
         return false;
-    if (field == RAW && like->count > 0 && can_lie_in_file(s, like->dtype)) {
-        *out = arena_copy(s->r->arena, like, sizeof *like, alignof(struct tensor));
-        (*out)->data = p->raw_data.data;
+    enum { ALIGN = 16 }; /* tensor.h */
+    if (field == RAW && like->count > 0 && s->r->unpacked_stays && is_as_in_file(like->dtype) &&
+        (uintptr_t)p->raw_data.data % ALIGN == 0) {
+        *out = tensor_over(s, like, p->raw_data.data);
         return true;
     }
     struct tensor *t = *out = tensor_new(s->r->arena, like->dtype, &like->shape);
@@ -287,22 +290,18 @@ static bool read_field(const struct source *s, enum field field, const struct te
 
 static bool read_external(const struct source *s, const struct tensor *like, struct tensor **out, const char **location)
 {
-    const Onnx__TensorProto *p = s->p;
     if (like->dtype == DTYPE_STRING)
         return diag_error(s->r->diag, s->at, "%s: strings cannot be external data", s->what);
-    if (p->raw_data.len || p->n_float_data || p->n_int32_data || p->n_string_data || p->n_int64_data ||
-        p->n_double_data || p->n_uint64_data)
-        return diag_error(s->r->diag, s->at, "%s is external data, but holds values as well", s->what);
-    /* What has the file's form in memory, as most of what is large, is read to where it stays. */
-    const bool stays = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(like->dtype) == 1 &&
-                       like->dtype != DTYPE_BOOL;
+    for (int i = 0; i < FIELD_COUNT; i++)
+        if (s->sizes[i] > 0)
+            return diag_error(s->r->diag, s->at, "%s is external data, but holds values as well", s->what);
+    const bool stays = is_as_in_file(like->dtype); /* then it is read to where it stays */
     struct arena scratch = {0};
     unsigned char *bytes;
-    const bool ok = external_data_read(s->r, stays ? s->r->arena : &scratch, s->at, s->what, p,
+    const bool ok = external_data_read(s->r, stays ? s->r->arena : &scratch, s->at, s->what, s->p,
                                        packed_size(like->dtype, like->count), &bytes, location);
     if (ok && stays) {
-        *out = arena_copy(s->r->arena, like, sizeof *like, alignof(struct tensor));
-        (*out)->data = bytes;
+        *out = tensor_over(s, like, bytes);
     } else if (ok) {
         *out = tensor_new(s->r->arena, like->dtype, &like->shape);
         fill_from_bytes(*out, bytes);
@@ -314,7 +313,9 @@ static bool read_external(const struct source *s, const struct tensor *like, str
 bool read_tensor(struct reader *r, const struct loc *at, const char *what, const Onnx__TensorProto *p,
                  struct tensor **out, const char **external)
 {
-    const struct source s = {r, at, what, p};
+    const struct source s = {r, at, what, p,
+                             {p->raw_data.len, p->n_float_data, p->n_int32_data, p->n_string_data, p->n_int64_data,
+                              p->n_double_data, p->n_uint64_data}};
     struct tensor like = {0};
     enum field field;
     const char *location = NULL;

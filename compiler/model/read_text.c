@@ -194,7 +194,7 @@ static bool parse_attr(struct text_parser *p, void *data)
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* Names up to (not including) `end`; nothing before a comma, or "", is an omitted operand. */
-static bool parse_operands(struct text_parser *p, char end, model_names *out)
+static bool parse_operands(struct text_parser *p, char end, str_list *out)
 {
     while (!lexer_is(&p->lex, end)) {
         const char *name = "";
@@ -219,7 +219,7 @@ static bool parse_operator(struct text_parser *p, struct model_node *n)
             return false;
     }
     n->op_type = part;
-    n->domain = str_equal(strbuf_text(&domain), "ai.onnx") ? "" : strbuf_text(&domain);
+    n->domain = model_domain(strbuf_text(&domain));
     return !text_accept(p, ':') || text_id(p, "an overload", &n->overload);
 }
 
@@ -268,9 +268,7 @@ static bool report_unknown_type(struct text_parser *p, const struct token *at, c
     size_t count = 0;
     for (int d = 1; d < DTYPE_COUNT; d++)
         known[count++] = dtype_name((enum dtype)d);
-    const char *close = str_closest(name, known, count);
-    return lexer_error_at(&p->lex, at, "unknown type '%s'%s%s%s", name, close ? "; did you mean '" : "",
-                          close ? close : "", close ? "'?" : "");
+    return lexer_error_at(&p->lex, at, "unknown type '%s'%s", name, str_suggestion(p->arena, name, known, count));
 }
 
 static bool parse_value_info(struct text_parser *p, void *data)
@@ -365,8 +363,7 @@ static bool parse_opset(struct text_parser *p, void *data)
     struct model_opset o;
     if (!text_string(p, "a domain", &o.domain) || !text_expect(p, ':') || !text_int(p, &o.version))
         return false;
-    if (str_equal(o.domain, "ai.onnx"))
-        o.domain = "";
+    o.domain = model_domain(o.domain);
     vec_push(p->arena, opsets, o);
     return true;
 }
@@ -504,10 +501,8 @@ static bool parse_function(struct text_parser *p, struct model *m)
         vec_push(p->arena, &f->inputs, body.inputs.data[i]->name);
     for (size_t i = 0; i < body.outputs.count; i++)
         vec_push(p->arena, &f->outputs, body.outputs.data[i]->name);
-    f->nodes.data = body.nodes.data;
-    f->nodes.count = body.nodes.count;
-    f->value_infos.data = body.value_infos.data;
-    f->value_infos.count = body.value_infos.count;
+    f->nodes = body.nodes;
+    f->value_infos = body.value_infos;
     vec_push(p->arena, &m->functions, f);
     p->graph = NULL;
     return true;

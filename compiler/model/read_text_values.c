@@ -37,27 +37,13 @@ bool text_is_name(const struct text_parser *p)
     return p->lex.token.kind == TOKEN_NAME || p->lex.token.kind == TOKEN_STRING;
 }
 
-/* The rules of every reader for text: UTF-8 without NUL. */
-static bool check_utf8(struct text_parser *p, const char *what)
-{
-    const unsigned char *const text = (const unsigned char *)p->lex.token.text;
-    const size_t size = p->lex.token.size;
-    for (size_t i = 0, n; i < size; i += n) {
-        n = utf8_character(text + i, size - i);
-        if (text[i] == 0)
-            return lexer_error(&p->lex, "%s has a NUL character at position %zu", what, i);
-        if (n == 0)
-            return lexer_error(&p->lex, "%s is not valid UTF-8 at position %zu (byte 0x%02x)", what, i, text[i]);
-    }
-    return true;
-}
-
 bool text_name(struct text_parser *p, const char *what, const char **out)
 {
     if (!text_is_name(p))
         return lexer_error(&p->lex, "expected %s, found %s", what, lexer_describe(&p->lex));
-    if (!check_utf8(p, what))
-        return false;
+    const char *const fault = text_fault(p->arena, (const unsigned char *)p->lex.token.text, p->lex.token.size);
+    if (fault)
+        return lexer_error(&p->lex, "%s %s", what, fault);
     *out = p->lex.token.text;
     lexer_advance(&p->lex);
     return true;
@@ -224,7 +210,7 @@ struct literals {
     enum dtype dtype;
     VEC(double) floats;
     VEC(int64_t) ints;
-    VEC(const char *) strings;
+    str_list strings;
     VEC(size_t) sizes;
 };
 

@@ -122,8 +122,7 @@ static bool check_spans(struct parser *p, span_list *spans)
     size_t at = 0;
     if (spans->count > 0)
         qsort(spans->data, spans->count, sizeof *spans->data, by_place);
-    for (size_t i = 0; i < spans->count; i++) {
-        const struct span *const s = &spans->data[i];
+    vec_each_ptr(const struct span, s, spans) {
         if (s->begin != at)
             return diag_error(p->diag, &p->loc, "tensor '%s': its values begin at byte %zu, %s byte %zu", s->name,
                               s->begin, s->begin < at ? "but those before it end at" : "expected", at);

@@ -30,8 +30,8 @@ static const char *name_in_file(struct arena *a, const struct weight_options *o,
 
 static bool is_transposed(const struct weight_options *o, const char *name)
 {
-    for (size_t i = 0; i < o->transpose.count; i++)
-        if (str_glob(o->transpose.data[i], name))
+    vec_each(const char *, pattern, &o->transpose)
+        if (str_glob(pattern, name))
             return true;
     return false;
 }
@@ -47,17 +47,6 @@ static struct tensor *transpose(struct arena *a, const struct tensor *t)
         for (int64_t k = 0; k < columns; k++)
             memcpy((char *)out->data + (size_t)(k * rows + i) * size,
                    (const char *)t->data + (size_t)(i * columns + k) * size, size);
-    return out;
-}
-
-static struct tensor *convert(struct arena *a, const struct tensor *t, enum dtype to)
-{
-    struct tensor *const out = tensor_new(a, to, &t->shape);
-    for (int64_t i = 0; i < t->count; i++)
-        if (dtype_is_float(to))
-            tensor_set_double(out, i, tensor_get_double(t, i));
-        else
-            tensor_set_int(out, i, tensor_get_int(t, i));
     return out;
 }
 
@@ -81,8 +70,7 @@ static bool can_convert(const struct tensor *t, enum dtype to)
 
 void weights_list(struct arena *a, const struct model *m, const struct weight_options *o, named_tensors *out)
 {
-    for (size_t i = 0; i < m->graph->initializers.count; i++) {
-        const struct model_initializer *const x = m->graph->initializers.data[i];
+    vec_each(const struct model_initializer *, x, &m->graph->initializers) {
         if (!dtype_is_float(x->tensor->dtype))
             continue;
         const bool turn = x->tensor->shape.rank == 2 && is_transposed(o, x->name);
@@ -160,7 +148,7 @@ static void set_one(struct setter *s, struct model_initializer *x)
     if (t->dtype != x->tensor->dtype)
         strbuf_addf(s->report, "converted: '%s' from %s to %s\n", x->name, dtype_name(t->dtype),
                     dtype_name(x->tensor->dtype));
-    x->tensor = convert(s->arena, t, x->tensor->dtype);
+    x->tensor = tensor_cast(s->arena, t, x->tensor->dtype);
     if (t->dtype == x->tensor->dtype)
         memcpy(x->tensor->data, t->data, tensor_bytes(t)); /* NaNs keep their bits */
     x->external_location = NULL;

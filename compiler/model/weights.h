@@ -14,7 +14,7 @@ struct weight_rename {
 
 struct weight_options {
     VEC(struct weight_rename) renames;
-    VEC(const char *) transpose; /* patterns: matrices of these names are transposed in the file, square ones too */
+    str_list transpose; /* patterns: matrices of these names are transposed in the file, square ones too */
     bool partial;                /* what is missing or does not fit is a warning */
 };
 

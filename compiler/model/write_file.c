@@ -86,27 +86,19 @@ static bool put_parts(const void *from, byte_sink sink, void *to)
     return ok;
 }
 
-static Onnx__StringStringEntryProto *entry_of(struct arena *a, const char *key, const char *value)
-{
-    Onnx__StringStringEntryProto *const e = arena_new(a, Onnx__StringStringEntryProto);
-    onnx__string_string_entry_proto__init(e);
-    e->has_key = e->has_value = true;
-    e->key = write_text(key);
-    e->value = write_text(value);
-    return e;
-}
-
 static void move_beside(struct beside *b, Onnx__TensorProto *t)
 {
-    enum { ENTRIES = 3 };
     struct arena *const a = b->arena;
+    const struct model_pair where[] = {{"location", b->location},
+                                       {"offset", arena_printf(a, "%zu", b->bytes)},
+                                       {"length", arena_printf(a, "%zu", t->raw_data.len)}};
+    enum { ENTRIES = sizeof where / sizeof *where };
     if (t->raw_data.len < FEWEST_BESIDE)
         return;
     t->external_data = arena_array(a, Onnx__StringStringEntryProto *, ENTRIES);
     t->n_external_data = ENTRIES;
-    t->external_data[0] = entry_of(a, "location", b->location);
-    t->external_data[1] = entry_of(a, "offset", arena_printf(a, "%zu", b->bytes));
-    t->external_data[2] = entry_of(a, "length", arena_printf(a, "%zu", t->raw_data.len));
+    for (int i = 0; i < ENTRIES; i++)
+        t->external_data[i] = write_pair(a, &where[i]);
     t->has_data_location = true;
     t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     vec_push(a, &b->parts, t->raw_data);
@@ -135,10 +127,9 @@ bool model_write_within(struct diag *d, const struct model *m, const char *path,
         }
         size = protobuf_c_message_get_packed_size(&p->base);
     }
-    const struct loc at = LOC_FILE(m->file);
     const bool ok =
         size > most
-            ? diag_error(d, &at,
+            ? diag_error(d, &LOC_FILE(m->file),
                          "cannot be written: %zu bytes without the initializers' data, but a message ends at %zu", size,
                          most)
             : (b.parts.count == 0 || file_write_from(d, path_join(&scratch, path_directory(&scratch, path), b.location),

@@ -7,12 +7,12 @@
 #include <limits.h>
 #include <string.h>
 
-/* *(out) = a fresh message of that kind. */
-#define MESSAGE(a, out, init)                                                                                          \
-    do {                                                                                                               \
-        *(out) = arena_alloc((a), 1, sizeof **(out), alignof(max_align_t));                                            \
-        init(*(out));                                                                                                  \
-    } while (0)
+static void *new_message(struct arena *a, const ProtobufCMessageDescriptor *kind)
+{
+    ProtobufCMessage *const m = arena_alloc(a, 1, kind->sizeof_message, alignof(max_align_t));
+    kind->message_init(m);
+    return m;
+}
 
 /* p->FIELD = the message for each element of the list. */
 #define WRITE_LIST(a, list, n_field, field, call)                                                                      \
@@ -29,22 +29,21 @@
         (p)->has_##field = (p)->field.len > 0;                                                                         \
     } while (0)
 
-ProtobufCBinaryData write_text(const char *s)
+static ProtobufCBinaryData write_text(const char *s)
 {
     return (ProtobufCBinaryData){s ? strlen(s) : 0, (uint8_t *)(uintptr_t)s};
 }
 
 /* ---- small things ------------------------------------------------------------- */
 
-static void write_names(struct arena *a, const model_names *names, size_t *n, ProtobufCBinaryData **out)
+static void write_names(struct arena *a, const str_list *names, size_t *n, ProtobufCBinaryData **out)
 {
     WRITE_LIST(a, names, *n, *out, write_text(names->data[i]));
 }
 
-static Onnx__StringStringEntryProto *write_pair(struct arena *a, const struct model_pair *pair)
+Onnx__StringStringEntryProto *write_pair(struct arena *a, const struct model_pair *pair)
 {
-    Onnx__StringStringEntryProto *p;
-    MESSAGE(a, &p, onnx__string_string_entry_proto__init);
+    Onnx__StringStringEntryProto *const p = new_message(a, &onnx__string_string_entry_proto__descriptor);
     WRITE_TEXT(p, key, pair->key);
     WRITE_TEXT(p, value, pair->value);
     return p;
@@ -59,8 +58,7 @@ static void write_pairs(struct arena *a, const model_pairs *pairs, size_t *n, On
 
 static Onnx__OperatorSetIdProto *write_opset(struct arena *a, const struct model_opset *o)
 {
-    Onnx__OperatorSetIdProto *p;
-    MESSAGE(a, &p, onnx__operator_set_id_proto__init);
+    Onnx__OperatorSetIdProto *const p = new_message(a, &onnx__operator_set_id_proto__descriptor);
     p->has_domain = true; /* upstream tools write the empty one, too */
     p->domain = write_text(o->domain);
     p->has_version = true;
@@ -103,8 +101,7 @@ static void write_dims(struct arena *a, const struct shape *s, size_t *n, int64_
 
 Onnx__TensorProto *write_tensor(struct arena *a, const char *name, const struct tensor *t)
 {
-    Onnx__TensorProto *p;
-    MESSAGE(a, &p, onnx__tensor_proto__init);
+    Onnx__TensorProto *const p = new_message(a, &onnx__tensor_proto__descriptor);
     WRITE_TEXT(p, name, name);
     p->has_data_type = true;
     p->data_type = (int32_t)t->dtype;
@@ -123,8 +120,7 @@ Onnx__TensorProto *write_tensor(struct arena *a, const char *name, const struct 
 
 static Onnx__SparseTensorProto *write_sparse(struct arena *a, const struct model_sparse *s)
 {
-    Onnx__SparseTensorProto *p;
-    MESSAGE(a, &p, onnx__sparse_tensor_proto__init);
+    Onnx__SparseTensorProto *const p = new_message(a, &onnx__sparse_tensor_proto__descriptor);
     p->values = write_tensor(a, s->name, s->values);
     p->indices = write_tensor(a, "", s->indices);
     write_dims(a, &s->dims, &p->n_dims, &p->dims);
@@ -143,8 +139,7 @@ static Onnx__TensorProto *write_initializer(struct arena *a, const struct model_
 
 static Onnx__TensorShapeProto__Dimension *write_dim(struct arena *a, const struct model_dim *d)
 {
-    Onnx__TensorShapeProto__Dimension *p;
-    MESSAGE(a, &p, onnx__tensor_shape_proto__dimension__init);
+    Onnx__TensorShapeProto__Dimension *const p = new_message(a, &onnx__tensor_shape_proto__dimension__descriptor);
     WRITE_TEXT(p, denotation, d->denotation);
     if (d->value >= 0) {
         p->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
@@ -158,10 +153,9 @@ static Onnx__TensorShapeProto__Dimension *write_dim(struct arena *a, const struc
 
 static Onnx__TensorShapeProto *write_shape(struct arena *a, const struct model_type *t)
 {
-    Onnx__TensorShapeProto *p;
     if (!t->has_shape)
         return NULL;
-    MESSAGE(a, &p, onnx__tensor_shape_proto__init);
+    Onnx__TensorShapeProto *const p = new_message(a, &onnx__tensor_shape_proto__descriptor);
     WRITE_LIST(a, &t->dims, p->n_dim, p->dim, write_dim(a, &t->dims.data[i]));
     return p;
 }
@@ -176,46 +170,45 @@ static Onnx__TypeProto *write_element(struct arena *a, const struct model_type *
 
 static Onnx__TypeProto *write_type(struct arena *a, const struct model_type *t)
 {
-    Onnx__TypeProto *p;
-    MESSAGE(a, &p, onnx__type_proto__init);
+    Onnx__TypeProto *const p = new_message(a, &onnx__type_proto__descriptor);
     WRITE_TEXT(p, denotation, t->denotation);
     switch (t->kind) {
     case TYPE_NONE:
         break;
     case TYPE_TENSOR:
         p->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-        MESSAGE(a, &p->tensor_type, onnx__type_proto__tensor__init);
+        p->tensor_type = new_message(a, &onnx__type_proto__tensor__descriptor);
         p->tensor_type->has_elem_type = true;
         p->tensor_type->elem_type = (int32_t)t->elem;
         p->tensor_type->shape = write_shape(a, t);
         break;
     case TYPE_SPARSE_TENSOR:
         p->value_case = ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE;
-        MESSAGE(a, &p->sparse_tensor_type, onnx__type_proto__sparse_tensor__init);
+        p->sparse_tensor_type = new_message(a, &onnx__type_proto__sparse_tensor__descriptor);
         p->sparse_tensor_type->has_elem_type = true;
         p->sparse_tensor_type->elem_type = (int32_t)t->elem;
         p->sparse_tensor_type->shape = write_shape(a, t);
         break;
     case TYPE_SEQUENCE:
         p->value_case = ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
-        MESSAGE(a, &p->sequence_type, onnx__type_proto__sequence__init);
+        p->sequence_type = new_message(a, &onnx__type_proto__sequence__descriptor);
         p->sequence_type->elem_type = write_element(a, t->element);
         break;
     case TYPE_OPTIONAL:
         p->value_case = ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE;
-        MESSAGE(a, &p->optional_type, onnx__type_proto__optional__init);
+        p->optional_type = new_message(a, &onnx__type_proto__optional__descriptor);
         p->optional_type->elem_type = write_element(a, t->element);
         break;
     case TYPE_MAP:
         p->value_case = ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
-        MESSAGE(a, &p->map_type, onnx__type_proto__map__init);
+        p->map_type = new_message(a, &onnx__type_proto__map__descriptor);
         p->map_type->has_key_type = true;
         p->map_type->key_type = (int32_t)t->elem;
         p->map_type->value_type = write_element(a, t->element);
         break;
     case TYPE_OPAQUE:
         p->value_case = ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE;
-        MESSAGE(a, &p->opaque_type, onnx__type_proto__opaque__init);
+        p->opaque_type = new_message(a, &onnx__type_proto__opaque__descriptor);
         WRITE_TEXT(p->opaque_type, domain, t->opaque_domain);
         WRITE_TEXT(p->opaque_type, name, t->opaque_name);
         break;
@@ -225,8 +218,7 @@ static Onnx__TypeProto *write_type(struct arena *a, const struct model_type *t)
 
 static Onnx__ValueInfoProto *write_value_info(struct arena *a, const struct model_value_info *v)
 {
-    Onnx__ValueInfoProto *p;
-    MESSAGE(a, &p, onnx__value_info_proto__init);
+    Onnx__ValueInfoProto *const p = new_message(a, &onnx__value_info_proto__descriptor);
     WRITE_TEXT(p, name, v->name);
     WRITE_TEXT(p, doc_string, v->doc);
     WRITE_METADATA(a, p, v);
@@ -301,8 +293,7 @@ static void write_attr_value(struct arena *a, const struct model_attr *x, Onnx__
 
 static Onnx__AttributeProto *write_attr(struct arena *a, const struct model_attr *x)
 {
-    Onnx__AttributeProto *p;
-    MESSAGE(a, &p, onnx__attribute_proto__init);
+    Onnx__AttributeProto *const p = new_message(a, &onnx__attribute_proto__descriptor);
     WRITE_TEXT(p, name, x->name);
     WRITE_TEXT(p, doc_string, x->doc);
     WRITE_TEXT(p, ref_attr_name, x->ref);
@@ -315,8 +306,7 @@ static Onnx__AttributeProto *write_attr(struct arena *a, const struct model_attr
 
 static Onnx__NodeProto *write_node(struct arena *a, const struct model_node *n)
 {
-    Onnx__NodeProto *p;
-    MESSAGE(a, &p, onnx__node_proto__init);
+    Onnx__NodeProto *const p = new_message(a, &onnx__node_proto__descriptor);
     WRITE_TEXT(p, name, n->name);
     WRITE_TEXT(p, op_type, n->op_type);
     WRITE_TEXT(p, domain, n->domain);
@@ -331,8 +321,7 @@ static Onnx__NodeProto *write_node(struct arena *a, const struct model_node *n)
 
 static Onnx__TensorAnnotation *write_quantization(struct arena *a, const struct model_quantization *q)
 {
-    Onnx__TensorAnnotation *p;
-    MESSAGE(a, &p, onnx__tensor_annotation__init);
+    Onnx__TensorAnnotation *const p = new_message(a, &onnx__tensor_annotation__descriptor);
     WRITE_TEXT(p, tensor_name, q->tensor_name);
     write_pairs(a, &q->parameters, &p->n_quant_parameter_tensor_names, &p->quant_parameter_tensor_names);
     return p;
@@ -340,8 +329,7 @@ static Onnx__TensorAnnotation *write_quantization(struct arena *a, const struct 
 
 static Onnx__GraphProto *write_graph(struct arena *a, const struct model_graph *g)
 {
-    Onnx__GraphProto *p;
-    MESSAGE(a, &p, onnx__graph_proto__init);
+    Onnx__GraphProto *const p = new_message(a, &onnx__graph_proto__descriptor);
     WRITE_TEXT(p, name, g->name);
     WRITE_TEXT(p, doc_string, g->doc);
     WRITE_LIST(a, &g->nodes, p->n_node, p->node, write_node(a, g->nodes.data[i]));
@@ -361,8 +349,7 @@ static Onnx__GraphProto *write_graph(struct arena *a, const struct model_graph *
 
 static Onnx__FunctionProto *write_function(struct arena *a, const struct model_function *f)
 {
-    Onnx__FunctionProto *p;
-    MESSAGE(a, &p, onnx__function_proto__init);
+    Onnx__FunctionProto *const p = new_message(a, &onnx__function_proto__descriptor);
     WRITE_TEXT(p, name, f->name);
     WRITE_TEXT(p, domain, f->domain);
     WRITE_TEXT(p, overload, f->overload);
@@ -381,8 +368,7 @@ static Onnx__FunctionProto *write_function(struct arena *a, const struct model_f
 
 static Onnx__TrainingInfoProto *write_training(struct arena *a, const struct model_training *t)
 {
-    Onnx__TrainingInfoProto *p;
-    MESSAGE(a, &p, onnx__training_info_proto__init);
+    Onnx__TrainingInfoProto *const p = new_message(a, &onnx__training_info_proto__descriptor);
     p->initialization = t->initialization ? write_graph(a, t->initialization) : NULL;
     p->algorithm = t->algorithm ? write_graph(a, t->algorithm) : NULL;
     write_pairs(a, &t->initialization_binding, &p->n_initialization_binding, &p->initialization_binding);
@@ -392,8 +378,7 @@ static Onnx__TrainingInfoProto *write_training(struct arena *a, const struct mod
 
 Onnx__ModelProto *model_message(struct arena *a, const struct model *m)
 {
-    Onnx__ModelProto *p;
-    MESSAGE(a, &p, onnx__model_proto__init);
+    Onnx__ModelProto *const p = new_message(a, &onnx__model_proto__descriptor);
     p->has_ir_version = true;
     p->ir_version = m->ir_version;
     p->has_model_version = m->model_version != 0;
@@ -424,9 +409,8 @@ bool write_packed(struct diag *d, struct arena *a, const struct loc *at, const P
 
 bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, unsigned char **bytes, size_t *size)
 {
-    const struct loc at = LOC_FILE(m->file);
     struct arena scratch = {0};
-    const bool ok = write_packed(d, a, &at, &model_message(&scratch, m)->base, bytes, size);
+    const bool ok = write_packed(d, a, &LOC_FILE(m->file), &model_message(&scratch, m)->base, bytes, size);
     arena_free(&scratch);
     return ok;
 }

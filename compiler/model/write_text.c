@@ -226,27 +226,27 @@ static void write_node(struct text_writer *w, const struct model_node *n)
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-#define PUT_VALUES(w, list)                                                                                            \
-    do {                                                                                                               \
-        text_put((w), "(");                                                                                            \
-        for (size_t i = 0; i < (list)->count; i++) {                                                                   \
-            text_separate((w), i);                                                                                     \
-            text_put_value((w), (list)->data[i]);                                                                      \
-        }                                                                                                              \
-        text_put((w), ")");                                                                                            \
-    } while (0)
+static void put_values(struct text_writer *w, const model_values *list)
+{
+    text_put(w, "(");
+    for (size_t i = 0; i < list->count; i++) {
+        text_separate(w, i);
+        text_put_value(w, list->data[i]);
+    }
+    text_put(w, ")");
+}
 
-#define WRITE_BODY(w, list)                                                                                            \
-    do {                                                                                                               \
-        text_new_line(w);                                                                                              \
-        text_put((w), "{");                                                                                            \
-        (w)->indent++;                                                                                                 \
-        for (size_t i = 0; i < (list)->count; i++)                                                                     \
-            write_node((w), (list)->data[i]);                                                                          \
-        (w)->indent--;                                                                                                 \
-        text_new_line(w);                                                                                              \
-        text_put((w), "}");                                                                                            \
-    } while (0)
+static void write_body(struct text_writer *w, const model_nodes *nodes)
+{
+    text_new_line(w);
+    text_put(w, "{");
+    w->indent++;
+    vec_each(const struct model_node *, n, nodes)
+        write_node(w, n);
+    w->indent--;
+    text_new_line(w);
+    text_put(w, "}");
+}
 
 /* Line i of a section in angle brackets. */
 static void begin_entry(struct text_writer *w, size_t i)
@@ -315,11 +315,11 @@ static void write_graph(struct text_writer *w, const struct model_graph *g)
         text_lose(w, LOSS_QUANTIZATION);
     text_put_name(w, g->name);
     text_put(w, " ");
-    PUT_VALUES(w, &g->inputs);
+    put_values(w, &g->inputs);
     text_put(w, " => ");
-    PUT_VALUES(w, &g->outputs);
+    put_values(w, &g->outputs);
     write_inner_values(w, g);
-    WRITE_BODY(w, &g->nodes);
+    write_body(w, &g->nodes);
     w->depth--;
     w->at = outer;
 }
@@ -457,7 +457,7 @@ static void write_function(struct text_writer *w, const struct model_function *f
         text_put_value(w, f->value_infos.data[i]);
     }
     end_entries(w, f->value_infos.count);
-    WRITE_BODY(w, &f->nodes);
+    write_body(w, &f->nodes);
 }
 
 static void write_model(struct text_writer *w, const struct model *m)

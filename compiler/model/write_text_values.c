@@ -147,7 +147,7 @@ void text_put_domain(struct text_writer *w, const char *s)
     text_put(w, s);
 }
 
-void text_put_names(struct text_writer *w, const model_names *names)
+void text_put_names(struct text_writer *w, const str_list *names)
 {
     for (size_t i = 0; i < names->count; i++) {
         text_separate(w, i);

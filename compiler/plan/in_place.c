@@ -56,8 +56,7 @@ static bool part_reads_otherwise(const struct readings *r, size_t p, const struc
 {
     const struct part *const part = &r->kernel->parts.data[p];
     const bool folds = part->reduce != REDUCE_NONE && part->scan != SCAN_WITH;
-    for (size_t i = 0; i < r->list.count; i++) {
-        const struct reading *const it = &r->list.data[i];
+    vec_each_ptr(const struct reading, it, &r->list) {
         if (it->part != (int)p || it->access->buffer != b)
             continue;
         const bool may_be_own = own && (it->where == IN_VALUE || (it->where == IN_ELEMENT && !folds));
@@ -107,12 +106,10 @@ static bool reads_its_row(const struct readings *r, size_t p, size_t at, const s
                           const struct buffer *operand)
 {
     const struct kernel *const k = r->kernel;
-    for (size_t i = 0; i < r->list.count; i++) {
-        const struct reading *const it = &r->list.data[i];
+    vec_each_ptr(const struct reading, it, &r->list)
         if (it->part == (int)p && it->where != IN_PLACE && it->access->buffer == operand &&
             !part_same_row(&k->parts.data[at], to, &k->parts.data[p], it->access, k->rows))
             return false;
-    }
     return true;
 }
 

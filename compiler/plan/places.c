@@ -141,8 +141,7 @@ static size_t pack_by_time(place_list *l)
         dying[i] = &l->data[i];
     qsort(dying, l->count, sizeof *dying, by_death);
     vec_push(&scratch, &gaps, all);
-    for (size_t i = 0; i < l->count; i++) {
-        struct place *const it = &l->data[i];
+    vec_each_ptr(struct place, it, l) {
         for (; dying[dead]->last < it->first; dead++)
             release(&scratch, &gaps, dying[dead]);
         it->offset = take(&gaps, it->bytes);

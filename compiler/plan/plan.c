@@ -117,8 +117,7 @@ static void follow_places(struct plan *p)
 /* Temporaries of a region lie in the scratch of its kernel. */
 static bool plan_regions(struct diag *d, struct lowered *l)
 {
-    for (size_t i = 0; i < l->kernels.count; i++) {
-        struct kernel *const k = l->kernels.data[i];
+    vec_each(struct kernel *, k, &l->kernels) {
         if (!k->region)
             continue;
         if (!plan_entry(d, k->region->body, &k->region->plan))
@@ -141,11 +140,9 @@ static void move_temporaries(const struct lowered *l, size_t by)
 
 static void place_regions(const struct lowered *l)
 {
-    for (size_t i = 0; i < l->kernels.count; i++) {
-        const struct kernel *const k = l->kernels.data[i];
+    vec_each(const struct kernel *, k, &l->kernels)
         if (k->region && k->tmpl.scratch)
             move_temporaries(k->region->body, k->tmpl.scratch->arena_offset);
-    }
 }
 
 bool plan_entry(struct diag *d, struct lowered *l, struct plan **out)

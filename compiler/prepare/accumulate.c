@@ -23,11 +23,6 @@ enum {
 
 /* ---- what both have in common ------------------------------------------------------------------------------------ */
 
-static const char *suffixed(struct preparer *p, const char *name, const char *suffix)
-{
-    return arena_printf(p->arena, "%s.%s", name, suffix);
-}
-
 /* The output "loss" = sum / weight. A model's own loss may have the name already, at least until it is taken out. */
 static void add_loss_output(struct preparer *p, const char *sum, const char *weight)
 {
@@ -35,7 +30,7 @@ static void add_loss_output(struct preparer *p, const char *sum, const char *wei
         vec_push(p->arena, &p->left_losses, ((struct quotient){p->algorithm, sum, weight}));
         return;
     }
-    add_op(p, "loss", "Div", sum, weight, NULL);
+    add_op(p, "loss", "Div", sum, weight);
     declare_output(p, "loss", p->loss_dtype, NULL);
 }
 
@@ -43,16 +38,14 @@ static void add_loss_output(struct preparer *p, const char *sum, const char *wei
 static void divide_gradients(struct preparer *p, const char *weight)
 {
     const char *inverse[2] = {NULL, NULL};
-    const char *const safe =
-        add_op(p, "safe_count", "Max", weight, add_scalar(p, "least_count", p->loss_dtype, 1e-30), NULL);
-    const char *const own = add_op(p, "inverse_count", "Reciprocal", safe, NULL, NULL);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+    const char *const safe = add_op(p, "safe_count", "Max", weight, add_scalar(p, "least_count", p->loss_dtype, 1e-30));
+    const char *const own = add_op(p, "inverse_count", "Reciprocal", safe);
+    vec_each_ptr(struct trainable, t, &p->trainables) {
         const enum dtype dtype = t->tensor->dtype;
         const char **const slot = &inverse[dtype == DTYPE_DOUBLE];
         if (!*slot)
             *slot = dtype == p->loss_dtype ? own : add_cast(p, "inverse_count.cast", own, dtype);
-        t->gradient = add_op(p, suffixed(p, t->name, "gradient"), "Mul", t->gradient, *slot, NULL);
+        t->gradient = add_op(p, suffixed(p, t->name, "gradient"), "Mul", t->gradient, *slot);
         if (p->options->gradients)
             declare_output(p, t->gradient, dtype, &t->tensor->shape);
     }
@@ -78,7 +71,7 @@ static const char *add_accumulator(struct preparer *p, struct accumulators *all,
     const char *const name = fresh_name(p, wish);
     map_set(&p->main_names, name, NULL);
     model_add_initializer(p->arena, p->model->graph, name, zeros);
-    bind_update(p, name, add_op(p, suffixed(p, name, "new"), "Add", name, addend, NULL), zeros);
+    bind_update(p, name, add_op(p, suffixed(p, name, "new"), "Add", name, addend), zeros);
     vec_push(p->arena, all, ((struct accumulator){name, addend, zeros}));
     return name;
 }
@@ -88,7 +81,7 @@ static void reset_accumulator(struct preparer *p, const struct accumulator *a)
     const struct shape *const s = &a->initial->shape;
     struct tensor *const zero = tensor_new(p->arena, a->initial->dtype, &SHAPE(1));
     const char *const shape = add_tensor(p, suffixed(p, a->name, "shape"), tensor_from_ints(p->arena, s->dim, s->rank));
-    const char *const zeros = add_op(p, suffixed(p, a->name, "zero"), "ConstantOfShape", shape, NULL, NULL);
+    const char *const zeros = add_op(p, suffixed(p, a->name, "zero"), "ConstantOfShape", shape);
     model_set_tensor(p->arena, last_node(p), "value", zero);
     bind_update(p, a->name, zeros, a->initial);
 }
@@ -107,11 +100,9 @@ static bool begin_accumulate(struct preparer *p, struct accumulators *all)
     add_loss_output(p, p->loss_sum, p->loss_weight);
     p->loss_weight = add_accumulator(p, all, "sample_count", p->loss_weight, p->loss_dtype, &SHAPE_SCALAR);
     p->loss_sum = add_accumulator(p, all, "loss_sum", p->loss_sum, p->loss_dtype, &SHAPE_SCALAR);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(struct trainable, t, &p->trainables)
         t->gradient =
             add_accumulator(p, all, suffixed(p, t->name, "grad_sum"), t->gradient, t->tensor->dtype, &t->tensor->shape);
-    }
     bind_statistics(p);
     add_initialization(p);
     attach_algorithm(p);
@@ -186,8 +177,8 @@ static const char **split_input(struct preparer *p, const char *input)
 const char *part_of_input(struct preparer *p, const char *input)
 {
     const struct model_graph *const g = p->model->graph;
-    const struct model_value_info *const of_main = model_find_input(g, input);
-    const struct model_value_info *const vi = of_main ? of_main : model_find_input(p->algorithm, input);
+    const struct model_value_info *const of_main = model_find_value(&g->inputs, input);
+    const struct model_value_info *const vi = of_main ? of_main : model_find_value(&p->algorithm->inputs, input);
     const struct model_dim *const dim = leading_dim(vi);
     if (p->part_count == 0 || !dim || (of_main && (model_find_initializer(g, input) || !same_dim(dim, &p->batch))))
         return input;
@@ -203,14 +194,9 @@ const char *part_of_input(struct preparer *p, const char *input)
 static size_t count_nodes(const struct model_node *n)
 {
     size_t count = 1;
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        const struct model_attr *const x = n->attrs.data[i];
-        for (size_t k = 0; x->g && k < x->g->nodes.count; k++)
-            count += count_nodes(x->g->nodes.data[k]);
-        for (size_t j = 0; j < x->graphs.count; j++)
-            for (size_t k = 0; k < x->graphs.data[j]->nodes.count; k++)
-                count += count_nodes(x->graphs.data[j]->nodes.data[k]);
-    }
+    model_each_inner(n, inner)
+        vec_each(const struct model_node *, own, &inner->nodes)
+            count += count_nodes(own);
     return count;
 }
 
@@ -219,12 +205,8 @@ static bool check_copies(struct preparer *p)
     const struct model_graph *const g = p->model->graph;
     const int64_t n = p->options->accumulate;
     size_t nodes = 0;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const node = g->nodes.data[i];
-        if (!is_needed(p, node))
-            continue;
-        nodes += count_nodes(node);
-    }
+    vec_each(const struct model_node *, node, &g->nodes)
+        nodes += is_needed(p, node) ? count_nodes(node) : 0;
     if (n > MOST_PARTS || nodes * (size_t)n > MOST_NODES)
         return diag_error(p->diag, &p->loc,
                           "--accumulate %lld: a step would hold %lld copies of %zu nodes; at most %d parts and %d "
@@ -254,7 +236,7 @@ static bool add_part(struct preparer *p, const char *loss_input)
 
 static const char *sum_of(struct preparer *p, const char *wish, const char *before, const char *x)
 {
-    return before ? add_op(p, wish, "Add", before, x, NULL) : x;
+    return before ? add_op(p, wish, "Add", before, x) : x;
 }
 
 static bool add_parts(struct preparer *p)

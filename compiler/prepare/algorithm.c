@@ -8,18 +8,18 @@
 
 const char *fresh_name(struct preparer *p, const char *wish)
 {
-    const char *name = wish;
-    for (int i = 2; map_has(&p->names, name); i++)
-        name = arena_printf(p->arena, "%s_%d", wish, i);
-    name = arena_strdup(p->arena, name);
-    map_set(&p->names, name, NULL);
-    return name;
+    return take_fresh_name(&p->names, wish);
 }
 
-const char *add_op(struct preparer *p, const char *wish, const char *op, const char *a, const char *b, const char *c)
+const char *suffixed(struct preparer *p, const char *name, const char *suffix)
+{
+    return arena_printf(p->arena, "%s.%s", name, suffix);
+}
+
+const char *add_op_of(struct preparer *p, const char *wish, const char *op, const char *const *inputs)
 {
     const char *const out = fresh_name(p, wish);
-    model_add_node(p->arena, p->algorithm, "", op, (const char *[]){a, b, c, NULL}, (const char *[]){out, NULL});
+    model_add_node(p->arena, p->algorithm, "", op, inputs, (const char *[]){out, NULL});
     return out;
 }
 
@@ -48,14 +48,12 @@ const char *add_scalar(struct preparer *p, const char *wish, enum dtype dtype, d
 
 const char *add_int(struct preparer *p, const char *wish, int64_t x)
 {
-    struct tensor *const t = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR);
-    tensor_set_int(t, 0, x);
-    return add_tensor(p, wish, t);
+    return add_tensor(p, wish, tensor_scalar_int(p->arena, x));
 }
 
 const char *add_cast(struct preparer *p, const char *wish, const char *x, enum dtype to)
 {
-    const char *const y = add_op(p, wish, "Cast", x, NULL, NULL);
+    const char *const y = add_op(p, wish, "Cast", x);
     model_set_int(p->arena, last_node(p), "to", to);
     return y;
 }
@@ -67,7 +65,7 @@ const char *add_reduce(struct preparer *p, const char *wish, const char *op, con
     const char *axes = NULL;
     if (axis >= 0 && as_input)
         axes = add_tensor(p, "axes", tensor_from_ints(p->arena, &axis, 1));
-    const char *const y = add_op(p, wish, op, x, axes, NULL);
+    const char *const y = add_op(p, wish, op, x, axes);
     if (axis >= 0 && !as_input)
         model_set_ints(p->arena, last_node(p), "axes", &axis, 1);
     model_set_int(p->arena, last_node(p), "keepdims", 0);
@@ -77,10 +75,11 @@ const char *add_reduce(struct preparer *p, const char *wish, const char *op, con
 /* The bounds became inputs in 11. */
 const char *add_clip(struct preparer *p, const char *wish, const char *x, enum dtype dtype, double low, double high)
 {
-    if (p->opset >= 11)
-        return add_op(p, wish, "Clip", x, add_scalar(p, "clip_min", dtype, low),
-                      add_scalar(p, "clip_max", dtype, high));
-    const char *const y = add_op(p, wish, "Clip", x, NULL, NULL);
+    if (p->opset >= 11) {
+        const char *const most = add_scalar(p, "clip_max", dtype, high);
+        return add_op(p, wish, "Clip", x, add_scalar(p, "clip_min", dtype, low), most);
+    }
+    const char *const y = add_op(p, wish, "Clip", x);
     model_set_float(p->arena, last_node(p), "min", (float)low);
     model_set_float(p->arena, last_node(p), "max", (float)high);
     return y;
@@ -88,9 +87,8 @@ const char *add_clip(struct preparer *p, const char *wish, const char *x, enum d
 
 const char *add_reshape(struct preparer *p, const char *wish, const char *x, const int64_t *dims, size_t rank)
 {
-    const char *const shape =
-        add_tensor(p, arena_printf(p->arena, "%s.shape", wish), tensor_from_ints(p->arena, dims, (int64_t)rank));
-    return add_op(p, wish, "Reshape", x, shape, NULL);
+    struct tensor *const shape = tensor_from_ints(p->arena, dims, (int64_t)rank);
+    return add_op(p, wish, "Reshape", x, add_tensor(p, suffixed(p, wish, "shape"), shape));
 }
 
 void declare_output(struct preparer *p, const char *name, enum dtype dtype, const struct shape *shape)
@@ -127,17 +125,9 @@ const char *node_title(const struct model_node *n)
     return n->name[0] != '\0' || n->outputs.count == 0 ? n->name : n->outputs.data[0];
 }
 
-const struct model_attr *node_attribute(const struct model_node *n, const char *name)
-{
-    for (size_t i = 0; i < n->attrs.count; i++)
-        if (str_equal(n->attrs.data[i]->name, name))
-            return n->attrs.data[i];
-    return NULL;
-}
-
 int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback)
 {
-    const struct model_attr *const x = node_attribute(n, name);
+    const struct model_attr *const x = model_find_attr(&n->attrs, name);
     return x && x->type == ATTR_INT ? x->i : fallback;
 }
 

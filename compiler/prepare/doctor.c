@@ -24,9 +24,9 @@ static void add(struct doctor *x, const char *text, const char *cure)
     vec_push(x->arena, x->findings, ((struct finding){text, cure}));
 }
 
-static const char *named(const struct doctor *x, const name_list *l)
+static const char *named(const struct doctor *x, const str_list *l)
 {
-    return names_text(x->arena, l->data, l->count, MOST_NAMED);
+    return names_text(x->arena, l, MOST_NAMED);
 }
 
 /* "1 initializer", "3 initializers" */
@@ -40,7 +40,7 @@ static const char *count_of(const struct doctor *x, size_t n, const char *what)
 static void examine_merged(struct doctor *x)
 {
     merged_list all = {0};
-    name_list apart = {0}, unknown = {0};
+    str_list apart = {0}, unknown = {0};
     find_merged(&x->edit, &all);
     find_separable(&x->edit, &all, &apart, &unknown);
     if (apart.count > 0)
@@ -49,7 +49,7 @@ static void examine_merged(struct doctor *x)
                          apart.count == 1 ? "is" : "are", apart.count == 1 ? "it was" : "they were"),
             "none needed: prepare makes them variables of their own again (--untie never does not)");
     for (size_t i = 0; i < all.count; i++) {
-        name_list others = {0};
+        str_list others = {0};
         for (size_t k = 0; k < all.data[i].others.count; k++)
             for (size_t j = 0; j < unknown.count; j++)
                 if (unknown.data[j] == all.data[i].others.data[k])
@@ -104,7 +104,7 @@ static bool is_computed(const struct doctor *x, const struct model_node *n)
 static void examine_computed(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
-    name_list computed = {0};
+    str_list computed = {0};
     for (size_t i = 0; i < g->nodes.count; i++)
         if (is_computed(x, g->nodes.data[i]))
             vec_push(x->arena, &computed, g->nodes.data[i]->inputs.data[1]);
@@ -126,7 +126,7 @@ static bool is_folded(const struct doctor *x, const struct model_node *n)
 static void examine_folded(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
-    name_list folded = {0};
+    str_list folded = {0};
     for (size_t i = 0; i < g->nodes.count; i++)
         if (is_folded(x, g->nodes.data[i]))
             vec_push(x->arena, &folded, node_title(g->nodes.data[i]));
@@ -142,7 +142,7 @@ static void examine_folded(struct doctor *x)
 static void examine_names(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
-    name_list anonymous = {0};
+    str_list anonymous = {0};
     for (size_t i = 0; i < g->nodes.count; i++)
         for (size_t k = 0; k < g->nodes.data[i]->inputs.count && !is_folded(x, g->nodes.data[i]); k++)
             if (anonymous_input(x, g->nodes.data[i], k))
@@ -167,8 +167,7 @@ static void examine_left_out(struct doctor *x)
     for (size_t i = 0; i < g->outputs.count; i++)
         map_set(&outputs, g->outputs.data[i]->name, NULL);
     rules_begin(&rules, &x->view, &outputs);
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *const init = g->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &g->initializers) {
         const struct verdict v = dtype_is_float(init->tensor->dtype) && map_has(&rules.reached, init->name) &&
                                              !map_has(&x->view.statistics, init->name)
                                      ? judge(&rules, init)
@@ -178,10 +177,9 @@ static void examine_left_out(struct doctor *x)
                                 shape_text(x->arena, &init->tensor->shape), v.why),
                 arena_printf(x->arena, "prepare --train '%s', if it is a parameter", init->name));
     }
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         const struct model_attr *const value =
-            is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+            is_op(n, "Constant") && n->outputs.count == 1 ? model_find_attr(&n->attrs, "value") : NULL;
         struct verdict v;
         if (value && value->type == ATTR_TENSOR && value->t && dtype_is_float(value->t->dtype) &&
             judge_constant(&rules, n, value->t, &v) && !v.moot)
@@ -198,12 +196,11 @@ static void examine_unsure(struct doctor *x)
     const struct model_graph *const g = x->model->graph;
     struct map outputs = {.arena = x->arena};
     struct rules rules;
-    name_list unsure = {0};
+    str_list unsure = {0};
     for (size_t i = 0; i < g->outputs.count; i++)
         map_set(&outputs, g->outputs.data[i]->name, NULL);
     rules_begin(&rules, &x->view, &outputs);
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *const init = g->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &g->initializers) {
         if (!dtype_is_float(init->tensor->dtype) || !map_has(&rules.reached, init->name) ||
             map_has(&x->view.statistics, init->name))
             continue;
@@ -274,17 +271,15 @@ static void examine_forms(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
     size_t norms = 0, quantized = 0;
-    name_list half = {0};
+    str_list half = {0};
     for (size_t i = 0; i < g->nodes.count; i++) {
         norms += is_op(g->nodes.data[i], "BatchNormalization");
         quantized += is_op(g->nodes.data[i], "DequantizeLinear");
     }
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *const init = g->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &g->initializers)
         if (dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 &&
             (DTYPE_BIT(init->tensor->dtype) & DTYPES_FLOAT_DOUBLE) == 0)
             vec_push(x->arena, &half, init->name);
-    }
     if (norms > 0)
         add(x,
             arena_printf(x->arena, "%s: stored statistics are what infer() uses",
@@ -319,7 +314,7 @@ static void examine_forms(struct doctor *x)
 static void examine_batch(struct doctor *x, const struct import_options *o)
 {
     node_list nodes;
-    name_list titles = {0};
+    str_list titles = {0};
     int64_t size;
     find_frozen_batch(&x->edit, o, &size, &nodes);
     for (size_t i = 0; i < nodes.count; i++)

@@ -10,26 +10,25 @@ static void take_name(struct map *names, const char *name)
         map_set(names, name, NULL);
 }
 
+void collect_own_names(struct map *names, const struct model_graph *g)
+{
+    vec_each(const struct model_value_info *, vi, &g->inputs)
+        take_name(names, vi->name);
+    vec_each(const struct model_initializer *, x, &g->initializers)
+        take_name(names, x->name);
+    vec_each(const struct model_sparse *, x, &g->sparse_initializers)
+        take_name(names, x->name);
+    vec_each(const struct model_node *, n, &g->nodes)
+        vec_each(const char *, name, &n->outputs)
+            take_name(names, name);
+}
+
 void collect_names(struct map *names, const struct model_graph *g)
 {
-    for (size_t i = 0; i < g->inputs.count; i++)
-        take_name(names, g->inputs.data[i]->name);
-    for (size_t i = 0; i < g->initializers.count; i++)
-        take_name(names, g->initializers.data[i]->name);
-    for (size_t i = 0; i < g->sparse_initializers.count; i++)
-        take_name(names, g->sparse_initializers.data[i]->name);
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        for (size_t k = 0; k < n->outputs.count; k++)
-            take_name(names, n->outputs.data[k]);
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
-            if (x->type == ATTR_GRAPH && x->g)
-                collect_names(names, x->g);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                collect_names(names, x->graphs.data[j]);
-        }
-    }
+    collect_own_names(names, g);
+    vec_each(const struct model_node *, n, &g->nodes)
+        model_each_inner(n, inner)
+            collect_names(names, inner);
 }
 
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report)
@@ -51,20 +50,36 @@ void edit_say(struct edit *e, const char *fmt, ...)
 
 void edit_changed(struct edit *e, const char *what)
 {
-    for (size_t i = 0; i < e->changes.count; i++)
-        if (str_equal(e->changes.data[i], what))
-            return;
-    vec_push(e->arena, &e->changes, what);
+    str_list_add(e->arena, &e->changes, what);
+}
+
+const char *take_fresh_name(struct map *names, const char *wish)
+{
+    const char *name = wish;
+    for (int i = 2; map_has(names, name); i++)
+        name = arena_printf(names->arena, "%s_%d", wish, i);
+    name = arena_strdup(names->arena, name);
+    map_set(names, name, NULL);
+    return name;
 }
 
 const char *edit_fresh_name(struct edit *e, const char *wish)
 {
-    const char *name = wish;
-    for (int i = 2; map_has(&e->names, name); i++)
-        name = arena_printf(e->arena, "%s_%d", wish, i);
-    name = arena_strdup(e->arena, name);
-    map_set(&e->names, name, NULL);
-    return name;
+    return take_fresh_name(&e->names, wish);
+}
+
+void rename_names(str_list *names, const char *old, const char *name)
+{
+    vec_each_ptr(const char *, x, names)
+        if (str_equal(*x, old))
+            *x = name;
+}
+
+void rename_values(model_values *values, const char *old, const char *name)
+{
+    vec_each(struct model_value_info *, v, values)
+        if (str_equal(v->name, old))
+            v->name = name;
 }
 
 void edit_remove_initializer(struct edit *e, const char *name)
@@ -92,7 +107,7 @@ struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, c
 
 bool edit_is_output(const struct edit *e, const char *name)
 {
-    return model_find_output(e->model->graph, name) != NULL;
+    return model_find_value(&e->model->graph->outputs, name) != NULL;
 }
 
 /* "view_3", "val_12", "lifted_tensor_0": what a tracer calls the results of its operations. */
@@ -132,12 +147,12 @@ bool is_anonymous(const char *name)
            is_numbered_by_tf2onnx(name) || is_tensorflow_constant(name);
 }
 
-const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most)
+const char *names_text(struct arena *a, const str_list *names, size_t most)
 {
     struct strbuf b = {.arena = a};
-    for (size_t i = 0; i < count && i < most; i++)
-        strbuf_addf(&b, "%s'%s'", i == 0 ? "" : i + 1 == count ? " and " : ", ", names[i]);
-    if (count > most)
-        strbuf_addf(&b, " and %zu more", count - most);
+    for (size_t i = 0; i < names->count && i < most; i++)
+        strbuf_addf(&b, "%s'%s'", i == 0 ? "" : i + 1 == names->count ? " and " : ", ", names->data[i]);
+    if (names->count > most)
+        strbuf_addf(&b, " and %zu more", names->count - most);
     return strbuf_text(&b);
 }

@@ -16,12 +16,19 @@ struct edit {
     struct map names;      /* every name of the main graph, of its subgraphs too */
     struct loc loc;        /* the file */
     const struct known_names *known; /* what the file or the user says of names; NULL: nothing */
-    VEC(const char *) changes; /* what was done to the main graph, each kind once */
+    str_list changes; /* what was done to the main graph, each kind once */
 };
 
 /* Adds every name that the graph defines. A name of a subgraph is taken too: an outer value of the same name would be
  * shadowed, which ONNX forbids. */
 void collect_names(struct map *names, const struct model_graph *g);
+/* The same without those of graphs inside its nodes. */
+void collect_own_names(struct map *names, const struct model_graph *g);
+/* A name not in the map yet: `wish`, `wish_2`... It is in it from now on. */
+const char *take_fresh_name(struct map *names, const char *wish);
+/* What is called `old` is called `name`. */
+void rename_names(str_list *names, const char *old, const char *name);
+void rename_values(model_values *values, const char *old, const char *name);
 
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report);
 /* A line of the report. */
@@ -42,6 +49,6 @@ bool is_anonymous(const char *name);
 /* "model/norm/add/y:0": what TensorFlow calls a constant operand. Its variables are read by other names. */
 bool is_tensorflow_constant(const char *name);
 /* "a", "b" and "c"; at most `most` of them are named. */
-const char *names_text(struct arena *a, const char *const *names, size_t count, size_t most);
+const char *names_text(struct arena *a, const str_list *names, size_t most);
 
 #endif

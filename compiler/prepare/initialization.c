@@ -25,7 +25,7 @@ static bool find_fans(const struct trainable *t, struct fans *f)
 static const char *add_node(struct preparer *p, struct model_graph *g, const struct trainable *t, const char *op,
                             const char *input)
 {
-    const char *const out = arena_printf(p->arena, "%s.initial", t->name);
+    const char *const out = suffixed(p, t->name, "initial");
     model_add_node(p->arena, g, "", op, (const char *[]){input, NULL}, (const char *[]){out, NULL});
     return out;
 }
@@ -57,7 +57,7 @@ static const char *add_filled(struct preparer *p, struct model_graph *g, const s
     const bool by_shape = p->opset >= 9;
     const char *shape = NULL;
     if (by_shape) {
-        shape = arena_printf(p->arena, "%s.shape", t->name);
+        shape = suffixed(p, t->name, "shape");
         model_add_initializer(p->arena, g, shape,
                               tensor_from_ints(p->arena, t->tensor->shape.dim, t->tensor->shape.rank));
     }
@@ -90,8 +90,7 @@ void add_initialization(struct preparer *p)
         return;
     struct model_graph *const g = model_graph_new(p->arena, "initialization");
     g->loc.file = p->model->file;
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        const struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(const struct trainable, t, &p->trainables) {
         const char *const value = add_initial(p, g, t);
         if (!value) {
             say(p, "note: --initialize has no rule for '%s': its stored values stay", t->name);

@@ -15,7 +15,7 @@ struct mover {
     struct preparer *p;
     struct map kept;           /* names of the main graph that other outputs depend on */
     struct map values, inputs; /* names that go: outputs of nodes, inputs of the graph */
-    VEC(struct model_node *) nodes;
+    model_nodes nodes;
 };
 
 /* ---- what goes --------------------------------------------------------------------------------------------------- */
@@ -42,8 +42,7 @@ static bool find_nodes(struct mover *v)
 {
     const struct model_graph *const g = v->p->model->graph;
     struct map read = {.arena = v->p->arena};
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes) {
         if (is_kept(v, n) || !is_needed(v->p, n))
             continue;
         vec_push(v->p->arena, &v->nodes, n);
@@ -53,16 +52,14 @@ static bool find_nodes(struct mover *v)
                 map_set(&read, n->outputs.data[k], NULL);
             }
     }
-    struct model_graph only = {.name = ""};
-    memcpy(&only.nodes, &v->nodes, sizeof only.nodes);
-    mark_ancestors(&only, &read);
+    mark_ancestors(&(struct model_graph){.nodes = v->nodes}, &read);
     for (size_t i = 0; i < read.count; i++) {
         const char *const name = read.entries[i].key;
         if (map_has(&v->kept, name))
             continue;
         if (is_variable(v->p->model, name))
             return false;
-        if (model_find_input(g, name) && !model_find_initializer(g, name))
+        if (model_find_value(&g->inputs, name) && !model_find_initializer(g, name))
             map_set(&v->inputs, name, NULL);
     }
     return v->nodes.count > 0;
@@ -83,7 +80,7 @@ static bool reads_any(struct arena *a, const struct model_graph *g, const struct
         if (map_has(names, read.entries[i].key))
             return true;
     for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_attr *const y = node_attribute(g->nodes.data[i], "y");
+        const struct model_attr *const y = model_find_attr(&g->nodes.data[i]->attrs, "y");
         if (y && y->type == ATTR_STRING && y->s.data && map_has(names, y->s.data))
             return true;
     }
@@ -104,8 +101,8 @@ static void put_nodes_first(struct mover *v, struct model_graph *g)
     for (size_t i = 0; i < from->value_infos.count; i++)
         if (map_has(&v->values, from->value_infos.data[i]->name))
             vec_push(v->p->arena, &g->value_infos, from->value_infos.data[i]);
-    if (!model_find_output(g, v->p->source))
-        vec_push(v->p->arena, &g->outputs, model_find_output(from, v->p->source));
+    if (!model_find_value(&g->outputs, v->p->source))
+        vec_push(v->p->arena, &g->outputs, model_find_value(&from->outputs, v->p->source));
 }
 
 static void put_inputs_first(struct mover *v, struct model_graph *g)
@@ -113,7 +110,7 @@ static void put_inputs_first(struct mover *v, struct model_graph *g)
     struct model_graph old = *g;
     memset(&g->inputs, 0, sizeof g->inputs);
     for (size_t i = 0; i < v->inputs.count; i++)
-        vec_push(v->p->arena, &g->inputs, model_find_input(v->p->model->graph, v->inputs.entries[i].key));
+        vec_push(v->p->arena, &g->inputs, model_find_value(&v->p->model->graph->inputs, v->inputs.entries[i].key));
     for (size_t i = 0; i < old.inputs.count; i++)
         vec_push(v->p->arena, &g->inputs, old.inputs.data[i]);
 }
@@ -149,31 +146,29 @@ static void remove_from_main(struct mover *v)
             vec_remove(&g->outputs, i);
 }
 
-/* The name of what a step minimizes is free now. */
-static void rename_loss(struct model_graph *g, const char *old)
+static void rename_reads(struct model_graph *g, const char *old, const char *name)
 {
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
-        for (size_t k = 0; k < n->inputs.count; k++)
-            if (str_equal(n->inputs.data[k], old))
-                n->inputs.data[k] = "loss";
-        for (size_t k = 0; k < n->outputs.count; k++)
-            if (str_equal(n->outputs.data[k], old))
-                n->outputs.data[k] = "loss";
-        for (size_t k = 0; k < n->attrs.count; k++)
-            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING &&
-                n->attrs.data[k]->s.data && str_equal(n->attrs.data[k]->s.data, old))
-                n->attrs.data[k]->s = (struct model_bytes){"loss", strlen("loss")};
+    vec_each(struct model_node *, n, &g->nodes) {
+        rename_names(&n->inputs, old, name);
+        vec_each(struct model_attr *, x, &n->attrs)
+            if (str_equal(x->name, "y") && x->type == ATTR_STRING && x->s.data && str_equal(x->s.data, old))
+                x->s = (struct model_bytes){name, strlen(name)};
     }
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (str_equal(g->outputs.data[i]->name, old))
-            g->outputs.data[i]->name = "loss";
+}
+
+/* Where it is made, read and given out. */
+static void rename_everywhere(struct model_graph *g, const char *old, const char *name)
+{
+    rename_reads(g, old, name);
+    vec_each(struct model_node *, n, &g->nodes)
+        rename_names(&n->outputs, old, name);
+    rename_values(&g->outputs, old, name);
 }
 
 /* 'loss' is free now where the nodes have not gone. */
 static void add_left_loss(struct preparer *p, const struct quotient *q)
 {
-    if (model_find_output(q->algorithm, "loss"))
+    if (model_find_value(&q->algorithm->outputs, "loss"))
         return;
     model_add_node(p->arena, q->algorithm, "", "Div", (const char *[]){q->sum, q->weight, NULL},
                    (const char *[]){"loss", NULL});
@@ -184,40 +179,11 @@ static void add_left_loss(struct preparer *p, const struct quotient *q)
  * What is called 'loss' is the one that is trained with; that of infer(), in inference form, gives its name away.
  */
 
-static void rename_reads(struct model_graph *g, const char *old, const char *name)
-{
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
-        for (size_t k = 0; k < n->inputs.count; k++)
-            if (str_equal(n->inputs.data[k], old))
-                n->inputs.data[k] = name;
-        for (size_t k = 0; k < n->attrs.count; k++)
-            if (str_equal(n->attrs.data[k]->name, "y") && n->attrs.data[k]->type == ATTR_STRING &&
-                n->attrs.data[k]->s.data && str_equal(n->attrs.data[k]->s.data, old))
-                n->attrs.data[k]->s = (struct model_bytes){name, strlen(name)};
-    }
-}
-
-static void rename_in_main(struct model_graph *g, const char *old, const char *name)
-{
-    rename_reads(g, old, name);
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
-            if (str_equal(g->nodes.data[i]->outputs.data[k], old))
-                g->nodes.data[i]->outputs.data[k] = name;
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (str_equal(g->outputs.data[i]->name, old))
-            g->outputs.data[i]->name = name;
-    for (size_t i = 0; i < g->value_infos.count; i++)
-        if (str_equal(g->value_infos.data[i]->name, old))
-            g->value_infos.data[i]->name = name;
-}
-
 /* An entry that has no loss of its own gives that of the main graph. */
 static void add_same_loss(struct preparer *p, struct model_graph *g, const char *main_loss)
 {
-    const struct model_value_info *const out = model_find_output(p->model->graph, main_loss);
-    if (model_find_output(g, "loss"))
+    const struct model_value_info *const out = model_find_value(&p->model->graph->outputs, main_loss);
+    if (model_find_value(&g->outputs, "loss"))
         return;
     model_add_node(p->arena, g, "", "Identity", (const char *[]){main_loss, NULL}, (const char *[]){"loss", NULL});
     model_add_value(p->arena, g, 1, "loss", p->loss_dtype, out->type.dims.data, out->type.dims.count);
@@ -226,15 +192,16 @@ static void add_same_loss(struct preparer *p, struct model_graph *g, const char 
 static void give_name_away(struct preparer *p, const char *step_loss)
 {
     struct model *const m = p->model;
-    if (!str_equal(p->source, "loss") || !model_find_output(m->graph, "loss") ||
+    if (!str_equal(p->source, "loss") || !model_find_value(&m->graph->outputs, "loss") ||
         (str_equal(step_loss, "loss") && p->left_losses.count == 0))
         return;
     const char *const name = edit_fresh_name(&p->edit, "inference_loss");
-    rename_in_main(m->graph, "loss", name);
+    rename_everywhere(m->graph, "loss", name);
+    rename_values(&m->graph->value_infos, "loss", name);
     for (size_t k = 0; k < m->training.count; k++)
         rename_reads(m->training.data[k]->algorithm, "loss", name);
     if (!str_equal(step_loss, "loss"))
-        rename_loss(m->training.data[0]->algorithm, step_loss);
+        rename_everywhere(m->training.data[0]->algorithm, step_loss, "loss");
     for (size_t i = 0; i < p->left_losses.count; i++)
         add_left_loss(p, &p->left_losses.data[i]);
     for (size_t k = 0; k < m->training.count; k++)
@@ -248,7 +215,7 @@ void take_loss_out(struct preparer *p, const char *step_loss)
 {
     struct mover v = {.p = p, .kept.arena = p->arena, .values.arena = p->arena, .inputs.arena = p->arena};
     const struct model_graph *const g = p->model->graph;
-    if (p->options->loss != LOSS_OUTPUT || !model_find_output(g, p->source))
+    if (p->options->loss != LOSS_OUTPUT || !model_find_value(&g->outputs, p->source))
         return;
     if (g->outputs.count < 2) {
         give_name_away(p, step_loss);
@@ -268,11 +235,11 @@ void take_loss_out(struct preparer *p, const char *step_loss)
     remove_from_main(&v);
     edit_changed(&p->edit, "without its loss");
     say(p, "infer() does not compute the loss%s%s%s", v.inputs.count > 0 ? " and does not take " : "",
-        v.inputs.count > 0 ? names_text(p->arena, (const char *[]){v.inputs.entries[0].key}, 1, 1) : "",
+        v.inputs.count > 0 ? arena_printf(p->arena, "'%s'", v.inputs.entries[0].key) : "",
         v.inputs.count > 1 ? " and what else only the loss reads" : "");
     struct model_graph *const step = p->model->training.data[0]->algorithm;
-    if (!str_equal(step_loss, "loss") && !model_find_output(step, "loss") && !map_has(&v.kept, "loss"))
-        rename_loss(step, step_loss);
+    if (!str_equal(step_loss, "loss") && !model_find_value(&step->outputs, "loss") && !map_has(&v.kept, "loss"))
+        rename_everywhere(step, step_loss, "loss");
     for (size_t i = 0; i < p->left_losses.count && !map_has(&v.kept, "loss"); i++)
         add_left_loss(p, &p->left_losses.data[i]);
 }

@@ -18,7 +18,7 @@ static void add_name(struct known_names *k, const char *name, enum known_kind ki
     k->parameters += kind == KNOWN_PARAMETER || kind == KNOWN_FROZEN;
 }
 
-static void add_lines(struct arena *a, const char *text, line_list *out)
+static void add_lines(struct arena *a, const char *text, str_list *out)
 {
     while (*text != '\0') {
         const size_t length = strcspn(text, "\n");
@@ -33,7 +33,7 @@ static void add_lines(struct arena *a, const char *text, line_list *out)
     }
 }
 
-bool read_lines(struct diag *d, struct arena *a, const char *path, line_list *out)
+bool read_lines(struct diag *d, struct arena *a, const char *path, str_list *out)
 {
     unsigned char *bytes;
     size_t size;
@@ -48,7 +48,7 @@ bool read_lines(struct diag *d, struct arena *a, const char *path, line_list *ou
 static void add_listed(struct arena *a, const struct model *m, const char *key, struct known_names *k,
                        enum known_kind kind)
 {
-    line_list names = {0};
+    str_list names = {0};
     for (size_t i = 0; i < m->metadata.count; i++)
         if (str_equal(m->metadata.data[i].key, key)) {
             k->says_export = true;

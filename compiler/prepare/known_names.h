@@ -26,7 +26,6 @@ void known_names_add_parameter(struct known_names *k, const char *name);
 enum known_kind known_kind_of(const struct known_names *k, const char *name);
 
 /* The file's lines without blanks around them, without empty ones and those that begin with '#'. */
-typedef VEC(const char *) line_list;
-bool read_lines(struct diag *d, struct arena *a, const char *path, line_list *out) MUST_USE;
+bool read_lines(struct diag *d, struct arena *a, const char *path, str_list *out) MUST_USE;
 
 #endif

@@ -52,28 +52,27 @@ static const char *add_progress(struct preparer *p, const char *s)
 {
     const struct rate_schedule *const o = &p->options->schedule;
     if (o->warmup > 0)
-        s = add_op(p, "steps_after_warmup", "Sub", s, number(p, "warmup", o->warmup), NULL);
-    const char *const u = add_op(p, "progress", "Div", s, number(p, "steps_to_go", o->steps - o->warmup), NULL);
-    const char *const low = add_op(p, "progress", "Max", u, number(p, "zero_double", 0), NULL);
-    return add_op(p, "progress", "Min", low, number(p, "one_double", 1), NULL);
+        s = add_op(p, "steps_after_warmup", "Sub", s, number(p, "warmup", o->warmup));
+    const char *const u = add_op(p, "progress", "Div", s, number(p, "steps_to_go", o->steps - o->warmup));
+    const char *const low = add_op(p, "progress", "Max", u, number(p, "zero_double", 0));
+    return add_op(p, "progress", "Min", low, number(p, "one_double", 1));
 }
 
 static const char *add_cosine(struct preparer *p, const char *u)
 {
     const double floor = p->options->schedule.floor;
-    const char *const angle = add_op(p, "angle", "Mul", u, number(p, "pi", PI), NULL);
-    const char *const wave = add_op(p, "wave", "Cos", angle, NULL, NULL);
-    const char *const raised = add_op(p, "raised_wave", "Add", wave, number(p, "one_double", 1), NULL);
-    const char *const scaled = add_op(p, "scaled_wave", "Mul", raised, number(p, "half_range", (1 - floor) / 2), NULL);
-    return floor == 0 ? scaled : add_op(p, "wave_above_floor", "Add", scaled, number(p, "rate_floor", floor), NULL);
+    const char *const angle = add_op(p, "angle", "Mul", u, number(p, "pi", PI));
+    const char *const wave = add_op(p, "wave", "Cos", angle);
+    const char *const raised = add_op(p, "raised_wave", "Add", wave, number(p, "one_double", 1));
+    const char *const scaled = add_op(p, "scaled_wave", "Mul", raised, number(p, "half_range", (1 - floor) / 2));
+    return floor == 0 ? scaled : add_op(p, "wave_above_floor", "Add", scaled, number(p, "rate_floor", floor));
 }
 
 static const char *add_staircase(struct preparer *p, const char *s)
 {
     const struct rate_schedule *const o = &p->options->schedule;
-    const char *const turns = add_op(p, "turns", "Div", s, number(p, "every", o->every), NULL);
-    return add_op(p, "rate_factor", "Pow", number(p, "gamma", o->gamma), add_op(p, "turn", "Floor", turns, NULL, NULL),
-                  NULL);
+    const char *const turns = add_op(p, "turns", "Div", s, number(p, "every", o->every));
+    return add_op(p, "rate_factor", "Pow", number(p, "gamma", o->gamma), add_op(p, "turn", "Floor", turns));
 }
 
 const char *add_schedule(struct preparer *p, const char *step, int64_t first)
@@ -83,17 +82,17 @@ const char *add_schedule(struct preparer *p, const char *step, int64_t first)
         return NULL;
     const char *s = add_cast(p, "steps_done", step, DTYPE_DOUBLE);
     if (first != 0)
-        s = add_op(p, "steps_done", "Sub", s, number(p, "first_step", (double)first), NULL);
+        s = add_op(p, "steps_done", "Sub", s, number(p, "first_step", (double)first));
     say(p, "schedule: %s, a factor for the learning rate", rules[o->kind].name);
     if (o->kind == SCHEDULE_STEP)
         return add_staircase(p, s);
     const char *const u = add_progress(p, s);
     const char *const factor = o->kind == SCHEDULE_COSINE
                                    ? add_cosine(p, u)
-                                   : add_op(p, "rate_factor", "Sub", number(p, "one_double", 1), u, NULL);
+                                   : add_op(p, "rate_factor", "Sub", number(p, "one_double", 1), u);
     if (o->warmup == 0)
         return factor;
-    const char *const next = add_op(p, "next_step", "Add", s, number(p, "one_double", 1), NULL);
-    const char *const rise = add_op(p, "rise", "Div", next, number(p, "warmup", o->warmup), NULL);
-    return add_op(p, "rate_factor", "Min", rise, factor, NULL);
+    const char *const next = add_op(p, "next_step", "Add", s, number(p, "one_double", 1));
+    const char *const rise = add_op(p, "rise", "Div", next, number(p, "warmup", o->warmup));
+    return add_op(p, "rate_factor", "Min", rise, factor);
 }

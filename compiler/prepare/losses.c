@@ -27,9 +27,9 @@ bool loss_parse(struct diag *d, const char *name, enum loss_kind *out)
 static const struct model_type *declared_type(const struct preparer *p, const char *name)
 {
     const struct model_graph *const g = p->model->graph;
-    const struct model_value_info *vi = model_find_output(g, name);
+    const struct model_value_info *vi = model_find_value(&g->outputs, name);
     if (!vi || !vi->type.has_shape)
-        vi = model_find_input(g, name);
+        vi = model_find_value(&g->inputs, name);
     for (size_t i = 0; (!vi || !vi->type.has_shape) && i < g->value_infos.count; i++)
         if (str_equal(g->value_infos.data[i]->name, name))
             vi = g->value_infos.data[i];
@@ -156,8 +156,8 @@ static bool dims_agree(const struct model_type *t, const struct model_dim *dims,
 static bool add_input(struct preparer *p, const char *option, const char *name, bool may_exist, enum dtype *dtype,
                       const struct model_dim *dims, size_t rank)
 {
-    const struct model_value_info *const old = model_find_input(p->model->graph, name);
-    const struct model_value_info *const own = model_find_input(p->algorithm, name);
+    const struct model_value_info *const old = model_find_value(&p->model->graph->inputs, name);
+    const struct model_value_info *const own = model_find_value(&p->algorithm->inputs, name);
     const char *const shape = dims_text(p->arena, dims, rank);
     if (own) { /* of an earlier part of the batch */
         *dtype = own->type.elem;
@@ -219,7 +219,7 @@ static bool finish_quotient(struct preparer *p, const char *sum, const char *wei
     p->loss_sum = sum;
     p->loss_weight = weight;
     if (!p->sums) {
-        add_op(p, "loss.mean", "Div", sum, weight, NULL);
+        add_op(p, "loss.mean", "Div", sum, weight);
         finish(p);
     }
     return true;
@@ -228,7 +228,7 @@ static bool finish_quotient(struct preparer *p, const char *sum, const char *wei
 /* The number of elements of x, in the loss's type. */
 static const char *element_count(struct preparer *p, const char *x)
 {
-    return add_cast(p, "loss_count", add_op(p, "loss_count.int64", "Size", x, NULL, NULL), p->loss_dtype);
+    return add_cast(p, "loss_count", add_op(p, "loss_count.int64", "Size", x), p->loss_dtype);
 }
 
 /* x: one loss for each sample, [N]. loss = sum(w x) / sum(w): a sample of weight 0 is as good as absent. */
@@ -242,7 +242,7 @@ static bool weighted_mean(struct preparer *p, const char *x, const struct model_
         return diag_error(p->diag, &p->loc, "--sample-weight %s: it is %s, but the loss is %s", w, dtype_name(dtype),
                           dtype_name(p->loss_dtype));
     const char *const part = part_of_input(p, w);
-    const char *const product = add_op(p, "weighted_losses", "Mul", part, x, NULL);
+    const char *const product = add_op(p, "weighted_losses", "Mul", part, x);
     const char *const sum = add_reduce(p, "weighted_loss_sum", "ReduceSum", product, -1);
     return finish_quotient(p, sum, add_reduce(p, "sample_weight_sum", "ReduceSum", part, -1));
 }
@@ -271,14 +271,14 @@ static bool mean_of_elements(struct preparer *p, const char *x, const struct mod
  * outside and has the right slope everywhere without a Where. */
 static const char *difference_loss(struct preparer *p, const char *y, const char *t)
 {
-    const char *const d = add_op(p, "difference", "Sub", y, t, NULL);
+    const char *const d = add_op(p, "difference", "Sub", y, t);
     if (p->options->loss == LOSS_MSE)
-        return add_op(p, "squares", "Mul", d, d, NULL);
+        return add_op(p, "squares", "Mul", d, d);
     if (p->options->loss == LOSS_L1)
-        return add_op(p, "absolutes", "Abs", d, NULL, NULL);
+        return add_op(p, "absolutes", "Abs", d);
     const char *const c = add_clip(p, "clipped_difference", d, p->loss_dtype, -1, 1);
-    const char *const half = add_op(p, "half", "Mul", c, add_scalar(p, "one_half", p->loss_dtype, 0.5), NULL);
-    return add_op(p, "losses", "Mul", c, add_op(p, "rest", "Sub", d, half, NULL), NULL);
+    const char *const half = add_op(p, "half", "Mul", c, add_scalar(p, "one_half", p->loss_dtype, 0.5));
+    return add_op(p, "losses", "Mul", c, add_op(p, "rest", "Sub", d, half));
 }
 
 /* From logits: t softplus(-z) + (1 - t) softplus(z). Nothing cancels when the answer is right and sure, and the slope
@@ -286,20 +286,20 @@ static const char *difference_loss(struct preparer *p, const char *y, const char
 static const char *binary_loss(struct preparer *p, const char *y, const char *t, bool from_logits)
 {
     const char *const one = add_scalar(p, "one", p->loss_dtype, 1);
-    const char *const other = add_op(p, "other", "Sub", one, t, NULL);
+    const char *const other = add_op(p, "other", "Sub", one, t);
     const char *yes, *no;
     if (from_logits) {
-        yes = add_op(p, "loss_of_ones", "Softplus", add_op(p, "negated", "Neg", y, NULL, NULL), NULL, NULL);
-        no = add_op(p, "loss_of_zeros", "Softplus", y, NULL, NULL);
+        yes = add_op(p, "loss_of_ones", "Softplus", add_op(p, "negated", "Neg", y));
+        no = add_op(p, "loss_of_zeros", "Softplus", y);
     } else {
         const char *const q =
             add_clip(p, "probability", y, p->loss_dtype, PROBABILITY_EPSILON, 1 - PROBABILITY_EPSILON);
-        yes = add_op(p, "log_one", "Log", q, NULL, NULL);
-        no = add_op(p, "log_zero", "Log", add_op(p, "one_minus", "Sub", one, q, NULL), NULL, NULL);
+        yes = add_op(p, "log_one", "Log", q);
+        no = add_op(p, "log_zero", "Log", add_op(p, "one_minus", "Sub", one, q));
     }
-    const char *const sum = add_op(p, "losses", "Add", add_op(p, "ones", "Mul", t, yes, NULL),
-                                   add_op(p, "zeros", "Mul", other, no, NULL), NULL);
-    return from_logits ? sum : add_op(p, "negated_losses", "Neg", sum, NULL, NULL);
+    const char *const zeros = add_op(p, "zeros", "Mul", other, no), *const ones = add_op(p, "ones", "Mul", t, yes);
+    const char *const sum = add_op(p, "losses", "Add", ones, zeros);
+    return from_logits ? sum : add_op(p, "negated_losses", "Neg", sum);
 }
 
 static bool elementwise_loss(struct preparer *p, const struct tensor_type *t)
@@ -346,7 +346,7 @@ static bool flatten_classes(struct preparer *p, const struct tensor_type *t, str
             if ((int)i != c->axis)
                 perm[n++] = (int64_t)i;
         perm[n++] = c->axis;
-        c->scores = add_op(p, "scores_transposed", "Transpose", c->scores, NULL, NULL);
+        c->scores = add_op(p, "scores_transposed", "Transpose", c->scores);
         model_set_ints(p->arena, last_node(p), "perm", perm, n);
     }
     c->scores = add_reshape(p, "scores", c->scores, (const int64_t[]){-1, c->count}, 2);
@@ -409,16 +409,16 @@ static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
         tensor_set_int(numbers, i, i);
     const char *scores = c->scores;
     if (softmax) {
-        scores = add_op(p, "log_probabilities", "LogSoftmax", scores, NULL, NULL);
+        scores = add_op(p, "log_probabilities", "LogSoftmax", scores);
         model_set_int(p->arena, last_node(p), "axis", 1);
     }
     const char *const column = add_reshape(p, "label_column", c->target, (const int64_t[]){-1, 1}, 2);
-    const char *const equal = add_op(p, "is_label", "Equal", column, add_tensor(p, "class_numbers", numbers), NULL);
-    const char *const chosen = add_op(p, "chosen", "Mul", scores, add_cast(p, "one_hot", equal, p->loss_dtype), NULL);
+    const char *const equal = add_op(p, "is_label", "Equal", column, add_tensor(p, "class_numbers", numbers));
+    const char *const chosen = add_op(p, "chosen", "Mul", scores, add_cast(p, "one_hot", equal, p->loss_dtype));
     const char *const each = add_reduce(p, "log_probability", "ReduceSum", chosen, 1);
     const char *const mean = add_reduce(p, p->sums ? "log_probability_sum" : "mean_log_probability",
                                         p->sums ? "ReduceSum" : "ReduceMean", each, -1);
-    const char *const loss = add_op(p, "loss.mean", "Neg", mean, NULL, NULL);
+    const char *const loss = add_op(p, "loss.mean", "Neg", mean);
     if (p->sums)
         return finish_quotient(p, loss, element_count(p, each));
     finish(p);
@@ -445,8 +445,7 @@ static const char *label_weight(struct preparer *p, const struct classes *c, con
     struct classes ones = *c;
     struct tensor *const minus_one = tensor_new(p->arena, p->loss_dtype, &SHAPE(1));
     tensor_set_double(minus_one, 0, -1);
-    ones.scores = add_op(p, "minus_ones", "ConstantOfShape", add_op(p, "scores_shape", "Shape", c->scores, NULL, NULL),
-                         NULL, NULL);
+    ones.scores = add_op(p, "minus_ones", "ConstantOfShape", add_op(p, "scores_shape", "Shape", c->scores));
     model_set_tensor(p->arena, last_node(p), "value", minus_one);
     return loss_operator(p, "NegativeLogLikelihoodLoss", &ones, weights);
 }
@@ -455,15 +454,15 @@ static const char *label_weight(struct preparer *p, const struct classes *c, con
 static bool smoothed(struct preparer *p, struct classes *c)
 {
     const double s = p->options->label_smoothing;
-    c->scores = add_op(p, "log_probabilities", "LogSoftmax", c->scores, NULL, NULL);
+    c->scores = add_op(p, "log_probabilities", "LogSoftmax", c->scores);
     model_set_int(p->arena, last_node(p), "axis", 1);
     const char *const nll = loss_operator(p, "NegativeLogLikelihoodLoss", c, NULL);
     const char *mean = add_reduce(p, "mean_log_probability", "ReduceMean", c->scores, p->sums ? 1 : -1);
     if (p->sums)
         mean = add_reduce(p, "log_probability_sum", "ReduceSum", mean, -1);
-    const char *const hard = add_op(p, "hard_loss", "Mul", nll, add_scalar(p, "hard", p->loss_dtype, 1 - s), NULL);
-    const char *const soft = add_op(p, "soft_loss", "Mul", mean, add_scalar(p, "soft", p->loss_dtype, s), NULL);
-    const char *const loss = add_op(p, "loss.mean", "Sub", hard, soft, NULL);
+    const char *const hard = add_op(p, "hard_loss", "Mul", nll, add_scalar(p, "hard", p->loss_dtype, 1 - s));
+    const char *const soft = add_op(p, "soft_loss", "Mul", mean, add_scalar(p, "soft", p->loss_dtype, s));
+    const char *const loss = add_op(p, "loss.mean", "Sub", hard, soft);
     if (p->sums)
         return finish_quotient(p, loss, element_count(p, c->target));
     finish(p);
@@ -476,8 +475,7 @@ static bool class_losses_weighted(struct preparer *p, const struct classes *c, c
     if (c->label_rank == 0)
         return diag_error(p->diag, &p->loc, "--sample-weight: '%s' has no batch axis", p->source);
     if (c->flat && c->label_rank > 1)
-        losses = add_op(p, "losses_by_label", "Reshape", losses, add_op(p, "label_shape", "Shape", target, NULL, NULL),
-                        NULL);
+        losses = add_op(p, "losses_by_label", "Reshape", losses, add_op(p, "label_shape", "Shape", target));
     return mean_of_elements(p, losses, c->label_dims, c->label_rank);
 }
 
@@ -485,15 +483,14 @@ static bool class_losses_weighted(struct preparer *p, const struct classes *c, c
 static void add_correct(struct preparer *p, const char *target, enum dtype dtype, int axis)
 {
     const char *const labels = dtype == DTYPE_INT64 ? target : add_cast(p, "labels.int64", target, DTYPE_INT64);
-    const char *const best = add_op(p, "best_class", "ArgMax", p->loss_input, NULL, NULL);
+    const char *const best = add_op(p, "best_class", "ArgMax", p->loss_input);
     model_set_int(p->arena, last_node(p), "axis", axis);
     model_set_int(p->arena, last_node(p), "keepdims", 0);
-    const char *hit = add_op(p, "is_correct", "Equal", best, labels, NULL);
+    const char *hit = add_op(p, "is_correct", "Equal", best, labels);
     if (p->options->ignore_index) {
         const char *const ignored = add_int(p, "ignored_label", *p->options->ignore_index);
-        const char *const counts =
-            add_op(p, "counts", "Not", add_op(p, "is_ignored", "Equal", labels, ignored, NULL), NULL, NULL);
-        hit = add_op(p, "is_correct", "And", hit, counts, NULL);
+        const char *const counts = add_op(p, "counts", "Not", add_op(p, "is_ignored", "Equal", labels, ignored));
+        hit = add_op(p, "is_correct", "And", hit, counts);
     }
     add_reduce(p, "correct", "ReduceSum", add_cast(p, "is_correct.int64", hit, DTYPE_INT64), -1);
     declare_output(p, last_node(p)->outputs.data[0], DTYPE_INT64, NULL);
@@ -560,14 +557,14 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
     }
     if (!str_equal(p->source, "loss")) {
         if (t->rank == 0)
-            add_op(p, "loss.same", "Identity", p->loss_input, NULL, NULL);
+            add_op(p, "loss.same", "Identity", p->loss_input);
         else
             add_reduce(p, "loss.mean", "ReduceMean", p->loss_input, -1);
         finish(p);
     } else if (!str_equal(p->loss_input, "loss")) { /* 'loss' is what infer() computes */
         p->loss_name = p->loss_input;
         model_add_value(p->arena, p->algorithm, 1, p->loss_name, t->dtype, t->dims, t->rank);
-    } else if (!model_find_output(p->model->graph, "loss")) {
+    } else if (!model_find_value(&p->model->graph->outputs, "loss")) {
         model_add_value(p->arena, p->algorithm, 1, "loss", t->dtype, t->dims, t->rank);
     }
     return true;

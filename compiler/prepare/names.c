@@ -17,14 +17,6 @@ static bool same_number(const struct tensor *a, int64_t i, const struct tensor *
     return tensor_get_double(a, i) == tensor_get_double(b, k);
 }
 
-static bool is_uniform(const struct tensor *t)
-{
-    for (int64_t i = 1; i < t->count; i++)
-        if (!same_number(t, 0, t, i))
-            return false;
-    return true;
-}
-
 static bool same_as_it_stands(const struct tensor *a, const struct tensor *b)
 {
     if (!shape_equal(&a->shape, &b->shape))
@@ -118,22 +110,12 @@ static int64_t cut(const struct tensor *t, struct piece *first)
 
 static void rename_in(struct model_graph *g, const char *old, const char *name)
 {
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
-        for (size_t k = 0; k < n->inputs.count; k++)
-            if (str_equal(n->inputs.data[k], old))
-                n->inputs.data[k] = name;
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            struct model_attr *const x = n->attrs.data[k];
-            if (x->type == ATTR_GRAPH && x->g)
-                rename_in(x->g, old, name);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                rename_in(x->graphs.data[j], old, name);
-        }
+    vec_each(struct model_node *, n, &g->nodes) {
+        rename_names(&n->inputs, old, name);
+        model_each_inner(n, inner)
+            rename_in(inner, old, name);
     }
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (str_equal(g->outputs.data[i]->name, old))
-            g->outputs.data[i]->name = name;
+    rename_values(&g->outputs, old, name);
 }
 
 static void rename_initializer(struct edit *e, struct model_initializer *init, const char *name)
@@ -141,12 +123,8 @@ static void rename_initializer(struct edit *e, struct model_initializer *init, c
     struct model_graph *const g = e->model->graph;
     const char *const old = init->name;
     rename_in(g, old, name);
-    for (size_t i = 0; i < g->inputs.count; i++)
-        if (str_equal(g->inputs.data[i]->name, old))
-            g->inputs.data[i]->name = name;
-    for (size_t i = 0; i < g->value_infos.count; i++)
-        if (str_equal(g->value_infos.data[i]->name, old))
-            g->value_infos.data[i]->name = name;
+    rename_values(&g->inputs, old, name);
+    rename_values(&g->value_infos, old, name);
     init->name = name;
     map_set(&e->names, name, NULL);
 }
@@ -160,7 +138,8 @@ static bool is_wanted(const struct edit *e, const struct model_initializer *init
 /* The first tensor of that content whose name is free. A repeated number is no content to go by. */
 static bool find_name(struct edit *e, struct model_initializer *init, const named_tensors *tensors)
 {
-    for (size_t i = 0; !is_uniform(init->tensor) && i < tensors->count; i++) {
+    const bool repeats = is_uniform_piece(&(struct piece){init->tensor, 0, init->tensor->count, 1});
+    for (size_t i = 0; !repeats && i < tensors->count; i++) {
         const struct named_tensor *const t = &tensors->data[i];
         const char *const how = relation(init->tensor, t->tensor);
         if (!how || t->name[0] == '\0' || map_has(&e->names, t->name))
@@ -188,7 +167,7 @@ static bool find_pieces(struct edit *e, struct model_initializer *init, const na
     if (count == 0 || names[0][0] == '\0' || map_has(&e->names, names[0]))
         return false;
     edit_changed(e, "names of initializers");
-    edit_say(e, "'%s' is %s%s", init->name, names_text(e->arena, names, (size_t)count, MOST_PIECES),
+    edit_say(e, "'%s' is %s%s", init->name, names_text(e->arena, &(str_list){names, (size_t)count, 0}, MOST_PIECES),
              reordered ? ", gates reordered" : "");
     rename_initializer(e, init, arena_strdup(e->arena, names[0]));
     return true;
@@ -197,14 +176,14 @@ static bool find_pieces(struct edit *e, struct model_initializer *init, const na
 void name_from_tensors(struct edit *e, const char *path, const named_tensors *tensors)
 {
     const struct model_graph *const g = e->model->graph;
-    VEC(const char *) nameless = {0};
+    str_list nameless = {0};
     for (size_t i = 0; i < g->initializers.count; i++)
         if (is_wanted(e, g->initializers.data[i]) && !find_name(e, g->initializers.data[i], tensors) &&
             !find_pieces(e, g->initializers.data[i], tensors))
             vec_push(e->arena, &nameless, g->initializers.data[i]->name);
     if (nameless.count > 0)
         diag_warning(e->diag, &e->loc, "--names-from %s: no tensor has the content of %s, which keep%s %s", path,
-                     names_text(e->arena, nameless.data, nameless.count, MOST_NAMED), nameless.count == 1 ? "s" : "",
+                     names_text(e->arena, &nameless, MOST_NAMED), nameless.count == 1 ? "s" : "",
                      nameless.count == 1 ? "its name" : "their names");
 }
 

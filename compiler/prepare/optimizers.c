@@ -91,7 +91,7 @@ static void add_rate(struct updater *u)
     }
     struct tensor *const initial = tensor_scalar_double(p->arena, u->rate_dtype, rate);
     *slot = add_tensor(p, "learning_rate", initial);
-    bind_update(p, *slot, add_op(p, arena_printf(p->arena, "%s.new", *slot), "Identity", *slot, NULL, NULL), initial);
+    bind_update(p, *slot, add_op(p, arena_printf(p->arena, "%s.new", *slot), "Identity", *slot), initial);
     say(p, "learning rate: %g, the variable '%s'", rate, *slot);
 }
 
@@ -124,11 +124,9 @@ static void add_step_count(struct updater *u)
     if (!counts_steps(p))
         return;
     const int64_t first = first_step(p);
-    struct tensor *const initial = tensor_new(p->arena, DTYPE_INT64, &SHAPE_SCALAR);
-    tensor_set_int(initial, 0, first);
+    struct tensor *const initial = tensor_scalar_int(p->arena, first);
     u->step = add_tensor(p, "step_count", initial);
-    const char *const next =
-        add_op(p, arena_printf(p->arena, "%s.new", u->step), "Add", u->step, add_int(p, "one_step", 1), NULL);
+    const char *const next = add_op(p, suffixed(p, u->step, "new"), "Add", u->step, add_int(p, "one_step", 1));
     bind_update(p, u->step, next, initial);
     say(p, "step count: from %lld, the variable '%s'", (long long)first, u->step);
 }
@@ -141,7 +139,7 @@ static void add_rate_schedule(struct updater *u)
     if (!factor)
         return;
     const char *const base = cast_unless(p, "learning_rate.double", *rate, u->rate_dtype, DTYPE_DOUBLE);
-    const char *const product = add_op(p, "scheduled_rate.double", "Mul", base, factor, NULL);
+    const char *const product = add_op(p, "scheduled_rate.double", "Mul", base, factor);
     *rate = cast_unless(p, "scheduled_rate", product, DTYPE_DOUBLE, u->rate_dtype);
 }
 
@@ -149,10 +147,9 @@ static void add_rate_schedule(struct updater *u)
  * as the attributes of ONNX's optimizers are. */
 static const char *bias_correction(struct preparer *p, const char *wish, double beta, const char *t)
 {
-    const char *const power = add_op(p, arena_printf(p->arena, "%s.power", wish), "Pow",
-                                     add_scalar(p, wish, DTYPE_DOUBLE, (double)(float)beta), t, NULL);
-    return add_op(p, arena_printf(p->arena, "%s.correction", wish), "Sub", add_scalar(p, "one_double", DTYPE_DOUBLE, 1),
-                  power, NULL);
+    const char *const power = add_op(p, suffixed(p, wish, "power"), "Pow",
+                                     add_scalar(p, wish, DTYPE_DOUBLE, (double)(float)beta), t);
+    return add_op(p, suffixed(p, wish, "correction"), "Sub", add_scalar(p, "one_double", DTYPE_DOUBLE, 1), power);
 }
 
 /* t = T + 1: the steps done when this one is. */
@@ -163,14 +160,14 @@ static void add_adamw_scalars(struct updater *u, enum dtype dtype)
     if (u->scaled_rate[k])
         return;
     const char *const count = add_cast(p, "steps_before", u->step, DTYPE_DOUBLE);
-    const char *const t = add_op(p, "steps", "Add", count, add_scalar(p, "one_double", DTYPE_DOUBLE, 1), NULL);
+    const char *const t = add_op(p, "steps", "Add", count, add_scalar(p, "one_double", DTYPE_DOUBLE, 1));
     const char *const rate =
         cast_unless(p, "learning_rate.double", u->rate[slot_of(u->rate_dtype)], u->rate_dtype, DTYPE_DOUBLE);
     const char *const first = bias_correction(p, "beta1", u->o->beta1, t), *const second = bias_correction(
                                                                                p, "beta2", u->o->beta2, t);
-    const char *const scaled = add_op(p, "corrected_rate.double", "Div", rate, first, NULL);
-    const char *const root = add_op(p, "root_of_correction", "Sqrt", second, NULL, NULL);
-    const char *const inverse = add_op(p, "inverse_root.double", "Reciprocal", root, NULL, NULL);
+    const char *const scaled = add_op(p, "corrected_rate.double", "Div", rate, first);
+    const char *const root = add_op(p, "root_of_correction", "Sqrt", second);
+    const char *const inverse = add_op(p, "inverse_root.double", "Reciprocal", root);
     u->scaled_rate[k] = cast_unless(p, "corrected_rate", scaled, DTYPE_DOUBLE, dtype);
     u->root_correction[k] = cast_unless(p, "inverse_root", inverse, DTYPE_DOUBLE, dtype);
 }
@@ -179,11 +176,9 @@ static void add_adamw_scalars(struct updater *u, enum dtype dtype)
 
 static void clip_values(struct preparer *p)
 {
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
-        t->gradient = add_clip(p, arena_printf(p->arena, "%s.clipped", t->name), t->gradient, t->tensor->dtype,
+    vec_each_ptr(struct trainable, t, &p->trainables)
+        t->gradient = add_clip(p, suffixed(p, t->name, "clipped"), t->gradient, t->tensor->dtype,
                                -p->options->clip_value, p->options->clip_value);
-    }
 }
 
 /* G *= min(1, limit / (norm + 1e-6)), norm over all gradients together, as torch.nn.utils.clip_grad_norm_ does. */
@@ -191,31 +186,23 @@ static void clip_norm(struct preparer *p)
 {
     const enum dtype dtype = p->trainables.data[0].tensor->dtype;
     const char *sum = NULL;
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        const struct trainable *const t = &p->trainables.data[i];
-        const char *part =
-            add_reduce(p, arena_printf(p->arena, "%s.square_sum", t->name), "ReduceSumSquare", t->gradient, -1);
-        part = cast_unless(p, arena_printf(p->arena, "%s.square_sum.cast", t->name), part, t->tensor->dtype, dtype);
-        sum = sum ? add_op(p, "square_sum", "Add", sum, part, NULL) : part;
+    vec_each_ptr(const struct trainable, t, &p->trainables) {
+        const char *part = add_reduce(p, suffixed(p, t->name, "square_sum"), "ReduceSumSquare", t->gradient, -1);
+        part = cast_unless(p, suffixed(p, t->name, "square_sum.cast"), part, t->tensor->dtype, dtype);
+        sum = sum ? add_op(p, "square_sum", "Add", sum, part) : part;
     }
-    const char *const norm = add_op(p, "gradient_norm", "Sqrt", sum, NULL, NULL);
-    const char *const safe = add_op(p, "safe_norm", "Add", norm, add_scalar(p, "norm_epsilon", dtype, 1e-6), NULL);
+    const char *const norm = add_op(p, "gradient_norm", "Sqrt", sum);
+    const char *const safe = add_op(p, "safe_norm", "Add", norm, add_scalar(p, "norm_epsilon", dtype, 1e-6));
     const char *const ratio =
-        add_op(p, "clip_ratio", "Div", add_scalar(p, "clip_norm", dtype, p->options->clip_norm), safe, NULL);
-    const char *const factor = add_op(p, "clip_factor", "Min", ratio, add_scalar(p, "one", dtype, 1), NULL);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+        add_op(p, "clip_ratio", "Div", add_scalar(p, "clip_norm", dtype, p->options->clip_norm), safe);
+    const char *const factor = add_op(p, "clip_factor", "Min", ratio, add_scalar(p, "one", dtype, 1));
+    vec_each_ptr(struct trainable, t, &p->trainables) {
         const char *const own = cast_unless(p, "clip_factor.cast", factor, dtype, t->tensor->dtype);
-        t->gradient = add_op(p, arena_printf(p->arena, "%s.clipped", t->name), "Mul", t->gradient, own, NULL);
+        t->gradient = add_op(p, suffixed(p, t->name, "clipped"), "Mul", t->gradient, own);
     }
 }
 
 /* ---- updates ----------------------------------------------------------------------------------------------------- */
-
-static const char *tensor_name(struct updater *u, const struct trainable *t, const char *suffix)
-{
-    return arena_printf(u->p->arena, "%s.%s", t->name, suffix);
-}
 
 /* A tensor like t, part of the state: of zeros, but Adagrad's sums may start elsewhere. */
 static const char *add_state(struct updater *u, const struct trainable *t, const char *suffix)
@@ -223,7 +210,7 @@ static const char *add_state(struct updater *u, const struct trainable *t, const
     struct tensor *const initial = tensor_new(u->p->arena, t->tensor->dtype, &t->tensor->shape);
     for (int64_t i = 0; u->o->initial_accumulator != 0 && i < initial->count; i++)
         tensor_set_double(initial, i, u->o->initial_accumulator);
-    return add_tensor(u->p, tensor_name(u, t, suffix), initial);
+    return add_tensor(u->p, suffixed(u->p, t->name, suffix), initial);
 }
 
 /* A hyper-parameter, rounded to binary32 as an ONNX attribute is. */
@@ -236,21 +223,16 @@ static const char *with_norm(struct updater *u, const struct trainable *t)
 {
     if (u->o->norm_coefficient == 0)
         return t->gradient;
-    const char *const pull = add_op(u->p, tensor_name(u, t, "pull"), "Mul", t->name,
-                                    parameter(u, t, "norm_coefficient", u->o->norm_coefficient), NULL);
-    return add_op(u->p, tensor_name(u, t, "regularized"), "Add", t->gradient, pull, NULL);
-}
-
-static void finish_update(struct updater *u, const struct trainable *t, const char *new_value)
-{
-    bind_update(u->p, t->name, new_value, t->tensor);
+    const char *const pull = add_op(u->p, suffixed(u->p, t->name, "pull"), "Mul", t->name,
+                                    parameter(u, t, "norm_coefficient", u->o->norm_coefficient));
+    return add_op(u->p, suffixed(u->p, t->name, "regularized"), "Add", t->gradient, pull);
 }
 
 static void update_sgd(struct updater *u, const struct trainable *t)
 {
-    const char *const step =
-        add_op(u->p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), with_norm(u, t), NULL);
-    finish_update(u, t, add_op(u->p, tensor_name(u, t, "new"), "Sub", t->name, step, NULL));
+    const char *const g = with_norm(u, t);
+    const char *const step = add_op(u->p, suffixed(u->p, t->name, "step"), "Mul", rate_for(u, t->tensor->dtype), g);
+    bind_update(u->p, t->name, add_op(u->p, suffixed(u->p, t->name, "new"), "Sub", t->name, step), t->tensor);
 }
 
 /* X', S1'.. = OP(R, T, X, G, S1..) */
@@ -259,48 +241,35 @@ static struct model_node *add_operator(struct updater *u, const struct trainable
 {
     struct preparer *const p = u->p;
     const char *in[8] = {rate_for(u, t->tensor->dtype), u->step, t->name, t->gradient},
-               *out[4] = {fresh_name(p, tensor_name(u, t, "new"))};
+               *out[4] = {fresh_name(p, suffixed(u->p, t->name, "new"))};
     const char *state[3] = {NULL};
     for (size_t i = 0; states[i]; i++) {
         state[i] = add_state(u, t, states[i]);
         in[4 + i] = state[i];
-        out[1 + i] = fresh_name(p, arena_printf(p->arena, "%s.new", state[i]));
+        out[1 + i] = fresh_name(p, suffixed(p, state[i], "new"));
     }
     struct model_node *const n = model_add_node(p->arena, p->algorithm, PREVIEW_TRAINING, op, in, out);
-    finish_update(u, t, out[0]);
+    bind_update(u->p, t->name, out[0], t->tensor);
     for (size_t i = 0; state[i]; i++)
         bind_update(p, state[i], out[1 + i], t->tensor);
     return n;
 }
 
-static void update_momentum(struct updater *u, const struct trainable *t)
+/* By an operator of ONNX, whose attributes are called like the keys. */
+static void update_by_operator(struct updater *u, const struct trainable *t)
 {
-    struct model_node *const n = add_operator(u, t, "Momentum", (const char *[]){"v", NULL});
+    static const struct {
+        const char *op, *states[3];
+    } rows[OPTIMIZER_COUNT] = {[OPTIMIZER_MOMENTUM] = {"Momentum", {"v"}}, [OPTIMIZER_NESTEROV] = {"Momentum", {"v"}},
+                               [OPTIMIZER_ADAGRAD] = {"Adagrad", {"h"}}, [OPTIMIZER_ADAM] = {"Adam", {"v", "h"}}};
     struct arena *const a = u->p->arena;
-    model_set_float(a, n, "alpha", (float)u->o->alpha);
-    model_set_float(a, n, "beta", (float)u->o->beta);
-    model_set_float(a, n, "norm_coefficient", (float)u->o->norm_coefficient);
-    model_set_string(a, n, "mode", u->o->kind == OPTIMIZER_NESTEROV ? "nesterov" : "standard");
-}
-
-static void update_adagrad(struct updater *u, const struct trainable *t)
-{
-    struct model_node *const n = add_operator(u, t, "Adagrad", (const char *[]){"h", NULL});
-    struct arena *const a = u->p->arena;
-    model_set_float(a, n, "epsilon", (float)u->o->epsilon);
-    model_set_float(a, n, "decay_factor", (float)u->o->decay_factor);
-    model_set_float(a, n, "norm_coefficient", (float)u->o->norm_coefficient);
-}
-
-static void update_adam(struct updater *u, const struct trainable *t)
-{
-    struct model_node *const n = add_operator(u, t, "Adam", (const char *[]){"v", "h", NULL});
-    struct arena *const a = u->p->arena;
-    model_set_float(a, n, "alpha", (float)u->o->alpha);
-    model_set_float(a, n, "beta", (float)u->o->beta);
-    model_set_float(a, n, "epsilon", (float)u->o->epsilon);
-    model_set_float(a, n, "norm_coefficient", (float)u->o->norm_coefficient);
-    model_set_float(a, n, "norm_coefficient_post", (float)u->o->norm_coefficient_post);
+    struct optimizer fields = *u->o;
+    struct model_node *const n = add_operator(u, t, rows[fields.kind].op, rows[fields.kind].states);
+    for (const struct spec_key *k = rules[fields.kind].keys; k->name; k++)
+        if (k->field != FIELD(initial_accumulator)) /* the state's, not the operator's */
+            model_set_float(a, n, k->name, (float)*spec_field(&fields, k));
+    if (fields.kind == OPTIMIZER_MOMENTUM || fields.kind == OPTIMIZER_NESTEROV)
+        model_set_string(a, n, "mode", fields.kind == OPTIMIZER_NESTEROV ? "nesterov" : "standard");
 }
 
 /* state' = decay * state + (1 - decay) * x; bound. */
@@ -309,13 +278,12 @@ static const char *running_mean(struct updater *u, const struct trainable *t, co
 {
     struct preparer *const p = u->p;
     const char *const state = add_state(u, t, suffix);
-    const char *const kept =
-        add_op(p, arena_printf(p->arena, "%s.kept", state), "Mul", state, parameter(u, t, decay_name, decay), NULL);
+    const char *const kept = add_op(p, suffixed(p, state, "kept"), "Mul", state, parameter(u, t, decay_name, decay));
     const double rest = 1 - (double)(float)decay;
     const char *const added =
-        add_op(p, arena_printf(p->arena, "%s.added", state), "Mul", x,
-               add_scalar(p, arena_printf(p->arena, "one_minus_%s", decay_name), t->tensor->dtype, rest), NULL);
-    const char *const next = add_op(p, arena_printf(p->arena, "%s.new", state), "Add", kept, added, NULL);
+        add_op(p, suffixed(p, state, "added"), "Mul", x,
+               add_scalar(p, arena_printf(p->arena, "one_minus_%s", decay_name), t->tensor->dtype, rest));
+    const char *const next = add_op(p, suffixed(p, state, "new"), "Add", kept, added);
     bind_update(p, state, next, t->tensor);
     return next;
 }
@@ -331,24 +299,24 @@ static void update_adamw(struct updater *u, const struct trainable *t)
     const int k = slot_of(dtype);
     add_adamw_scalars(u, dtype);
     const char *const g = with_norm(u, t);
-    const char *const square = add_op(p, tensor_name(u, t, "square"), "Mul", g, g, NULL);
+    const char *const square = add_op(p, suffixed(u->p, t->name, "square"), "Mul", g, g);
     const char *const m = running_mean(u, t, "m", "beta1", u->o->beta1, g);
     const char *const v = running_mean(u, t, "v", "beta2", u->o->beta2, square);
-    const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", v, NULL, NULL);
-    const char *const corrected = add_op(p, tensor_name(u, t, "corrected"), "Mul", root, u->root_correction[k], NULL);
+    const char *const root = add_op(p, suffixed(u->p, t->name, "root"), "Sqrt", v);
+    const char *const corrected = add_op(p, suffixed(u->p, t->name, "corrected"), "Mul", root, u->root_correction[k]);
     const char *const divisor =
-        add_op(p, tensor_name(u, t, "divisor"), "Add", corrected, parameter(u, t, "epsilon", u->o->epsilon), NULL);
-    const char *const direction = add_op(p, tensor_name(u, t, "direction"), "Div", m, divisor, NULL);
-    const char *const step = add_op(p, tensor_name(u, t, "step"), "Mul", u->scaled_rate[k], direction, NULL);
+        add_op(p, suffixed(u->p, t->name, "divisor"), "Add", corrected, parameter(u, t, "epsilon", u->o->epsilon));
+    const char *const direction = add_op(p, suffixed(u->p, t->name, "direction"), "Div", m, divisor);
+    const char *const step = add_op(p, suffixed(u->p, t->name, "step"), "Mul", u->scaled_rate[k], direction);
     const char *x = t->name;
     if (u->o->weight_decay > 0 && t->tensor->shape.rank >= u->o->decay_min_rank) {
-        const char *const loss = add_op(p, tensor_name(u, t, "decay"), "Mul", rate_for(u, dtype),
-                                        parameter(u, t, "weight_decay", u->o->weight_decay), NULL);
+        const char *const loss = add_op(p, suffixed(u->p, t->name, "decay"), "Mul", rate_for(u, dtype),
+                                        parameter(u, t, "weight_decay", u->o->weight_decay));
         const char *const keep =
-            add_op(p, tensor_name(u, t, "keep"), "Sub", add_scalar(p, "one", dtype, 1), loss, NULL);
-        x = add_op(p, tensor_name(u, t, "decayed"), "Mul", t->name, keep, NULL);
+            add_op(p, suffixed(u->p, t->name, "keep"), "Sub", add_scalar(p, "one", dtype, 1), loss);
+        x = add_op(p, suffixed(u->p, t->name, "decayed"), "Mul", t->name, keep);
     }
-    finish_update(u, t, add_op(p, tensor_name(u, t, "new"), "Sub", x, step, NULL));
+    bind_update(u->p, t->name, add_op(p, suffixed(u->p, t->name, "new"), "Sub", x, step), t->tensor);
 }
 
 /* buffer' = momentum buffer + x; bound. */
@@ -356,9 +324,9 @@ static const char *add_buffer(struct updater *u, const struct trainable *t, cons
 {
     struct preparer *const p = u->p;
     const char *const state = add_state(u, t, "buffer");
-    const char *const kept = add_op(p, arena_printf(p->arena, "%s.kept", state), "Mul", state,
-                                    parameter(u, t, "momentum", u->o->momentum), NULL);
-    const char *const next = add_op(p, arena_printf(p->arena, "%s.new", state), "Add", kept, x, NULL);
+    const char *const kept = add_op(p, suffixed(p, state, "kept"), "Mul", state,
+                                    parameter(u, t, "momentum", u->o->momentum));
+    const char *const next = add_op(p, suffixed(p, state, "new"), "Add", kept, x);
     bind_update(p, state, next, t->tensor);
     return next;
 }
@@ -370,28 +338,28 @@ static void update_rmsprop(struct updater *u, const struct trainable *t)
     struct preparer *const p = u->p;
     const char *const g = with_norm(u, t);
     const char *const v =
-        running_mean(u, t, "v", "alpha", u->o->alpha, add_op(p, tensor_name(u, t, "square"), "Mul", g, g, NULL));
+        running_mean(u, t, "v", "alpha", u->o->alpha, add_op(p, suffixed(u->p, t->name, "square"), "Mul", g, g));
     const char *variance = v;
     if (u->o->centered != 0) {
         const char *const m = running_mean(u, t, "m", "alpha", u->o->alpha, g);
-        variance = add_op(p, tensor_name(u, t, "variance"), "Sub", v,
-                          add_op(p, tensor_name(u, t, "mean_square"), "Mul", m, m, NULL), NULL);
+        variance = add_op(p, suffixed(u->p, t->name, "variance"), "Sub", v,
+                          add_op(p, suffixed(u->p, t->name, "mean_square"), "Mul", m, m));
     }
-    const char *const root = add_op(p, tensor_name(u, t, "root"), "Sqrt", variance, NULL, NULL);
+    const char *const root = add_op(p, suffixed(u->p, t->name, "root"), "Sqrt", variance);
     const char *const divisor =
-        add_op(p, tensor_name(u, t, "divisor"), "Add", root, parameter(u, t, "epsilon", u->o->epsilon), NULL);
-    const char *direction = add_op(p, tensor_name(u, t, "direction"), "Div", g, divisor, NULL);
+        add_op(p, suffixed(u->p, t->name, "divisor"), "Add", root, parameter(u, t, "epsilon", u->o->epsilon));
+    const char *direction = add_op(p, suffixed(u->p, t->name, "direction"), "Div", g, divisor);
     if (u->o->momentum != 0)
         direction = add_buffer(u, t, direction);
     const char *const step =
-        add_op(p, tensor_name(u, t, "step"), "Mul", rate_for(u, t->tensor->dtype), direction, NULL);
-    finish_update(u, t, add_op(p, tensor_name(u, t, "new"), "Sub", t->name, step, NULL));
+        add_op(p, suffixed(u->p, t->name, "step"), "Mul", rate_for(u, t->tensor->dtype), direction);
+    bind_update(u->p, t->name, add_op(p, suffixed(u->p, t->name, "new"), "Sub", t->name, step), t->tensor);
 }
 
 static void (*const updates[OPTIMIZER_COUNT])(struct updater *, const struct trainable *) = {
-    [OPTIMIZER_SGD] = update_sgd,           [OPTIMIZER_MOMENTUM] = update_momentum,
-    [OPTIMIZER_NESTEROV] = update_momentum, [OPTIMIZER_ADAGRAD] = update_adagrad,
-    [OPTIMIZER_ADAM] = update_adam,         [OPTIMIZER_ADAMW] = update_adamw,
+    [OPTIMIZER_SGD] = update_sgd,              [OPTIMIZER_MOMENTUM] = update_by_operator,
+    [OPTIMIZER_NESTEROV] = update_by_operator, [OPTIMIZER_ADAGRAD] = update_by_operator,
+    [OPTIMIZER_ADAM] = update_by_operator,     [OPTIMIZER_ADAMW] = update_adamw,
     [OPTIMIZER_RMSPROP] = update_rmsprop};
 
 static void say_optimizer(struct preparer *p, const struct optimizer *o)

@@ -69,8 +69,7 @@ static void find_uses(const struct rules *r, const char *value, reading_list *ou
             const struct model_node *const n = l->data[i].node;
             const bool moves = only_moves(n) && l->data[i].input == 0;
             bool reached = false;
-            for (size_t k = 0; k < n->outputs.count; k++) {
-                const char *const name = n->outputs.data[k];
+            vec_each(const char *, name, &n->outputs) {
                 if (name[0] == '\0' || !map_has(&r->reached, name))
                     continue;
                 reached = true;
@@ -109,8 +108,7 @@ static void reach_inputs(struct rules *r, const struct model_node *n)
     for (size_t i = 0; i < n->inputs.count; i++)
         if (n->inputs.data[i][0] != '\0' && passes_gradient(n, i))
             map_set(&r->reached, n->inputs.data[i], NULL);
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        const struct model_attr *const x = n->attrs.data[i];
+    vec_each(const struct model_attr *, x, &n->attrs) {
         if (x->type == ATTR_GRAPH && x->g)
             reach_captures(r, x->g);
         for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
@@ -128,13 +126,11 @@ static void reach_captures(struct rules *r, const struct model_graph *g)
 
 static void add_consumers(struct rules *r, const struct model_graph *g)
 {
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         for (size_t k = 0; k < n->inputs.count; k++)
             if (passes_gradient(n, k))
                 add_consumer(r, n->inputs.data[k], n, k);
-        for (size_t k = 0; k < n->attrs.count; k++) { /* subgraphs read values of the graph around them */
-            const struct model_attr *const x = n->attrs.data[k];
+        vec_each(const struct model_attr *, x, &n->attrs) { /* subgraphs read values of the graph around them */
             if (x->type == ATTR_GRAPH && x->g)
                 add_consumers(r, x->g);
             for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
@@ -161,8 +157,7 @@ static void find_inputs(struct rules *r, const struct model_graph *g)
     for (size_t i = 0; i < g->inputs.count; i++)
         if (!map_has(&r->initializers, g->inputs.data[i]->name))
             map_set(&r->from_input, g->inputs.data[i]->name, NULL);
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         if (!only_moves(n) && !(is_arithmetic(n) && is_constant(r, n->inputs.data[1])))
             continue;
         for (size_t k = 0; map_has(&r->from_input, n->inputs.data[0]) && k < n->outputs.count; k++)
@@ -477,8 +472,7 @@ static const struct reading *best_place(const struct rules *r, const reading_lis
 {
     const struct reading *best = uses->count > 0 ? &uses->data[0] : NULL;
     *out = (struct slot){"", 0, TRAINABLE_OTHER, FAN_NONE};
-    for (size_t i = 0; i < uses->count; i++) {
-        const struct reading *const u = &uses->data[i];
+    vec_each_ptr(const struct reading, u, uses) {
         struct slot s;
         if ((out->op[0] != '\0' && !is_spelled_out(out)) || !find_slot(r->p, u->node, u->input, t, &s) ||
             (out->op[0] != '\0' && is_spelled_out(&s)))

@@ -23,22 +23,18 @@ enum {
 static void index_nodes(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes)
         for (size_t k = 0; k < n->outputs.count; k++)
             if (n->outputs.data[k][0] != '\0')
                 map_set(&p->producers, n->outputs.data[k], n);
-    }
 }
 
 void find_statistics(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes)
         for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
             map_set(&p->statistics, n->inputs.data[k], NULL);
-    }
 }
 
 static int64_t next_prime(int64_t n)
@@ -70,14 +66,6 @@ static void number_symbols(struct preparer *p)
     }
 }
 
-static const char *first_error(const struct diag *d)
-{
-    for (size_t i = 0; i < d->messages.count; i++)
-        if (d->messages.data[i].severity == DIAG_ERROR)
-            return d->messages.data[i].text;
-    return NULL;
-}
-
 /* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here.
  * Sizes of symbols are multiplied by `factor`; 0: all have one size.
  */
@@ -107,13 +95,13 @@ static void find_shapes(struct preparer *p)
     trial->arena = other->arena = p->arena;
     number_symbols(p);
     p->graph = try_import(p, trial, 1);
-    p->import_error = first_error(trial);
+    p->import_error = diag_first_error(trial);
     if (p->graph || p->symbols.count < 2)
         return;
     for (size_t i = 0; i < p->symbols.count; i++)
         p->symbols.entries[i].value = NULL; /* not to be recognised by size */
     p->graph = try_import(p, other, 0);
-    p->import_error = first_error(other);
+    p->import_error = diag_first_error(other);
 }
 
 bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size)
@@ -156,7 +144,7 @@ static bool find_source(struct preparer *p)
     p->source = wanted ? wanted : g->outputs.data[0]->name;
     if (map_has(&p->producers, p->source))
         return true;
-    if (model_find_input(g, p->source) || model_find_initializer(g, p->source))
+    if (model_find_value(&g->inputs, p->source) || model_find_initializer(g, p->source))
         return diag_error(p->diag, &p->loc,
                           "--output %s: it is an input or initializer; the loss reads what a node computes", p->source);
     const char **const names = arena_array(p->arena, const char *, p->producers.count);
@@ -182,13 +170,8 @@ static bool check_loss_name(struct preparer *p)
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
-struct name_list {
-    const char **data;
-    size_t count, capacity;
-};
-
 /* What the loss depends on besides the weights: inputs of the main graph, then of the algorithm. */
-static void list_inputs(const struct preparer *p, struct name_list *zs)
+static void list_inputs(const struct preparer *p, str_list *zs)
 {
     const struct model_graph *const g = p->model->graph;
     const char *const target = p->options->loss == LOSS_OUTPUT ? ""
@@ -212,7 +195,7 @@ static void leave_out_padding(struct preparer *p, struct trainable *t, const cha
         struct tensor *const rows = tensor_new(p->arena, t->tensor->dtype, &SHAPE(t->tensor->shape.dim[0], 1));
         for (int64_t i = 0; i < rows->count; i++)
             tensor_set_double(rows, i, i != t->padding_row);
-        t->padding = add_tensor(p, arena_printf(p->arena, "%s.trained_rows", t->name), rows);
+        t->padding = add_tensor(p, suffixed(p, t->name, "trained_rows"), rows);
     }
     model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){all, t->padding, NULL},
                    (const char *[]){t->gradient, NULL});
@@ -220,18 +203,17 @@ static void leave_out_padding(struct preparer *p, struct trainable *t, const cha
 
 void add_gradient(struct preparer *p, const char *y)
 {
-    struct name_list xs = {0}, zs = {0}, in = {0}, out = {0};
+    str_list xs = {0}, zs = {0}, in = {0}, out = {0};
     list_inputs(p, &zs);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(struct trainable, t, &p->trainables) {
         t->gradient =
-            fresh_name(p, p->part_count == 0 ? arena_printf(p->arena, "%s.gradient", t->name)
+            fresh_name(p, p->part_count == 0 ? suffixed(p, t->name, "gradient")
                                              : arena_printf(p->arena, "%s.gradient.part%zu", t->name, p->part + 1));
         vec_push(p->arena, &xs, t->name);
         vec_push(p->arena, &in, t->name);
         vec_push(p->arena, &out,
                  t->padding_row < 0 ? t->gradient
-                                    : fresh_name(p, arena_printf(p->arena, "%s.of_all_rows", t->gradient)));
+                                    : fresh_name(p, suffixed(p, t->gradient, "of_all_rows")));
     }
     for (size_t i = 0; i < zs.count; i++)
         vec_push(p->arena, &in, zs.data[i] = part_of_input(p, zs.data[i]));
@@ -343,10 +325,9 @@ static void say_lost(struct preparer *p)
 }
 
 /* "@names.txt" stands for the lines of the file. */
-static bool read_choice(struct preparer *p, const glob_list *given, struct choice *out)
+static bool read_choice(struct preparer *p, const str_list *given, struct choice *out)
 {
-    for (size_t i = 0; i < given->count; i++) {
-        const char *const text = given->data[i];
+    vec_each(const char *, text, given) {
         if (text[0] != '@') {
             vec_push(p->arena, &out->globs, text);
             continue;

@@ -62,8 +62,6 @@ enum batchnorm_kind { BATCHNORM_TRAIN, BATCHNORM_FROZEN };
  * network seems to have moved, see spoiled_statistics(). */
 enum statistics_kind { STATISTICS_KEEP, STATISTICS_RESET, STATISTICS_AUTO };
 
-typedef VEC(const char *) glob_list;
-
 struct prepare_options {
     enum loss_kind loss;
     const char *output;                 /* tensor that the loss reads; NULL: the first output */
@@ -78,7 +76,7 @@ struct prepare_options {
     double learning_rate;            /* < 0: the optimizer's usual one */
     const char *learning_rate_input; /* NULL: the rate is a variable, `learning_rate` */
     int64_t first_step;              /* < 0: the optimizer's usual one */
-    glob_list train, freeze;
+    str_list train, freeze;
     double clip_norm, clip_value; /* 0: none */
     enum initialize_kind initialize;
     bool gradients;
@@ -90,7 +88,7 @@ struct prepare_options {
     enum statistics_kind statistics;
     bool train_padding;     /* rows of zeros in embeddings are trained like the others */
     bool unbiased_variance; /* running variances as PyTorch has them: of a batch of n, n / (n - 1) times the variance */
-    glob_list untie, tie;   /* see tie.h */
+    str_list untie, tie;   /* see tie.h */
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
     const char *names_from; /* .safetensors, see names.h; NULL: none */
     const struct import_options *import; /* --dim, --shape */

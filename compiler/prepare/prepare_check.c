@@ -16,7 +16,7 @@ enum {
 
 struct missing {
     const char *op, *domain;
-    VEC(const char *) nodes;
+    str_list nodes;
 };
 typedef VEC(struct missing *) missing_list;
 
@@ -54,13 +54,11 @@ static void add_missing(void *search, const struct model_node *n)
 
 static void warn_missing(struct preparer *p, const missing_list *all)
 {
-    for (size_t i = 0; i < all->count; i++) {
-        const struct missing *const m = all->data[i];
+    vec_each(const struct missing *, m, all)
         diag_warning(p->diag, &p->loc,
                      "stepc compile will refuse this model: operator %s%s%s%s is not supported: node%s %s", m->op,
                      m->domain[0] != '\0' ? " of domain '" : "", m->domain, m->domain[0] != '\0' ? "'" : "",
-                     m->nodes.count == 1 ? "" : "s", names_text(p->arena, m->nodes.data, m->nodes.count, MOST_NODES));
-    }
+                     m->nodes.count == 1 ? "" : "s", names_text(p->arena, &m->nodes, MOST_NODES));
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -101,8 +99,7 @@ static bool pass_on(struct preparer *p, const struct diag *trial)
     const bool open = has_open_sizes(p);
     bool ok = true;
     size_t said = 0;
-    for (size_t i = 0; i < trial->messages.count; i++) {
-        const struct diag_message *const m = &trial->messages.data[i];
+    vec_each_ptr(const struct diag_message, m, &trial->messages) {
         if (m->severity != DIAG_ERROR || said++ >= MOST_REASONS)
             continue;
         if (m->unsupported)

@@ -50,11 +50,11 @@ struct quotient {
 
 /* --train or --freeze: patterns, and the lines of files of names. */
 struct choice {
-    glob_list globs;
+    str_list globs;
     const char *file;   /* the last one; NULL: none */
-    line_list lines;    /* of all files */
+    str_list lines;    /* of all files */
     struct map listed;  /* initializers that they name */
-    line_list missing;  /* lines that name none */
+    str_list missing;  /* lines that name none */
 };
 
 struct preparer {
@@ -104,8 +104,11 @@ struct preparer {
 
 /* A name not taken yet: `wish`, `wish_2`... It is taken from now on. */
 const char *fresh_name(struct preparer *p, const char *wish);
-/* output = OP(a, b, c), NULL ends the inputs, "" omits one. Returns the output's name, made from `wish`. */
-const char *add_op(struct preparer *p, const char *wish, const char *op, const char *a, const char *b, const char *c);
+/* NAME.suffix */
+const char *suffixed(struct preparer *p, const char *name, const char *suffix);
+/* output = OP(inputs), "" omits one, NULL ends them. Returns the output's name, made from `wish`. */
+#define add_op(p, wish, op, ...) add_op_of(p, wish, op, (const char *[]){__VA_ARGS__, NULL})
+const char *add_op_of(struct preparer *p, const char *wish, const char *op, const char *const *inputs);
 /* The node that was added last, for its attributes. */
 struct model_node *last_node(const struct preparer *p);
 /* A scalar constant, one initializer for equal ones. */
@@ -127,7 +130,6 @@ void bind_update(struct preparer *p, const char *key, const char *value, const s
 struct model_node *producer_of(const struct preparer *p, const char *name);
 bool is_op(const struct model_node *n, const char *op); /* of ONNX's own domain; false for NULL */
 const char *node_title(const struct model_node *n);     /* its name, or that of its first output */
-const struct model_attr *node_attribute(const struct model_node *n, const char *name); /* NULL where absent */
 int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback);
 void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

@@ -462,34 +462,29 @@ static void declare_anew(const struct rebatch *r, struct model_value_info *vi)
 static void declare_all_anew(const struct rebatch *r)
 {
     struct model_graph *const g = r->edit->model->graph;
-    for (size_t i = 0; i < g->inputs.count; i++)
-        declare_anew(r, g->inputs.data[i]);
-    for (size_t i = 0; i < g->outputs.count; i++)
-        declare_anew(r, g->outputs.data[i]);
-    for (size_t i = 0; i < g->value_infos.count; i++)
-        declare_anew(r, g->value_infos.data[i]);
+    const model_values *const lists[] = {&g->inputs, &g->outputs, &g->value_infos};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        vec_each(struct model_value_info *, vi, lists[i])
+            declare_anew(r, vi);
 }
 
 /* A batch that has a name gets its size. */
-static void bind_in(struct arena *a, struct model_value_info *const *list, size_t count, const char *symbol,
-                    int64_t size)
+static void bind_in(struct arena *a, const model_values *list, const char *symbol, int64_t size)
 {
-    for (size_t i = 0; i < count; i++)
-        for (size_t d = 0; d < list[i]->type.dims.count; d++) {
-            struct model_dim *const dim = &list[i]->type.dims.data[d];
+    vec_each(struct model_value_info *, vi, list)
+        vec_each_ptr(struct model_dim, dim, &vi->type.dims)
             if (dim->value < 0 && str_equal(dim->param, symbol))
                 *dim = (struct model_dim){size, "", dim->denotation};
             else if (dim->value < 0 && dim_is_expression(dim->param))
                 dim->param = dim_expression_bind(a, dim->param, symbol, size);
-        }
 }
 
 static void bind_symbol(struct edit *e, const char *symbol, int64_t size)
 {
     const struct model_graph *const g = e->model->graph;
-    bind_in(e->arena, g->inputs.data, g->inputs.count, symbol, size);
-    bind_in(e->arena, g->outputs.data, g->outputs.count, symbol, size);
-    bind_in(e->arena, g->value_infos.data, g->value_infos.count, symbol, size);
+    bind_in(e->arena, &g->inputs, symbol, size);
+    bind_in(e->arena, &g->outputs, symbol, size);
+    bind_in(e->arena, &g->value_infos, symbol, size);
     edit_changed(e, "the batch size");
     edit_say(e, "batch: %lld, in the place of '%s'", (long long)size, symbol);
 }

@@ -1,8 +1,8 @@
 #include "prepare/strip.h"
 
-#include <string.h>
+#include "prepare/prepare_internal.h"
 
-#define TRAINING_DOMAIN "ai.onnx.preview.training"
+#include <string.h>
 
 enum {
     TRAINING_IR = 7,         /* the first with training_info */
@@ -28,8 +28,8 @@ void strip_remember(struct arena *a, struct model *m)
 {
     if (m->ir_version < TRAINING_IR)
         vec_push(a, &m->metadata, ((struct model_pair){kept_ir, arena_printf(a, "%lld", (long long)m->ir_version)}));
-    if (model_opset(&m->opsets, TRAINING_DOMAIN) != 0)
-        vec_push(a, &m->metadata, ((struct model_pair){kept_import, TRAINING_DOMAIN}));
+    if (model_opset(&m->opsets, PREVIEW_TRAINING) != 0)
+        vec_push(a, &m->metadata, ((struct model_pair){kept_import, PREVIEW_TRAINING}));
 }
 
 /* Takes an entry out of the metadata; its value, or NULL. */
@@ -47,33 +47,19 @@ static const char *take_metadata(struct model *m, const char *key)
 
 /* ---- who reads what ---------------------------------------------------------------------------------------------- */
 
-static bool is_listed(const model_names *names, const char *name)
-{
-    for (size_t i = 0; i < names->count; i++)
-        if (str_equal(names->data[i], name))
-            return true;
-    return false;
-}
-
 /* Nesting is bounded by the reader. */
 static bool reads(const struct model_graph *g, const char *name)
 {
     if (!g)
         return false;
-    if (model_find_output(g, name))
+    if (model_find_value(&g->outputs, name))
         return true;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
-        if (is_listed(&n->inputs, name))
+    vec_each(const struct model_node *, n, &g->nodes) {
+        if (str_list_has(&n->inputs, name))
             return true;
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const x = n->attrs.data[k];
-            if (x->type == ATTR_GRAPH && reads(x->g, name))
+        model_each_inner(n, inner)
+            if (reads(inner, name))
                 return true;
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                if (reads(x->graphs.data[j], name))
-                    return true;
-        }
     }
     return false;
 }
@@ -112,57 +98,39 @@ static bool is_for_training(const struct model *m, const char *name)
 
 void strip_find_trained(struct arena *a, const struct model *m, strip_list *out)
 {
-    for (size_t i = 0; i < m->graph->initializers.count; i++) {
-        struct model_initializer *const x = m->graph->initializers.data[i];
+    vec_each(struct model_initializer *, x, &m->graph->initializers)
         if (is_written(m, x->name) && reads(m->graph, x->name))
             vec_push(a, out, x);
-    }
 }
 
 /* ---- operators of training --------------------------------------------------------------------------------------- */
 
-static bool nodes_use_training(const struct model_graph *g);
+static bool nodes_use_training(const model_nodes *nodes);
 
 static bool node_uses_training(const struct model_node *n)
 {
-    if (str_equal(n->domain, TRAINING_DOMAIN))
+    if (str_equal(n->domain, PREVIEW_TRAINING))
         return true;
-    for (size_t k = 0; k < n->attrs.count; k++) {
-        const struct model_attr *const x = n->attrs.data[k];
-        if (x->type == ATTR_GRAPH && nodes_use_training(x->g))
+    model_each_inner(n, inner)
+        if (nodes_use_training(&inner->nodes))
             return true;
-        for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-            if (nodes_use_training(x->graphs.data[j]))
-                return true;
-    }
     return false;
 }
 
-static bool nodes_use_training(const struct model_graph *g)
+static bool nodes_use_training(const model_nodes *nodes)
 {
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (node_uses_training(g->nodes.data[i]))
+    vec_each(const struct model_node *, n, nodes)
+        if (node_uses_training(n))
             return true;
     return false;
 }
 
 static bool uses_training(const struct model *m)
 {
-    if (nodes_use_training(m->graph))
-        return true;
-    for (size_t f = 0; f < m->functions.count; f++)
-        for (size_t i = 0; i < m->functions.data[f]->nodes.count; i++)
-            if (node_uses_training(m->functions.data[f]->nodes.data[i]))
-                return true;
-    return false;
-}
-
-static int64_t attribute_int(const struct model_node *n, const char *name)
-{
-    for (size_t i = 0; i < n->attrs.count; i++)
-        if (str_equal(n->attrs.data[i]->name, name) && n->attrs.data[i]->type == ATTR_INT)
-            return n->attrs.data[i]->i;
-    return 0;
+    vec_each(const struct model_function *, f, &m->functions)
+        if (nodes_use_training(&f->nodes))
+            return true;
+    return nodes_use_training(&m->graph->nodes);
 }
 
 /* Is the third input of Dropout a stored `true`? */
@@ -175,13 +143,10 @@ static bool drops(const struct model_graph *g, const struct model_node *n)
 
 static void warn_of_training_form(struct diag *d, const struct model *m)
 {
-    for (size_t i = 0; i < m->graph->nodes.count; i++) {
-        const struct model_node *const n = m->graph->nodes.data[i];
-        if (n->domain[0] != '\0')
-            continue;
-        if (str_equal(n->op_type, "BatchNormalization") && attribute_int(n, "training_mode"))
+    vec_each(const struct model_node *, n, &m->graph->nodes) {
+        if (is_op(n, "BatchNormalization") && attribute_int(n, "training_mode", 0))
             diag_warning(d, &n->loc, "stays in training form: it normalizes by the batch, not by running statistics");
-        else if (str_equal(n->op_type, "Dropout") && drops(m->graph, n))
+        else if (is_op(n, "Dropout") && drops(m->graph, n))
             diag_warning(d, &n->loc, "stays in training form: it drops elements");
     }
 }
@@ -213,15 +178,15 @@ static void remove_state(struct model *m, struct strbuf *report)
 static void remove_import(struct diag *d, struct model *m, bool keep, struct strbuf *report)
 {
     for (size_t i = 0; i < m->opsets.count && !keep; i++) {
-        if (!str_equal(m->opsets.data[i].domain, TRAINING_DOMAIN))
+        if (!str_equal(m->opsets.data[i].domain, PREVIEW_TRAINING))
             continue;
         if (uses_training(m)) {
             diag_warning(d, &LOC_FILE(m->file),
-                         "the inference graph itself uses operators of " TRAINING_DOMAIN ": the import stays");
+                         "the inference graph itself uses operators of " PREVIEW_TRAINING ": the import stays");
             return;
         }
         vec_remove(&m->opsets, i);
-        strbuf_addf(report, "removed: import of " TRAINING_DOMAIN "\n");
+        strbuf_addf(report, "removed: import of " PREVIEW_TRAINING "\n");
         return;
     }
 }
@@ -230,7 +195,7 @@ static void remove_import(struct diag *d, struct model *m, bool keep, struct str
 static bool lists_all_initializers(const struct model_graph *g)
 {
     for (size_t i = 0; i < g->initializers.count; i++)
-        if (!model_find_input(g, g->initializers.data[i]->name))
+        if (!model_find_value(&g->inputs, g->initializers.data[i]->name))
             return false;
     return true;
 }

@@ -25,8 +25,7 @@ static void find_roots(const struct edit *e, struct map *roots)
     struct map initializers = {.arena = e->arena};
     for (size_t i = g->initializers.count; i-- > 0;)
         map_set(&initializers, g->initializers.data[i]->name, g->initializers.data[i]);
-    for (size_t i = 0; i < g->nodes.count; i++) { /* topological order */
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) { /* topological order */
         const char *const from = is_identity(n) ? n->inputs.data[0] : "";
         void *const init = map_has(&initializers, from) ? map_get(&initializers, from) : map_get(roots, from);
         if (init)
@@ -38,12 +37,10 @@ static void find_roots(const struct edit *e, struct map *roots)
 static bool is_statistic(const struct edit *e, const char *name)
 {
     const struct model_graph *const g = e->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes)
         for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
             if (str_equal(n->inputs.data[k], name))
                 return true;
-    }
     return false;
 }
 
@@ -77,14 +74,6 @@ void find_merged(struct edit *e, merged_list *out)
 static const unsigned char *element(const struct tensor *t, int64_t i)
 {
     return (const unsigned char *)t->data + (size_t)i * dtype_size(t->dtype);
-}
-
-static bool is_uniform(const struct tensor *t)
-{
-    for (int64_t i = 1; i < t->count; i++)
-        if (memcmp(element(t, 0), element(t, i), dtype_size(t->dtype)) != 0)
-            return false;
-    return true;
 }
 
 /* "layers.0.fc.weight" and "layers.1.fc.weight": names that differ in numbers only. */
@@ -131,7 +120,7 @@ static bool has_copied_layers(const struct edit *e, const merged_list *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct model_initializer *const init = model_find_initializer(e->model->graph, all->data[i].kept);
-        for (size_t k = 0; !is_uniform(init->tensor) && k < all->data[i].others.count; k++)
+        for (size_t k = 0; !tensor_is_uniform(init->tensor) && k < all->data[i].others.count; k++)
             if (!is_anonymous(init->name) && differ_in_numbers(init->name, all->data[i].others.data[k]))
                 return true;
     }
@@ -155,19 +144,18 @@ static enum merge decide(const struct edit *e, const merged_list *all, const str
         return MERGE_UNKNOWN;
     if (none_equal)
         return MERGE_ONE;
-    if (is_uniform(init->tensor))
+    if (tensor_is_uniform(init->tensor))
         return MERGE_APART;
     if (is_anonymous(m->kept) || is_anonymous(other))
         return has_copied_layers(e, all) ? MERGE_APART : MERGE_ONE;
     return differ_in_numbers(m->kept, other) ? MERGE_APART : MERGE_ONE;
 }
 
-void find_separable(struct edit *e, const merged_list *all, name_list *apart, name_list *unknown)
+void find_separable(struct edit *e, const merged_list *all, str_list *apart, str_list *unknown)
 {
     const bool none_equal = merges_no_equals(e);
     for (size_t i = 0; i < all->count; i++)
-        for (size_t k = 0; k < all->data[i].others.count; k++) {
-            const char *const other = all->data[i].others.data[k];
+        vec_each(const char *, other, &all->data[i].others) {
             const enum merge how = decide(e, all, &all->data[i], other, none_equal);
             if (how != MERGE_ONE)
                 vec_push(e->arena, how == MERGE_APART ? apart : unknown, other);
@@ -210,7 +198,7 @@ static void warn_merged(struct edit *e, const struct merged *m)
     diag_warning(e->diag, &e->loc,
                  "initializer '%s' also stands for %s: the exporter merged what was equal, and a step would train %s "
                  "as one; --untie auto separates them, --untie never leaves them",
-                 m->kept, names_text(e->arena, m->others.data, m->others.count, MOST_NAMED),
+                 m->kept, names_text(e->arena, &m->others, MOST_NAMED),
                  m->others.count == 1 ? "both" : "all of them");
 }
 
@@ -237,21 +225,13 @@ static void separate_statistic(struct edit *e, const struct merged *m, const cha
     edit_say(e, "'%s' is a variable of its own, not '%s': one is a running statistic", name, m->kept);
 }
 
-static bool lists(const name_list *l, const char *name)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (str_equal(l->data[i], name))
-            return true;
-    return false;
-}
-
-static void say_separated(struct edit *e, const name_list *apart, bool by_itself)
+static void say_separated(struct edit *e, const str_list *apart, bool by_itself)
 {
     if (apart->count == 0)
         return;
     edit_changed(e, "separate initializers for what was merged");
     edit_say(e, "%s: the exporter merged %s with what was equal; %s own again%s",
-             names_text(e->arena, apart->data, apart->count, MOST_NAMED), apart->count == 1 ? "it" : "them",
+             names_text(e->arena, apart, MOST_NAMED), apart->count == 1 ? "it" : "them",
              apart->count == 1 ? "it is a variable of its" : "they are variables of their",
              by_itself ? " (--untie never leaves them merged)" : "");
 }
@@ -265,13 +245,11 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
             return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
     if (!check_patterns(e, which, count, &all))
         return false;
-    name_list apart = {0};
+    str_list apart = {0};
     const bool none_equal = count == 0 && merges_no_equals(e);
-    for (size_t i = 0; i < all.count; i++) {
-        const struct merged *const m = &all.data[i];
+    vec_each_ptr(const struct merged, m, &all) {
         struct merged left = {.kept = m->kept};
-        for (size_t k = 0; k < m->others.count; k++) {
-            const char *const name = m->others.data[k];
+        vec_each(const char *, name, &m->others) {
             const enum merge how = count > 0 ? MERGE_UNKNOWN : decide(e, &all, m, name, none_equal);
             if (how == MERGE_APART && !is_parameter_of_both(e, m, name))
                 separate_statistic(e, m, name);
@@ -288,7 +266,7 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
     }
     for (size_t i = 0; i < all.count; i++)
         for (size_t k = 0; k < all.data[i].others.count; k++)
-            if (lists(&apart, all.data[i].others.data[k]))
+            if (str_list_has(&apart, all.data[i].others.data[k]))
                 separate(e, &all.data[i], all.data[i].others.data[k]);
     say_separated(e, &apart, count == 0);
     return true;
@@ -331,11 +309,9 @@ typedef VEC(struct candidate) candidate_list;
 static void find_candidates(struct edit *e, candidate_list *out)
 {
     const struct model_graph *const g = e->model->graph;
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *const init = g->initializers.data[i];
-        if (is_parameter(init) && init->tensor->shape.rank >= 2 && !is_uniform(init->tensor))
+    vec_each(const struct model_initializer *, init, &g->initializers)
+        if (is_parameter(init) && init->tensor->shape.rank >= 2 && !tensor_is_uniform(init->tensor))
             vec_push(e->arena, out, ((struct candidate){init, content_sum(init->tensor)}));
-    }
 }
 
 /* Of two, the later one gives way, unless only the earlier one has a made-up name. */
@@ -380,9 +356,8 @@ static const struct model_initializer *find_or_report(struct edit *e, const char
     const char **const names = arena_array(e->arena, const char *, g->initializers.count);
     for (size_t i = 0; i < g->initializers.count; i++)
         names[i] = g->initializers.data[i]->name;
-    const char *const close = str_closest(name, names, g->initializers.count);
-    diag_error(e->diag, &e->loc, "--tie %s: no initializer has the name '%s'%s%s%s", option, name,
-               close ? "; did you mean '" : "", close ? close : "", close ? "'?" : "");
+    diag_error(e->diag, &e->loc, "--tie %s: no initializer has the name '%s'%s", option, name,
+               str_suggestion(e->arena, name, names, g->initializers.count));
     return NULL;
 }
 
@@ -472,8 +447,7 @@ void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown)
 {
     tie_list all = {0};
     find_ties(e, &all);
-    for (size_t i = 0; i < all.count; i++) {
-        const struct tie *const t = &all.data[i];
+    vec_each_ptr(const struct tie, t, &all) {
         const enum merge how = decide_tie(e, t);
         const bool copies = is_anonymous(t->tensor) && is_anonymous(t->equals) && (has_equal_names(&all));
         if (how == MERGE_ONE)

@@ -10,12 +10,10 @@
 #include "base/vec.h"
 #include "prepare/edit.h"
 
-typedef VEC(const char *) name_list;
-
 /* Initializer `kept` stands for the outputs of Identity nodes too. */
 struct merged {
     const char *kept;
-    name_list others;
+    str_list others;
 };
 typedef VEC(struct merged) merged_list;
 
@@ -32,7 +30,7 @@ void find_merged(struct edit *e, merged_list *out);
 /* Is neither of the two a running statistic? Such are separated without being asked. */
 bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other);
 /* Which of the merged were parameters of their own in the network, most likely, and of which nobody can tell. */
-void find_separable(struct edit *e, const merged_list *all, name_list *apart, name_list *unknown);
+void find_separable(struct edit *e, const merged_list *all, str_list *apart, str_list *unknown);
 /* Equal float matrices. Tensors of one repeated number are no sign of anything. */
 void find_ties(struct edit *e, tie_list *out);
 /* Of these, what constant folding cut in two, and what may be so or not. Copies of a layer are neither. */

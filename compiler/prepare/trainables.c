@@ -30,15 +30,11 @@ static void mark_inputs(struct map *marked, const struct model_node *n)
 {
     for (size_t i = 0; i < n->inputs.count; i++)
         mark(marked, n->inputs.data[i]);
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        const struct model_attr *const x = n->attrs.data[i];
+    vec_each(const struct model_attr *, x, &n->attrs)
         if (str_equal(n->op_type, "Gradient") && str_equal(x->name, "y") && x->type == ATTR_STRING && x->s.data)
             mark(marked, x->s.data); /* read by its name alone */
-        if (x->type == ATTR_GRAPH && x->g)
-            mark_captures(marked, x->g);
-        for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
-            mark_captures(marked, x->graphs.data[k]);
-    }
+    model_each_inner(n, inner)
+        mark_captures(marked, inner);
 }
 
 /* Nodes stand in topological order, so that one walk backwards finds all. */
@@ -62,23 +58,10 @@ void find_ancestors(struct preparer *p)
 
 /* ---- names and constants ----------------------------------------------------------------------------------------- */
 
-static bool has_wildcard(const char *glob)
+static bool matches(const str_list *globs, const char *name)
 {
-    return strpbrk(glob, "*?") != NULL;
-}
-
-static bool matches(const glob_list *globs, const char *name)
-{
-    for (size_t i = 0; i < globs->count; i++)
-        if (str_equal(globs->data[i], name) || str_glob(globs->data[i], name))
-            return true;
-    return false;
-}
-
-static bool names_exactly(const glob_list *globs, const char *name)
-{
-    for (size_t i = 0; i < globs->count; i++)
-        if (str_equal(globs->data[i], name))
+    vec_each(const char *, glob, globs)
+        if (str_glob(glob, name))
             return true;
     return false;
 }
@@ -87,7 +70,7 @@ static bool names_exactly(const glob_list *globs, const char *name)
 static struct tensor *constant_of(const struct model_node *n)
 {
     const struct model_attr *const value =
-        is_op(n, "Constant") && n->outputs.count == 1 ? node_attribute(n, "value") : NULL;
+        is_op(n, "Constant") && n->outputs.count == 1 ? model_find_attr(&n->attrs, "value") : NULL;
     return value && value->type == ATTR_TENSOR ? value->t : NULL;
 }
 
@@ -114,13 +97,18 @@ void lift_named_constant(struct preparer *p, const char *name)
         }
 }
 
-/* A Constant that nobody can want to train, since an exporter filled it in, is left out of what patterns take. */
-static bool is_wanted_constant(struct rules *r, const glob_list *globs, const struct model_node *n)
+/* Does the constant stand in the place of a weight? One that an exporter filled in nobody can want to train. */
+static bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict *v)
+{
+    return constant_of(n) && dtype_is_float(constant_of(n)->dtype) && judge_constant(r, n, constant_of(n), v) &&
+           !v->moot;
+}
+
+static bool is_wanted_constant(struct rules *r, const str_list *globs, const struct model_node *n)
 {
     struct verdict v;
-    return constant_of(n) && (names_exactly(globs, n->outputs.data[0]) ||
-                              (matches(globs, n->outputs.data[0]) && dtype_is_float(constant_of(n)->dtype) &&
-                               judge_constant(r, n, constant_of(n), &v) && !v.moot));
+    return constant_of(n) && (str_list_has(globs, n->outputs.data[0]) ||
+                              (matches(globs, n->outputs.data[0]) && is_like_weight(r, n, &v)));
 }
 
 /* Those that --train names. A pattern takes those in the place of a weight only. */
@@ -141,15 +129,14 @@ static void lift_constants(struct preparer *p, struct rules *r)
 static bool check_glob(struct preparer *p, const char *option, const char *glob, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (str_equal(glob, names[i]) || str_glob(glob, names[i]))
+        if (str_glob(glob, names[i]))
             return true;
-    const char *const close = str_closest(glob, names, count);
-    return diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s%s%s", option, glob,
-                      has_wildcard(glob) ? "a name that matches" : "that name", close ? "; did you mean '" : "",
-                      close ? close : "", close ? "'?" : "");
+    return diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s", option, glob,
+                      strpbrk(glob, "*?") ? "a name that matches" : "that name",
+                      str_suggestion(p->arena, glob, names, count));
 }
 
-static bool check_globs(struct preparer *p, const char *option, const glob_list *globs)
+static bool check_globs(struct preparer *p, const char *option, const str_list *globs)
 {
     const struct model_graph *const g = p->model->graph;
     bool ok = true;
@@ -206,7 +193,7 @@ static bool resolve_lists(struct preparer *p)
                                                    : "");
     if (p->freeze.missing.count > 0)
         say(p, "--freeze @%s: the model does not have %s", p->freeze.file,
-            names_text(p->arena, p->freeze.missing.data, p->freeze.missing.count, MOST_NAMED));
+            names_text(p->arena, &p->freeze.missing, MOST_NAMED));
     return true;
 }
 
@@ -259,7 +246,7 @@ static const char *reason_against_train(const struct preparer *p, const struct m
                                         const struct verdict *v)
 {
     const struct choice *const c = &p->train;
-    if (map_has(&c->listed, init->name) || names_exactly(&c->globs, init->name))
+    if (map_has(&c->listed, init->name) || str_list_has(&c->globs, init->name))
         return NULL;
     if (matches(&c->globs, init->name))
         return v->moot || (v->sure && !v->trained) ? v->why : NULL;
@@ -271,18 +258,12 @@ static const char *reason_against_train(const struct preparer *p, const struct m
 static struct chosen choose(struct preparer *p, struct rules *r, const struct model_initializer *init)
 {
     struct chosen c = {.init = init};
-    if (!dtype_is_float(init->tensor->dtype)) {
-        c.against = "no floating-point numbers";
+    c.against = !dtype_is_float(init->tensor->dtype)      ? "no floating-point numbers"
+                : map_has(&p->statistics, init->name)     ? "running statistic"
+                : !map_has(&p->ancestors, init->name)     ? "the loss does not depend on it"
+                                                          : NULL;
+    if (c.against)
         return c;
-    }
-    if (map_has(&p->statistics, init->name)) {
-        c.against = "running statistic";
-        return c;
-    }
-    if (!map_has(&p->ancestors, init->name)) {
-        c.against = "the loss does not depend on it";
-        return c;
-    }
     c.verdict = judge(r, init);
     const bool reached = map_has(&r->reached, init->name);
     if (is_chosen(&p->freeze, init->name))
@@ -329,8 +310,7 @@ static void say_left_out(struct preparer *p, const chosen_list *all)
 {
     struct strbuf text = {.arena = p->arena, .clean = true}; /* lines, which go into left_out as they are */
     size_t count = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const struct chosen *const c = &all->data[i];
+    vec_each_ptr(const struct chosen, c, all) {
         if (!c->against || !c->worth_saying || p->silent)
             continue;
         count++;
@@ -348,7 +328,7 @@ static void say_left_out(struct preparer *p, const chosen_list *all)
 /* The rules may be wrong of these: buffers that look like parameters. */
 static void say_unsure(struct preparer *p, const chosen_list *all)
 {
-    VEC(const char *) names = {0};
+    str_list names = {0};
     for (size_t i = 0; i < all->count; i++)
         if (!all->data[i].against && all->data[i].verdict.trained && !all->data[i].verdict.sure &&
             !has_choice(&p->train))
@@ -357,7 +337,7 @@ static void say_unsure(struct preparer *p, const chosen_list *all)
         say(p,
             "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone; an export by "
             "examples/pytorch/export.py says which are parameters",
-            names_text(p->arena, names.data, names.count, names.count), names.count == 1 ? "is" : "are",
+            names_text(p->arena, &names, names.count), names.count == 1 ? "is" : "are",
             names.count == 1 ? "a parameter" : "parameters", names.count == 1 ? "it" : "one");
 }
 
@@ -375,7 +355,7 @@ static bool may_hold_mask(const struct trainable *t)
 
 static void say_masked(struct preparer *p)
 {
-    VEC(const char *) names = {0};
+    str_list names = {0};
     for (size_t i = 0; i < p->trainables.count; i++)
         if (may_hold_mask(&p->trainables.data[i]))
             vec_push(p->arena, &names, p->trainables.data[i].name);
@@ -383,7 +363,7 @@ static void say_masked(struct preparer *p)
         say(p,
             "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; an "
             "export by examples/pytorch/export.py keeps weight and mask apart, --freeze leaves %s alone",
-            names_text(p->arena, names.data, names.count, MOST_NAMED), names.count == 1 ? "it" : "them",
+            names_text(p->arena, &names, MOST_NAMED), names.count == 1 ? "it" : "them",
             names.count == 1 ? "it" : "them");
 }
 
@@ -394,8 +374,7 @@ static void say_trainables(struct preparer *p)
         elements += p->trainables.data[i].tensor->count;
     say(p, "trained: %zu tensor%s, %lld elements", p->trainables.count, p->trainables.count == 1 ? "" : "s",
         (long long)elements);
-    for (size_t i = 0; i < p->trainables.count; i++) {
-        const struct trainable *const t = &p->trainables.data[i];
+    vec_each_ptr(const struct trainable, t, &p->trainables) {
         say(p, "  %s %s: %s", t->name, tensor_text(p, t->tensor), t->why);
         if (t->padding_row >= 0)
             say(p, "    but for row %lld, the padding: zeros that stay (--padding train trains it)",
@@ -406,17 +385,17 @@ static void say_trainables(struct preparer *p)
 /* Names of the list that no initializer has: renamed by the exporter, as transposed weights are, or dropped. */
 static void say_missing(struct preparer *p)
 {
-    VEC(const char *) instead = {0};
+    str_list instead = {0};
     for (size_t i = 0; i < p->trainables.count; i++)
         if (!map_has(&p->train.listed, p->trainables.data[i].name) && is_anonymous(p->trainables.data[i].name))
             vec_push(p->arena, &instead, p->trainables.data[i].name);
     if (p->train.missing.count == 0 || p->silent)
         return;
-    const char *const missing = names_text(p->arena, p->train.missing.data, p->train.missing.count, MOST_NAMED);
+    const char *const missing = names_text(p->arena, &p->train.missing, MOST_NAMED);
     if (instead.count > 0)
         say(p,
             "--train @%s: the exporter has renamed or folded %s; trained in their place: %s (--names-from finds names)",
-            p->train.file, missing, names_text(p->arena, instead.data, instead.count, MOST_NAMED));
+            p->train.file, missing, names_text(p->arena, &instead, MOST_NAMED));
     else
         diag_warning(p->diag, &p->loc, "--train @%s: the model does not have %s: not used, or folded by the exporter",
                      p->train.file, missing);
@@ -425,11 +404,9 @@ static void say_missing(struct preparer *p)
 static void say_constants(struct preparer *p, struct rules *r)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         struct verdict v;
-        if (constant_of(n) && dtype_is_float(constant_of(n)->dtype) && map_has(&p->ancestors, n->outputs.data[0]) &&
-            judge_constant(r, n, constant_of(n), &v) && !v.moot)
+        if (constant_of(n) && map_has(&p->ancestors, n->outputs.data[0]) && is_like_weight(r, n, &v))
             say(p, "  not %s: %s; --train trains it", n->outputs.data[0], v.why);
     }
 }
@@ -438,11 +415,9 @@ static size_t constant_weights(struct preparer *p, struct rules *r)
 {
     const struct model_graph *const g = p->model->graph;
     size_t count = 0;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         struct verdict v;
-        count += constant_of(n) && dtype_is_float(constant_of(n)->dtype) &&
-                 judge_constant(r, n, constant_of(n), &v) && !v.moot;
+        count += is_like_weight(r, n, &v);
     }
     return count;
 }
@@ -450,8 +425,7 @@ static size_t constant_weights(struct preparer *p, struct rules *r)
 static void say_others(struct preparer *p, const chosen_list *all)
 {
     size_t statistics = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const struct chosen *const c = &all->data[i];
+    vec_each_ptr(const struct chosen, c, all) {
         statistics += map_has(&p->statistics, c->init->name);
         if (c->against && !c->worth_saying && !map_has(&p->statistics, c->init->name) &&
             dtype_is_float(c->init->tensor->dtype) && !c->verdict.moot)
@@ -484,7 +458,7 @@ bool choose_trainables(struct preparer *p)
     ok = check_globs(p, "freeze", &p->freeze.globs) && ok;
     for (size_t i = 0; i < g->initializers.count; i++) {
         const struct model_initializer *const init = g->initializers.data[i];
-        if (names_exactly(&p->train.globs, init->name) && !is_chosen(&p->freeze, init->name))
+        if (str_list_has(&p->train.globs, init->name) && !is_chosen(&p->freeze, init->name))
             ok = check_named(p, init) && ok;
         vec_push(p->arena, &all, choose(p, &rules, init));
         if (!all.data[i].against)

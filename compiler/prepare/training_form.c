@@ -33,7 +33,8 @@ static const struct tensor *constant_input(const struct preparer *p, const struc
     if (init)
         return init->tensor;
     const struct model_node *const producer = producer_of(p, name);
-    const struct model_attr *const value = is_op(producer, "Constant") ? node_attribute(producer, "value") : NULL;
+    const struct model_attr *const value =
+        is_op(producer, "Constant") ? model_find_attr(&producer->attrs, "value") : NULL;
     return value && value->type == ATTR_TENSOR ? value->t : NULL;
 }
 
@@ -52,7 +53,7 @@ static bool has_read_extras(const struct preparer *p, const struct model_node *n
 {
     for (size_t i = 1; i < n->outputs.count; i++) {
         const char *const name = n->outputs.data[i];
-        if (name[0] != '\0' && (map_has(&p->ancestors, name) || model_find_output(p->model->graph, name)))
+        if (name[0] != '\0' && (map_has(&p->ancestors, name) || model_find_value(&p->model->graph->outputs, name)))
             return true;
     }
     return false;
@@ -72,7 +73,7 @@ static bool is_training_dropout(const struct preparer *p, const struct model_nod
 
 static double attribute_float(const struct model_node *n, const char *name, double fallback)
 {
-    const struct model_attr *const a = node_attribute(n, name);
+    const struct model_attr *const a = model_find_attr(&n->attrs, name);
     return a && a->type == ATTR_FLOAT ? (double)a->f : fallback;
 }
 
@@ -137,8 +138,7 @@ size_t spoiled_statistics(const struct preparer *p)
     const struct model_graph *const g = p->model->graph;
     size_t count = 0;
     bool moved = false;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         if (!is_batchnorm(n))
             continue;
         const struct model_initializer *const var = model_find_initializer(g, n->inputs.data[VARIANCE]);
@@ -154,11 +154,9 @@ size_t spoiled_statistics(const struct preparer *p)
 bool has_training_form(const struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes)
         if ((is_batchnorm(n) && is_training_batchnorm(p, n)) || (is_op(n, "Dropout") && is_training_dropout(p, n)))
             return true;
-    }
     return false;
 }
 
@@ -240,8 +238,7 @@ static void reset_statistics(struct preparer *p)
         say_moved(p);
         return;
     }
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_node *const n = g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes) {
         if (!is_batchnorm(n))
             continue;
         set_all(p, n->inputs.data[MEAN], 0);
@@ -336,8 +333,7 @@ void plan_training_form(struct preparer *p)
     struct form_counts c = {0};
     lift_statistics(p);
     reset_statistics(p);
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        struct model_node *const n = g->nodes.data[i];
+    vec_each(struct model_node *, n, &g->nodes) {
         if (n->outputs.count == 0 || n->inputs.count == 0)
             continue;
         if (is_batchnorm(n))
@@ -374,15 +370,13 @@ static const char *unbiased(struct preparer *p, const struct model_node *copy, c
                             const struct tensor *like)
 {
     const double momentum = attribute_float(copy, "momentum", USUAL_MOMENTUM);
-    const char *const all = add_op(p, "elements", "Size", copy->inputs.data[0], NULL, NULL);
-    const char *const n = add_op(p, "elements_of_channel", "Div", all, add_int(p, "channels", like->count), NULL);
-    const char *const rest = add_cast(p, "others", add_op(p, "others.int64", "Sub", n, add_int(p, "one", 1), NULL),
+    const char *const all = add_op(p, "elements", "Size", copy->inputs.data[0]);
+    const char *const n = add_op(p, "elements_of_channel", "Div", all, add_int(p, "channels", like->count));
+    const char *const rest = add_cast(p, "others", add_op(p, "others.int64", "Sub", n, add_int(p, "one", 1)),
                                       like->dtype);
-    const char *const kept = add_op(p, "kept_variance", "Mul", old,
-                                    add_scalar(p, "momentum", like->dtype, momentum), NULL);
-    const char *const share = add_op(p, "batch_variance", "Sub", v, kept, NULL);
-    return add_op(p, arena_printf(p->arena, "%s.unbiased", v), "Add", v,
-                  add_op(p, "bias_of_variance", "Div", share, rest, NULL), NULL);
+    const char *const kept = add_op(p, "kept_variance", "Mul", old, add_scalar(p, "momentum", like->dtype, momentum));
+    const char *const share = add_op(p, "batch_variance", "Sub", v, kept);
+    return add_op(p, suffixed(p, v, "unbiased"), "Add", v, add_op(p, "bias_of_variance", "Div", share, rest));
 }
 
 static void correct_variance(struct preparer *p, const struct model_node *copy, const char *statistic)
@@ -397,7 +391,7 @@ static void train_batchnorm(struct preparer *p, struct model_node *copy)
     copy->outputs.count = 1;
     for (size_t i = MEAN; i <= VARIANCE; i++) {
         const char *const statistic = copy->inputs.data[i];
-        const char *const value = fresh_name(p, arena_printf(p->arena, "%s.new", statistic));
+        const char *const value = fresh_name(p, suffixed(p, statistic, "new"));
         copy->inputs.data[i] = latest_statistic(p, statistic);
         vec_push(p->arena, &copy->outputs, value);
         set_latest(p, statistic, value);
@@ -408,8 +402,8 @@ static void train_batchnorm(struct preparer *p, struct model_node *copy)
         return;
     }
     /* all five or one */
-    vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_mean", copy->outputs.data[0])));
-    vec_push(p->arena, &copy->outputs, fresh_name(p, arena_printf(p->arena, "%s.saved_var", copy->outputs.data[0])));
+    vec_push(p->arena, &copy->outputs, fresh_name(p, suffixed(p, copy->outputs.data[0], "saved_mean")));
+    vec_push(p->arena, &copy->outputs, fresh_name(p, suffixed(p, copy->outputs.data[0], "saved_var")));
 }
 
 static void train_dropout(struct preparer *p, struct model_node *copy)
@@ -427,13 +421,13 @@ static void add_old_dropout(struct preparer *p, const struct model_node *origina
     const enum dtype dtype = v ? v->dtype : DTYPE_FLOAT;
     const char *const x = copy->inputs.data[0], *const y = copy->outputs.data[0];
     const double ratio = attribute_float(original, "ratio", USUAL_RATIO);
-    const char *const drawn = add_op(p, arena_printf(p->arena, "%s.uniform", y), "RandomUniformLike", x, NULL, NULL);
+    const char *const drawn = add_op(p, suffixed(p, y, "uniform"), "RandomUniformLike", x);
     model_set_int(p->arena, last_node(p), "dtype", DTYPE_FLOAT);
-    const char *const drop = add_op(p, arena_printf(p->arena, "%s.drop", y), "Less", drawn,
-                                    add_scalar(p, "dropout_ratio", DTYPE_FLOAT, ratio), NULL);
-    const char *const keep = add_op(p, arena_printf(p->arena, "%s.keep", y), "Not", drop, NULL, NULL);
-    const char *const mask = add_cast(p, arena_printf(p->arena, "%s.mask", y), keep, dtype);
-    const char *const kept = add_op(p, arena_printf(p->arena, "%s.kept", y), "Mul", x, mask, NULL);
+    const char *const drop = add_op(p, suffixed(p, y, "drop"), "Less", drawn,
+                                    add_scalar(p, "dropout_ratio", DTYPE_FLOAT, ratio));
+    const char *const keep = add_op(p, suffixed(p, y, "keep"), "Not", drop);
+    const char *const mask = add_cast(p, suffixed(p, y, "mask"), keep, dtype);
+    const char *const kept = add_op(p, suffixed(p, y, "kept"), "Mul", x, mask);
     const char *const scale = add_scalar(p, "dropout_scale", dtype, 1 / (1 - ratio));
     model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){kept, scale, NULL}, (const char *[]){y, NULL});
 }
@@ -470,19 +464,6 @@ static const char *name_inside(struct preparer *p, const struct map *renamed, co
         if (map_has(&own->names, name))
             return name;
     return name_in_copy(p, renamed, name);
-}
-
-static void collect_own_names(struct map *names, const struct model_graph *g)
-{
-    for (size_t i = 0; i < g->inputs.count; i++)
-        map_set(names, g->inputs.data[i]->name, NULL);
-    for (size_t i = 0; i < g->initializers.count; i++)
-        map_set(names, g->initializers.data[i]->name, NULL);
-    for (size_t i = 0; i < g->sparse_initializers.count; i++)
-        map_set(names, g->sparse_initializers.data[i]->name, NULL);
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
-            map_set(names, g->nodes.data[i]->outputs.data[k], NULL);
 }
 
 /* The node's attributes, graphs among them with the names of the copy. */
@@ -541,8 +522,7 @@ void copy_main_node(struct preparer *p, const struct model_node *n, struct map *
     for (size_t i = 0; i < n->inputs.count; i++)
         vec_push(p->arena, &copy->inputs, name_in_copy(p, renamed, n->inputs.data[i]));
     copy_inner_graphs(p, copy, renamed, NULL);
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        const char *const old = n->outputs.data[i];
+    vec_each(const char *, old, &n->outputs) {
         const char *const own = old[0] == '\0' ? "" : fresh_name(p, copied_name(p, old));
         vec_push(p->arena, &copy->outputs, own);
         if (own[0] != '\0')
@@ -581,14 +561,9 @@ static bool reads_copied(const struct model_node *n, const struct map *renamed)
     for (size_t i = 0; i < n->inputs.count; i++)
         if (map_has(renamed, n->inputs.data[i]))
             return true;
-    for (size_t i = 0; i < n->attrs.count; i++) {
-        const struct model_attr *const x = n->attrs.data[i];
-        if (x->type == ATTR_GRAPH && x->g && graph_reads_copied(x->g, renamed))
+    model_each_inner(n, inner)
+        if (graph_reads_copied(inner, renamed))
             return true;
-        for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
-            if (graph_reads_copied(x->graphs.data[k], renamed))
-                return true;
-    }
     return false;
 }
 

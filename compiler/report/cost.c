@@ -37,8 +37,7 @@ bool cost_flops(const struct kernel *k, int64_t *flops)
         cost_flops(k->blocks.stages.data[i], &of_stage);
         *flops += of_stage / k->blocks.rows;
     }
-    for (size_t i = 0; i < k->parts.count; i++) {
-        const struct part *p = &k->parts.data[i];
+    vec_each_ptr(const struct part, p, &k->parts) {
         if (p->element)
             *flops += points(p, false) * (dtype_is_float(p->element->dtype) + operations(p->element));
         for (size_t s = 0; s < p->stores.count; s++)
@@ -142,15 +141,13 @@ static void touch_operands(struct touched *t, const struct kernel *k)
 static void touch_kernel(struct touched *reads, struct touched *writes, const struct kernel *k)
 {
     touch_operands(reads, k);
-    for (size_t i = 0; i < k->checks.count; i++) {
-        const struct check *c = &k->checks.data[i];
+    vec_each_ptr(const struct check, c, &k->checks) {
         struct part loops = {.rank = c->rank};
         memcpy(loops.extent, c->extent, sizeof c->extent);
         reads->part = &loops;
         expr_each_load(c->value, touch, reads);
     }
-    for (size_t i = 0; i < k->parts.count; i++) {
-        const struct part *p = &k->parts.data[i];
+    vec_each_ptr(const struct part, p, &k->parts) {
         reads->part = writes->part = p;
         reads->seen.count = 0; /* strides mean something else in other loops */
         writes->seen.count = 0;

@@ -39,8 +39,7 @@ static bool is_variable(const struct program *p, const char *name)
 static void gather_frozen(struct report *r)
 {
     const struct model_graph *g = r->program->model->graph;
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const struct model_initializer *init = g->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &g->initializers) {
         if (!dtype_is_float(init->tensor->dtype) || is_variable(r->program, init->name))
             continue;
         const struct report_tensor t = tensor_of(init->name, init->tensor->dtype, &init->tensor->shape);
@@ -52,8 +51,7 @@ static void gather_parameters(struct report *r)
 {
     static const enum report_role roles[] = {[ROLE_WEIGHT] = REPORT_WEIGHT, [ROLE_STATISTIC] = REPORT_STATISTIC,
                                              [ROLE_OPTIMIZER] = REPORT_OPTIMIZER, [ROLE_COUNTER] = REPORT_COUNTER};
-    for (size_t i = 0; i < r->program->variables.count; i++) {
-        const struct variable *v = r->program->variables.data[i];
+    vec_each(const struct variable *, v, &r->program->variables) {
         const struct report_tensor t = tensor_of(v->name, v->dtype, &v->shape);
         add_parameter(r, &t, roles[v->role]);
     }
@@ -197,14 +195,12 @@ static int by_offset(const void *a, const void *b)
 static void count_alive(struct report *r, struct report_entry *e)
 {
     int64_t *end = arena_array(r->arena, int64_t, e->kernels.count + 1); /* of what is in use up to here */
-    for (size_t i = 0; i < e->temporaries.count; i++) {
-        const struct report_temporary *t = &e->temporaries.data[i];
+    vec_each_ptr(const struct report_temporary, t, &e->temporaries)
         for (int k = t->first; k <= t->last; k++) {
             const int64_t from = t->offset > end[k] ? t->offset : end[k], to = t->offset + t->space;
             e->kernels.data[k].alive += to > from ? to - from : 0;
             end[k] = to > end[k] ? to : end[k];
         }
-    }
 }
 
 static void gather_memory(struct report *r, struct report_entry *e, const struct plan *plan)
@@ -245,14 +241,10 @@ static void gather_entry(struct report *r, const struct entry *entry, const stru
         [ENTRY_INIT] = "init", [ENTRY_STEP] = "step", [ENTRY_INFER] = "infer", [ENTRY_EVALUATE] = "evaluate"};
     struct report_entry e = {.entry = entry, .name = entry->name, .kind = kinds[entry->kind], .flops_known = true};
     const struct graph *g = entry->graph;
-    for (size_t i = 0; i < g->inputs.count; i++) {
-        const struct value *v = g->inputs.data[i];
+    vec_each(const struct value *, v, &g->inputs)
         vec_push(r->arena, &e.inputs, tensor_of(v->name, v->dtype, &v->shape));
-    }
-    for (size_t i = 0; i < g->outputs.count; i++) {
-        const struct graph_output *o = &g->outputs.data[i];
+    vec_each_ptr(const struct graph_output, o, &g->outputs)
         vec_push(r->arena, &e.outputs, tensor_of(o->name, o->value->dtype, &o->value->shape));
-    }
     for (size_t i = 0; i < plan->lowered->kernels.count; i++)
         add_kernel(r, &e, plan->lowered->kernels.data[i], calls[i]);
     gather_memory(r, &e, plan);

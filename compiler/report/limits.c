@@ -55,11 +55,9 @@ static void note_arena(struct diag *d, const struct report *r)
         return;
     struct item *items = arena_array(r->arena, struct item, most->temporaries.count);
     size_t count = 0;
-    for (size_t i = 0; i < most->temporaries.count; i++) {
-        const struct report_temporary *t = &most->temporaries.data[i];
+    vec_each_ptr(const struct report_temporary, t, &most->temporaries)
         if (t->first <= most->peak && most->peak <= t->last)
             items[count++] = (struct item){.what = arena_printf(r->arena, "'%s'", t->name), .bytes = t->bytes};
-    }
     note_largest(d, r, arena_printf(r->arena, "the arena of %s, during kernel %d", most->name, most->peak),
                  items, count);
 }

@@ -167,11 +167,9 @@ static const char *kernel_tooltip(struct arena *a, const struct report_kernel *k
 static void add_reads(struct kernels *q, const struct report_kernel *k, int to)
 {
     struct arena *a = q->b.arena;
-    for (size_t i = 0; i < k->reads.count; i++) {
-        const struct buffer *v = k->reads.data[i];
+    vec_each(const struct buffer *, v, &k->reads)
         if (v->kind == BUFFER_TEMP || v->kind == BUFFER_INPUT)
             add_edge(&q->b, q->writer[v->id] - 1, to, v->name, readable_type(a, v->dtype, &v->shape));
-    }
 }
 
 static void add_kernel(struct kernels *q, const struct report_kernel *k, size_t number)
@@ -227,8 +225,7 @@ static void add_outputs(struct kernels *q)
 {
     for (size_t k = 0; k < q->entry->kernels.count; k++) {
         const buffer_list *writes = &q->entry->kernels.data[k].writes;
-        for (size_t j = 0; j < writes->count; j++) {
-            const struct buffer *v = writes->data[j];
+        vec_each(const struct buffer *, v, writes) {
             if (v->kind != BUFFER_OUTPUT || !q->writer[v->id])
                 continue;
             const int from = q->writer[v->id] - 1, at = add_end(q, v, "output");

@@ -61,8 +61,7 @@ static void add_cluster(struct strbuf *b, const struct picture *p, size_t number
         put(b, n->tooltip);
         strbuf_addf(b, "\", %s];\n", style_of(n->kind));
     }
-    for (size_t i = 0; i < p->edges.count; i++) {
-        const struct picture_edge *e = &p->edges.data[i];
+    vec_each_ptr(const struct picture_edge, e, &p->edges) {
         strbuf_addf(b, "    n%zu_%d -> n%zu_%d [label=\"", number, e->from, number, e->to);
         put(b, e->type);
         strbuf_add(b, "\", tooltip=\"");

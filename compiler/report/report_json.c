@@ -143,8 +143,7 @@ static json_t *touches(const buffer_list *list)
 static json_t *nodes(const struct kernel *k)
 {
     json_t *a = made(json_array());
-    for (size_t i = 0; i < k->nodes.count; i++) {
-        const struct node *n = k->nodes.data[i];
+    vec_each(const struct node *, n, &k->nodes) {
         json_t *o = made(json_object());
         set_text(o, "op", op_display_name(n->def));
         set_text(o, "name", n->name[0] ? n->name : NULL);

@@ -106,8 +106,7 @@ static void add_memory(struct strbuf *b, const struct report *r, const struct re
         return;
     strbuf_addf(b, "    memory: most is alive during kernel %d\n", e->peak);
     strbuf_addf(b, "    %10s %10s %9s\n", "offset", "bytes", "kernels");
-    for (size_t i = 0; i < e->temporaries.count; i++) {
-        const struct report_temporary *t = &e->temporaries.data[i];
+    vec_each_ptr(const struct report_temporary, t, &e->temporaries) {
         const char *marks = timeline(r->arena, e, t);
         strbuf_addf(b, "    %10" PRId64 " %10" PRId64 " %9s %s%s%-8s %s %s\n", t->offset, t->bytes,
                     arena_printf(r->arena, "%d-%d", t->first, t->last), marks, *marks ? " " : "",

@@ -45,14 +45,6 @@ static bool is_gradient(const struct model_node *n)
     return is_training_node(n) && str_equal(n->op_type, "Gradient");
 }
 
-static const struct model_attr *find_attr(const struct model_node *n, const char *name)
-{
-    for (size_t i = 0; i < n->attrs.count; i++)
-        if (str_equal(n->attrs.data[i]->name, name))
-            return n->attrs.data[i];
-    return NULL;
-}
-
 /* ---- nodes as text ----------------------------------------------------------------------------------------------- */
 
 static void add_attr(struct strbuf *b, const struct model_attr *a, int *count)
@@ -104,7 +96,7 @@ static const struct model_node *find_producer_in(const struct model_graph *g, co
 
 static void read_gradient(const struct reader *q, const struct model_node *n, struct report_training *out)
 {
-    const struct model_attr *y = find_attr(n, "y"), *xs = find_attr(n, "xs");
+    const struct model_attr *y = model_find_attr(&n->attrs, "y"), *xs = model_find_attr(&n->attrs, "xs");
     if (y && y->type == ATTR_STRING && !out->loss) {
         out->loss = y->s.data;
         const struct model_node *from = producer(q, out->loss);
@@ -204,8 +196,7 @@ static const char *descent_rate(const struct reader *q, const struct model_node 
 static bool is_changed(const struct model *m, const char *name)
 {
     for (size_t k = 0; k < m->training.count; k++)
-        for (size_t i = 0; i < m->training.data[k]->update_binding.count; i++) {
-            const struct model_pair *binding = &m->training.data[k]->update_binding.data[i];
+        vec_each_ptr(const struct model_pair, binding, &m->training.data[k]->update_binding) {
             const struct model_graph *g = m->training.data[k]->algorithm;
             const struct model_node *n =
                 g && str_equal(binding->key, name) ? find_producer_in(g, binding->value) : NULL;
@@ -224,14 +215,12 @@ static const char *only_scalar(const struct reader *q, const struct report *r, c
     int count = 0;
     for (size_t i = 0; i < c->seen.count; i++) {
         const char *name = c->seen.entries[i].key;
-        const struct model_value_info *input = model_find_input(q->algorithm, name);
+        const struct model_value_info *input = model_find_value(&q->algorithm->inputs, name);
         bool scalar = input && input->type.kind == TYPE_TENSOR && dtype_is_float(input->type.elem) &&
                       input->type.has_shape && input->type.dims.count == 0;
-        for (size_t k = 0; k < r->program->variables.count; k++) {
-            const struct variable *v = r->program->variables.data[k];
+        vec_each(const struct variable *, v, &r->program->variables)
             scalar |= str_equal(v->name, name) && dtype_is_float(v->dtype) && v->shape.rank == 0 &&
                       !is_changed(q->model, name);
-        }
         count += scalar;
         found = scalar ? name : found;
     }

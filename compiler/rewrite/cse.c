@@ -171,8 +171,7 @@ static bool equal_constant_items(const void *a, const void *b)
 static void merge_constants(struct graph *g, struct arena *scratch)
 {
     struct table table = table_new(scratch, g->sources.count, equal_constant_items);
-    for (size_t i = 0; i < g->sources.count; i++) {
-        struct value *v = g->sources.data[i];
+    vec_each(struct value *, v, &g->sources) {
         if (v->kind != VALUE_CONSTANT || v->dtype == DTYPE_STRING || tensor_bytes(v->constant) > LARGEST_CONSTANT)
             continue;
         struct value *first = table_first(&table, hash_tensor(v->constant), v);

@@ -188,11 +188,9 @@ static bool is_counted(const struct node *n, const struct tensor *t)
         return t->count > SMALL_RESULT;
     if (!n->def->is_elementwise || !(dtype_is_int(t->dtype) || t->dtype == DTYPE_BOOL) || t->count <= LONG_LIST)
         return false;
-    for (size_t i = 0; i < n->inputs.count; i++) {
-        const struct value *v = n->inputs.data[i];
+    vec_each(const struct value *, v, &n->inputs)
         if (v != NULL && v->kind == VALUE_CONSTANT && v->constant->count > SMALL_RESULT)
             return false;
-    }
     return true;
 }
 
@@ -228,8 +226,7 @@ static struct value *as_constant(struct builder *b, const struct node *n, const 
 
 static bool fold_outputs(struct graph *g, struct node *n)
 {
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        struct value *v = n->outputs.data[i];
+    vec_each(struct value *, v, &n->outputs) {
         const struct tensor *t = v != NULL ? fold_value(v) : NULL;
         if (t == NULL || !graph_is_used(g, v))
             continue;

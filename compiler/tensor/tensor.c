@@ -69,6 +69,13 @@ struct tensor *tensor_scalar_double(struct arena *a, enum dtype dtype, double x)
     return t;
 }
 
+struct tensor *tensor_scalar_int(struct arena *a, int64_t x)
+{
+    struct tensor *t = tensor_new(a, DTYPE_INT64, &SHAPE_SCALAR);
+    tensor_set_int(t, 0, x);
+    return t;
+}
+
 struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count)
 {
     struct tensor *t = tensor_new(a, DTYPE_INT64, &SHAPE(count));
@@ -89,6 +96,17 @@ bool tensor_is_uniform(const struct tensor *t)
 {
     const size_t size = dtype_size(t->dtype), bytes = tensor_bytes(t);
     return bytes <= size || memcmp(t->data, (const char *)t->data + size, bytes - size) == 0;
+}
+
+struct tensor *tensor_cast(struct arena *a, const struct tensor *t, enum dtype to)
+{
+    struct tensor *const out = tensor_new(a, to, &t->shape);
+    for (int64_t i = 0; i < t->count; i++)
+        if (dtype_is_float(to))
+            tensor_set_double(out, i, tensor_get_double(t, i));
+        else
+            tensor_set_int(out, i, tensor_get_int(t, i));
+    return out;
 }
 
 /* ---- conversion that changes no number --------------------------------------------------------------------------- */

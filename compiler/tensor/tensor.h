@@ -26,10 +26,13 @@ void tensor_set_double(struct tensor *t, int64_t i, double x); /* floats round, 
 void tensor_set_int(struct tensor *t, int64_t i, int64_t x);
 /* Makes. */
 struct tensor *tensor_scalar_double(struct arena *a, enum dtype dtype, double x); /* rank 0, any numeric dtype */
+struct tensor *tensor_scalar_int(struct arena *a, int64_t x);                     /* INT64 */
 struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count); /* INT64, rank 1 */
 /* Are all elements the same bits? So are those of a tensor without elements. */
 bool tensor_is_uniform(const struct tensor *t);
 bool tensor_is_zero(const struct tensor *t); /* all bytes; so no -0.0 */
+/* Each element by value in another numeric type, as tensor_set_double() or, for integers, tensor_set_int() has it. */
+struct tensor *tensor_cast(struct arena *a, const struct tensor *t, enum dtype to);
 /* The same numbers in another of DTYPES_ALL; NULL if an element has no such form there, which is number *lost
  * in row-major order. */
 struct tensor *tensor_convert(struct arena *a, const struct tensor *t, enum dtype to, int64_t *lost);

@@ -446,8 +446,7 @@ static bool evaluate_again(struct expansion *e, const struct node *n)
     struct node *const copy = graph_add_like(g, n, &loc, e->gradient->node);
     for (size_t i = 0; i < n->inputs.count; i++)
         node_add_input(copy, now(e, n->inputs.data[i]));
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        struct value *const v = n->outputs.data[i];
+    vec_each(struct value *, v, &n->outputs) {
         struct value *const made =
             node_add_output(copy, v != NULL ? graph_fresh_name(g, arena_printf(g->arena, "%s.again", v->name)) : NULL);
         if (v != NULL && !mark_of(e, v)->listed)

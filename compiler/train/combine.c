@@ -87,8 +87,7 @@ static void make_all_variables(struct combiner *c)
     for (size_t k = 0; k < c->model->training.count; k++)
         make_variables(c, &uses, c->model->training.data[k]->algorithm, &c->own_state[k], &made);
     for (int role = ROLE_WEIGHT; role <= ROLE_COUNTER; role++) {
-        for (size_t i = 0; i < made.count; i++) {
-            struct variable *const v = made.data[i];
+        vec_each(struct variable *, v, &made) {
             if ((int)v->role != role)
                 continue;
             v->index = (int)c->program->variables.count;
@@ -353,7 +352,7 @@ static const char **name_entries(struct combiner *c)
     return names;
 }
 
-void combine_training_names(struct arena *a, const struct model *m, entry_names *names)
+void combine_training_names(struct arena *a, const struct model *m, str_list *names)
 {
     struct combiner c = {.arena = a, .model = m, .entry_names = {.arena = a}};
     const char **const all = name_entries(&c);
@@ -364,7 +363,7 @@ void combine_training_names(struct arena *a, const struct model *m, entry_names 
 
 static void add_counters(struct combiner *c)
 {
-    entry_names names = {0};
+    str_list names = {0};
     combine_training_names(c->arena, c->model, &names);
     for (size_t i = 0; i < names.count; i++)
         vec_push(c->arena, &c->program->counters, names.data[i]);

@@ -14,9 +14,8 @@
 bool combine_program(struct diag *d, struct arena *a, const struct model *m, const struct import_options *o,
                      const char *name, const char *only, struct program **out) MUST_USE;
 
-typedef VEC(const char *) entry_names;
 /* What the entries with update bindings are called, in order. */
-void combine_training_names(struct arena *a, const struct model *m, entry_names *names);
+void combine_training_names(struct arena *a, const struct model *m, str_list *names);
 
 struct entry *program_entry(const struct program *p, const char *name); /* NULL if absent */
 struct variable *program_variable(const struct program *p, const char *name);

@@ -39,8 +39,7 @@ static bool is_in_subgraph(const struct model_graph *mg, const char *name)
 {
     for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
         const struct model_node *const n = mg->nodes.data[i];
-        for (size_t k = 0; k < n->attrs.count; k++) {
-            const struct model_attr *const attr = n->attrs.data[k];
+        vec_each(const struct model_attr *, attr, &n->attrs) {
             if (is_initializer_below(attr->g, name))
                 return true;
             for (size_t j = 0; j < attr->graphs.count; j++)
@@ -80,23 +79,16 @@ static bool is_value(const struct binding_list *l, const char *name)
     return map_has(&l->first->outputs, name) || (l->second != NULL && map_has(&l->second->outputs, name));
 }
 
-static void add_initializer_names(struct arena *a, const struct model_graph *mg, model_names *names)
+static void add_initializer_names(struct arena *a, const struct model_graph *mg, str_list *names)
 {
     for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++)
         vec_push(a, names, mg->initializers.data[i]->name);
 }
 
-static void add_output_names(struct arena *a, const struct model_graph *mg, model_names *names)
+static void add_output_names(struct arena *a, const struct model_graph *mg, str_list *names)
 {
     for (size_t i = 0; mg != NULL && i < mg->outputs.count; i++)
         vec_push(a, names, mg->outputs.data[i]->name);
-}
-
-/* "; did you mean 'W'?" or "". */
-static const char *hint(struct combiner *c, const char *name, const model_names *names)
-{
-    const char *const close = str_closest(name, names->data, names->count);
-    return close != NULL ? arena_printf(c->arena, "; did you mean '%s'?", close) : "";
 }
 
 static bool report_bad_key(struct combiner *c, const struct binding_list *l, const struct model_pair *p,
@@ -123,11 +115,11 @@ static bool report_bad_key(struct combiner *c, const struct binding_list *l, con
         map_has(&l->algorithm->results, p->key))
         return diag_error(c->diag, at, "%s: key '%s' is not an initializer: only initializers can be variables",
                           l->name, p->key);
-    model_names names = {0};
+    str_list names = {0};
     add_initializer_names(c->arena, main_graph, &names);
     add_initializer_names(c->arena, algorithm, &names);
     return diag_error(c->diag, at, "%s: key '%s' is no initializer of the main graph or of the algorithm%s", l->name,
-                      p->key, hint(c, p->key, &names));
+                      p->key, str_suggestion(c->arena, p->key, names.data, names.count));
 }
 
 static bool report_bad_value(struct combiner *c, const struct binding_list *l, const struct model_pair *p,
@@ -136,11 +128,11 @@ static bool report_bad_value(struct combiner *c, const struct binding_list *l, c
     if (map_has(&l->first->results, p->value) || (l->second != NULL && map_has(&l->second->results, p->value)))
         return diag_error(c->diag, at, "%s: value '%s' for '%s' is computed, but is not among the outputs of its graph",
                           l->name, p->value, p->key);
-    model_names names = {0};
+    str_list names = {0};
     add_output_names(c->arena, l->first->graph, &names);
     add_output_names(c->arena, l->second != NULL ? l->second->graph : NULL, &names);
     return diag_error(c->diag, at, "%s: value '%s' for '%s' is no output of %s%s", l->name, p->value, p->key,
-                      l->values_text, hint(c, p->value, &names));
+                      l->values_text, str_suggestion(c->arena, p->value, names.data, names.count));
 }
 
 /* A variable needs a type that emitted code can hold. */
@@ -173,8 +165,7 @@ static bool check_bindings(struct combiner *c, const struct binding_list *l, str
     struct map seen = {.arena = c->arena};
     const struct loc at = combine_loc(c, l->k);
     bool ok = true;
-    for (size_t i = 0; i < l->pairs->count; i++) {
-        const struct model_pair *const p = &l->pairs->data[i];
+    vec_each_ptr(const struct model_pair, p, l->pairs) {
         if (map_has(&seen, p->key)) { /* R9 */
             ok = diag_error(c->diag, &at, "%s: key '%s' occurs twice", l->name, p->key);
             continue;
@@ -332,8 +323,7 @@ static bool types_compatible(const struct model_type *a, const struct model_type
 static bool check_combined_names(struct combiner *c, const struct model_graph *algorithm, const struct map *main_names)
 {
     bool ok = true;
-    for (size_t i = 0; i < algorithm->inputs.count; i++) {
-        const struct model_value_info *const vi = algorithm->inputs.data[i];
+    vec_each(const struct model_value_info *, vi, &algorithm->inputs) {
         const struct model_value_info *const other = map_get(&c->main_names->inputs, vi->name);
         if (other != NULL && types_compatible(&vi->type, &other->type))
             diag_warning(c->diag, &vi->loc, "input '%s' repeats an input of the main graph: they are taken as one",
@@ -345,18 +335,14 @@ static bool check_combined_names(struct combiner *c, const struct model_graph *a
             ok = diag_error(c->diag, &vi->loc, "input '%s' is already %s of the main graph", vi->name,
                             (const char *)map_get(main_names, vi->name));
     }
-    for (size_t i = 0; i < algorithm->initializers.count; i++) {
-        const struct model_initializer *const init = algorithm->initializers.data[i];
+    vec_each(const struct model_initializer *, init, &algorithm->initializers)
         if (map_has(main_names, init->name))
             ok = diag_error(c->diag, &init->loc, "initializer '%s' of the algorithm is already %s of the main graph",
                             init->name, (const char *)map_get(main_names, init->name));
-    }
-    for (size_t i = 0; i < algorithm->sparse_initializers.count; i++) {
-        const struct model_sparse *const s = algorithm->sparse_initializers.data[i];
+    vec_each(const struct model_sparse *, s, &algorithm->sparse_initializers)
         if (map_has(main_names, s->name))
             ok = diag_error(c->diag, &s->loc, "initializer '%s' of the algorithm is already %s of the main graph",
                             s->name, (const char *)map_get(main_names, s->name));
-    }
     return ok;
 }
 

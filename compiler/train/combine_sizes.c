@@ -41,8 +41,7 @@ static void find_declarations(struct arena *a, const struct model *m, info_list 
 static bool is_wanted(const struct combiner *c, const info_list *declarations)
 {
     for (size_t i = 0; i < declarations->count; i++)
-        for (size_t k = 0; k < declarations->data[i]->type.dims.count; k++) {
-            const struct model_dim *const dim = &declarations->data[i]->type.dims.data[k];
+        vec_each_ptr(const struct model_dim, dim, &declarations->data[i]->type.dims) {
             if (!is_made_up(c->model, dim))
                 continue;
             if (c->options->dims && map_has(c->options->dims, dim->param))
@@ -92,8 +91,7 @@ bool combine_infer_sizes(struct combiner *c)
     for (size_t i = 0; c->options->dims && i < c->options->dims->count; i++)
         map_set(dims, c->options->dims->entries[i].key, c->options->dims->entries[i].value);
     const struct graph *const g = program_entry(p, "infer")->graph;
-    for (size_t i = 0; i < declarations.count; i++) {
-        const struct model_value_info *const vi = declarations.data[i];
+    vec_each(const struct model_value_info *, vi, &declarations) {
         const struct value *const v = graph_find(g, vi->name);
         for (size_t k = 0; v && k < vi->type.dims.count && vi->type.dims.count == (size_t)v->shape.rank; k++) {
             const char *const symbol = vi->type.dims.data[k].param;

@@ -34,8 +34,7 @@ static bool share_inputs(struct step_maker *s, size_t k, const struct model_grap
 {
     bool ok = true;
     const bool with_main = !combine_without_main(s->c, k);
-    for (size_t i = 0; i < mg->inputs.count; i++) {
-        const struct model_value_info *const vi = mg->inputs.data[i];
+    vec_each(const struct model_value_info *, vi, &mg->inputs) {
         struct value *const v = map_get(&s->inputs, vi->name);
         struct shape shape;
         if (v == NULL || map_has(scope, vi->name))
@@ -163,8 +162,7 @@ static bool has_output(const struct step_maker *s, const char *name)
 
 static void take_outputs(struct step_maker *s, const char *entry)
 {
-    for (size_t i = 0; i < s->graph->outputs.count; i++) {
-        struct graph_output out = s->graph->outputs.data[i];
+    vec_each(struct graph_output, out, &s->graph->outputs) {
         if (has_output(s, out.name)) {
             if (map_has(&s->c->main_names->outputs, out.name))
                 continue;

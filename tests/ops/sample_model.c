@@ -105,7 +105,7 @@ static void add_output(struct deriver *d, const char *name, enum dtype dtype, co
 }
 
 /* loss = the sum of the terms. */
-static void add_loss(struct deriver *d, const model_names *terms, const char *loss)
+static void add_loss(struct deriver *d, const str_list *terms, const char *loss)
 {
     const char *sum = terms->data[0];
     for (size_t i = 1; i < terms->count; i++)
@@ -166,7 +166,7 @@ void sample_differentiate(struct arena *a, struct model *m, const struct derivat
 {
     struct deriver d = {.arena = a, .graph = m->graph, .wide = o->wide};
     const size_t outputs = m->graph->outputs.count;
-    model_names terms = {0}, terms_2 = {0};
+    str_list terms = {0}, terms_2 = {0};
     for (size_t i = 0; i < m->graph->inputs.count; i++)
         if (is_differentiable(m->graph, m->graph->inputs.data[i]))
             vec_push(a, &d.xs, m->graph->inputs.data[i]);

@@ -154,7 +154,7 @@ const struct operand *gen_constant(struct gen *g, enum dtype dtype, double x)
 const struct operand *gen_node(struct gen *g, const char *op, const struct operand *const *inputs, enum dtype dtype,
                                const struct shape *shape, double bound)
 {
-    model_names in = {0};
+    str_list in = {0};
     for (; *inputs; inputs++)
         vec_push(g->arena, &in, (*inputs)->name);
     vec_push(g->arena, &in, NULL);

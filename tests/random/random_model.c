@@ -82,7 +82,7 @@ static void add_output(struct gen *g, const struct operand *o)
     struct model_dim dims[SHAPE_MAX_RANK];
     for (int i = 0; i < o->shape.rank; i++)
         dims[i] = (struct model_dim){o->shape.dim[i], "", ""};
-    if (!model_find_output(g->graph, o->name))
+    if (!model_find_value(&g->graph->outputs, o->name))
         model_add_value(g->arena, g->graph, 1, o->name, o->dtype, dims, (size_t)o->shape.rank);
 }
 
@@ -203,7 +203,7 @@ static const struct operand *optimizer(struct gen *g, struct model_training *t, 
     const struct shape scalar = SHAPE_SCALAR;
     const struct operand *in[7] = {gen_constant(g, x->dtype, 0.01), gen_initializer(g, DTYPE_INT64, &scalar), x, dx},
                          *out[3];
-    model_names inputs = {0}, outputs = {0};
+    str_list inputs = {0}, outputs = {0};
     for (int i = 0; i < moments; i++) {
         struct tensor *zero = tensor_new(g->arena, x->dtype, &x->shape);
         struct operand *v = arena_new(g->arena, struct operand);

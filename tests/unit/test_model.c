@@ -155,9 +155,9 @@ START_TEST(test_round_trip)
     ck_assert_int_eq(model_opset(&m->opsets, "ai.onnx"), 21);
     ck_assert_int_eq(model_opset(&m->opsets, "none"), 0);
     ck_assert_ptr_nonnull(model_find_initializer(g, "empty"));
-    ck_assert_ptr_nonnull(model_find_input(g, "x"));
-    ck_assert_ptr_nonnull(model_find_output(g, "y"));
-    ck_assert_ptr_null(model_find_output(g, "x"));
+    ck_assert_ptr_nonnull(model_find_value(&g->inputs, "x"));
+    ck_assert_ptr_nonnull(model_find_value(&g->outputs, "y"));
+    ck_assert_ptr_null(model_find_value(&g->outputs, "x"));
 }
 END_TEST
 
