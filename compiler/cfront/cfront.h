@@ -10,8 +10,8 @@
 
 enum cfront_kind { CFRONT_OTHER, CFRONT_FUNCTION, CFRONT_VARIABLE, CFRONT_TYPEDEF, CFRONT_ENUMERATOR };
 
-/* A declaration. Offsets are bytes in the parsed file. What a macro expanded to lies where the macro's name (or argument)
- * is written. */
+/* A declaration. Offsets are bytes in the parsed file. What a macro expanded to lies where the macro's name (or
+ * argument) is written. */
 struct cfront_node {
     enum cfront_kind kind;
     const char *name;

@@ -19,9 +19,9 @@ struct cfront_unit {
     CXTranslationUnit tu; /* NULL: clang gave up */
 };
 
-/* Parses `path`, which may be one of `files`, beside the stand-ins. Clang's diagnostics become messages about a file that
- * is called `name`, warnings errors where `strict`; those without a place (the driver's remarks) are dropped unless they
- * are errors. Returns whether there was no error: `d` drops repetitions, so its count does not say. */
+/* Parses `path`, which may be one of `files`, beside the stand-ins. Clang's diagnostics become messages about a file
+ * that is called `name`, warnings errors where `strict`; those without a place (the driver's remarks) are dropped
+ * unless they are errors. Returns whether there was no error: `d` drops repetitions, so its count does not say. */
 bool cfront_open(struct diag *d, const char *path, const char *name, const cfront_arguments *args,
                  const cfront_files *files, bool strict, struct cfront_unit *out) MUST_USE;
 void cfront_close(struct cfront_unit *u);

@@ -33,8 +33,8 @@ size_t line_end(const struct cfront_source *s, size_t offset); /* behind the new
 bool blank_between(const struct cfront_source *s, size_t begin, size_t end);
 /* End of a declaration, with its semicolon and attributes behind the name. */
 size_t declaration_end(const struct cfront_source *s, const struct cfront_node *n);
-/* The comment that stands directly above the offset's line, or NULL. One that begins with "Why:" is passed over: it is not
- * copied (templates/template.h). */
+/* The comment that stands directly above the offset's line, or NULL. One that begins with "Why:" is passed over: it is
+ * not copied (templates/template.h). */
 const char *comment_above(struct arena *a, const struct cfront_source *s, size_t offset);
 /* Part of a path behind the last slash. */
 const char *base_name(const char *path);
