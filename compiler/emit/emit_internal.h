@@ -91,7 +91,6 @@ struct emission {
     const char **count_names; /* [entry]: the member of its inputs that says which count of the range it is */
     bool has_shares;          /* some kernel is cut into shares */
     bool has_blas;            /* some kernel calls a BLAS */
-    template_memory template_memory;
     VEC(struct name_list) name_lists; /* of templates */
     /* Of the kernel at hand: */
     VEC(uint32_t) kernel_counters;  /* what the parameters counter, counter_2 ... stand for */
@@ -233,8 +232,6 @@ void reserve_template_names(struct emission *e, const struct kernel *k, struct n
 #define QUOTIENT "stepc_quotientf"
 /* No operators, brackets or blanks? */
 bool text_is_word(const char *text);
-/* "const float *restrict x" */
-const char *param_declaration(struct arena *a, const struct kernel_param *p);
 
 /* Finds or makes the function of a kernel (kernel.c); what the entry calls. Checks of the
  * kernel become functions of their own. */

@@ -408,8 +408,7 @@ static void build(struct template_filler *f, struct tree_builder *b, int stage)
         .types = types.data, .type_count = types.count,
         .operands = operands.data, .operand_count = operands.count,
         .outer = &e->kernel_outer,
-        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = f,
-        .memory = &e->template_memory};
+        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = f};
     template_build(b, template_of(f->k), &binding, &e->instance);
     while (e->instance_stages.count < e->instance.functions.count)
         vec_push(a, &e->instance_stages, stage);

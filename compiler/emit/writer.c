@@ -1,6 +1,7 @@
 #include "emit/writer.h"
 
 #include "base/clean.h"
+#include "base/vec.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,31 +53,37 @@ void write_close(struct writer *w, const char *after)
     write_line(w, "}%s", after);
 }
 
-static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
-                        const char *tail)
+/* The first line begins with `head`, the others with `next`. Behind each word but the last there is `room`, of which
+ * `between` takes some. */
+static void write_wrapped(struct writer *w, const char *head, const char *next, const char *const *words, size_t count,
+                          const char *between, size_t room, const char *tail)
 {
     size_t column = 4 * (size_t)w->depth + strlen(head);
-    const size_t start = column < WIDTH / 2 ? column : 4 * (size_t)w->depth + 8;
     indent(w);
     strbuf_add(&w->text, head);
     for (size_t i = 0; i < count; i++) {
-        const size_t n = strlen(items[i]) + strlen(i + 1 < count ? between : tail);
-        if (i > 0 && column + 1 + n > WIDTH) {
-            strbuf_add(&w->text, "\n");
-            for (size_t s = 0; s < start; s++)
-                strbuf_add(&w->text, " ");
-            column = start;
+        const bool is_last = i + 1 == count;
+        if (i > 0 && column + 1 + strlen(words[i]) + (is_last ? strlen(tail) : room) > WIDTH) {
+            write_blank(w);
+            indent(w);
+            strbuf_add(&w->text, next);
+            column = 4 * (size_t)w->depth + strlen(next);
         } else if (i > 0) {
             strbuf_add(&w->text, " ");
             column++;
         }
-        strbuf_add(&w->text, items[i]);
-        strbuf_add(&w->text, i + 1 < count ? between : tail);
-        column += n;
+        strbuf_addf(&w->text, "%s%s", words[i], is_last ? "" : between);
+        column += strlen(words[i]) + strlen(between);
     }
-    if (count == 0)
-        strbuf_add(&w->text, tail);
-    strbuf_add(&w->text, "\n");
+    strbuf_add(&w->text, tail);
+}
+
+static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
+                        const char *tail)
+{
+    const int column = (int)strlen(head), deep = 4 * w->depth + column < WIDTH / 2 ? column : 8;
+    write_wrapped(w, head, arena_printf(w->text.arena, "%*s", deep, ""), items, count, between, strlen(between), tail);
+    write_blank(w);
 }
 
 void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail)
@@ -105,27 +112,22 @@ const char *comment_safe(struct arena *a, const char *text)
     return clean_text(a, safe); /* compilers warn about text that turns round what follows it */
 }
 
+void write_paragraph(struct writer *w, const char *head, const char *next, const char *text, const char *tail)
+{
+    struct arena *const a = w->text.arena;
+    VEC(const char *) words = {0};
+    for (const char *p = comment_safe(a, text); *p; p += strspn(p, " ")) {
+        const size_t n = strcspn(p, " ");
+        vec_push(a, &words, arena_strndup(a, p, n));
+        p += n;
+    }
+    write_wrapped(w, head, next, words.data, words.count, "", strlen(tail), tail);
+    write_blank(w);
+}
+
 void write_comment(struct writer *w, const char *text)
 {
-    const size_t start = 4 * (size_t)w->depth + 3;
-    size_t column = start;
-    const char *p = comment_safe(w->text.arena, text);
-    indent(w);
-    strbuf_add(&w->text, "/*");
-    while (*p) {
-        const size_t word = strcspn(p, " ");
-        if (column + word + 3 > WIDTH && column > start) {
-            strbuf_add(&w->text, "\n");
-            indent(w);
-            strbuf_add(&w->text, " *");
-            column = start;
-        }
-        strbuf_add(&w->text, " ");
-        strbuf_add_n(&w->text, p, word);
-        column += word + 1;
-        p += word + strspn(p + word, " ");
-    }
-    strbuf_add(&w->text, " */\n");
+    write_paragraph(w, "/* ", " * ", text, " */");
 }
 
 void write_section(struct writer *w, const char *title)
@@ -143,27 +145,14 @@ void write_section(struct writer *w, const char *title)
 void write_words(struct writer *w, const char *const *words, size_t count, const char *comment)
 {
     const char *const about = comment ? comment_safe(w->text.arena, comment) : NULL;
-    size_t column = 4 * (size_t)w->depth, length = column + (about ? strlen("/*  */ ") + strlen(about) : 0);
+    size_t length = 4 * (size_t)w->depth + (about ? strlen("/*  */ ") + strlen(about) : 0);
     for (size_t i = 0; i < count; i++)
         length += strlen(words[i]) + (i > 0);
     const bool is_above = about && length > WIDTH;
     if (is_above)
         write_comment(w, comment);
-    indent(w);
-    for (size_t i = 0; i < count; i++) {
-        const size_t n = strlen(words[i]);
-        if (i > 0 && column + 1 + n > WIDTH) {
-            strbuf_add(&w->text, "\n    ");
-            indent(w);
-            column = 4 * (size_t)w->depth + 4;
-        } else if (i > 0) {
-            strbuf_add(&w->text, " ");
-            column++;
-        }
-        strbuf_add(&w->text, words[i]);
-        column += n;
-    }
+    write_wrapped(w, "", "    ", words, count, "", 0, "");
     if (about && !is_above)
         strbuf_addf(&w->text, " /* %s */", about);
-    strbuf_add(&w->text, "\n");
+    write_blank(w);
 }

@@ -108,6 +108,7 @@ const struct expr *index_mul(struct arena *a, const struct expr *x, const struct
 const struct expr *index_div(struct arena *a, const struct expr *x, const struct expr *y);
 const struct expr *index_smaller(struct arena *a, const struct expr *x, const struct expr *y); /* x < y ? x : y */
 const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x);
+bool index_is_constant(const struct expr *e);
 bool index_is(const struct expr *e, int64_t x); /* that constant? */
 /* The remainder; comparisons, &&, || and ! as C's int; one of two. */
 const struct expr *index_mod(struct arena *a, const struct expr *x, const struct expr *y);
@@ -151,6 +152,10 @@ void tree_return(struct tree_builder *b, const struct expr *value);
 
 /* ---- looking at -------------------------------------------------------------------------------------------------- */
 
+/* Is it one of these? */
+bool tree_has(const tree_vars *list, const struct tree_var *v);
+/* Does f hold for some statement, in the order in which they stand? */
+bool tree_any_statement(const stmt_list *list, bool (*f)(const struct stmt *s, void *data), void *data);
 /* Does f hold for some node of some expression? */
 bool tree_any(const stmt_list *list, bool (*f)(const struct expr *e, void *data), void *data);
 

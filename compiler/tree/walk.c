@@ -1,14 +1,37 @@
 #include "tree/tree.h"
 
+bool tree_has(const tree_vars *list, const struct tree_var *v)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->data[i] == v)
+            return true;
+    return false;
+}
+
+bool tree_any_statement(const stmt_list *list, bool (*f)(const struct stmt *s, void *data), void *data)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (f(list->data[i], data) || tree_any_statement(&list->data[i]->body, f, data) ||
+            tree_any_statement(&list->data[i]->otherwise, f, data))
+            return true;
+    return false;
+}
+
+struct any_expr {
+    bool (*f)(const struct expr *e, void *data);
+    void *data;
+};
+
+static bool any_of_statement(const struct stmt *s, void *data)
+{
+    const struct any_expr *const any = data;
+    for (int i = 0; i < STMT_EXPRS; i++)
+        if (s->expr[i] && expr_any(s->expr[i], any->f, any->data))
+            return true;
+    return false;
+}
+
 bool tree_any(const stmt_list *list, bool (*f)(const struct expr *e, void *data), void *data)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct stmt *const s = list->data[i];
-        for (int k = 0; k < STMT_EXPRS; k++)
-            if (s->expr[k] && expr_any(s->expr[k], f, data))
-                return true;
-        if (tree_any(&s->body, f, data) || tree_any(&s->otherwise, f, data))
-            return true;
-    }
-    return false;
+    return tree_any_statement(list, any_of_statement, &(struct any_expr){f, data});
 }
