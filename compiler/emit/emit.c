@@ -112,12 +112,6 @@ void section_kernels(struct emission *e)
     if (e->functions.count == 0)
         return;
     write_section(&e->c, "kernels");
-    size_t bytes = 0;
-    for (size_t i = 0; i < e->functions.count; i++) {
-        const struct kernel_function *f = e->functions.entries[i].value;
-        bytes += strlen(f->text) + strlen(f->definition);
-    }
-    strbuf_reserve(&e->c.text, bytes);
     for (size_t i = 0; i < e->functions.count; i++) {
         const struct kernel_function *f = e->functions.entries[i].value;
         if (i > 0)

@@ -712,11 +712,25 @@ static struct check_call check_call(struct emission *e, const struct kernel *k, 
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
-static struct kernel_call with_checks(struct emission *e, const struct kernel *k, struct kernel_call call)
+static void add_function(struct emission *e, const struct plan *plan, const struct kernel *k, struct kernel_call *call)
 {
-    for (size_t i = 0; i < k->checks.count; i++)
-        vec_push(e->arena, &call.checks, check_call(e, k, &k->checks.data[i]));
-    return call;
+    struct name_scope names = {.taken = {.arena = e->arena}};
+    kernel_params params = find_params(e, k, &names);
+    struct kernel_group *const g = group_of(e, plan, k);
+    name_params(e, k, g, &names, &params);
+    if (!g->function)
+        g->function = make_function(e, k, &params, &names, function_wish(e, plan, k, g, &params));
+    const struct kernel_function *const f = g->function;
+    add_comment(e, g->function, comment_text(e, plan, k, g, &params));
+    for (size_t i = 0; i < params.count; i++)
+        if (f->takes[i])
+            vec_push(e->arena, &call->arguments,
+                     ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
+    call->name = f->name;
+    call->draws = f->takes_seed;
+    call->takes_count = f->takes_late;
+    for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++)
+        vec_push(e->arena, &call->counters, e->kernel_counters.data[i]);
 }
 
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k)
@@ -724,24 +738,9 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
     struct kernel_call call = {0};
     if (k->region)
         return emit_region(e, k);
-    if (kernel_only_checks(k))
-        return with_checks(e, k, call); /* a check alone */
-    struct name_scope names = {.taken = {.arena = e->arena}};
-    kernel_params params = find_params(e, k, &names);
-    struct kernel_group *const g = group_of(e, plan, k);
-    name_params(e, k, g, &names, &params);
-    struct kernel_function *const f =
-        g->function ? g->function : make_function(e, k, &params, &names, function_wish(e, plan, k, g, &params));
-    g->function = f;
-    add_comment(e, f, comment_text(e, plan, k, g, &params));
-    for (size_t i = 0; i < params.count; i++)
-        if (f->takes[i])
-            vec_push(e->arena, &call.arguments,
-                     ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
-    call.draws = f->takes_seed;
-    call.takes_count = f->takes_late;
-    for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++)
-        vec_push(e->arena, &call.counters, e->kernel_counters.data[i]);
-    call.name = f->name;
-    return with_checks(e, k, call);
+    if (!kernel_only_checks(k))
+        add_function(e, plan, k, &call);
+    for (size_t i = 0; i < k->checks.count; i++)
+        vec_push(e->arena, &call.checks, check_call(e, k, &k->checks.data[i]));
+    return call;
 }
