@@ -10,17 +10,20 @@
 #define CFRONT_SYSTEM_DIR "/stepc-virtual"
 #define CFRONT_MODEL_DIR CFRONT_SYSTEM_DIR "/model/" /* emitted text and its headers */
 extern const struct cfront_file cfront_system_headers[]; /* names are whole paths; ends with a NULL name */
-unsigned cfront_system_header_count(void);
 
-/* Appends the stand-ins to files[], which has room for cfront_system_header_count() more. */
-unsigned cfront_add_system_headers(struct CXUnsavedFile *files, unsigned count);
+typedef VEC(const char *) cfront_arguments;
+typedef VEC(struct cfront_file) cfront_files;
 
-/* Hands clang's diagnostics of `tu` to `d`, with file names as `rename` (from, to) says if not NULL. Warnings become
- * errors where `strict`. Messages without a place (the driver's remarks) are dropped unless they are errors. Returns
- * whether there was no error: `d` drops repetitions, so its count does not say. */
-bool cfront_report(struct diag *d, CXTranslationUnit tu, bool strict, const char *from, const char *to);
+struct cfront_unit {
+    CXIndex index;
+    CXTranslationUnit tu; /* NULL: clang gave up */
+};
 
-/* The CXString's text in the arena; disposes the string. */
-const char *cfront_text(struct arena *a, CXString s);
+/* Parses `path`, which may be one of `files`, beside the stand-ins. Clang's diagnostics become messages about a file
+ * that is called `name`, warnings errors where `strict`; those without a place (the driver's remarks) are dropped
+ * unless they are errors. Returns whether there was no error: `d` drops repetitions, so its count does not say. */
+bool cfront_open(struct diag *d, const char *path, const char *name, const cfront_arguments *args,
+                 const cfront_files *files, bool strict, struct cfront_unit *out) MUST_USE;
+void cfront_close(struct cfront_unit *u);
 
 #endif

@@ -1,9 +1,6 @@
 /* Parsing emitted C in memory, to see that no compiler will complain. */
 #include "cfront/cfront_internal.h"
 
-#include "base/str.h"
-#include <string.h>
-
 /* What emitted code is silent under. Pragmas of other compilers are no concern of this one. */
 static const char *const flags[] = {
     "-xc", "-std=c99", "-ffreestanding", "-nostdinc", "-isystem" CFRONT_SYSTEM_DIR, "-I" CFRONT_MODEL_DIR,
@@ -13,8 +10,11 @@ static const char *const flags[] = {
 bool cfront_check(struct diag *d, const char *name, const char *text, const char *target,
                   const char *const *extra_flags, const struct cfront_file *others, size_t other_count)
 {
+    /* whatever `name` looks like, it is one file in our folder */
+    static const char path[] = CFRONT_MODEL_DIR "stepc_checked.c";
     struct arena scratch = {0};
-    VEC(const char *) args = {0};
+    cfront_arguments args = {0};
+    cfront_files files = {0};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         vec_push(&scratch, &args, flags[i]);
     if (target) {
@@ -23,29 +23,13 @@ bool cfront_check(struct diag *d, const char *name, const char *text, const char
     }
     for (size_t i = 0; extra_flags && extra_flags[i]; i++)
         vec_push(&scratch, &args, extra_flags[i]);
-    struct CXUnsavedFile *files =
-        arena_array(&scratch, struct CXUnsavedFile, other_count + 1 + cfront_system_header_count());
-    const char *path =
-        CFRONT_MODEL_DIR "stepc_checked.c"; /* whatever `name` looks like, it is one file in our folder */
-    unsigned count = 0;
-    files[count++] = (struct CXUnsavedFile){path, text, (unsigned long)strlen(text)};
+    vec_push(&scratch, &files, ((struct cfront_file){path, text}));
     for (size_t i = 0; i < other_count; i++)
-        files[count++] = (struct CXUnsavedFile){arena_printf(&scratch, CFRONT_MODEL_DIR "%s", others[i].name),
-                                                others[i].text, (unsigned long)strlen(others[i].text)};
-    count = cfront_add_system_headers(files, count);
-    const CXIndex index = clang_createIndex(0, 0);
-    CXTranslationUnit tu = NULL;
-    const enum CXErrorCode code = clang_parseTranslationUnit2(index, path, args.data, (int)args.count, files, count,
-                                                              CXTranslationUnit_None, &tu);
-    bool ok = code == CXError_Success;
-    if (ok)
-        ok = cfront_report(d, tu, true, path, name);
-    else
-        diag_error(d, &LOC_FILE(name), "clang gave up on the text (target %s, error %d)", target ? target : "host",
-                   (int)code);
-    if (tu)
-        clang_disposeTranslationUnit(tu);
-    clang_disposeIndex(index);
+        vec_push(&scratch, &files,
+                 ((struct cfront_file){arena_printf(&scratch, CFRONT_MODEL_DIR "%s", others[i].name), others[i].text}));
+    struct cfront_unit unit;
+    const bool ok = cfront_open(d, path, name, &args, &files, true, &unit);
+    cfront_close(&unit);
     arena_free(&scratch);
     return ok;
 }

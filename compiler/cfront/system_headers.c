@@ -115,8 +115,3 @@ const struct cfront_file cfront_system_headers[] = {
     {CFRONT_SYSTEM_DIR "/string.h", string_h}, {CFRONT_SYSTEM_DIR "/math.h", math_h},
     {CFRONT_SYSTEM_DIR "/limits.h", limits_h}, {CFRONT_SYSTEM_DIR "/float.h", float_h},
     {CFRONT_SYSTEM_DIR "/stdbool.h", stdbool_h}, {NULL, NULL}};
-
-unsigned cfront_system_header_count(void)
-{
-    return sizeof cfront_system_headers / sizeof *cfront_system_headers - 1;
-}

@@ -69,7 +69,7 @@ static void list_items(struct arena *a, struct engine *e, int64_t steps, state_i
     const struct program *const p = engine_program(e);
     vec_each(const struct variable *, v, &p->variables)
         vec_push(a, items, ((struct state_item){.name = v->name, .tensor = engine_read(e, v, a), .role = role_of(v)}));
-    if (engine_draws(e)) {
+    if (program_draws(engine_program(e))) {
         add_number(a, items, "stepc.random_seed", DTYPE_UINT64, engine_seed(e));
         for (size_t i = 0; i < p->counters.count; i++)
             add_number(a, items, engine_counter_name(a, p, i), DTYPE_UINT64, engine_counter(e, i));
@@ -167,7 +167,7 @@ static void take_items(struct engine *e, const struct state_options *o, const st
     for (size_t i = 0; i < p->variables.count; i++)
         if (!is_reset(o, p->variables.data[i]))
             engine_write(e, p->variables.data[i], items->data[i].tensor);
-    if (engine_draws(e)) {
+    if (program_draws(engine_program(e))) {
         engine_set_seed(e, (uint64_t)tensor_get_int(items->data[at++].tensor, 0));
         for (size_t i = 0; i < p->counters.count; i++)
             engine_set_counter(e, i, (uint64_t)tensor_get_int(items->data[at++].tensor, 0));

@@ -91,7 +91,6 @@ struct emission {
     const char **count_names; /* [entry]: the member of its inputs that says which count of the range it is */
     bool has_shares;          /* some kernel is cut into shares */
     bool has_blas;            /* some kernel calls a BLAS */
-    template_memory template_memory;
     VEC(struct name_list) name_lists; /* of templates */
     /* Of the kernel at hand: */
     VEC(uint32_t) kernel_counters;  /* what the parameters counter, counter_2 ... stand for */
@@ -174,13 +173,10 @@ const struct tree_var *param_var(const struct expr_scope *s, const struct buffer
  * branch of a select; the expressions then read them. The array is rewritten to expressions in which equal parts are
  * one. */
 void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr **e, size_t count);
-/* "counter", "counter_2" ...: parameter i of a kernel that draws. */
-const char *counter_parameter(struct arena *a, size_t i);
 /* Declares, at the builder's place, what a kernel keeps of the blocks of random numbers that it draws from. */
 void declare_kept_blocks(struct emission *e, struct tree_builder *b);
 /* Notes that a helper of runtime/stepc_math.h or of the headers beside it is called; returns its name. */
 const char *use_helper(struct emission *e, const char *name);
-const char *param_name(const struct expr_scope *s, const struct buffer *b);
 /* "float", "int64_t" ... as the emitted C spells a dtype */
 const char *c_type(enum dtype d);
 /* Does C spell it otherwise? Floats of 16 bits and less, bool and small integers lie in memory as others. */
@@ -213,6 +209,8 @@ struct block_place {
     int stage;                        /* 1 ..: part of the names of its functions */
     const struct expr *skip, *before; /* how many of its rows were in the block before; how many in all of them */
 };
+/* The first so many of the loops around a template's body, or around stages; returns how many are to be closed. */
+int open_outer(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int count);
 /* All stages, block by block (kernel_stages.c). */
 void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kernel *k);
 void emit_template_stage(struct expr_scope *s, struct tree_builder *b, const struct kernel *k,
@@ -233,8 +231,6 @@ void reserve_template_names(struct emission *e, const struct kernel *k, struct n
 #define QUOTIENT "stepc_quotientf"
 /* No operators, brackets or blanks? */
 bool text_is_word(const char *text);
-/* "const float *restrict x" */
-const char *param_declaration(struct arena *a, const struct kernel_param *p);
 
 /* Finds or makes the function of a kernel (kernel.c); what the entry calls. Checks of the
  * kernel become functions of their own. */

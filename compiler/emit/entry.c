@@ -67,27 +67,23 @@ static struct declarations place_pointers(struct entry_steps *l)
     return d;
 }
 
-static void print_pointer(const struct entry_steps *l, const struct entry_pointer *p, uint64_t guard, struct writer *w)
-{
-    struct arena *const a = l->arena;
-    text_list words = {0};
-    vec_push(a, &words, arena_printf(a, "%s *const %s =", p->type, p->name));
-    if (p->wanted && guard == p->wanted_bit) {
-        vec_push(a, &words, arena_printf(a, "%s;", p->wanted));
-    } else if (p->wanted) {
-        vec_push(a, &words, arena_printf(a, "%s != NULL", p->wanted));
-        vec_push(a, &words, arena_printf(a, "? %s", p->wanted));
-        vec_push(a, &words, arena_printf(a, ": %s;", p->place));
-    } else {
-        vec_push(a, &words, arena_printf(a, "%s;", p->place));
-    }
-    write_words(w, words.data, words.count, p->about);
-}
-
 static void print_pointers(const struct entry_steps *l, const struct entry_pointer *p, uint64_t guard, struct writer *w)
 {
-    for (; p; p = p->next)
-        print_pointer(l, p, guard, w);
+    struct arena *const a = l->arena;
+    for (; p; p = p->next) {
+        text_list words = {0};
+        vec_push(a, &words, arena_printf(a, "%s *const %s =", p->type, p->name));
+        if (p->wanted && guard == p->wanted_bit) {
+            vec_push(a, &words, arena_printf(a, "%s;", p->wanted));
+        } else if (p->wanted) {
+            vec_push(a, &words, arena_printf(a, "%s != NULL", p->wanted));
+            vec_push(a, &words, arena_printf(a, "? %s", p->wanted));
+            vec_push(a, &words, arena_printf(a, ": %s;", p->place));
+        } else {
+            vec_push(a, &words, arena_printf(a, "%s;", p->place));
+        }
+        write_words(w, words.data, words.count, p->about);
+    }
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -134,39 +130,24 @@ static void print_step(struct writer *w, const struct entry_step *s)
     }
 }
 
-/* Is the step a block that is one statement? It needs no braces. */
-static bool is_statement(const struct entry_steps *l, size_t step, const struct declarations *d)
-{
-    return begins_block(l, step) && ends_block(l, step) && !d->inside[step] && l->steps.data[step].kind != STEP_CHECK;
-}
-
-static void open_block(const struct entry_steps *l, size_t first, const struct declarations *d, struct writer *w)
-{
-    const struct entry_step *const s = &l->steps.data[first];
-    const text_list guard = entry_guard(l, s->guard);
-    write_alternatives(w, "if (", guard.data, guard.count, is_statement(l, first, d) ? ")" : ") {");
-    w->depth++;
-}
-
-static void close_block(const struct entry_steps *l, size_t last, const struct declarations *d, struct writer *w)
-{
-    if (is_statement(l, last, d))
-        w->depth--;
-    else
-        write_close(w, "");
-}
-
 void print_entry_steps(struct entry_steps *l, struct writer *w)
 {
     const struct declarations d = place_pointers(l);
     for (size_t i = 0; i < l->steps.count; i++) {
         const struct entry_step *const s = &l->steps.data[i];
+        const bool begins = begins_block(l, i), ends = ends_block(l, i);
+        const bool is_bare = begins && ends && !d.inside[i] && s->kind != STEP_CHECK; /* one statement: no braces */
+        const text_list guard = entry_guard(l, s->guard);
         print_pointers(l, d.before[i], 0, w);
-        if (s->guard != 0 && begins_block(l, i))
-            open_block(l, i, &d, w);
+        if (guard.count > 0 && begins) {
+            write_alternatives(w, "if (", guard.data, guard.count, is_bare ? ")" : ") {");
+            w->depth++;
+        }
         print_pointers(l, d.inside[i], s->guard, w);
         print_step(w, s);
-        if (s->guard != 0 && ends_block(l, i))
-            close_block(l, i, &d, w);
+        if (guard.count > 0 && ends && is_bare)
+            w->depth--;
+        else if (guard.count > 0 && ends)
+            write_close(w, "");
     }
 }

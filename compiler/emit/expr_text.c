@@ -24,11 +24,6 @@ static struct kernel_param *find_param(const struct expr_scope *s, const struct 
     UNREACHABLE("buffer '%s' is not a parameter of its kernel", b->name);
 }
 
-const char *param_name(const struct expr_scope *s, const struct buffer *b)
-{
-    return find_param(s, b)->name;
-}
-
 const struct tree_var *param_var(const struct expr_scope *s, const struct buffer *b)
 {
     struct kernel_param *const p = find_param(s, b);
@@ -164,10 +159,18 @@ static char blank(const struct expr_scope *s)
 }
 
 /* Sums of indices may be added in any order: no parentheses. */
-static const char *infix(struct expr_scope *s, const struct expr *e, const char *op, int precedence)
+static const char *infix(struct expr_scope *s, const struct expr *e, int *precedence)
 {
-    const int right = e->op == EXPR_ADD && e->dtype == DTYPE_INDEX ? precedence : precedence + 1;
-    return arena_printf(s->arena, "%s %s%c%s", tree_expr_text(s, e->arg[0], precedence), op, blank(s),
+    static const struct {
+        const char *sign;
+        int precedence;
+    } ops[] = {[EXPR_ADD] = {"+", PREC_ADD},   [EXPR_SUB] = {"-", PREC_ADD},  [EXPR_MUL] = {"*", PREC_MUL},
+               [EXPR_DIV] = {"/", PREC_MUL},   [EXPR_MOD] = {"%", PREC_MUL},  [EXPR_LT] = {"<", PREC_LESS},
+               [EXPR_LE] = {"<=", PREC_LESS},  [EXPR_GT] = {">", PREC_LESS},  [EXPR_GE] = {">=", PREC_LESS},
+               [EXPR_EQ] = {"==", PREC_EQUAL}, [EXPR_NE] = {"!=", PREC_EQUAL}};
+    const int left = ops[e->op].precedence, right = e->op == EXPR_ADD && e->dtype == DTYPE_INDEX ? left : left + 1;
+    *precedence = left;
+    return arena_printf(s->arena, "%s %s%c%s", tree_expr_text(s, e->arg[0], left), ops[e->op].sign, blank(s),
                         tree_expr_text(s, e->arg[1], right));
 }
 
@@ -200,13 +203,12 @@ static const char *wrapping(struct expr_scope *s, const struct expr *e)
     return arena_printf(s->arena, "(%s)(%s)", c_type(e->dtype), wide);
 }
 
-/* Division, remainder and power exist for 32 and 64 bits; narrower types are widened by C itself. */
-static const char *dividing(struct expr_scope *s, const struct expr *e, const char *what)
+/* Division, remainder, power and shifts exist for 32 and 64 bits; narrower types are widened by C itself. */
+static const char *sized_call(struct expr_scope *s, const struct expr *e, const char *what, bool by_sign)
 {
     const int bits = dtype_bits(e->dtype) <= 32 ? 32 : 64;
-    const char *text =
-        call2(s, arena_printf(s->arena, "stepc_%s%s%d", what, dtype_is_signed(e->dtype) ? "" : "u", bits), e->arg[0],
-              e->arg[1]);
+    const char *const sign = by_sign && !dtype_is_signed(e->dtype) ? "u" : "";
+    const char *const text = call2(s, arena_printf(s->arena, "stepc_%s%s%d", what, sign, bits), e->arg[0], e->arg[1]);
     return dtype_bits(e->dtype) < 32 ? arena_printf(s->arena, "(%s)%s", c_type(e->dtype), text) : text;
 }
 
@@ -277,9 +279,9 @@ static const char *math_text(struct expr_scope *s, const struct expr *e)
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
-const char *counter_parameter(struct arena *a, size_t i)
+static const char *numbered(struct arena *a, const char *name, size_t i)
 {
-    return i == 0 ? "counter" : arena_printf(a, "counter_%zu", i + 1);
+    return i == 0 ? name : arena_printf(a, "%s_%zu", name, i + 1);
 }
 
 /* Parts of a step have counters of their own, and a kernel may draw for several. */
@@ -289,7 +291,7 @@ static const struct tree_var *counter_var(struct emission *e, uint32_t counter)
     while (at < e->kernel_counters.count && e->kernel_counters.data[at] != counter)
         at++;
     if (at == e->kernel_counters.count) {
-        const char *const name = counter_parameter(e->arena, at);
+        const char *const name = numbered(e->arena, "counter", at);
         vec_push(e->arena, &e->kernel_counters, counter);
         vec_push(e->arena, &e->counter_vars, tree_var(e->arena, VAR_VALUE, DTYPE_INDEX, "uint64_t", name));
     }
@@ -301,11 +303,6 @@ static const struct tree_var *seed_var(struct emission *e)
     if (!e->seed_var)
         e->seed_var = tree_var(e->arena, VAR_VALUE, DTYPE_INDEX, "uint64_t", "seed");
     return e->seed_var;
-}
-
-static const char *numbered(struct arena *a, const char *name, size_t i)
-{
-    return i == 0 ? name : arena_printf(a, "%s_%zu", name, i + 1);
 }
 
 /* Where a loop nest keeps the block of numbers that it is in: of each node that draws, its own. */
@@ -388,19 +385,6 @@ static const char *negation_text(struct expr_scope *s, const struct expr *e)
     return wrapping(s, &minus);
 }
 
-static const char *arithmetic_text(struct expr_scope *s, const struct expr *e, int *precedence)
-{
-    static const char ops[] = {[EXPR_ADD - EXPR_ADD] = '+', [EXPR_SUB - EXPR_ADD] = '-', [EXPR_MUL - EXPR_ADD] = '*',
-                               [EXPR_DIV - EXPR_ADD] = '/'};
-    const char op[2] = {ops[e->op - EXPR_ADD], 0};
-    if (dtype_is_float(e->dtype) || e->dtype == DTYPE_INDEX) {
-        *precedence = e->op == EXPR_ADD || e->op == EXPR_SUB ? PREC_ADD : PREC_MUL;
-        return infix(s, e, op, *precedence);
-    }
-    *precedence = PREC_UNARY;
-    return wrapping(s, e);
-}
-
 /* stepc_select() wants 0 or 1, as comparisons give; any other byte may stand in a bool that the caller passed. */
 static const char *select_text(struct expr_scope *s, const struct expr *e, int *precedence)
 {
@@ -449,14 +433,6 @@ static const char *bits_text(struct expr_scope *s, const struct expr *e, int *pr
     const bool narrow = e->dtype != DTYPE_BOOL && dtype_bits(e->dtype) < 32;
     *precedence = narrow ? PREC_UNARY : PREC_BITS;
     return narrow ? arena_printf(s->arena, "(%s)(%s)", c_type(e->dtype), text) : text;
-}
-
-/* By the width or more: 0. */
-static const char *shift_text(struct expr_scope *s, const struct expr *e, const char *what)
-{
-    const int bits = dtype_bits(e->dtype) <= 32 ? 32 : 64;
-    const char *text = call2(s, arena_printf(s->arena, "stepc_%s%d", what, bits), e->arg[0], e->arg[1]);
-    return dtype_bits(e->dtype) < 32 ? arena_printf(s->arena, "(%s)%s", c_type(e->dtype), text) : text;
 }
 
 /* Would a sum with e take something away? A pointer must not leave its array on the way. */
@@ -513,6 +489,12 @@ static const char *logical_text(struct expr_scope *s, const struct expr *e, int 
                         e->op == EXPR_BOTH ? "&&" : "||", blank(s), tree_expr_text(s, e->arg[1], operand));
 }
 
+/* Has C the arithmetic of the type itself? */
+static bool is_native(enum dtype d)
+{
+    return dtype_is_float(d) || d == DTYPE_INDEX;
+}
+
 static const char *text_of(struct expr_scope *s, const struct expr *e, int *precedence)
 {
     *precedence = PREC_PRIMARY;
@@ -549,40 +531,42 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_POW:
         return dtype_is_float(e->dtype)
                    ? call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1])
-                   : dividing(s, e, "pow");
+                   : sized_call(s, e, "pow", true);
     case EXPR_MOD:
-        if (e->dtype == DTYPE_INDEX) {
-            *precedence = PREC_MUL;
-            return infix(s, e, "%", PREC_MUL);
-        }
+        if (e->dtype == DTYPE_INDEX)
+            return infix(s, e, precedence);
         if (dtype_is_float(e->dtype))
             return call2(s, arena_printf(s->arena, "stepc_fmod%s", suffix_of(e->dtype)), e->arg[0], e->arg[1]);
-        return dividing(s, e, dtype_is_signed(e->dtype) ? "rem" : "mod");
+        return sized_call(s, e, dtype_is_signed(e->dtype) ? "rem" : "mod", true);
     case EXPR_NEG:
     case EXPR_NOT: *precedence = PREC_UNARY; return negation_text(s, e);
     case EXPR_CAST: *precedence = e->dtype == DTYPE_BOOL ? PREC_EQUAL : PREC_UNARY; return cast_text(s, e);
     case EXPR_DIV:
-        if (!dtype_is_float(e->dtype) && e->dtype != DTYPE_INDEX)
-            return dividing(s, e, "div");
-        if (e->i)
-            return call2(s, QUOTIENT, e->arg[0], e->arg[1]);
-        return arithmetic_text(s, e, precedence);
+        if (!is_native(e->dtype))
+            return sized_call(s, e, "div", true);
+        return e->i ? call2(s, QUOTIENT, e->arg[0], e->arg[1]) : infix(s, e, precedence);
     case EXPR_ADD:
     case EXPR_SUB:
-    case EXPR_MUL: return arithmetic_text(s, e, precedence);
-    case EXPR_LT: *precedence = PREC_LESS; return infix(s, e, "<", PREC_LESS);
-    case EXPR_LE: *precedence = PREC_LESS; return infix(s, e, "<=", PREC_LESS);
-    case EXPR_GT: *precedence = PREC_LESS; return infix(s, e, ">", PREC_LESS);
-    case EXPR_GE: *precedence = PREC_LESS; return infix(s, e, ">=", PREC_LESS);
-    case EXPR_EQ: *precedence = PREC_EQUAL; return infix(s, e, "==", PREC_EQUAL);
-    case EXPR_NE: *precedence = PREC_EQUAL; return infix(s, e, "!=", PREC_EQUAL);
+    case EXPR_MUL:
+        if (is_native(e->dtype))
+            return infix(s, e, precedence);
+        *precedence = PREC_UNARY;
+        return wrapping(s, e);
+    case EXPR_LT:
+    case EXPR_LE:
+    case EXPR_GT:
+    case EXPR_GE:
+    case EXPR_EQ:
+    case EXPR_NE: return infix(s, e, precedence);
     case EXPR_BOTH:
     case EXPR_EITHER: return logical_text(s, e, precedence);
     case EXPR_AND:
     case EXPR_OR:
     case EXPR_XOR: return bits_text(s, e, precedence);
-    case EXPR_SHL: *precedence = PREC_UNARY; return shift_text(s, e, "shl");
-    case EXPR_SHR: *precedence = PREC_UNARY; return shift_text(s, e, "shr");
+    case EXPR_SHL:
+    case EXPR_SHR: /* by the width or more: 0 */
+        *precedence = PREC_UNARY;
+        return sized_call(s, e, e->op == EXPR_SHL ? "shl" : "shr", false);
     case EXPR_SELECT: return select_text(s, e, precedence);
     }
     UNREACHABLE("expression kind %d", (int)e->op);
@@ -749,7 +733,7 @@ static void find_chosen(struct sharing *h)
 static const char *load_wish(const struct expr_scope *s, const struct buffer *b)
 {
     enum { SHORT = 12 };
-    const char *const name = param_name(s, b);
+    const char *const name = find_param(s, b)->name;
     return arena_printf(s->arena, "%s0", strlen(name) <= SHORT ? name : "x");
 }
 

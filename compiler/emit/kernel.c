@@ -111,14 +111,6 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
     return params;
 }
 
-const char *param_declaration(struct arena *a, const struct kernel_param *p)
-{
-    const char *type = c_type(p->buffer->dtype);
-    if (p->by_value)
-        return arena_printf(a, "const %s %s", type, p->name);
-    return arena_printf(a, "%s%s *restrict %s", p->written ? "" : "const ", type, p->name);
-}
-
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static struct expr_scope scope_for(struct emission *e, const kernel_params *params, const struct name_scope *names)
@@ -546,15 +538,19 @@ static const char *print_functions(struct expr_scope *s, const struct kernel_par
     return strbuf_text(&w.text);
 }
 
+static const char *function_text(struct expr_scope *s, const struct tree_function *f)
+{
+    struct writer w = {.text = {.arena = s->arena}};
+    print_function(s, &w, f);
+    return strbuf_text(&w.text);
+}
+
 static void note_shared(struct emission *e, struct expr_scope *s, const struct kernel_parts *p)
 {
     for (size_t i = 0; i + 1 < p->functions.count; i++) {
         const struct tree_function *const f = p->functions.data[i];
-        struct writer w = {.text = {.arena = e->arena}};
-        if (f->kind == FUNCTION_OWN || map_has(&e->shared_pieces, f->name))
-            continue;
-        print_function(s, &w, f);
-        map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)strbuf_text(&w.text));
+        if (f->kind != FUNCTION_OWN && !map_has(&e->shared_pieces, f->name))
+            map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)function_text(s, f));
     }
 }
 
@@ -656,90 +652,85 @@ static void build_check(struct expr_scope *s, const struct check *c, const char 
     tree_return(&b, index_text(a, arena_printf(a, "%s == 0 ? STEPC_OK : %s", wrong->name, c->status)));
 }
 
-static bool check_is_late(const struct check *c)
+/* The function of a check, whose parameters and body are made. */
+static struct kernel_function *check_function(struct emission *e, const struct check *c, struct expr_scope *s,
+                                              struct tree_function *t)
 {
-    bool late = false;
-    for (int d = 0; d < c->rank; d++)
-        late |= is_late(&c->late[d]);
-    return late;
-}
-
-/* The function of a check that is a new one. */
-static struct kernel_function *make_check(struct emission *e, const struct check *c, const char *const *declarations,
-                                          size_t count, const char *body)
-{
-    struct kernel_function *const f = arena_new(e->arena, struct kernel_function);
+    const char *const key = function_text(s, t);
+    struct kernel_function *f = map_get(&e->functions, key);
+    if (f)
+        return f;
     const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
-    f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels"
-                                : is_finite                         ? "check_finite"
-                                                                    : "check_indices");
+    f = arena_new(e->arena, struct kernel_function);
+    t->name = f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels"
+                                          : is_finite                         ? "check_finite"
+                                                                              : "check_indices");
     f->text = "";
-    struct writer d = {.text = {.arena = e->arena}};
-    write_list(&d, arena_printf(e->arena, "static STEPC_KERNEL stepc_status %s(", f->name), declarations, count, ")");
-    write_line(&d, "{");
-    strbuf_add(&d.text, body);
-    write_line(&d, "}");
-    f->definition = strbuf_text(&d.text);
+    f->definition = function_text(s, t);
     vec_push(e->arena, &f->comments,
              is_finite
                  ? "Each value must be a finite number."
                  : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low, c->high - 1));
+    map_set(&e->functions, key, f);
     return f;
 }
 
 static struct check_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
 {
+    /* a part, for the type of indices and the loops */
+    struct part as_part = {.rank = c->rank};
     struct kernel only = {.label = "check", .id = k->id};
-    vec_push(e->arena, &only.checks, *c);
     buffer_list reads = {0};
-    kernel_reads(e->arena, &only, &reads);
     struct name_scope names = {.taken = {.arena = e->arena}};
     kernel_params params = {0};
-    for (size_t i = 0; i < reads.count; i++) {
-        const struct kernel_param p = {.buffer = reads.data[i], .name = name_in(&names, "x")};
-        vec_push(e->arena, &params, p);
-    }
-    struct part as_part = {.rank = c->rank}; /* for the type of indices and the loops */
+    struct tree_function f = {.name = "", .attributes = "STEPC_KERNEL", .type = "stepc_status"};
     memcpy(as_part.extent, c->extent, sizeof c->extent);
+    vec_push(e->arena, &only.checks, *c);
+    kernel_reads(e->arena, &only, &reads);
     vec_push(e->arena, &only.parts, as_part);
+    for (size_t i = 0; i < reads.count; i++)
+        vec_push(e->arena, &params,
+                 ((struct kernel_param){.buffer = reads.data[i], .name = name_in(&names, "x")}));
     struct expr_scope s = scope_for(e, &params, &names);
-    struct writer w = {.text = {.arena = e->arena}, .depth = 1};
-    stmt_list tree = {0};
     const char *const type = kernel_index_type(&only);
-    e->count_var = check_is_late(c) ? make_count_var(e, type, &s.names) : NULL;
-    build_check(&s, c, type, &tree);
-    tree_vars vars = {0};
-    const char **const declarations = arena_array(e->arena, const char *, params.count + 2);
-    struct strbuf key = {.arena = e->arena};
-    struct check_call call = {.status = c->status, .takes_count = e->count_var != NULL};
+    bool is_late_check = false;
+    for (int d = 0; d < c->rank; d++)
+        is_late_check |= is_late(&c->late[d]);
+    e->count_var = is_late_check ? make_count_var(e, type, &s.names) : NULL;
+    build_check(&s, c, type, &f.body);
+    struct check_call call = {.status = c->status, .takes_count = is_late_check};
     for (size_t i = 0; i < params.count; i++) {
-        vec_push(e->arena, &vars, param_var(&s, params.data[i].buffer));
-        declarations[i] = param_declaration(e->arena, &params.data[i]);
+        vec_push(e->arena, &f.params, param_var(&s, params.data[i].buffer));
         vec_push(e->arena, &call.arguments, ((struct call_argument){params.data[i].buffer, false}));
-        strbuf_addf(&key, "%s,", declarations[i]);
     }
-    if (e->count_var) {
-        declarations[vars.count] = arena_printf(e->arena, "const %s %s", type, e->count_var->name);
-        vec_push(e->arena, &vars, e->count_var);
-    }
-    check_tree(e, &only, &vars, &tree);
-    print_statements(&s, &w, &tree);
-    strbuf_add(&key, strbuf_text(&w.text));
-    struct kernel_function *f = map_get(&e->functions, strbuf_text(&key));
-    if (!f)
-        map_set(&e->functions, strbuf_text(&key),
-                f = make_check(e, c, declarations, vars.count, strbuf_text(&w.text)));
-    call.name = f->name;
+    if (e->count_var)
+        vec_push(e->arena, &f.params, e->count_var);
+    check_tree(e, &only, &f.params, &f.body);
+    call.name = check_function(e, c, &s, &f)->name;
     return call;
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
-static struct kernel_call with_checks(struct emission *e, const struct kernel *k, struct kernel_call call)
+static void add_function(struct emission *e, const struct plan *plan, const struct kernel *k, struct kernel_call *call)
 {
-    for (size_t i = 0; i < k->checks.count; i++)
-        vec_push(e->arena, &call.checks, check_call(e, k, &k->checks.data[i]));
-    return call;
+    struct name_scope names = {.taken = {.arena = e->arena}};
+    kernel_params params = find_params(e, k, &names);
+    struct kernel_group *const g = group_of(e, plan, k);
+    name_params(e, k, g, &names, &params);
+    if (!g->function)
+        g->function = make_function(e, k, &params, &names, function_wish(e, plan, k, g, &params));
+    const struct kernel_function *const f = g->function;
+    add_comment(e, g->function, comment_text(e, plan, k, g, &params));
+    for (size_t i = 0; i < params.count; i++)
+        if (f->takes[i])
+            vec_push(e->arena, &call->arguments,
+                     ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
+    call->name = f->name;
+    call->draws = f->takes_seed;
+    call->takes_count = f->takes_late;
+    for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++)
+        vec_push(e->arena, &call->counters, e->kernel_counters.data[i]);
 }
 
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k)
@@ -747,24 +738,9 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
     struct kernel_call call = {0};
     if (k->region)
         return emit_region(e, k);
-    if (kernel_only_checks(k))
-        return with_checks(e, k, call); /* a check alone */
-    struct name_scope names = {.taken = {.arena = e->arena}};
-    kernel_params params = find_params(e, k, &names);
-    struct kernel_group *const g = group_of(e, plan, k);
-    name_params(e, k, g, &names, &params);
-    struct kernel_function *const f =
-        g->function ? g->function : make_function(e, k, &params, &names, function_wish(e, plan, k, g, &params));
-    g->function = f;
-    add_comment(e, f, comment_text(e, plan, k, g, &params));
-    for (size_t i = 0; i < params.count; i++)
-        if (f->takes[i])
-            vec_push(e->arena, &call.arguments,
-                     ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
-    call.draws = f->takes_seed;
-    call.takes_count = f->takes_late;
-    for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++)
-        vec_push(e->arena, &call.counters, e->kernel_counters.data[i]);
-    call.name = f->name;
-    return with_checks(e, k, call);
+    if (!kernel_only_checks(k))
+        add_function(e, plan, k, &call);
+    for (size_t i = 0; i < k->checks.count; i++)
+        vec_push(e->arena, &call.checks, check_call(e, k, &k->checks.data[i]));
+    return call;
 }

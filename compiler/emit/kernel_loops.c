@@ -88,6 +88,7 @@ struct nest {
     const struct part *walkers[TOGETHER];    /* p and what is summed along with it */
     const struct tree_var *lanes[TOGETHER];  /* where */
     int walker_count;
+    const struct expr *base, *width; /* outputs side by side: where their block begins, how many there are in it */
     const char *type;      /* of loop variables */
     const char *lane;      /* name of the index of loops over lanes, which never stand in one another */
     const char *value;     /* name of what is selected from, where something is */
@@ -104,37 +105,31 @@ static const char *fresh_index(struct nest *n)
     return name_in(&n->s->names, wish);
 }
 
-/* number * extent / shares, in 64 bits where the product needs them. */
-static const struct expr *share_bound(struct arena *a, const struct expr *number, int64_t extent, int shares, bool wide)
-{
-    const struct expr *const product =
-        wide ? index_mul(a, index_wide(a, extent), number) : index_mul(a, number, index_constant(a, extent));
-    return index_div(a, product, index_constant(a, shares));
-}
-
-static const struct expr *open_shared_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
-                                           const struct expr *to, const struct tree_var *share, int shares,
-                                           const char *hint)
+/* Opens a loop over `count` blocks of so many iterations, those that a share has; `to` is where all of them end. */
+static const struct expr *open_shared_loop(struct tree_builder *b, const struct tree_var *v, int64_t count,
+                                           int64_t block, const struct expr *to, const struct tree_var *share,
+                                           int shares, const char *hint)
 {
     struct arena *const a = b->arena;
-    const struct tree_var *const v = tree_index_var(a, VAR_LOOP, type, name, 0, extent - 1);
-    const struct expr *from = index_constant(a, 0);
-    if (share) {
-        const struct expr *const number = tree_read(a, share);
-        const struct expr *const next = index_add(a, number, index_constant(a, 1));
-        const bool wide = extent > INT32_MAX / (shares + 1);
-        from = share_bound(a, number, extent, shares, wide);
-        from = wide ? index_cast(a, type, from) : from;
-        to = share_bound(a, next, extent, shares, wide);
+    const struct expr *bound[] = {index_constant(a, 0), to};
+    const bool wide = block > 1 || count > INT32_MAX / (shares + 1);
+    for (int i = 0; share && i < 2; i++) {
+        const struct expr *const number = index_add(a, tree_read(a, share), index_constant(a, i));
+        const struct expr *const product =
+            wide ? index_mul(a, index_wide(a, count), number) : index_mul(a, number, index_constant(a, count));
+        bound[i] = index_mul(a, index_div(a, product, index_constant(a, shares)), index_constant(a, block));
     }
-    tree_open_loop(b, v, from, to, 1, hint);
+    if (share && wide)
+        bound[0] = index_cast(a, v->type, bound[0]);
+    tree_open_loop(b, v, bound[0], bound[1], block, hint);
     return tree_read(a, v);
 }
 
 const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
                                   const struct expr *to, const struct tree_var *share, int shares)
 {
-    return open_shared_loop(b, type, name, extent, to, share, shares, NULL);
+    const struct tree_var *const v = tree_index_var(b->arena, VAR_LOOP, type, name, 0, extent - 1);
+    return open_shared_loop(b, v, extent, 1, to, share, shares, NULL);
 }
 
 /* The outermost loop over outputs is the one that is cut. */
@@ -146,18 +141,27 @@ static const struct tree_var *share_of(const struct nest *n)
 /* Opens a loop over dim d; a loop of one iteration is only the index 0. */
 static void open_loop_with(struct nest *n, int d, const char *hint)
 {
+    const int64_t extent = n->p->extent[d];
     n->s->index[d] = NULL;
-    if (n->p->extent[d] == 1)
+    if (extent == 1)
         return;
-    const struct tree_var *const share = n->p->reduced[d] ? NULL : share_of(n);
-    const struct expr *const to = late_size(n->s->e, &n->p->late[d], n->p->extent[d]);
-    n->s->index[d] = open_shared_loop(n->b, n->type, fresh_index(n), n->p->extent[d], to, share, n->s->shares, hint);
+    const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, fresh_index(n), 0, extent - 1);
+    n->s->index[d] = open_shared_loop(n->b, v, extent, 1, late_size(n->s->e, &n->p->late[d], extent),
+                                      n->p->reduced[d] ? NULL : share_of(n), n->s->shares, hint);
     n->open++;
 }
 
 static void open_loop(struct nest *n, int d)
 {
     open_loop_with(n, d, NULL);
+}
+
+/* Those of [from, to) that are reduced, or kept; but for loop `apart`. */
+static void open_loops(struct nest *n, int from, int to, bool reduced, int apart)
+{
+    for (int d = from; d < to; d++)
+        if (n->p->reduced[d] == reduced && d != apart)
+            open_loop(n, d);
 }
 
 static void close_to(struct nest *n, int open)
@@ -360,11 +364,13 @@ static bool all_may_be_masked(const struct nest *n)
     return ok;
 }
 
-static void add_blocks_of_lanes(struct nest *n, int d, const char *name, int64_t whole, int64_t lanes, bool masked_rest)
+/* `whole` elements, at most `most`. */
+static void add_blocks_of_lanes(struct nest *n, int d, const char *name, const struct expr *whole, int64_t most,
+                                int64_t lanes, const char *hint)
 {
-    const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, name, 0, whole - lanes);
-    tree_open_loop(n->b, k, index_constant(n->a, 0), index_constant(n->a, whole), lanes, NULL);
-    add_lanes(n, d, tree_read(n->a, k), lanes, masked_rest && n->walker_count == 1 ? "STEPC_SUM_LANES" : NULL);
+    const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, name, 0, most - lanes);
+    tree_open_loop(n->b, k, index_constant(n->a, 0), whole, lanes, NULL);
+    add_lanes(n, d, tree_read(n->a, k), lanes, hint);
     tree_close(n->b);
 }
 
@@ -375,7 +381,8 @@ static void add_whole_lanes(struct nest *n, int d, int64_t whole, int64_t lanes,
 {
     const char *k = fresh_index(n);
     if (masked_rest || whole > NEAR) {
-        add_blocks_of_lanes(n, d, k, whole, lanes, masked_rest);
+        add_blocks_of_lanes(n, d, k, index_constant(n->a, whole), whole, lanes,
+                            masked_rest && n->walker_count == 1 ? "STEPC_SUM_LANES" : NULL);
         return;
     }
     for (int i = 0; i < n->walker_count; i++) {
@@ -383,7 +390,7 @@ static void add_whole_lanes(struct nest *n, int d, int64_t whole, int64_t lanes,
         alone.p = alone.walkers[0] = n->walkers[i];
         alone.lanes[0] = n->lanes[i];
         alone.walker_count = 1;
-        add_blocks_of_lanes(&alone, d, k, whole, lanes, false);
+        add_blocks_of_lanes(&alone, d, k, index_constant(n->a, whole), whole, lanes, NULL);
     }
 }
 
@@ -411,13 +418,8 @@ static void add_late_tail(struct nest *n, int d, int64_t lanes)
     const bool has_rest = late->base % lanes != 0 || late->per % lanes != 0;
     const struct expr *const rest = has_rest ? index_mod(a, all, width) : index_constant(a, 0);
     const struct expr *const whole = index_sub(a, all, rest);
-    if (n->p->extent[d] >= lanes) {
-        const int64_t last = (n->p->extent[d] / lanes - 1) * lanes;
-        const struct tree_var *const k = tree_index_var(a, VAR_LOOP, n->type, fresh_index(n), 0, last);
-        tree_open_loop(n->b, k, index_constant(a, 0), whole, lanes, NULL);
-        add_lanes(n, d, tree_read(a, k), lanes, NULL);
-        tree_close(n->b);
-    }
+    if (n->p->extent[d] >= lanes)
+        add_blocks_of_lanes(n, d, fresh_index(n), whole, n->p->extent[d] / lanes * lanes, lanes, NULL);
     if (!has_rest)
         return;
     const struct expr *const l = open_lane_loop(n, lanes, rest, NULL);
@@ -494,24 +496,16 @@ static void reduce_to_lanes(struct nest *n, int tail)
     int64_t lanes = 1;
     while (lanes < LANES && lanes < count && (!any_order || count >= 2 * LANES))
         lanes *= 2;
-    for (int d = n->rows; d < tail; d++)
-        if (!p->reduced[d])
-            open_loop(n, d);
+    open_loops(n, n->rows, tail, false, -1);
     n->s->declares |= n->open == 0;
     for (int i = 0; i < n->walker_count; i++)
         n->lanes[i] = declare_lanes(n, lanes);
     const int open = n->open;
-    for (int d = 0; d < tail; d++)
-        if (p->reduced[d])
-            open_loop(n, d);
-    if (lanes > 1) {
+    open_loops(n, 0, lanes > 1 ? tail : p->rank, true, -1);
+    if (lanes > 1)
         add_tail(n, tail, lanes);
-    } else {
-        for (int d = tail; d < p->rank; d++)
-            open_loop(n, d);
-        if (count > 0)
-            add_element(n, tree_read(n->a, n->lanes[0]));
-    }
+    else if (count > 0)
+        add_element(n, tree_read(n->a, n->lanes[0]));
     close_to(n, open);
     for (int i = 0; i < n->walker_count; i++) {
         n->p = n->walkers[i];
@@ -533,26 +527,6 @@ static int64_t block_of(int64_t extent)
         if (extent % b == 0)
             return b;
     return BLOCK;
-}
-
-/* The loop over blocks of outputs; a share has whole ones. */
-static const struct expr *open_blocks(struct nest *n, int64_t extent, int64_t block)
-{
-    struct arena *const a = n->a;
-    const struct tree_var *const share = share_of(n);
-    const int64_t blocks = (extent + block - 1) / block;
-    const struct tree_var *const v = tree_index_var(a, VAR_LOOP, n->type, fresh_index(n), 0, (blocks - 1) * block);
-    const struct expr *from = index_constant(a, 0), *to = index_constant(a, extent);
-    if (share) {
-        const struct expr *const number = tree_read(a, share);
-        const struct expr *const next = index_add(a, number, index_constant(a, 1));
-        from = index_mul(a, share_bound(a, number, blocks, n->s->shares, true), index_constant(a, block));
-        from = index_cast(a, n->type, from);
-        to = index_mul(a, share_bound(a, next, blocks, n->s->shares, true), index_constant(a, block));
-    }
-    tree_open_loop(n->b, v, from, to, block, NULL);
-    n->open++;
-    return tree_read(a, v);
 }
 
 /* How many outputs the block at `base` has, the last of which may have fewer. */
@@ -586,40 +560,42 @@ static const struct tree_var *declare_block(struct nest *n, int64_t block)
 }
 
 /* Opens the loop over blocks of outputs along loop v, if there are several, and declares their accumulators. */
-static const struct tree_var *open_columns(struct nest *n, int v, const struct expr **base, const struct expr **width)
+static void open_columns(struct nest *n, int v)
 {
-    const int64_t extent = n->p->extent[v], block = block_of(extent);
-    *base = index_constant(n->a, 0);
-    *width = index_constant(n->a, block);
-    if (block < extent) {
-        *base = open_blocks(n, extent, block);
-        *width = width_of(n, *base, extent, block);
+    const int64_t extent = n->p->extent[v], block = block_of(extent), blocks = (extent + block - 1) / block;
+    struct arena *const a = n->a;
+    n->base = index_constant(a, 0);
+    n->width = index_constant(a, block);
+    if (block < extent) { /* a share has whole blocks */
+        const struct tree_var *const k = tree_index_var(a, VAR_LOOP, n->type, fresh_index(n), 0, (blocks - 1) * block);
+        const struct expr *const to = index_constant(a, extent);
+        n->base = open_shared_loop(n->b, k, blocks, block, to, share_of(n), n->s->shares, NULL);
+        n->open++;
+        n->width = width_of(n, n->base, extent, block);
     }
-    return declare_block(n, block);
+    n->lanes[0] = declare_block(n, block);
+}
+
+/* Opens the loop over the outputs of a block; returns the accumulator of one. */
+static const struct expr *open_column(struct nest *n, int v)
+{
+    const struct expr *const l = open_lane_loop(n, n->lanes[0]->count, n->width, NULL);
+    n->s->index[v] = index_add(n->a, n->base, l);
+    return tree_element(n->a, n->lanes[0], l);
 }
 
 /* Only outer axes are reduced: outputs along the last kept axis `v` side by side. */
 static void reduce_columns(struct nest *n, int v)
 {
-    const struct part *p = n->p;
-    for (int d = n->rows; d < p->rank; d++)
-        if (!p->reduced[d] && d != v)
-            open_loop(n, d);
-    const struct expr *base, *width;
-    const struct tree_var *const acc = open_columns(n, v, &base, &width);
+    open_loops(n, n->rows, n->p->rank, false, v);
+    open_columns(n, v);
     const int open = n->open;
-    for (int d = 0; d < p->rank; d++)
-        if (p->reduced[d])
-            open_loop(n, d);
-    const struct expr *l = open_lane_loop(n, acc->count, width, NULL);
-    n->s->index[v] = index_add(n->a, base, l);
-    add_element(n, tree_element(n->a, acc, l));
+    open_loops(n, 0, n->p->rank, true, -1);
+    add_element(n, open_column(n, v));
     tree_close(n->b);
     close_to(n, open);
-    l = open_lane_loop(n, acc->count, width, NULL);
-    n->s->index[v] = index_add(n->a, base, l);
-    n->s->result = tree_element(n->a, acc, l);
-    emit_stores(n->s, n->b, p);
+    n->s->result = open_column(n, v);
+    emit_stores(n->s, n->b, n->p);
     tree_close(n->b);
     close_to(n, 0);
 }
@@ -640,9 +616,7 @@ static void add_step(struct nest *n, const struct expr *acc)
 /* The carrying loop c is the innermost one that steps from value to value, in order and whole. */
 static void scan_row(struct nest *n, int c)
 {
-    for (int d = n->rows; d < n->p->rank; d++)
-        if (d != c)
-            open_loop(n, d);
+    open_loops(n, n->rows, n->p->rank, false, c);
     n->s->declares |= n->open == 0;
     const struct tree_var *const acc = declare_lanes(n, 1);
     if (c >= 0)
@@ -654,15 +628,10 @@ static void scan_row(struct nest *n, int c)
 /* Outputs along loop v, behind the carrying loop c, have their values side by side. */
 static void scan_columns(struct nest *n, int c, int v)
 {
-    for (int d = n->rows; d < n->p->rank; d++)
-        if (d != c && d != v)
-            open_loop(n, d);
-    const struct expr *base, *width;
-    const struct tree_var *const acc = open_columns(n, v, &base, &width);
+    open_loops(n, n->rows, n->p->rank, false, v);
+    open_columns(n, v);
     open_loop(n, c);
-    const struct expr *const l = open_lane_loop(n, acc->count, width, NULL);
-    n->s->index[v] = index_add(n->a, base, l);
-    add_step(n, tree_element(n->a, acc, l));
+    add_step(n, open_column(n, v));
     tree_close(n->b);
     close_to(n, 0);
 }

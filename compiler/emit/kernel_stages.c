@@ -10,12 +10,11 @@
  * of the block. */
 #include "emit/emit_internal.h"
 
-/* The loops around the rows. */
-static int open_outer(struct expr_scope *s, struct tree_builder *b, const struct kernel *k)
+int open_outer(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int count)
 {
     static const char *const wishes[] = {"n", "h", "g", "m"};
     int open = 0;
-    for (int d = 0; d + 1 < k->outer_rank; d++) {
+    for (int d = 0; d < count; d++) {
         const int64_t extent = k->outer_extent[d];
         s->index[d] = NULL;
         if (extent == 1)
@@ -66,7 +65,7 @@ static int open_blocks(struct expr_scope *s, struct tree_builder *b, const struc
 void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kernel *k)
 {
     struct block_place place = {0};
-    int open = open_outer(s, b, k);
+    int open = open_outer(s, b, k, k->outer_rank - 1);
     open += open_blocks(s, b, k, &place);
     s->share = NULL; /* the stages are not cut */
     for (size_t i = 0; i < k->blocks.stages.count; i++) {

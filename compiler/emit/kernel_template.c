@@ -19,8 +19,7 @@
 struct template_filler {
     struct expr_scope *s;
     const struct kernel *k;
-    const struct expr *outer[SHAPE_MAX_RANK]; /* indices of the outer loops; NULL: 0 */
-    const struct block_place *block;          /* a stage: which block; else NULL */
+    const struct block_place *block; /* a stage: which block; else NULL */
 };
 
 typedef const struct expr *const *arguments;
@@ -53,9 +52,9 @@ static bool divides_wide(const struct emit_options *o, const struct part *p)
 static struct expr_scope scope_within(const struct template_filler *f, arguments args, size_t count)
 {
     struct expr_scope s = *f->s;
-    for (int d = 0; d < LOOP_MAX_DIMS; d++) {
-        const int inner = d - f->k->outer_rank;
-        s.index[d] = inner < 0 ? f->outer[d] : (size_t)inner < count ? args[inner] : NULL;
+    for (int d = f->k->outer_rank; d < LOOP_MAX_DIMS; d++) {
+        const size_t inner = (size_t)(d - f->k->outer_rank);
+        s.index[d] = inner < count ? args[inner] : NULL;
     }
     s.names = name_scope_within(s.arena, &f->s->names);
     return s;
@@ -283,39 +282,34 @@ static bool is_plain(const struct kernel *k, const struct part *p)
     return true;
 }
 
-/* WITH_LATE_M and the like: is M known only when the kernel runs? */
-static void bind_late(struct emission *e, const struct kernel_int *x, int_list *ints)
+static void add_int(struct emission *e, int_list *ints, const char *prefix, const char *name, int64_t value)
 {
-    const char *const with = arena_printf(e->arena, "WITH_LATE_%s", x->name);
-    vec_push(e->arena, ints, ((struct template_int){.name = x->name, .late = late_size(e, &x->late, x->value)}));
-    vec_push(e->arena, ints, ((struct template_int){.name = with, .value = 1}));
+    vec_push(e->arena, ints,
+             ((struct template_int){.name = arena_printf(e->arena, "%s%s", prefix, name), .value = value}));
 }
 
+/* WITH_LATE_M and the like: is M known only when the kernel runs? */
 static int_list bind_ints(struct emission *e, const struct kernel *k)
 {
-    struct arena *const a = e->arena;
     int_list ints = {0};
-    for (int i = 0; i < k->tmpl.int_count; i++)
-        if (is_late(&k->tmpl.ints[i].late))
-            bind_late(e, &k->tmpl.ints[i], &ints);
-        else
-            vec_push(a, &ints, ((struct template_int){.name = k->tmpl.ints[i].name, .value = k->tmpl.ints[i].value}));
-    const int shares = k->cut.shares > 1 && k->cut.outer < 0 ? k->cut.shares : 1;
-    vec_push(a, &ints, ((struct template_int){.name = "SHARES", .value = shares}));
+    for (int i = 0; i < k->tmpl.int_count; i++) {
+        const struct kernel_int *const x = &k->tmpl.ints[i];
+        add_int(e, &ints, "", x->name, x->value);
+        if (!is_late(&x->late))
+            continue;
+        ints.data[ints.count - 1].late = late_size(e, &x->late, x->value);
+        add_int(e, &ints, "WITH_LATE_", x->name, 1);
+    }
+    add_int(e, &ints, "", "SHARES", k->cut.shares > 1 && k->cut.outer < 0 ? k->cut.shares : 1);
     for (int o = 0; o < k->tmpl.operand_count; o++)
         if (k->tmpl.operands[o].value)
-            vec_push(a, &ints,
-                     ((struct template_int){
-                         .name = arena_printf(a, "WITH_%s", name_upper(a, k->tmpl.operands[o].param)), .value = 1}));
+            add_int(e, &ints, "WITH_", name_upper(e->arena, k->tmpl.operands[o].param), 1);
     for (size_t p = 0; p < k->parts.count; p++) {
-        const char *hole = name_upper(a, k->parts.data[p].hole);
-        vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "WITH_%s", hole), .value = 1}));
-        vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "AGAIN_%s", hole),
-                                                  .value = may_run_again(k, &k->parts.data[p])}));
-        vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "PLAIN_%s", hole),
-                                                  .value = is_plain(k, &k->parts.data[p])}));
-        vec_push(a, &ints, ((struct template_int){.name = arena_printf(a, "READS_%s", hole),
-                                                  .value = reads_rows(&k->parts.data[p])}));
+        const char *const hole = name_upper(e->arena, k->parts.data[p].hole);
+        add_int(e, &ints, "WITH_", hole, 1);
+        add_int(e, &ints, "AGAIN_", hole, may_run_again(k, &k->parts.data[p]));
+        add_int(e, &ints, "PLAIN_", hole, is_plain(k, &k->parts.data[p]));
+        add_int(e, &ints, "READS_", hole, reads_rows(&k->parts.data[p]));
     }
     return ints;
 }
@@ -344,17 +338,16 @@ static const struct expr *place_of_operand(struct template_filler *f, struct tre
 {
     struct arena *const a = f->s->arena;
     const struct tree_var *const v = param_var(f->s, o->access.buffer);
-    if (v->kind != VAR_POINTER) /* one element, given by value */
-        return tree_address(a, v, index_constant(a, 0));
-    if (!moves(f->k, &o->access))
+    if (v->kind != VAR_POINTER || !moves(f->k, &o->access)) /* no pointer: one element, given by value */
         return tree_address(a, v, index_constant(a, 0));
     struct expr_scope s = scope_within(f, NULL, 0);
     const struct expr *const first = access_element(&s, &o->access);
     struct tree_var *const here = tree_var(a, VAR_POINTER, v->dtype, v->type,
                                            name_in(&f->s->names, arena_printf(a, "%s_here", o->param)));
+    const struct expr *const place = tree_address(a, here, index_constant(a, 0));
     tree_declare(b, here, tree_address(a, first->var, first->arg[0]));
-    note_outer(f->s->e, tree_address(a, here, index_constant(a, 0)));
-    return tree_address(a, here, index_constant(a, 0));
+    note_outer(f->s->e, place);
+    return place;
 }
 
 static operand_list bind_operands(struct template_filler *f, struct tree_builder *b)
@@ -426,36 +419,16 @@ static void build(struct template_filler *f, struct tree_builder *b, int stage)
         .types = types.data, .type_count = types.count,
         .operands = operands.data, .operand_count = operands.count,
         .outer = &e->kernel_outer,
-        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = f,
-        .memory = &e->template_memory};
+        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = f};
     template_build(b, template_of(f->k), &binding, &e->instance);
     while (e->instance_stages.count < e->instance.functions.count)
         vec_push(a, &e->instance_stages, stage);
 }
 
-static int open_outer(struct template_filler *f, struct tree_builder *b)
-{
-    static const char *const wishes[] = {"n", "h", "g", "m"};
-    int open = 0;
-    for (int d = 0; d < f->k->outer_rank; d++) {
-        f->outer[d] = NULL;
-        if (f->k->outer_extent[d] == 1)
-            continue;
-        const struct tree_var *const share = d == f->k->cut.outer ? f->s->share : NULL;
-        const char *const i = name_in(&f->s->names, wishes[open % 4]);
-        const struct expr *const to = late_size(f->s->e, &f->k->outer_late[d], f->k->outer_extent[d]);
-        f->outer[d] = emit_open_loop(b, f->s->index_type, i, f->k->outer_extent[d], to, share, f->k->cut.shares);
-        note_outer(f->s->e, f->outer[d]);
-        open++;
-    }
-    return open;
-}
-
 void emit_template_body(struct expr_scope *s, struct tree_builder *b, const struct kernel *k)
 {
-    struct template_filler f = {.s = s, .k = k};
-    int open = open_outer(&f, b);
-    build(&f, b, 0);
+    int open = open_outer(s, b, k, k->outer_rank);
+    build(&(struct template_filler){.s = s, .k = k}, b, 0);
     for (; open > 0; open--)
         tree_close(b);
 }
@@ -463,8 +436,5 @@ void emit_template_body(struct expr_scope *s, struct tree_builder *b, const stru
 void emit_template_stage(struct expr_scope *s, struct tree_builder *b, const struct kernel *k,
                          const struct block_place *place)
 {
-    struct template_filler f = {.s = s, .k = k, .block = place};
-    for (int d = 0; d < k->outer_rank; d++)
-        f.outer[d] = s->index[d];
-    build(&f, b, place->stage);
+    build(&(struct template_filler){.s = s, .k = k, .block = place}, b, place->stage);
 }

@@ -55,10 +55,14 @@ void write_entry_head(struct emission *e, struct writer *w, const struct entry *
 }
 
 /* Whose counter it is, where there are several. */
+const char *counter_name(struct arena *a, const struct program *p, size_t i)
+{
+    return p->counters.count > 1 ? arena_printf(a, "random_counter_%s", p->counters.data[i]) : "random_counter";
+}
+
 const char *counter_member(const struct emission *e, size_t i)
 {
-    const struct program *p = e->program;
-    return p->counters.count > 1 ? arena_printf(e->arena, "random_counter_%s", p->counters.data[i]) : "random_counter";
+    return counter_name(e->arena, e->program, i);
 }
 
 /* ---- one entry --------------------------------------------------------------------------------------------------- */
@@ -575,8 +579,8 @@ static void add_initials(struct entry_text *t)
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
 
-/* Does an entry other than init draw? Kernels keep what nodes draw. */
-static bool find_random_state(const struct program *p)
+/* Kernels keep what nodes draw. */
+bool program_draws(const struct program *p)
 {
     for (size_t i = 0; i < p->entries.count; i++)
         graph_each_node(p->entries.data[i].graph, n)
@@ -770,7 +774,7 @@ void section_entries(struct emission *e)
     const char **texts = arena_array(e->arena, const char *, count + 1);
     name_arguments(e);
     e->calls = arena_array(e->arena, const char **, count + 1);
-    e->random_state = find_random_state(e->program);
+    e->random_state = program_draws(e->program);
     group_kernels(e);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++)

@@ -210,14 +210,6 @@ static void print_declaration(struct expr_scope *s, struct writer *w, const stru
         write_statement(s, w, "%s%s %s =\v%s;", constant, d->var->type, d->var->name, tree_stored_text(s, d->value));
 }
 
-/* Sums and products of integers wrap. */
-static void print_wrapping(struct expr_scope *s, struct writer *w, const struct stmt *set, const char *target)
-{
-    const char *const op = set->op == SET_SUM ? "+" : set->op == SET_PRODUCT ? "*" : "-";
-    write_statement(s, w, "%s =\v(%s)((uint64_t)%s %s\v(uint64_t)%s);", target, c_type(set->target->dtype), target, op,
-               tree_expr_text(s, set->value, PREC_UNARY));
-}
-
 /* NaN is what differs from itself. */
 static void print_selection(struct expr_scope *s, struct writer *w, const struct stmt *set, const char *target)
 {
@@ -229,31 +221,23 @@ static void print_selection(struct expr_scope *s, struct writer *w, const struct
         write_statement(s, w, "%s = %s %s %s\v? %s\v: %s;", target, v, less, target, v, target);
 }
 
+/* Sums and products of integers wrap. */
 static void print_set(struct expr_scope *s, struct writer *w, const struct stmt *set)
 {
+    static const char signs[] = {[SET_SUM] = '+', [SET_DIFFERENCE] = '-', [SET_PRODUCT] = '*', [SET_OR] = '|'};
+    const enum dtype d = set->target->dtype;
     s->marks_breaks = false;
     const char *const target = tree_expr_text(s, set->target, PREC_PRIMARY);
     s->marks_breaks = true;
-    const bool is_native = dtype_is_float(set->target->dtype) || set->target->dtype == DTYPE_INDEX;
-    switch (set->op) {
-    case SET_TO: write_statement(s, w, "%s =\v%s;", target, tree_stored_text(s, set->value)); return;
-    case SET_OR: write_statement(s, w, "%s |=\v%s;", target, tree_expr_text(s, set->value, PREC_NONE)); return;
-    case SET_DIFFERENCE:
-    case SET_SUM:
-    case SET_PRODUCT:
-        if (is_native)
-            write_statement(s, w, "%s %c=\v%s;", target,
-                            set->op == SET_SUM       ? '+'
-                            : set->op == SET_PRODUCT ? '*'
-                                                     : '-',
-                            tree_expr_text(s, set->value, PREC_NONE));
-        else
-            print_wrapping(s, w, set, target);
-        return;
-    case SET_MAX:
-    case SET_TOP:
-    case SET_MIN: print_selection(s, w, set, target); return;
-    }
+    if (set->op == SET_TO)
+        write_statement(s, w, "%s =\v%s;", target, tree_stored_text(s, set->value));
+    else if (set->op == SET_MAX || set->op == SET_TOP || set->op == SET_MIN)
+        print_selection(s, w, set, target);
+    else if (dtype_is_float(d) || d == DTYPE_INDEX || set->op == SET_OR)
+        write_statement(s, w, "%s %c=\v%s;", target, signs[set->op], tree_expr_text(s, set->value, PREC_NONE));
+    else
+        write_statement(s, w, "%s =\v(%s)((uint64_t)%s %c\v(uint64_t)%s);", target, c_type(d), target,
+                        signs[set->op], tree_expr_text(s, set->value, PREC_UNARY));
 }
 
 static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *list)

@@ -1,6 +1,7 @@
 #include "emit/writer.h"
 
 #include "base/clean.h"
+#include "base/vec.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,48 +53,45 @@ void write_close(struct writer *w, const char *after)
     write_line(w, "}%s", after);
 }
 
-/* How many lines a list takes that begins in `column`, and whose other lines begin in `start`. */
-static int lines_of(const char *const *items, size_t count, size_t column, size_t start, size_t between, size_t tail)
+/* The first line begins with `head`, the others with `next`. Behind each word but the last there is `room`, of which
+ * `between` takes some. Gives the number of breaks. */
+static int write_wrapped(struct writer *w, const char *head, const char *next, const char *const *words, size_t count,
+                          const char *between, size_t room, const char *tail)
 {
-    int lines = 1;
+    size_t column = 4 * (size_t)w->depth + strlen(head);
+    int breaks = 0;
+    indent(w);
+    strbuf_add(&w->text, head);
     for (size_t i = 0; i < count; i++) {
-        const size_t n = strlen(items[i]) + (i + 1 < count ? between : tail);
-        const bool breaks = i > 0 && column + 1 + n > WIDTH;
-        lines += breaks;
-        column = breaks ? start + n : column + (i > 0) + n;
+        const bool is_last = i + 1 == count;
+        if (i > 0 && column + 1 + strlen(words[i]) + (is_last ? strlen(tail) : room) > WIDTH) {
+            write_blank(w);
+            breaks++;
+            indent(w);
+            strbuf_add(&w->text, next);
+            column = 4 * (size_t)w->depth + strlen(next);
+        } else if (i > 0) {
+            strbuf_add(&w->text, " ");
+            column++;
+        }
+        strbuf_addf(&w->text, "%s%s", words[i], is_last ? "" : between);
+        column += strlen(words[i]) + strlen(between);
     }
-    return lines;
+    strbuf_add(&w->text, tail);
+    return breaks;
 }
 
 /* Lines begin below the first item, unless there are fewer of them if they begin further left. */
 static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
                         const char *tail)
 {
-    const size_t left = 4 * (size_t)w->depth + 8, b = strlen(between), t = strlen(tail);
-    size_t column = 4 * (size_t)w->depth + strlen(head);
-    const size_t start = lines_of(items, count, column, column, b, t) <= lines_of(items, count, column, left, b, t)
-                             ? column
-                             : left;
-    indent(w);
-    strbuf_add(&w->text, head);
-    for (size_t i = 0; i < count; i++) {
-        const size_t n = strlen(items[i]) + strlen(i + 1 < count ? between : tail);
-        if (i > 0 && column + 1 + n > WIDTH) {
-            strbuf_add(&w->text, "\n");
-            for (size_t s = 0; s < start; s++)
-                strbuf_add(&w->text, " ");
-            column = start;
-        } else if (i > 0) {
-            strbuf_add(&w->text, " ");
-            column++;
-        }
-        strbuf_add(&w->text, items[i]);
-        strbuf_add(&w->text, i + 1 < count ? between : tail);
-        column += n;
-    }
-    if (count == 0)
-        strbuf_add(&w->text, tail);
-    strbuf_add(&w->text, "\n");
+    const char *const below = arena_printf(w->text.arena, "%*s", (int)strlen(head), ""), *const left = "        ";
+    struct writer in_order = {.text = {.arena = w->text.arena}, .depth = w->depth}, shorter = in_order;
+    const size_t room = strlen(between);
+    const bool is_short = write_wrapped(&shorter, head, left, items, count, between, room, tail) <
+                          write_wrapped(&in_order, head, below, items, count, between, room, tail);
+    strbuf_add(&w->text, strbuf_text(is_short ? &shorter.text : &in_order.text));
+    write_blank(w);
 }
 
 void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail)
@@ -122,27 +120,22 @@ const char *comment_safe(struct arena *a, const char *text)
     return clean_text(a, safe); /* compilers warn about text that turns round what follows it */
 }
 
+void write_paragraph(struct writer *w, const char *head, const char *next, const char *text, const char *tail)
+{
+    struct arena *const a = w->text.arena;
+    VEC(const char *) words = {0};
+    for (const char *p = comment_safe(a, text); *p; p += strspn(p, " ")) {
+        const size_t n = strcspn(p, " ");
+        vec_push(a, &words, arena_strndup(a, p, n));
+        p += n;
+    }
+    write_wrapped(w, head, next, words.data, words.count, "", strlen(tail), tail);
+    write_blank(w);
+}
+
 void write_comment(struct writer *w, const char *text)
 {
-    const size_t start = 4 * (size_t)w->depth + 3;
-    size_t column = start;
-    const char *p = comment_safe(w->text.arena, text);
-    indent(w);
-    strbuf_add(&w->text, "/*");
-    while (*p) {
-        const size_t word = strcspn(p, " ");
-        if (column + word + 3 > WIDTH && column > start) {
-            strbuf_add(&w->text, "\n");
-            indent(w);
-            strbuf_add(&w->text, " *");
-            column = start;
-        }
-        strbuf_add(&w->text, " ");
-        strbuf_add_n(&w->text, p, word);
-        column += word + 1;
-        p += word + strspn(p + word, " ");
-    }
-    strbuf_add(&w->text, " */\n");
+    write_paragraph(w, "/* ", " * ", text, " */");
 }
 
 void write_section(struct writer *w, const char *title)
@@ -160,27 +153,14 @@ void write_section(struct writer *w, const char *title)
 void write_words(struct writer *w, const char *const *words, size_t count, const char *comment)
 {
     const char *const about = comment ? comment_safe(w->text.arena, comment) : NULL;
-    size_t column = 4 * (size_t)w->depth, length = column + (about ? strlen("/*  */ ") + strlen(about) : 0);
+    size_t length = 4 * (size_t)w->depth + (about ? strlen("/*  */ ") + strlen(about) : 0);
     for (size_t i = 0; i < count; i++)
         length += strlen(words[i]) + (i > 0);
     const bool is_above = about && length > WIDTH;
     if (is_above)
         write_comment(w, comment);
-    indent(w);
-    for (size_t i = 0; i < count; i++) {
-        const size_t n = strlen(words[i]);
-        if (i > 0 && column + 1 + n > WIDTH) {
-            strbuf_add(&w->text, "\n    ");
-            indent(w);
-            column = 4 * (size_t)w->depth + 4;
-        } else if (i > 0) {
-            strbuf_add(&w->text, " ");
-            column++;
-        }
-        strbuf_add(&w->text, words[i]);
-        column += n;
-    }
+    write_wrapped(w, "", "    ", words, count, "", 0, "");
     if (about && !is_above)
         strbuf_addf(&w->text, " /* %s */", about);
-    strbuf_add(&w->text, "\n");
+    write_blank(w);
 }

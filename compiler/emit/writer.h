@@ -24,6 +24,8 @@ void write_alternatives(struct writer *w, const char *head, const char *const *i
 /* Words with blanks between them, wrapped, continuation lines four columns further in; a comment behind them or, where
  * it does not fit, above them (NULL: none). */
 void write_words(struct writer *w, const char *const *words, size_t count, const char *comment);
+/* A text between `head` and `tail`, wrapped, continuation lines behind `next`; made safe to stand in a comment. */
+void write_paragraph(struct writer *w, const char *head, const char *next, const char *text, const char *tail);
 /* A comment of one or more lines, wrapped. */
 void write_comment(struct writer *w, const char *text);
 /* The text with everything replaced that could end the comment it stands in, begin another or span lines. */

@@ -1,31 +1,89 @@
 #include "engine/c_compiler.h"
 
 #include "base/file.h"
+#include "base/str.h"
+#include "emit/runtime_text.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-bool c_compiler_words(struct diag *d, struct arena *a, const char *cc, c_arguments *out)
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static bool write_text(struct diag *d, struct arena *a, const char *dir, const char *name, const char *text)
 {
-    const char *from_environment = getenv("CC");
-    const char *text = cc ? cc : from_environment && *from_environment ? from_environment : "cc";
-    *out = (c_arguments){0};
+    return file_write(d, path_join(a, dir, name), text, strlen(text));
+}
+
+static const char *whole_text(struct arena *a, const struct runtime_file *f)
+{
+    struct strbuf text = {.arena = a};
+    for (const struct runtime_piece *p = f->pieces;; p++) {
+        strbuf_add(&text, p->text);
+        if (!p->include)
+            return strbuf_text(&text);
+        strbuf_addf(&text, "#include \"%s\"\n", p->include);
+    }
+}
+
+static bool write_files(struct diag *d, struct arena *a, const char *dir, const struct c_job *job)
+{
+    const struct weights_image *const weights = job->text->weights;
+    bool ok = write_text(d, a, dir, arena_printf(a, "%s.c", job->stem), job->text->source) &&
+              write_text(d, a, dir, arena_printf(a, "%s.h", job->stem), job->text->header) &&
+              write_text(d, a, dir, "stepc.h", runtime_stepc_h) &&
+              write_text(d, a, dir, "stepc_blas.h", runtime_stepc_blas_h) &&
+              directory_make(d, path_join(a, dir, "kernels"));
+    for (size_t i = 0; ok && i < runtime_file_count; i++)
+        ok = write_text(d, a, dir, runtime_files[i].name, whole_text(a, &runtime_files[i]));
+    return ok && (!weights ||
+                  file_write_from(d, path_join(a, dir, "weights"), weights_image_put, weights, weights->bytes));
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+typedef VEC(char *) word_list;
+
+static void add_words(struct arena *a, word_list *words, const char *text)
+{
     for (const char *p = text + strspn(text, " \t"); *p; p += strspn(p, " \t")) {
         const size_t n = strcspn(p, " \t");
-        vec_push(a, out, arena_strndup(a, p, n));
+        vec_push(a, words, arena_strndup(a, p, n));
         p += n;
     }
-    return out->count > 0 || diag_error(d, NULL, "the C compiler's name is empty");
+}
+
+static void add_word(struct arena *a, word_list *words, const char *word)
+{
+    vec_push(a, words, arena_strdup(a, word));
+}
+
+static bool find_words(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out,
+                       word_list *words)
+{
+    const char *const from_environment = getenv("CC"), *const macro = job->text->weights_path_macro;
+    add_words(a, words, job->cc ? job->cc : from_environment && *from_environment ? from_environment : "cc");
+    if (words->count == 0)
+        return diag_error(d, NULL, "the C compiler's name is empty");
+    if (words->count == 1)
+        add_word(a, words, "-O2");
+    for (const char *const *flag = job->flags; *flag; flag++)
+        add_word(a, words, *flag);
+    if (macro)
+        add_word(a, words, arena_printf(a, "-D%s=\"%s/weights\"", macro, dir));
+    add_word(a, words, "-I");
+    add_word(a, words, dir);
+    add_word(a, words, "-o");
+    add_word(a, words, out);
+    add_word(a, words, path_join(a, dir, arena_printf(a, "%s.c", job->stem)));
+    vec_push(a, words, NULL);
+    return true;
 }
 
 /* Returns the exit status, -1 if the program could not be started. */
-static int run(struct arena *a, const c_arguments *words, const char *messages)
+static int run(char **argv, const char *messages)
 {
-    char **argv = arena_array(a, char *, words->count + 1);
-    for (size_t i = 0; i < words->count; i++)
-        argv[i] = arena_strdup(a, words->data[i]);
     const pid_t child = fork();
     if (child < 0)
         return -1;
@@ -44,15 +102,18 @@ static int run(struct arena *a, const c_arguments *words, const char *messages)
     return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? WEXITSTATUS(status) : -1;
 }
 
-bool c_compiler_run(struct diag *d, struct arena *a, const c_arguments *words, const char *dir, const char *what)
+bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out)
 {
-    const char *messages = path_join(a, dir, "messages");
-    const int status = run(a, words, messages);
+    word_list words = {0};
+    if (!find_words(d, a, dir, job, out, &words) || !write_files(d, a, dir, job))
+        return false;
+    const char *const messages = path_join(a, dir, "messages");
+    const int status = run(words.data, messages);
     if (status == 0)
         return true;
     if (status < 0)
         return diag_error(d, NULL, "the C compiler '%s' cannot be run; name one with --cc or the variable CC",
-                          words->data[0]);
+                          words.data[0]);
     unsigned char *text;
     size_t size;
     if (!file_read(d, a, messages, 1 << 20, &text, &size))
@@ -61,6 +122,6 @@ bool c_compiler_run(struct diag *d, struct arena *a, const c_arguments *words, c
     while (first && first > (char *)text && first[-1] != '\n')
         first--;
     first = first ? first : (char *)text;
-    return diag_error(d, NULL, "the C compiler '%s' rejects %s: %s", words->data[0], what,
+    return diag_error(d, NULL, "the C compiler '%s' rejects %s: %s", words.data[0], job->what,
                       arena_strndup(a, first, strcspn(first, "\n")));
 }

@@ -2,15 +2,18 @@
 #ifndef STEPC_ENGINE_C_COMPILER_H
 #define STEPC_ENGINE_C_COMPILER_H
 
-#include "base/diag.h"
+#include "emit/emit.h"
 
-typedef VEC(const char *) c_arguments;
+struct c_job {
+    const struct emitted *text;
+    const char *stem;         /* of its two files */
+    const char *cc;           /* program and flags, "gcc -O3 -march=native"; NULL: $CC or "cc", with -O2 */
+    const char *const *flags; /* more of them, NULL-terminated */
+    const char *what;         /* what messages call the text: "the emitted file" */
+};
 
-/* "gcc -O3 -march=native" in words: `cc`, or if that is NULL $CC, or "cc". An error if there is no word. */
-bool c_compiler_words(struct diag *d, struct arena *a, const char *cc, c_arguments *out) MUST_USE;
-/* Runs words[0] on `what` ("the generated code"). If it fails, that is an error with the first line that has "error" in
- * it, or the first at all. Messages go through a file in `dir`. */
-bool c_compiler_run(struct diag *d, struct arena *a, const c_arguments *words, const char *dir,
-                    const char *what) MUST_USE;
+/* Writes the text and the runtime into a directory of temp_directory() and compiles to `out` there. If the compiler
+ * fails, that is an error with the first line that has "error" in it, or the first at all. */
+bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out) MUST_USE;
 
 #endif

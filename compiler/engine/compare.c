@@ -15,17 +15,6 @@
 #define PER_TRIAL 16.0   /* times their effect, and ... */
 #define PER_RESULT 4.0   /* ... times the rounding unit of the largest result, is what generated code may differ by */
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------ */
-
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 struct comparison {
@@ -33,6 +22,7 @@ struct comparison {
     struct arena *arena;
     const struct compare_options *o;
     struct compare_report *report;
+    struct engine *interpreted, *generated;
 };
 
 /* Of step `step`: what is fed, and what is made up. NULL: what is fed does not fit (reported). */
@@ -45,12 +35,18 @@ static const struct tensor **inputs_of(struct comparison *c, const struct graph 
         const struct tensor *const fed = c->o->feed ? c->o->feed(c->o->feeder, v->name, step, c->arena) : NULL;
         if (fed && v->late) /* kernels are compared for the highest count: fit_count() feeds whole runs */
             continue;
-        if (fed && (fed->dtype != v->dtype || !shape_equal(&fed->shape, &v->shape)))
-            ok = diag_error(c->diag, &g->loc, "input '%s' is %s %s, but is fed %s %s", v->name, dtype_name(v->dtype),
-                            shape_text(c->arena, &v->shape), dtype_name(fed->dtype), shape_text(c->arena, &fed->shape));
         inputs[i] = fed ? fed : inputs[i];
+        ok = interp_check_input(c->diag, &g->loc, v, inputs[i], &v->shape) && ok;
     }
     return ok ? inputs : NULL;
+}
+
+static void note_worst(struct compare_line *line, double ratio, const char *name)
+{
+    if (ratio > line->ratio) {
+        line->ratio = ratio;
+        line->worst_at = name;
+    }
 }
 
 static void add_line(struct comparison *c, struct compare_line line)
@@ -88,7 +84,7 @@ static struct tensor *perturbed(struct arena *a, const struct graph *g, const st
     memcpy(p->data, t->data, tensor_bytes(t));
     const double unit = unit_within(g, t->dtype);
     for (int64_t i = 0; dtype_is_float(t->dtype) && i < t->count; i++)
-        tensor_set_double(p, i, tensor_get_double(t, i) * (1.0 + (next_random(random) & 1u ? unit : -unit)));
+        tensor_set_double(p, i, tensor_get_double(t, i) * (1.0 + (random_next(random) & 1u ? unit : -unit)));
     return p;
 }
 
@@ -132,21 +128,19 @@ static bool same_bits(const struct tensor *x, const struct tensor *y)
 }
 
 /* What output o may differ by. */
-static bool find_tolerances(struct comparison *c, struct engine *interpreted, const struct kernel_run *r,
-                            double *tolerance)
+static bool find_tolerances(struct comparison *c, const struct kernel_run *r, double *tolerance)
 {
     const struct graph *g = r->kernel->entry->graph;
     struct arena *a = c->arena;
     uint64_t random = c->o->seed;
-    for (size_t o = 0; o < g->outputs.count; o++) {
+    for (size_t o = 0; o < g->outputs.count; o++)
         tolerance[o] = PER_RESULT * unit_within(g, g->outputs.data[o].value->dtype) * largest_value(r->plain[o]);
-    }
     for (int trial = 0; trial < TRIALS; trial++) {
         const struct tensor **moved = arena_array(a, const struct tensor *, g->inputs.count + 1);
         struct tensor **outputs = arena_array(a, struct tensor *, g->outputs.count + 1);
         for (size_t i = 0; i < g->inputs.count; i++)
             moved[i] = perturbed(a, g, r->inputs[i], &random);
-        if (!engine_run(interpreted, r->kernel->entry, moved, outputs, a))
+        if (!engine_run(c->interpreted, r->kernel->entry, moved, outputs, a))
             return false;
         for (size_t o = 0; o < g->outputs.count; o++)
             tolerance[o] += PER_TRIAL / TRIALS * largest_difference(r->plain[o], outputs[o]);
@@ -163,11 +157,8 @@ static struct compare_line judge(struct comparison *c, const char *entry, const 
         const bool exact = c->o->bits || !dtype_is_float(r->plain[o]->dtype);
         const double d = largest_difference(r->plain[o], r->generated[o]);
         const bool equal = c->o->bits ? same_bits(r->plain[o], r->generated[o]) : d == 0;
-        const double ratio = equal ? 0 : exact || tolerance[o] == 0 ? INFINITY : d / tolerance[o];
-        if (ratio > line.ratio) {
-            line.ratio = ratio;
-            line.worst_at = g->outputs.data[o].name;
-        }
+        note_worst(&line, equal ? 0 : exact || tolerance[o] == 0 ? INFINITY : d / tolerance[o],
+                   g->outputs.data[o].name);
     }
     line.ok = line.ratio <= 1;
     return line;
@@ -180,8 +171,8 @@ static double worst_within(const struct tensor *x, const struct tensor *y, const
     for (int64_t i = 0; i < x->count; i++) {
         const double p = tensor_get_double(x, i), q = tensor_get_double(y, i),
                      room = q > p ? b->high[i] - p : p - b->low[i];
-        const double part = p == q || (isnan(p) && isnan(q)) ? 0 : isnan(p) || isnan(q) ? INFINITY : fabs(p - q) / room;
-        most = isnan(part) || part > most ? (isnan(part) ? INFINITY : part) : most;
+        const double part = p == q || (isnan(p) && isnan(q)) ? 0 : fabs(p - q) / room;
+        most = isnan(part) ? INFINITY : fmax(part, most);
     }
     return most;
 }
@@ -194,7 +185,8 @@ static void judge_closely(const struct kernel_run *r, struct compare_line *line)
     struct error_bound *const bounds = arena_array(&a, struct error_bound, g->outputs.count + 1);
     enum dtype type = DTYPE_DOUBLE;
     bool exact = true; /* what must be equal is */
-    double worst = 0;
+    struct compare_line close = *line;
+    close.ratio = 0;
     for (size_t o = 0; o < g->outputs.count; o++) {
         const enum dtype d = r->plain[o]->dtype;
         type = dtype_is_float(d) && unit_of(d) > unit_of(type) ? d : type;
@@ -203,29 +195,24 @@ static void judge_closely(const struct kernel_run *r, struct compare_line *line)
     if (exact && error_bounds(&a, g, r->inputs, unit_within(g, type), bounds)) {
         for (size_t o = 0; o < g->outputs.count; o++) {
             const double part = bounds[o].low ? worst_within(r->plain[o], r->generated[o], &bounds[o]) : 0;
-            if (part > worst) {
-                worst = part;
-                line->worst_at = g->outputs.data[o].name;
-            }
+            note_worst(&close, part, g->outputs.data[o].name);
         }
-        if (worst <= 1) {
-            line->ratio = worst;
-            line->ok = true;
-        }
+        close.ok = close.ratio <= 1;
+        line->worst_at = close.worst_at;
+        *line = close.ok ? close : *line;
     }
     arena_free(&a);
 }
 
-static bool compare_kernel(struct comparison *c, const char *entry, struct engine *interpreted,
-                           struct engine *generated, struct kernel_run *r)
+static bool compare_kernel(struct comparison *c, const char *entry, struct kernel_run *r)
 {
     const struct graph *g = r->kernel->entry->graph;
     r->plain = arena_array(c->arena, struct tensor *, g->outputs.count + 1);
     r->generated = arena_array(c->arena, struct tensor *, g->outputs.count + 1);
     double *tolerance = arena_array(c->arena, double, g->outputs.count + 1);
-    if (!engine_run(interpreted, r->kernel->entry, r->inputs, r->plain, c->arena) ||
-        !engine_run(generated, r->kernel->entry, r->inputs, r->generated, c->arena) ||
-        (!c->o->bits && !find_tolerances(c, interpreted, r, tolerance)))
+    if (!engine_run(c->interpreted, r->kernel->entry, r->inputs, r->plain, c->arena) ||
+        !engine_run(c->generated, r->kernel->entry, r->inputs, r->generated, c->arena) ||
+        (!c->o->bits && !find_tolerances(c, r, tolerance)))
         return false;
     struct compare_line line = judge(c, entry, r, tolerance);
     if (!line.ok && !c->o->bits)
@@ -234,54 +221,67 @@ static bool compare_kernel(struct comparison *c, const char *entry, struct engin
     return true;
 }
 
-/* The values of the whole entry that its kernels read, as the interpreter finds them on random inputs. */
+/* The values of the whole entry that its kernels read, one kernel's behind another's, as the interpreter finds them on
+ * random inputs. */
 static bool run_whole(struct comparison *c, struct program *p, const struct entry *entry, const struct split *s,
-                      struct tensor ****values)
+                      const struct tensor ***values)
 {
     struct interp *interp = interp_new(c->arena, p, c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE);
     VEC(struct interp_fetch) fetches = {0};
     for (size_t k = 0; k < s->kernels.count; k++)
-        for (size_t i = 0; i < s->kernels.data[k].entry->graph->inputs.count; i++) {
-            const struct interp_fetch f = {.name = s->kernels.data[k].inputs[i]->name};
-            vec_push(c->arena, &fetches, f);
-        }
+        for (size_t i = 0; i < s->kernels.data[k].entry->graph->inputs.count; i++)
+            vec_push(c->arena, &fetches, ((struct interp_fetch){.name = s->kernels.data[k].inputs[i]->name}));
     const struct tensor **const inputs = inputs_of(c, entry->graph, 0);
     if (!inputs || !interp_init(interp, c->o->seed, c->diag) ||
         !interp_run(interp, entry, inputs, NULL, fetches.data, fetches.count, c->arena, c->diag))
         return false;
-    size_t next = 0;
-    *values = arena_array(c->arena, struct tensor **, s->kernels.count + 1);
-    for (size_t k = 0; k < s->kernels.count; k++) {
-        const size_t count = s->kernels.data[k].entry->graph->inputs.count;
-        (*values)[k] = arena_array(c->arena, struct tensor *, count + 1);
-        for (size_t i = 0; i < count; i++)
-            (*values)[k][i] = fetches.data[next++].tensor;
-    }
+    *values = arena_array(c->arena, const struct tensor *, fetches.count + 1);
+    for (size_t i = 0; i < fetches.count; i++)
+        (*values)[i] = fetches.data[i].tensor;
     return true;
+}
+
+static struct engine_options options_of(const struct comparison *c, enum engine_kind kind,
+                                        const struct pipeline_options *pipeline)
+{
+    return (struct engine_options){.kind = kind,
+                                   .arithmetic = c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE,
+                                   .reproducible = c->o->bits,
+                                   .cc = c->o->cc,
+                                   .pipeline = *pipeline};
+}
+
+static bool init_engines(struct comparison *c)
+{
+    return engine_init(c->interpreted, c->o->seed) && engine_init(c->generated, c->o->seed);
+}
+
+static void close_engines(struct comparison *c)
+{
+    if (c->interpreted)
+        engine_close(c->interpreted);
+    if (c->generated)
+        engine_close(c->generated);
+    c->interpreted = c->generated = NULL;
 }
 
 static bool compare_kernels(struct comparison *c, struct program *p, const struct entry *entry, const struct plan *plan)
 {
-    struct split s;
-    struct tensor ***values;
-    struct engine *interpreted = NULL, *generated = NULL;
-    struct engine_options io = {.kind = ENGINE_INTERPRETED,
-                                .arithmetic = c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE};
-    struct engine_options go = {.kind = ENGINE_GENERATED, .reproducible = c->o->bits, .cc = c->o->cc,
-                                .pipeline = {.target = c->o->pipeline.target,
-                                             .simd = c->o->pipeline.simd,
-                                             .small = c->o->pipeline.small}};
-    if (!split_entry(c->diag, c->arena, p, entry, plan, &s) || !run_whole(c, p, entry, &s, &values) ||
-        !engine_open_program(c->diag, c->arena, s.program, &io, &interpreted) ||
-        !engine_open_program(c->diag, c->arena, s.program, &go, &generated))
-        return false;
-    bool ok = engine_init(interpreted, c->o->seed) && engine_init(generated, c->o->seed);
-    for (size_t k = 0; k < s.kernels.count && ok; k++) {
-        struct kernel_run r = {.kernel = &s.kernels.data[k], .inputs = (const struct tensor **)(uintptr_t)values[k]};
-        ok = r.kernel->entry->graph->outputs.count == 0 || compare_kernel(c, entry->name, interpreted, generated, &r);
+    const struct tensor **values;
+    const struct split s = split_entry(c->diag, c->arena, p, entry, plan->lowered);
+    const struct pipeline_options how = {
+        .target = c->o->pipeline.target, .simd = c->o->pipeline.simd, .small = c->o->pipeline.small};
+    const struct engine_options io = options_of(c, ENGINE_INTERPRETED, &how),
+                                go = options_of(c, ENGINE_GENERATED, &how);
+    bool ok = run_whole(c, p, entry, &s, &values) &&
+              engine_open_program(c->diag, c->arena, s.program, &io, &c->interpreted) &&
+              engine_open_program(c->diag, c->arena, s.program, &go, &c->generated) && init_engines(c);
+    for (size_t k = 0; ok && k < s.kernels.count; k++) {
+        struct kernel_run r = {.kernel = &s.kernels.data[k], .inputs = values};
+        values += r.kernel->entry->graph->inputs.count;
+        ok = r.kernel->entry->graph->outputs.count == 0 || compare_kernel(c, entry->name, &r);
     }
-    engine_close(generated);
-    engine_close(interpreted);
+    close_engines(c);
     return ok;
 }
 
@@ -296,11 +296,7 @@ static double relative_difference(const struct tensor *x, const struct tensor *y
 static void note_difference(struct comparison *c, struct compare_line *line, const char *name, const struct tensor *x,
                             const struct tensor *y)
 {
-    const double d = c->o->bits ? (same_bits(x, y) ? 0 : INFINITY) : relative_difference(x, y);
-    if (d > line->ratio) {
-        line->ratio = d;
-        line->worst_at = name;
-    }
+    note_worst(line, c->o->bits ? (same_bits(x, y) ? 0 : INFINITY) : relative_difference(x, y), name);
 }
 
 /* Inputs of a program with a range: as many as are fed, else the lowest count, one in the middle and the highest in
@@ -328,10 +324,10 @@ static void fit_count(struct comparison *c, const struct size_range *r, const st
     }
 }
 
-static bool compare_run(struct comparison *c, struct engine *interpreted, struct engine *generated, const char *name)
+static bool compare_run(struct comparison *c, const char *name)
 {
-    const struct entry *e = program_entry(engine_program(generated), name),
-                       *f = program_entry(engine_program(interpreted), name);
+    const struct program *const g = engine_program(c->generated), *const p = engine_program(c->interpreted);
+    const struct entry *const e = program_entry(g, name), *const f = program_entry(p, name);
     struct compare_line line = {.entry = name,
                                 .what = arena_printf(c->arena, "%lld whole runs", (long long)c->o->steps),
                                 .worst_at = "", .ok = true};
@@ -340,19 +336,19 @@ static bool compare_run(struct comparison *c, struct engine *interpreted, struct
         const struct tensor **inputs = inputs_of(c, f->graph, step);
         struct tensor **x = arena_array(c->arena, struct tensor *, e->graph->outputs.count + 1);
         struct tensor **y = arena_array(c->arena, struct tensor *, e->graph->outputs.count + 1);
-        if (inputs && engine_program(generated)->range)
-            fit_count(c, engine_program(generated)->range, f->graph, step, inputs);
-        if (!inputs || !engine_run(interpreted, f, inputs, x, c->arena) ||
-            !engine_run(generated, e, inputs, y, c->arena))
+        if (inputs && g->range)
+            fit_count(c, g->range, f->graph, step, inputs);
+        if (!inputs || !engine_run(c->interpreted, f, inputs, x, c->arena) ||
+            !engine_run(c->generated, e, inputs, y, c->arena))
             return false;
         for (size_t o = 0; o < e->graph->outputs.count; o++)
             note_difference(c, &line, e->graph->outputs.data[o].name, x[o], y[o]);
     }
-    const struct program *p = engine_program(interpreted);
-    for (size_t i = 0; i < p->variables.count; i++)
-        note_difference(c, &line, p->variables.data[i]->name, engine_read(interpreted, p->variables.data[i], c->arena),
-                        engine_read(generated, program_variable(engine_program(generated), p->variables.data[i]->name),
-                                    c->arena));
+    for (size_t i = 0; i < p->variables.count; i++) {
+        const struct variable *const v = p->variables.data[i];
+        note_difference(c, &line, v->name, engine_read(c->interpreted, v, c->arena),
+                        engine_read(c->generated, program_variable(g, v->name), c->arena));
+    }
     line.ok = !c->o->bits || line.ratio == 0;
     add_line(c, line);
     return true;
@@ -360,21 +356,14 @@ static bool compare_run(struct comparison *c, struct engine *interpreted, struct
 
 static bool compare_runs(struct comparison *c, const struct model *m)
 {
-    struct engine *interpreted = NULL, *generated = NULL;
-    struct engine_options o = {.pipeline = c->o->pipeline, .cc = c->o->cc, .reproducible = c->o->bits};
-    o.kind = ENGINE_INTERPRETED;
-    o.arithmetic = c->o->bits ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
-    bool ok = engine_open(c->diag, c->arena, m, &o, &interpreted);
-    o.kind = ENGINE_GENERATED;
-    ok = ok && engine_open(c->diag, c->arena, m, &o, &generated);
-    ok = ok && engine_init(interpreted, c->o->seed) && engine_init(generated, c->o->seed);
-    for (size_t i = 0; ok && i < engine_program(generated)->entries.count; i++)
-        if (engine_program(generated)->entries.data[i].kind != ENTRY_INIT)
-            ok = compare_run(c, interpreted, generated, engine_program(generated)->entries.data[i].name);
-    if (interpreted)
-        engine_close(interpreted);
-    if (generated)
-        engine_close(generated);
+    const struct engine_options io = options_of(c, ENGINE_INTERPRETED, &c->o->pipeline),
+                                go = options_of(c, ENGINE_GENERATED, &c->o->pipeline);
+    bool ok = engine_open(c->diag, c->arena, m, &io, &c->interpreted) &&
+              engine_open(c->diag, c->arena, m, &go, &c->generated) && init_engines(c);
+    for (size_t i = 0; ok && i < engine_program(c->generated)->entries.count; i++)
+        if (engine_program(c->generated)->entries.data[i].kind != ENTRY_INIT)
+            ok = compare_run(c, engine_program(c->generated)->entries.data[i].name);
+    close_engines(c);
     return ok;
 }
 

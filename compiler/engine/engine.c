@@ -8,6 +8,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+struct other {
+    int64_t count;
+    struct interp *interp;
+};
+
 struct engine {
     struct arena *arena;
     struct diag *diag;
@@ -16,8 +21,7 @@ struct engine {
     struct interp *interp;
     /* of a program with a range that is interpreted: how it was opened, and the same for other counts */
     const struct engine_options *options;
-    VEC(struct interp *) others;
-    VEC(int64_t) other_counts;
+    VEC(struct other) others;
     struct shared_object so;
     const stepc_model *model;
     struct guarded_memory state, work; /* generated: memory that a user would own */
@@ -97,14 +101,19 @@ bool engine_open_program(struct diag *d, struct arena *a, struct program *p, con
     return true;
 }
 
+static bool make_program(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o,
+                         const struct pipeline_options *how, struct program **out)
+{
+    const bool as_written = o->kind == ENGINE_INTERPRETED && o->arithmetic == ARITHMETIC_DOUBLE;
+    return as_written ? pipeline_program(d, a, m, how, out) : pipeline_canonical(d, a, m, how, out);
+}
+
 bool engine_open(struct diag *d, struct arena *a, const struct model *m, const struct engine_options *o,
                  struct engine **out)
 {
-    const bool as_written = o->kind == ENGINE_INTERPRETED && o->arithmetic == ARITHMETIC_DOUBLE;
     struct program *p;
     *out = arena_new(a, struct engine); /* an empty one can be closed */
-    if (!(as_written ? pipeline_program(d, a, m, &o->pipeline, &p) : pipeline_canonical(d, a, m, &o->pipeline, &p)) ||
-        !engine_open_program(d, a, p, o, out))
+    if (!make_program(d, a, m, o, &o->pipeline, &p) || !engine_open_program(d, a, p, o, out))
         return false;
     (*out)->options = arena_copy(a, o, sizeof *o, alignof(struct engine_options));
     return true;
@@ -135,20 +144,6 @@ bool engine_init(struct engine *e, uint64_t seed)
         return true;
     const stepc_status status = init->call(e->state.data, e->work.data, seed, NULL, NULL);
     return status == STEPC_OK || report_status(e, "init", status);
-}
-
-static bool check_input(struct engine *e, const struct value *v, const struct tensor *t, const struct shape *wanted)
-{
-    const struct loc at = LOC_FILE(e->program->model->file);
-    if (!t)
-        return diag_error(e->diag, &at, "input '%s' is not fed", v->name);
-    if (t->dtype != v->dtype)
-        return diag_error(e->diag, &at, "input '%s' is fed %s, expected %s", v->name, dtype_name(t->dtype),
-                          dtype_name(v->dtype));
-    if (!shape_equal(&t->shape, wanted))
-        return diag_error(e->diag, &at, "input '%s' is fed shape %s, expected %s", v->name,
-                          shape_text(e->arena, &t->shape), shape_text(e->arena, wanted));
-    return true;
 }
 
 /* What the first input that depends on the count says; the highest where none does. Others are held against it. */
@@ -202,9 +197,7 @@ static bool program_for(struct engine *e, int64_t count, struct program **out)
         return diag_error(e->diag, &LOC_FILE(m->file), "the program at hand is for '%s' = %" PRId64,
                           e->program->range->name, e->program->range->high);
     const struct pipeline_options at = pipeline_at(e->arena, &e->options->pipeline, count);
-    const bool as_written = e->kind == ENGINE_INTERPRETED && e->options->arithmetic == ARITHMETIC_DOUBLE;
-    return as_written ? pipeline_program(e->diag, e->arena, m, &at, out)
-                      : pipeline_canonical(e->diag, e->arena, m, &at, out);
+    return make_program(e->diag, e->arena, m, e->options, &at, out);
 }
 
 bool engine_program_for(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
@@ -222,21 +215,20 @@ static bool interpreter_at(struct engine *e, int64_t count, struct interp **out)
     *out = e->interp;
     if (!e->program->range || count == e->program->range->high)
         return true;
-    for (size_t i = 0; i < e->others.count; i++)
-        if (e->other_counts.data[i] == count) {
-            *out = e->others.data[i];
-            (*out)->seed = e->interp->seed;
-            return true;
-        }
+    size_t i = 0;
+    while (i < e->others.count && e->others.data[i].count != count)
+        i++;
     struct program *p;
-    if (!program_for(e, count, &p))
+    if (i == e->others.count && !program_for(e, count, &p))
         return false;
-    *out = interp_new(e->arena, p, e->options->arithmetic);
-    (*out)->variables = e->interp->variables;
-    (*out)->counters = e->interp->counters;
+    if (i == e->others.count) {
+        struct interp *const made = interp_new(e->arena, p, e->options->arithmetic);
+        made->variables = e->interp->variables;
+        made->counters = e->interp->counters;
+        vec_push(e->arena, &e->others, ((struct other){count, made}));
+    }
+    *out = e->others.data[i].interp;
     (*out)->seed = e->interp->seed;
-    vec_push(e->arena, &e->others, *out);
-    vec_push(e->arena, &e->other_counts, count);
     return true;
 }
 
@@ -244,22 +236,22 @@ static bool run_interpreted(struct engine *e, const struct entry *entry, const s
                             int64_t count, struct tensor **outputs, struct arena *a)
 {
     struct interp *at;
-    if (!interpreter_at(e, count, &at))
-        return false;
-    return interp_run(at, &at->program->entries.data[entry - e->program->entries.data], inputs, outputs, NULL, 0, a,
+    return interpreter_at(e, count, &at) &&
+           interp_run(at, &at->program->entries.data[entry - e->program->entries.data], inputs, outputs, NULL, 0, a,
                       e->diag);
 }
 
 bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
                 struct tensor **outputs, struct arena *a)
 {
+    const struct loc at = LOC_FILE(e->program->model->file);
     int64_t count;
     bool ok = true;
     if (!find_count(e, entry, inputs, &count))
         return false;
     for (size_t i = 0; i < entry->graph->inputs.count; i++) {
         const struct shape wanted = value_shape_at(entry->graph->inputs.data[i], count);
-        ok &= check_input(e, entry->graph->inputs.data[i], inputs[i], &wanted);
+        ok &= interp_check_input(e->diag, &at, entry->graph->inputs.data[i], inputs[i], &wanted);
     }
     if (!ok)
         return false;
@@ -306,28 +298,9 @@ void engine_set_seed(struct engine *e, uint64_t seed)
         stepc_write_variable(v, e->state.data, &seed);
 }
 
-static bool graph_draws(const struct graph *g)
-{
-    graph_each_node(g, n)
-        if (n->stream != 0)
-            return true;
-    return false;
-}
-
-bool engine_draws(const struct engine *e)
-{
-    if (e->kind == ENGINE_GENERATED)
-        return stepc_find_variable(e->model, "stepc.random_seed") != NULL;
-    for (size_t i = 0; i < e->program->entries.count; i++)
-        if (e->program->entries.data[i].kind != ENTRY_INIT && graph_draws(e->program->entries.data[i].graph))
-            return true;
-    return false;
-}
-
 const char *engine_counter_name(struct arena *a, const struct program *p, size_t counter)
 {
-    return p->counters.count > 1 ? arena_printf(a, "stepc.random_counter_%s", p->counters.data[counter])
-                                 : "stepc.random_counter";
+    return arena_printf(a, "stepc.%s", counter_name(a, p, counter));
 }
 
 static const stepc_variable_info *find_counter(const struct engine *e, size_t counter)

@@ -46,8 +46,7 @@ void engine_write(struct engine *e, const struct variable *v, const struct tenso
 /* Seed and counters of random numbers (program->counters), for saving. */
 uint64_t engine_seed(const struct engine *e);
 void engine_set_seed(struct engine *e, uint64_t seed);
-/* Does any entry but init draw? If not, the counters say nothing: 0. */
-bool engine_draws(const struct engine *e);
+/* Unless an entry but init draws (emit/emit.h), the counters say nothing: 0. */
 uint64_t engine_counter(const struct engine *e, size_t counter);
 void engine_set_counter(struct engine *e, size_t counter, uint64_t x);
 /* What the counter is called in emitted code and in checkpoints; where there is only one, "stepc.random_counter". */

@@ -25,10 +25,9 @@ enum { TRIALS = 4, MOST_OPERANDS = 4 };
 #define PER_TRIAL 16.0 /* times what a trial moves: trials find the order of magnitude, not the largest error */
 #define PER_RESULT 4.0 /* units of a result that one operation may be off by: elementary functions are good to two */
 
-/* A value: in the middle what the exact inputs give. */
+/* A value: in the middle what the exact inputs give. Where it is exact itself, the three are one. */
 struct interval {
-    struct eval_tensor *middle, *low, *high;
-    bool exact; /* the three are one */
+    const struct eval_tensor *middle, *low, *high;
 };
 
 struct bounds {
@@ -36,45 +35,20 @@ struct bounds {
     const struct graph *graph;
     double unit;
     uint64_t random;
-    struct interval *value;     /* by value id */
-    struct eval_tensor **moved; /* by value id: of the trial at hand */
-    double *effect;             /* by value id: sum of the largest effects of the trials */
+    struct interval *value;        /* by value id */
+    const struct eval_tensor **at; /* by value id: what nodes are applied to now, and give */
+    double *effect;                /* by value id: sum of the largest effects of the trials */
 };
 
-/* ---- evaluation -------------------------------------------------------------------------------------------------- */
+static bool is_exact(const struct interval *x)
+{
+    return x->low == x->middle;
+}
 
-typedef const struct eval_tensor *(*choose_fn)(const struct bounds *b, const struct value *v, const void *data);
-
-/* Node n of the operands that `choose` gives; NULL if it cannot be evaluated so. */
-static struct eval_tensor **evaluate(const struct bounds *b, struct arena *a, const struct node *n, choose_fn choose,
-                                     const void *data)
+static bool evaluate(const struct bounds *b, struct arena *a, const struct node *n)
 {
     struct diag silent = {.arena = a};
-    const struct eval_tensor **const in = arena_array(a, const struct eval_tensor *, n->inputs.count + 1);
-    struct eval_tensor **const out = arena_array(a, struct eval_tensor *, n->outputs.count + 1);
-    for (size_t i = 0; i < n->inputs.count; i++)
-        in[i] = n->inputs.data[i] ? choose(b, n->inputs.data[i], data) : NULL;
-    return eval_node(n, in, out, ARITHMETIC_DOUBLE, (struct eval_random){0, 0}, a, &silent) ? out : NULL;
-}
-
-static const struct eval_tensor *choose_middle(const struct bounds *b, const struct value *v, const void *data)
-{
-    (void)data;
-    return b->value[v->id].middle;
-}
-
-static const struct eval_tensor *choose_moved(const struct bounds *b, const struct value *v, const void *data)
-{
-    (void)data;
-    return b->moved[v->id];
-}
-
-/* ---- trials ------------------------------------------------------------------------------------------------------ */
-
-static double sign_of(struct bounds *b)
-{
-    b->random = b->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth, MMIX */
-    return b->random >> 63 ? 1 : -1;
+    return eval_node_at(n, b->at, ARITHMETIC_DOUBLE, (struct eval_random){0, 0}, a, &silent);
 }
 
 static struct eval_tensor *copy_of(struct arena *a, const struct eval_tensor *t)
@@ -85,6 +59,14 @@ static struct eval_tensor *copy_of(struct arena *a, const struct eval_tensor *t)
     else if (t->i)
         memcpy(c->i, t->i, (size_t)t->count * sizeof *t->i);
     return c;
+}
+
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
+
+static double sign_of(struct bounds *b)
+{
+    b->random = b->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth, MMIX */
+    return b->random >> 63 ? 1 : -1;
 }
 
 static struct eval_tensor *move(struct bounds *b, struct arena *a, const struct eval_tensor *t)
@@ -98,10 +80,8 @@ static struct eval_tensor *move(struct bounds *b, struct arena *a, const struct 
 static double largest_effect(const struct eval_tensor *x, const struct eval_tensor *y)
 {
     double most = 0;
-    for (int64_t k = 0; x->f && k < x->count; k++) {
-        const double d = fabs(x->f[k] - y->f[k]);
-        most = d > most ? d : most;
-    }
+    for (int64_t k = 0; x->f && k < x->count; k++)
+        most = fmax(most, fabs(x->f[k] - y->f[k]));
     return most;
 }
 
@@ -109,24 +89,21 @@ static bool run_trial(struct bounds *b)
 {
     struct arena a = {0};
     bool ok = true;
-    memset(b->moved, 0, (size_t)b->graph->value_count * sizeof *b->moved);
+    memset(b->at, 0, (size_t)b->graph->value_count * sizeof *b->at);
     graph_each_node(b->graph, n)
     {
         for (size_t i = 0; i < n->inputs.count; i++) {
             const struct value *const v = n->inputs.data[i];
-            if (v && !b->moved[v->id])
-                b->moved[v->id] =
+            if (v && !b->at[v->id])
+                b->at[v->id] =
                     v->kind == VALUE_CONSTANT ? b->value[v->id].middle : move(b, &a, b->value[v->id].middle);
         }
-        struct eval_tensor **const out = evaluate(b, &a, n, choose_moved, NULL);
-        ok = ok && out;
-        for (size_t o = 0; ok && o < n->outputs.count; o++)
-            if (n->outputs.data[o]) {
-                b->moved[n->outputs.data[o]->id] = out[o];
-                b->effect[n->outputs.data[o]->id] += largest_effect(b->value[n->outputs.data[o]->id].middle, out[o]);
-            }
-        if (!ok)
-            break;
+        ok = ok && evaluate(b, &a, n);
+        for (size_t o = 0; ok && o < n->outputs.count; o++) {
+            const struct value *const v = n->outputs.data[o];
+            if (v)
+                b->effect[v->id] += largest_effect(b->value[v->id].middle, b->at[v->id]);
+        }
     }
     arena_free(&a);
     return ok;
@@ -134,51 +111,61 @@ static bool run_trial(struct bounds *b)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-static const struct eval_tensor *choose_size(const struct bounds *b, const struct value *v, const void *data)
+static struct eval_tensor *magnitudes(struct arena *a, const struct interval *x)
 {
-    struct eval_tensor *const t = copy_of((struct arena *)(uintptr_t)data, b->value[v->id].middle);
+    struct eval_tensor *const t = copy_of(a, x->middle);
     for (int64_t k = 0; t->f && k < t->count; k++)
-        t->f[k] = fmax(fabs(b->value[v->id].low->f[k]), fabs(b->value[v->id].high->f[k]));
+        t->f[k] = fmax(fabs(x->low->f[k]), fabs(x->high->f[k]));
     return t;
 }
 
-static const struct eval_tensor *choose_one(const struct bounds *b, const struct value *v, const void *data)
+static struct eval_tensor *ones(struct arena *a, const struct interval *x)
 {
-    struct eval_tensor *const t = copy_of((struct arena *)(uintptr_t)data, b->value[v->id].middle);
+    struct eval_tensor *const t = copy_of(a, x->middle);
     for (int64_t k = 0; t->f && k < t->count; k++)
         t->f[k] = 1;
     return t;
 }
 
+/* The result of n, of what is made of its operands; NULL: it cannot be evaluated so. */
+static const struct eval_tensor *apply(const struct bounds *b, struct arena *a, const struct node *n,
+                                       struct eval_tensor *(*make)(struct arena *a, const struct interval *x))
+{
+    for (size_t i = 0; i < n->inputs.count; i++)
+        if (n->inputs.data[i])
+            b->at[n->inputs.data[i]->id] = make(a, &b->value[n->inputs.data[i]->id]);
+    return evaluate(b, a, n) ? b->at[n->outputs.data[0]->id] : NULL;
+}
+
+/* Roundings of a result, and `error` besides, on both sides. */
+static struct interval around(const struct bounds *b, const struct eval_tensor *middle, double error)
+{
+    if (!middle->f)
+        return (struct interval){middle, middle, middle};
+    struct eval_tensor *const low = copy_of(b->arena, middle), *const high = copy_of(b->arena, middle);
+    for (int64_t k = 0; k < middle->count; k++) {
+        const double all = error + PER_RESULT * b->unit * fabs(middle->f[k]);
+        low->f[k] -= all;
+        high->f[k] += all;
+    }
+    return (struct interval){middle, low, high};
+}
+
 /* Widens the interval of a sum's result by its roundings. */
-static void widen_sum(const struct bounds *b, const struct node *n, struct interval *v)
+static void widen_sum(const struct bounds *b, const struct node *n, const struct interval *v)
 {
     struct arena a = {0};
-    struct eval_tensor **const sizes = evaluate(b, &a, n, choose_size, &a),
-                               **const counts = evaluate(b, &a, n, choose_one, &a);
+    const struct eval_tensor *const sizes = apply(b, &a, n, magnitudes), *const counts = apply(b, &a, n, ones);
     const double ratio =
         v->middle->count > 0 ? (double)b->value[n->inputs.data[0]->id].middle->count / (double)v->middle->count : 1;
     for (int64_t k = 0; sizes && counts && k < v->middle->count; k++) {
         /* a mean of ones says nothing of their number */
-        const double terms = fmax(fmax(fabs(counts[0]->f[k]), ratio), 1);
-        const double error = LAMBDA * sqrt(terms) * b->unit / 2 * fabs(sizes[0]->f[k]);
+        const double terms = fmax(fmax(fabs(counts->f[k]), ratio), 1);
+        const double error = LAMBDA * sqrt(terms) * b->unit / 2 * fabs(sizes->f[k]);
         v->low->f[k] -= error;
         v->high->f[k] += error;
     }
     arena_free(&a);
-}
-
-static struct interval around(struct bounds *b, const struct value *v, struct eval_tensor *middle)
-{
-    struct interval x = {middle, copy_of(b->arena, middle), copy_of(b->arena, middle), false};
-    const double moved = PER_TRIAL / TRIALS * b->effect[v->id];
-    for (int64_t k = 0; middle->f && k < middle->count; k++) {
-        const double error = moved + PER_RESULT * b->unit * fabs(middle->f[k]);
-        x.low->f[k] -= error;
-        x.high->f[k] += error;
-    }
-    x.exact = !middle->f;
-    return x;
 }
 
 /* ---- element by element ------------------------------------------------------------------------------------------ */
@@ -187,32 +174,17 @@ struct corner {
     const struct value *operand[MOST_OPERANDS]; /* those that are not exact */
     int choice[MOST_OPERANDS];                  /* 0 middle, 1 low, 2 high, 3 what lies nearest to 0 */
     int count;
-    struct arena *arena;
 };
 
-static const struct eval_tensor *nearest_to_zero(struct arena *a, const struct interval *x)
+static const struct eval_tensor *choose(struct arena *a, const struct interval *x, int choice)
 {
+    const struct eval_tensor *const ends[] = {x->middle, x->low, x->high};
+    if (choice < 3)
+        return ends[choice];
     struct eval_tensor *const t = copy_of(a, x->middle);
     for (int64_t k = 0; t->f && k < t->count; k++)
         t->f[k] = x->low->f[k] > 0 ? x->low->f[k] : x->high->f[k] < 0 ? x->high->f[k] : 0;
     return t;
-}
-
-static const struct eval_tensor *choose_corner(const struct bounds *b, const struct value *v, const void *data)
-{
-    const struct corner *const c = data;
-    const struct interval *const x = &b->value[v->id];
-    for (int i = 0; i < c->count; i++) {
-        if (c->operand[i] != v)
-            continue;
-        switch (c->choice[i]) {
-        case 1: return x->low;
-        case 2: return x->high;
-        case 3: return nearest_to_zero(c->arena, x);
-        default: return x->middle;
-        }
-    }
-    return x->middle;
 }
 
 static bool next_corner(struct corner *c)
@@ -230,7 +202,7 @@ static bool find_operands(const struct bounds *b, const struct node *n, struct c
 {
     for (size_t i = 0; i < n->inputs.count; i++) {
         const struct value *const v = n->inputs.data[i];
-        bool known = !v || b->value[v->id].exact;
+        bool known = !v || is_exact(&b->value[v->id]);
         for (int k = 0; k < c->count; k++)
             known |= c->operand[k] == v;
         if (known)
@@ -242,7 +214,7 @@ static bool find_operands(const struct bounds *b, const struct node *n, struct c
     return true;
 }
 
-static void include(struct interval *x, const struct eval_tensor *t)
+static void include(const struct interval *x, const struct eval_tensor *t)
 {
     for (int64_t k = 0; t->f && k < t->count; k++) {
         const bool undefined = isnan(t->f[k]) && !isnan(x->middle->f[k]);
@@ -255,70 +227,72 @@ static void include(struct interval *x, const struct eval_tensor *t)
     }
 }
 
-static bool bound_elementwise(struct bounds *b, const struct node *n, const struct corner *first, bool rounds,
+static bool bound_elementwise(const struct bounds *b, const struct node *n, struct corner *c, bool rounds,
                               struct interval *x)
 {
-    struct corner c = *first;
+    if (c->count == 0 && !x->middle->f)
+        return true;
     x->low = copy_of(b->arena, x->middle);
     x->high = copy_of(b->arena, x->middle);
+    bool ok;
     do {
         struct arena a = {0};
-        c.arena = &a;
-        struct eval_tensor **const out = evaluate(b, &a, n, choose_corner, &c);
-        if (out)
-            include(x, out[0]);
+        for (size_t i = 0; i < n->inputs.count; i++)
+            if (n->inputs.data[i])
+                b->at[n->inputs.data[i]->id] = b->value[n->inputs.data[i]->id].middle;
+        for (int i = 0; i < c->count; i++)
+            b->at[c->operand[i]->id] = choose(&a, &b->value[c->operand[i]->id], c->choice[i]);
+        ok = evaluate(b, &a, n);
+        if (ok)
+            include(x, b->at[n->outputs.data[0]->id]);
         arena_free(&a);
-        if (!out)
-            return false;
-    } while (next_corner(&c));
+    } while (ok && next_corner(c));
     for (int64_t k = 0; rounds && x->middle->f && k < x->middle->count; k++) {
         x->low->f[k] -= PER_RESULT * b->unit * fabs(x->low->f[k]);
         x->high->f[k] += PER_RESULT * b->unit * fabs(x->high->f[k]);
     }
-    x->exact = c.count == 0 && !x->middle->f;
-    return true;
+    return ok;
 }
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-static bool bound_node(struct bounds *b, const struct node *n)
+static bool bound_node(const struct bounds *b, const struct node *n)
 {
     struct corner c = {.count = 0};
+    struct interval *const first = n->outputs.data[0] ? &b->value[n->outputs.data[0]->id] : NULL;
     const bool moves =
-        (n->def->is_view || n->def->is_reshape) && n->inputs.data[0] && !b->value[n->inputs.data[0]->id].exact;
-    if ((n->def->is_elementwise || moves) && find_operands(b, n, &c) && n->outputs.data[0])
-        return bound_elementwise(b, n, &c, !moves, &b->value[n->outputs.data[0]->id]);
-    for (size_t o = 0; o < n->outputs.count; o++)
-        if (n->outputs.data[o])
-            b->value[n->outputs.data[o]->id] = around(b, n->outputs.data[o], b->value[n->outputs.data[o]->id].middle);
-    if (n->def->is_sum && n->outputs.data[0] && b->value[n->outputs.data[0]->id].middle->f)
-        widen_sum(b, n, &b->value[n->outputs.data[0]->id]);
+        (n->def->is_view || n->def->is_reshape) && n->inputs.data[0] && !is_exact(&b->value[n->inputs.data[0]->id]);
+    if ((n->def->is_elementwise || moves) && find_operands(b, n, &c) && first)
+        return bound_elementwise(b, n, &c, !moves, first);
+    for (size_t o = 0; o < n->outputs.count; o++) {
+        const struct value *const v = n->outputs.data[o];
+        if (v)
+            b->value[v->id] = around(b, b->value[v->id].middle, PER_TRIAL / TRIALS * b->effect[v->id]);
+    }
+    if (n->def->is_sum && first && first->middle->f)
+        widen_sum(b, n, first);
     return true;
 }
 
-static bool find_middles(struct bounds *b, const struct tensor *const *inputs)
+/* False: a variable, or random numbers. */
+static bool find_middles(const struct bounds *b, const struct tensor *const *inputs)
 {
     for (size_t i = 0; i < b->graph->inputs.count; i++)
-        b->value[b->graph->inputs.data[i]->id].middle = eval_from_tensor(b->arena, inputs[i]);
+        b->at[b->graph->inputs.data[i]->id] = eval_from_tensor(b->arena, inputs[i]);
     graph_each_node(b->graph, n)
     {
         for (size_t i = 0; i < n->inputs.count; i++) {
             const struct value *const v = n->inputs.data[i];
-            struct interval *const x = v ? &b->value[v->id] : NULL;
-            if (x && !x->middle && v->kind == VALUE_CONSTANT)
-                x->middle = eval_from_tensor(b->arena, v->constant);
-            if (x && !x->middle)
-                return false; /* a variable */
-            if (x && !v->producer)
-                *x = (struct interval){x->middle, x->middle, x->middle, true};
+            if (v && !b->at[v->id] && v->kind == VALUE_CONSTANT)
+                b->at[v->id] = eval_from_tensor(b->arena, v->constant);
+            if (v && !b->at[v->id])
+                return false;
         }
-        struct eval_tensor **const out = n->stream == 0 ? evaluate(b, b->arena, n, choose_middle, NULL) : NULL;
-        if (!out)
+        if (n->stream != 0 || !evaluate(b, b->arena, n))
             return false;
-        for (size_t o = 0; o < n->outputs.count; o++)
-            if (n->outputs.data[o])
-                b->value[n->outputs.data[o]->id].middle = out[o];
     }
+    for (int id = 0; id < b->graph->value_count; id++)
+        b->value[id] = (struct interval){b->at[id], b->at[id], b->at[id]};
     return true;
 }
 
@@ -327,7 +301,7 @@ bool error_bounds(struct arena *a, const struct graph *g, const struct tensor *c
 {
     struct bounds b = {.arena = a, .graph = g, .unit = unit, .random = 1};
     b.value = arena_array(a, struct interval, (size_t)g->value_count);
-    b.moved = arena_array(a, struct eval_tensor *, (size_t)g->value_count);
+    b.at = arena_array(a, const struct eval_tensor *, (size_t)g->value_count);
     b.effect = arena_array(a, double, (size_t)g->value_count);
     bool ok = find_middles(&b, inputs);
     for (int t = 0; ok && t < TRIALS; t++)
@@ -336,7 +310,7 @@ bool error_bounds(struct arena *a, const struct graph *g, const struct tensor *c
         ok = ok && bound_node(&b, n);
     for (size_t o = 0; ok && o < g->outputs.count; o++) {
         const struct interval *const x = &b.value[g->outputs.data[o].value->id];
-        out[o] = x->low && x->low->f ? (struct error_bound){x->low->f, x->high->f} : (struct error_bound){NULL, NULL};
+        out[o] = (struct error_bound){x->low->f, x->high->f};
     }
     return ok;
 }

@@ -15,8 +15,8 @@ enum { BASE = 64, MOST_DIGITS = 6, MOST_ELEMENTS = 1 << 24 /* in all of what is 
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* SplitMix64 (Steele, Lea, Flood 2014): inputs need not follow the contract of random operators. */
-static uint64_t next_random(uint64_t *state)
+/* SplitMix64 (Steele, Lea, Flood 2014). */
+uint64_t random_next(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -26,7 +26,7 @@ static uint64_t next_random(uint64_t *state)
 
 static double unit_random(uint64_t *state)
 {
-    return (double)(next_random(state) >> 11) * 0x1p-53;
+    return (double)(random_next(state) >> 11) * 0x1p-53;
 }
 
 /* ---- what is tried out ------------------------------------------------------------------------------------------- */
@@ -102,27 +102,24 @@ static int64_t carried(int64_t number, int digit)
     return 1 + number % BASE;
 }
 
-static struct eval_tensor *source(struct trial *t, struct arena *a, const struct value *v, int digit)
+static const struct eval_tensor *source(struct trial *t, struct arena *a, const struct value *v, int digit)
 {
-    if (v->kind == VALUE_CONSTANT)
+    if (v->kind == VALUE_CONSTANT || v->specialised)
         return eval_from_tensor(a, v->constant);
     size_t i = 0;
     while (t->graph->inputs.data[i] != v)
         i++;
-    if (v->specialised)
-        return eval_from_tensor(a, v->constant);
     struct eval_tensor *const x = eval_tensor_new(a, v->dtype, &v->shape);
-    for (int64_t k = 0; k < x->count; k++) {
+    for (int64_t k = 0; k < x->count; k++)
         if (x->f)
             x->f[k] = (double)carried(t->first[i] + k, digit);
         else
             x->i[k] = carried(t->first[i] + k, digit);
-    }
     return x;
 }
 
 /* values: by id; NULL where it is not wanted or does not work with such inputs. */
-static void try_out(struct trial *t, struct arena *a, int digit, struct eval_tensor **values)
+static void try_out(struct trial *t, struct arena *a, int digit, const struct eval_tensor **values)
 {
     struct diag silent = {.arena = a};
     graph_each_node(t->graph, n)
@@ -136,17 +133,8 @@ static void try_out(struct trial *t, struct arena *a, int digit, struct eval_ten
                 values[v->id] = source(t, a, v, digit);
             there = there && (!v || values[v->id]);
         }
-        if (!wanted || !there)
-            continue;
-        const struct eval_tensor **const in = arena_array(a, const struct eval_tensor *, n->inputs.count + 1);
-        struct eval_tensor **const out = arena_array(a, struct eval_tensor *, n->outputs.count + 1);
-        for (size_t i = 0; i < n->inputs.count; i++)
-            in[i] = n->inputs.data[i] ? values[n->inputs.data[i]->id] : NULL;
-        if (!eval_node(n, in, out, ARITHMETIC_DOUBLE, (struct eval_random){0, 0}, a, &silent))
-            continue;
-        for (size_t o = 0; o < n->outputs.count; o++)
-            if (n->outputs.data[o])
-                values[n->outputs.data[o]->id] = out[o];
+        if (wanted && there)
+            (void)!eval_node_at(n, values, ARITHMETIC_DOUBLE, (struct eval_random){0, 0}, a, &silent);
     }
 }
 
@@ -178,8 +166,8 @@ static void learn(struct trial *t, int64_t offset, const int64_t *index, int dig
         narrow(&t->range[number], -offset, extent - offset);
 }
 
-static void learn_all(struct trial *t, const struct value *v, int64_t extent, struct eval_tensor *const *const *values,
-                      int digits)
+static void learn_all(struct trial *t, const struct value *v, int64_t extent,
+                      const struct eval_tensor *const *const *values, int digits)
 {
     for (int d = 0; d <= digits; d++)
         if (!values[d][v->id] || !values[d][v->id]->i)
@@ -196,7 +184,7 @@ static void learn_all(struct trial *t, const struct value *v, int64_t extent, st
 static void find_ranges(struct trial *t)
 {
     struct arena a = {0};
-    struct eval_tensor **values[MOST_DIGITS + 1];
+    const struct eval_tensor **values[MOST_DIGITS + 1];
     int digits = 1;
     find_plain(t);
     const int64_t work = find_wanted(t);
@@ -210,13 +198,14 @@ static void find_ranges(struct trial *t)
     for (int64_t most = BASE; most < t->elements && digits < MOST_DIGITS; most *= BASE)
         digits++;
     for (int d = 0; d <= digits; d++) {
-        values[d] = arena_array(&a, struct eval_tensor *, (size_t)t->graph->value_count);
+        values[d] = arena_array(&a, const struct eval_tensor *, (size_t)t->graph->value_count);
         try_out(t, &a, d - 1, values[d]);
     }
     graph_each_node(t->graph, n)
         for (size_t i = 0; i < n->inputs.count; i++)
             if (n->inputs.data[i] && index_extent(n, i) > 0)
-                learn_all(t, n->inputs.data[i], index_extent(n, i), (struct eval_tensor *const *const *)values, digits);
+                learn_all(t, n->inputs.data[i], index_extent(n, i), (const struct eval_tensor *const *const *)values,
+                          digits);
     arena_free(&a);
 }
 
@@ -249,7 +238,7 @@ static struct tensor *draw(struct arena *a, const struct value *v, const struct 
     for (int64_t i = 0; i < t->count; i++) {
         const struct range *const r = range ? &range[i] : NULL;
         if (r && r->known && r->low < r->high) {
-            const int64_t x = r->low + (int64_t)(next_random(&state) % ((uint64_t)r->high - (uint64_t)r->low));
+            const int64_t x = r->low + (int64_t)(random_next(&state) % ((uint64_t)r->high - (uint64_t)r->low));
             if (is_float)
                 tensor_set_double(t, i, (double)x);
             else
@@ -257,7 +246,7 @@ static struct tensor *draw(struct arena *a, const struct value *v, const struct 
         } else if (is_float) {
             tensor_set_double(t, i, unit_random(&state) + unit_random(&state) + unit_random(&state) - 1.5);
         } else {
-            tensor_set_int(t, i, (int64_t)(next_random(&state) % (uint64_t)(least > 0 ? least : 2)));
+            tensor_set_int(t, i, (int64_t)(random_next(&state) % (uint64_t)(least > 0 ? least : 2)));
         }
     }
     return t;

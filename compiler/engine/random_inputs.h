@@ -8,5 +8,7 @@
  * joined with others or moved by an offset, lies within what it indexes: rows of an embedding, classes of a loss, of
  * each of several its own. */
 const struct tensor **random_inputs(struct arena *a, const struct graph *g, uint64_t seed);
+/* The next of the numbers that these are made of: inputs need not follow the contract of random operators. */
+uint64_t random_next(uint64_t *state);
 
 #endif

@@ -37,8 +37,8 @@ static bool program_at(struct diag *d, struct arena *a, const struct model *m, c
                       count, why);
 }
 
-/* The sizes of an argument of an entry. */
-static bool late_shape(struct program *p, struct value *const v[3], const char *what)
+/* Notes which sizes of a value are late, by the same value of two other programs; false: it cannot be so. */
+static bool find_late(const struct program *p, struct value *const v[3])
 {
     struct late_size late[SHAPE_MAX_RANK];
     bool ok = v[1]->shape.rank == v[0]->shape.rank && v[2]->shape.rank == v[0]->shape.rank, is_late = false;
@@ -47,52 +47,43 @@ static bool late_shape(struct program *p, struct value *const v[3], const char *
         ok = late_size_of(size, p->range->high, 1, p->range->low, &late[k]);
         is_late |= late[k].per != 0;
     }
-    if (!ok)
-        return diag_error(p->diag, &LOC_FILE(p->model->file), "'%s' cannot have a range: the shape of %s '%s' is no "
-                                                              "multiple of it", p->range->name, what, v[0]->name);
-    if (is_late)
+    if (ok && is_late)
         v[0]->late = arena_copy(p->arena, late, sizeof late, alignof(struct late_size));
-    return true;
+    return ok;
 }
 
 /* Those of results, which comments name. */
-static void late_results(struct program *p, size_t entry)
+static void late_results(const struct program *p, size_t entry)
 {
     graph_each_node(p->entries.data[entry].graph, n)
         for (size_t o = 0; o < n->outputs.count; o++) {
-            struct value *const v = n->outputs.data[o];
-            struct late_size late[SHAPE_MAX_RANK];
-            bool ok = v != NULL, is_late = false;
-            const struct value *x[2] = {NULL, NULL};
-            for (int i = 0; ok && i < 2; i++) {
-                x[i] = graph_find(p->above[i]->entries.data[entry].graph, v->name);
-                ok = x[i] && x[i]->shape.rank == v->shape.rank;
-            }
-            for (int k = 0; ok && k < v->shape.rank; k++) {
-                const int64_t size[] = {v->shape.dim[k], x[0]->shape.dim[k], x[1]->shape.dim[k]};
-                ok = late_size_of(size, p->range->high, 1, p->range->low, &late[k]);
-                is_late |= late[k].per != 0;
-            }
-            if (ok && is_late)
-                v->late = arena_copy(p->arena, late, sizeof late, alignof(struct late_size));
+            struct value *v[3] = {n->outputs.data[o]};
+            for (int i = 0; v[0] && i < 2; i++)
+                v[i + 1] = graph_find(p->others[i]->entries.data[entry].graph, v[0]->name);
+            if (v[0] && v[1] && v[2])
+                (void)find_late(p, v);
         }
+}
+
+/* Inputs, then outputs. */
+static struct value *argument(const struct program *p, size_t entry, size_t i)
+{
+    const struct graph *const g = p->entries.data[entry].graph;
+    return i < g->inputs.count ? g->inputs.data[i] : g->outputs.data[i - g->inputs.count].value;
 }
 
 static bool late_arguments(struct program *p, size_t entry)
 {
     struct entry *const e = &p->entries.data[entry];
-    const struct graph *const g[] = {e->graph, p->above[0]->entries.data[entry].graph,
-                                     p->above[1]->entries.data[entry].graph};
+    const size_t inputs = e->graph->inputs.count;
     bool ok = true;
-    for (size_t i = 0; i < g[0]->inputs.count; i++) {
-        struct value *const v[] = {g[0]->inputs.data[i], g[1]->inputs.data[i], g[2]->inputs.data[i]};
-        ok = late_shape(p, v, "input") && ok;
-        e->takes_count |= v[0]->late != NULL;
-    }
-    for (size_t i = 0; i < g[0]->outputs.count; i++) {
-        struct value *const v[] = {g[0]->outputs.data[i].value, g[1]->outputs.data[i].value,
-                                   g[2]->outputs.data[i].value};
-        ok = late_shape(p, v, "output") && ok;
+    for (size_t i = 0; i < inputs + e->graph->outputs.count; i++) {
+        struct value *const v[] = {argument(p, entry, i), argument(p->others[0], entry, i),
+                                   argument(p->others[1], entry, i)};
+        if (!find_late(p, v))
+            ok = diag_error(p->diag, &LOC_FILE(p->model->file),
+                            "'%s' cannot have a range: the shape of %s '%s' is no multiple of it", p->range->name,
+                            i < inputs ? "input" : "output", v[0]->name);
         e->takes_count |= v[0]->late != NULL;
     }
     return ok;
@@ -101,10 +92,10 @@ static bool late_arguments(struct program *p, size_t entry)
 bool range_add_probes(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                        struct program *p)
 {
+    static const int64_t beside[] = {1, 2, -1, -2};
     p->range = o->import.range;
-    for (int i = 0; i < 2; i++)
-        if (!program_at(d, a, m, o, p->range->high + i + 1, &p->above[i]) ||
-            (p->range->high > 3 && !program_at(d, a, m, o, p->range->high - i - 1, &p->below[i])))
+    for (int i = 0; i < (p->range->high > 3 ? 4 : 2); i++)
+        if (!program_at(d, a, m, o, p->range->high + beside[i], &p->others[i]))
             return false;
     bool ok = true, found = false;
     for (size_t i = 0; i < p->entries.count; i++) {
@@ -172,9 +163,8 @@ static bool check_lowest(struct diag *d, struct arena *a, const struct model *m,
 bool range_simplify(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                     struct program *p)
 {
-    for (int i = 0; i < 2; i++)
-        if (!pipeline_simplify(p->above[i], &(struct pass_options){0}) ||
-            (p->below[i] && !pipeline_simplify(p->below[i], &(struct pass_options){0})))
+    for (int i = 0; i < 4; i++)
+        if (p->others[i] && !pipeline_simplify(p->others[i], &(struct pass_options){0}))
             return false;
     for (size_t i = 0; i < p->entries.count; i++) {
         late_results(p, i);
@@ -196,28 +186,25 @@ bool range_check_options(struct diag *d, const struct program *p, const struct p
 
 void range_choose_layouts(const struct program *p)
 {
-    for (int i = 0; i < 2; i++) {
-        choose_state_layout(p->above[i]);
-        if (p->below[i])
-            choose_state_layout(p->below[i]);
-    }
+    for (int i = 0; i < 4; i++)
+        if (p->others[i])
+            choose_state_layout(p->others[i]);
 }
 
 /* The kernels of an entry, in which is noted what depends on the count of the program's range, as two other counts
- * show it. What is in its way goes to `refusals`. */
+ * show it: the next two, or by a `step` of -1 the two before it. What is in its way goes to `refusals`. */
 static bool make_late_kernels(struct diag *d, struct diag *refusals, struct arena *a, const struct program *p,
-                              size_t entry, const struct pipeline_options *o, struct program *const others[2],
-                              int64_t step, struct lowered **out)
+                              size_t entry, const struct pipeline_options *o, int64_t step, struct lowered **out)
 {
+    struct program *const *const others = p->others + (step > 0 ? 0 : 2);
     struct lowered *probe[3];
     struct pipeline_options silent = *o;
     struct entry *const e = &p->entries.data[entry];
     silent.passes.dump_after = NULL;
-    if (!pipeline_kernels(d, a, e, o, true, &probe[0]))
+    if (!pipeline_kernels(d, a, e, o, true, &probe[0]) ||
+        !pipeline_kernels(d, a, &others[0]->entries.data[entry], &silent, true, &probe[1]) ||
+        !pipeline_kernels(d, a, &others[1]->entries.data[entry], &silent, true, &probe[2]))
         return false;
-    for (int i = 0; i < 2; i++)
-        if (!pipeline_kernels(d, a, &others[i]->entries.data[entry], &silent, true, &probe[i + 1]))
-            return false;
     *out = probe[0];
     if (!late_kernels(refusals, probe, p->range, step))
         return false;
@@ -229,15 +216,15 @@ static bool make_late_kernels(struct diag *d, struct diag *refusals, struct aren
 /* What is fused, and which forms are taken, changes at some sizes. Where that is right behind the highest count, those
  * before it are looked at. */
 bool range_kernels(struct diag *d, struct arena *a, const struct program *p, size_t entry,
-                             const struct pipeline_options *o, struct lowered **out)
+                   const struct pipeline_options *o, struct lowered **out)
 {
     struct diag refusals = {.arena = a};
     struct pipeline_options silent = *o;
     silent.passes.dump_after = NULL;
-    if (make_late_kernels(d, &refusals, a, p, entry, o, p->above, 1, out))
+    if (make_late_kernels(d, &refusals, a, p, entry, o, 1, out))
         return true;
     if (d->errors > 0)
         return false;
-    return (p->below[0] && make_late_kernels(d, &refusals, a, p, entry, &silent, p->below, -1, out)) ||
-           make_late_kernels(d, d, a, p, entry, &silent, p->above, 1, out);
+    return (p->others[2] && make_late_kernels(d, &refusals, a, p, entry, &silent, -1, out)) ||
+           make_late_kernels(d, d, a, p, entry, &silent, 1, out);
 }

@@ -8,13 +8,12 @@
 
 struct cut {
     struct arena *arena;
+    const struct lowered *lowered;
     const struct graph *from;
     struct graph *to;
-    const bool *in_some_kernel; /* by index of node */
-    struct value **made;        /* by value id of `from` */
+    struct value **made; /* by value id of `from` */
     const struct kernel *kernel;
-    struct split_kernel *result;
-    VEC(struct value *) inputs, outputs;
+    VEC(struct value *) inputs;
 };
 
 static bool in_kernel(const struct kernel *k, const struct node *n)
@@ -27,10 +26,10 @@ static bool in_kernel(const struct kernel *k, const struct node *n)
 
 static bool is_view(const struct cut *c, const struct node *n)
 {
-    int i = 0;
-    for (const struct node *x = c->from->first; x && x != n; x = x->next)
-        i++;
-    return !c->in_some_kernel[i];
+    for (size_t k = 0; k < c->lowered->kernels.count; k++)
+        if (in_kernel(c->lowered->kernels.data[k], n))
+            return false;
+    return true;
 }
 
 static struct value *bring(struct cut *c, struct value *v);
@@ -88,58 +87,38 @@ static bool read_outside(const struct cut *c, const struct value *v)
 
 static void cut_kernel(struct cut *c)
 {
-    for (const struct node *n = c->from->first; n; n = n->next) {
-        if (!in_kernel(c->kernel, n))
-            continue;
-        for (size_t o = 0; o < n->outputs.count; o++) {
+    graph_each_node(c->from, n)
+        for (size_t o = 0; in_kernel(c->kernel, n) && o < n->outputs.count; o++) {
             struct value *v = n->outputs.data[o];
-            if (!v || !read_outside(c, v))
-                continue;
-            const struct graph_output out = {v->name, bring(c, v)};
-            vec_push(c->arena, &c->to->outputs, out);
-            vec_push(c->arena, &c->outputs, v);
+            if (v && read_outside(c, v))
+                vec_push(c->arena, &c->to->outputs, ((struct graph_output){v->name, bring(c, v)}));
         }
-    }
-    c->result->inputs = c->inputs.data;
-    c->result->outputs = c->outputs.data;
 }
 
-static bool *nodes_of_kernels(struct arena *a, const struct graph *g, const struct plan *plan)
-{
-    bool *in = arena_array(a, bool, g->node_count + 1);
-    int i = 0;
-    for (const struct node *n = g->first; n; n = n->next, i++)
-        for (size_t k = 0; k < plan->lowered->kernels.count && !in[i]; k++)
-            in[i] = in_kernel(plan->lowered->kernels.data[k], n);
-    return in;
-}
-
-bool split_entry(struct diag *d, struct arena *a, const struct program *p, const struct entry *entry,
-                 const struct plan *plan, struct split *out)
+struct split split_entry(struct diag *d, struct arena *a, const struct program *p, const struct entry *entry,
+                         const struct lowered *l)
 {
     struct program *made = arena_new(a, struct program);
     *made = (struct program){.name = "kernels", .arena = a, .diag = d, .model = p->model, .fold = p->fold};
     made->random_streams = p->random_streams;
     for (size_t i = 0; i < p->counters.count; i++)
         vec_push(a, &made->counters, p->counters.data[i]);
-    *out = (struct split){.program = made};
+    struct split out = {.program = made};
     const struct entry init = {.name = "init", .kind = ENTRY_INIT, .graph = graph_new(made, "init"), .training = -1};
     vec_push(a, &made->entries, init);
-    const bool *in_some_kernel = nodes_of_kernels(a, entry->graph, plan);
-    for (size_t i = 0; i < plan->lowered->kernels.count; i++) {
-        const struct kernel *k = plan->lowered->kernels.data[i];
+    for (size_t i = 0; i < l->kernels.count; i++) {
+        const struct kernel *k = l->kernels.data[i];
         if (k->nodes.count == 0)
             continue;
-        struct split_kernel s = {.label = k->label};
-        struct cut c = {.arena = a, .from = entry->graph, .in_some_kernel = in_some_kernel, .kernel = k, .result = &s};
+        struct cut c = {.arena = a, .lowered = l, .from = entry->graph, .kernel = k};
         c.to = graph_new(made, arena_printf(a, "kernel_%zu", i));
         c.made = arena_array(a, struct value *, (size_t)entry->graph->value_count + 1);
         cut_kernel(&c);
         const struct entry e = {.name = c.to->name, .kind = ENTRY_EVALUATE, .graph = c.to, .training = -1};
         vec_push(a, &made->entries, e);
-        vec_push(a, &out->kernels, s);
+        vec_push(a, &out.kernels, ((struct split_kernel){.label = k->label, .inputs = c.inputs.data}));
     }
-    for (size_t i = 0; i < out->kernels.count; i++)
-        out->kernels.data[i].entry = &made->entries.data[i + 1];
-    return true;
+    for (size_t i = 0; i < out.kernels.count; i++)
+        out.kernels.data[i].entry = &made->entries.data[i + 1];
+    return out;
 }

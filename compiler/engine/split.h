@@ -8,7 +8,6 @@ struct split_kernel {
     const char *label;
     struct entry *entry;         /* in the new program */
     struct value **inputs;       /* of the original graph, in the order of the entry's inputs */
-    struct value **outputs;      /* likewise for outputs */
 };
 
 struct split {
@@ -17,7 +16,7 @@ struct split {
 };
 
 /* The canonical graph of `entry` cut along its kernels (after fusion). */
-bool split_entry(struct diag *d, struct arena *a, const struct program *p, const struct entry *entry,
-                 const struct plan *plan, struct split *out) MUST_USE;
+struct split split_entry(struct diag *d, struct arena *a, const struct program *p, const struct entry *entry,
+                         const struct lowered *l);
 
 #endif

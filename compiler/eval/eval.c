@@ -108,7 +108,7 @@ static bool is_evaluable(const struct eval_tensor *t)
 static bool check_dtypes(const struct eval_ctx *c)
 {
     for (size_t i = 0; i < c->node->inputs.count && !c->node->def->shape_only; i++)
-        if (c->in[i] != NULL && !c->node->def->shape_only && !is_evaluable(c->in[i]))
+        if (c->in[i] != NULL && !is_evaluable(c->in[i]))
             return eval_error(c, "input %zu is %s: %s cannot be evaluated on this type", i, dtype_name(c->in[i]->dtype),
                               op_display_name(c->node->def));
     for (size_t o = 0; o < c->node->outputs.count; o++)
@@ -152,4 +152,19 @@ bool eval_node(const struct node *n, const struct eval_tensor *const *in, struct
         round_outputs(&c);
     arena_free(&scratch);
     return ok;
+}
+
+bool eval_node_at(const struct node *n, const struct eval_tensor **value, enum arithmetic arithmetic,
+                  struct eval_random random, struct arena *a, struct diag *diag)
+{
+    const struct eval_tensor **const in = arena_array(a, const struct eval_tensor *, n->inputs.count);
+    struct eval_tensor **const out = arena_array(a, struct eval_tensor *, n->outputs.count);
+    for (size_t i = 0; i < n->inputs.count; i++)
+        in[i] = n->inputs.data[i] ? value[n->inputs.data[i]->id] : NULL;
+    if (!eval_node(n, in, out, arithmetic, random, a, diag))
+        return false;
+    for (size_t o = 0; o < n->outputs.count; o++)
+        if (n->outputs.data[o])
+            value[n->outputs.data[o]->id] = out[o];
+    return true;
 }

@@ -113,5 +113,8 @@ void eval_gather(struct eval_ctx *c, const int64_t *from);
  * n->outputs.count entries. */
 bool eval_node(const struct node *n, const struct eval_tensor *const *in, struct eval_tensor **out,
                enum arithmetic arithmetic, struct eval_random random, struct arena *a, struct diag *diag) MUST_USE;
+/* The same where operands are found by the ids of their values, and results are put so. */
+bool eval_node_at(const struct node *n, const struct eval_tensor **value, enum arithmetic arithmetic,
+                  struct eval_random random, struct arena *a, struct diag *diag) MUST_USE;
 
 #endif

@@ -38,16 +38,13 @@ static void walk_next(struct walk *w)
 
 void eval_broadcast_index(const struct eval_tensor *in, const struct shape *domain, int64_t *index)
 {
-    int64_t stride[SHAPE_MAX_RANK] = {0};
-    int64_t at[SHAPE_MAX_RANK] = {0};
+    int64_t stride[1][SHAPE_MAX_RANK] = {{0}}, offset = 0;
+    struct walk w = {.inputs = 1, .domain = *domain, .stride = stride, .offset = &offset};
     const int64_t count = shape_count(domain);
-    shape_broadcast_strides(&in->shape, domain, stride);
+    shape_broadcast_strides(&in->shape, domain, stride[0]);
     for (int64_t p = 0; p < count; p++) {
-        int64_t offset = 0;
-        for (int d = 0; d < domain->rank; d++)
-            offset += at[d] * stride[d];
         index[p] = offset;
-        shape_next(domain, at);
+        walk_next(&w);
     }
 }
 
@@ -61,59 +58,45 @@ static double as_float(const struct eval_tensor *t, int64_t k)
     return t->dtype == DTYPE_UINT64 ? (double)(uint64_t)t->i[k] : (double)t->i[k];
 }
 
-static void load_floats(const struct eval_ctx *c, const struct walk *w, double *args)
+/* One of three forms of function. */
+static bool map(struct eval_ctx *c, eval_fn_f f, eval_fn_fi fi, eval_fn_i i)
 {
-    for (size_t i = 0; i < w->inputs; i++)
-        args[i] = c->in[i] == NULL ? 0 : as_float(c->in[i], w->offset[i]);
+    struct eval_tensor *out = c->out[0];
+    const size_t inputs = c->node->inputs.count;
+    if (out == NULL)
+        return true;
+    struct walk w;
+    walk_start(&w, c->scratch, c->in, inputs, &out->shape);
+    double *floats = arena_array(c->scratch, double, inputs);
+    int64_t *ints = arena_array(c->scratch, int64_t, inputs);
+    for (int64_t p = 0; p < out->count; p++) {
+        for (size_t k = 0; k < inputs; k++)
+            if (i)
+                ints[k] = c->in[k] == NULL ? 0 : c->in[k]->i[w.offset[k]];
+            else
+                floats[k] = c->in[k] == NULL ? 0 : as_float(c->in[k], w.offset[k]);
+        if (f)
+            out->f[p] = f(c, floats);
+        else
+            out->i[p] = dtype_wrap(out->dtype, fi ? fi(c, floats) : i(c, ints));
+        walk_next(&w);
+    }
+    return true;
 }
 
 bool eval_map_f(struct eval_ctx *c, eval_fn_f fn)
 {
-    struct eval_tensor *out = c->out[0];
-    if (out == NULL)
-        return true;
-    struct walk w;
-    walk_start(&w, c->scratch, c->in, c->node->inputs.count, &out->shape);
-    double *args = arena_array(c->scratch, double, w.inputs);
-    for (int64_t p = 0; p < out->count; p++) {
-        load_floats(c, &w, args);
-        out->f[p] = fn(c, args);
-        walk_next(&w);
-    }
-    return true;
+    return map(c, fn, NULL, NULL);
 }
 
 bool eval_map_fi(struct eval_ctx *c, eval_fn_fi fn)
 {
-    struct eval_tensor *out = c->out[0];
-    if (out == NULL)
-        return true;
-    struct walk w;
-    walk_start(&w, c->scratch, c->in, c->node->inputs.count, &out->shape);
-    double *args = arena_array(c->scratch, double, w.inputs);
-    for (int64_t p = 0; p < out->count; p++) {
-        load_floats(c, &w, args);
-        out->i[p] = dtype_wrap(out->dtype, fn(c, args));
-        walk_next(&w);
-    }
-    return true;
+    return map(c, NULL, fn, NULL);
 }
 
 bool eval_map_i(struct eval_ctx *c, eval_fn_i fn)
 {
-    struct eval_tensor *out = c->out[0];
-    if (out == NULL)
-        return true;
-    struct walk w;
-    walk_start(&w, c->scratch, c->in, c->node->inputs.count, &out->shape);
-    int64_t *args = arena_array(c->scratch, int64_t, w.inputs);
-    for (int64_t p = 0; p < out->count; p++) {
-        for (size_t i = 0; i < w.inputs; i++)
-            args[i] = c->in[i] == NULL ? 0 : c->in[i]->i[w.offset[i]];
-        out->i[p] = dtype_wrap(out->dtype, fn(c, args));
-        walk_next(&w);
-    }
-    return true;
+    return map(c, NULL, NULL, fn);
 }
 
 void eval_gather(struct eval_ctx *c, const int64_t *from)

@@ -119,24 +119,16 @@ double eval_max(const double *x, int64_t n, int64_t stride)
 /* ---- integers ---------------------------------------------------------------------------------------------------- */
 
 /* Signed division truncates; MIN / -1 wraps to MIN, as -MIN does, and its remainder is 0. */
-static int64_t divide_signed(int64_t a, int64_t b, bool remainder)
-{
-    if (b == -1)
-        return remainder ? 0 : (int64_t)(0 - (uint64_t)a);
-    return remainder ? a % b : a / b;
-}
-
-static int64_t divide_unsigned(int64_t a, int64_t b, bool remainder)
-{
-    const uint64_t x = (uint64_t)a, y = (uint64_t)b;
-    return (int64_t)(remainder ? x % y : x / y);
-}
-
 static int64_t divide(enum dtype d, int64_t a, int64_t b, bool remainder)
 {
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b;
     if (b == 0)
         return 0;
-    return dtype_is_signed(d) ? divide_signed(a, b, remainder) : divide_unsigned(a, b, remainder);
+    if (!dtype_is_signed(d))
+        return (int64_t)(remainder ? x % y : x / y);
+    if (b == -1)
+        return remainder ? 0 : (int64_t)(0 - x);
+    return remainder ? a % b : a / b;
 }
 
 int64_t eval_int_binary(enum dtype d, char op, int64_t a, int64_t b)

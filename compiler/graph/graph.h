@@ -198,7 +198,7 @@ struct program {
     /* NULL: all sizes are constants. Else the program is made for the highest count, and the same for the next two and
      * for the two before it (NULL: they are below 2), which show what depends on it. */
     const struct size_range *range;
-    struct program *above[2], *below[2];
+    struct program *others[4];
 };
 
 struct graph *graph_new(struct program *p, const char *name);

@@ -127,26 +127,31 @@ static struct tensor *take_result(struct run *r, struct arena *a, const struct v
     return t;
 }
 
+bool interp_check_input(struct diag *d, const struct loc *at, const struct value *input, const struct tensor *t,
+                        const struct shape *shape)
+{
+    if (t == NULL)
+        return diag_error(d, at, "input '%s' is not fed", input->name);
+    if (t->dtype != input->dtype)
+        return diag_error(d, at, "input '%s' is fed %s, expected %s", input->name, dtype_name(t->dtype),
+                          dtype_name(input->dtype));
+    if (!shape_equal(&t->shape, shape))
+        return diag_error(d, at, "input '%s' is fed shape %s, expected %s", input->name,
+                          shape_text(d->arena, &t->shape), shape_text(d->arena, shape));
+    return true;
+}
+
 static bool check_inputs(const struct run *r)
 {
     bool ok = true;
     for (size_t i = 0; i < r->graph->inputs.count; i++) {
         const struct value *v = r->graph->inputs.data[i];
         const struct tensor *t = r->inputs == NULL ? NULL : r->inputs[i];
-        const struct loc *at = &r->graph->loc;
-        struct arena text = {0};
-        if (t == NULL)
-            ok = diag_error(r->diag, at, "input '%s' is not fed", v->name);
-        else if (t->dtype != v->dtype)
-            ok = diag_error(r->diag, at, "input '%s' is %s, but %s is fed", v->name, dtype_name(v->dtype),
-                            dtype_name(t->dtype));
-        else if (!shape_equal(&t->shape, &v->shape))
-            ok = diag_error(r->diag, at, "input '%s' has shape %s, but %s is fed", v->name,
-                            shape_text(&text, &v->shape), shape_text(&text, &t->shape));
+        if (!interp_check_input(r->diag, &r->graph->loc, v, t, &v->shape))
+            ok = false;
         else if (v->specialised && !tensor_identical(t, v->constant))
-            ok = diag_error(r->diag, at,
+            ok = diag_error(r->diag, &r->graph->loc,
                             "input '%s' decides shapes: the graph was built for another content of it", v->name);
-        arena_free(&text);
     }
     return ok;
 }

@@ -18,6 +18,10 @@ struct interp *interp_new(struct arena *a, const struct program *p, enum arithme
 /* Stored initial values, counters 0, then the init entry's graph with the given seed. */
 bool interp_init(struct interp *s, uint64_t seed, struct diag *d) MUST_USE;
 
+/* Is `t` what may be fed to an input, where it has that shape? */
+bool interp_check_input(struct diag *d, const struct loc *at, const struct value *input, const struct tensor *t,
+                        const struct shape *shape) MUST_USE;
+
 /* Asked for by name beside the declared outputs (any value of the graph, by its name). */
 struct interp_fetch {
     const char *name;

@@ -311,17 +311,9 @@ static void read_step(struct steps *s, int64_t step, struct arena *a)
 
 static bool run_nodes(struct steps *s, struct arena *a)
 {
-    for (const struct node *n = s->graph->first; n != NULL; n = n->next) {
-        const struct eval_tensor **in = arena_array(a, const struct eval_tensor *, n->inputs.count);
-        struct eval_tensor **out = arena_array(a, struct eval_tensor *, n->outputs.count);
-        for (size_t i = 0; i < n->inputs.count; i++)
-            in[i] = n->inputs.data[i] ? s->value[n->inputs.data[i]->id] : NULL;
-        if (!eval_node(n, in, out, s->c->arithmetic, s->c->random, a, s->c->diag))
+    for (const struct node *n = s->graph->first; n != NULL; n = n->next)
+        if (!eval_node_at(n, s->value, s->c->arithmetic, s->c->random, a, s->c->diag))
             return false;
-        for (size_t o = 0; o < n->outputs.count; o++)
-            if (n->outputs.data[o])
-                s->value[n->outputs.data[o]->id] = out[o];
-    }
     return true;
 }
 

@@ -26,22 +26,15 @@ const char *source_slice(struct arena *a, const struct cfront_source *s, size_t 
 /* Index of the first token that begins at or after the offset; token_count if none. Comments count. */
 size_t token_at(const struct cfront_source *s, size_t offset);
 bool token_is(const struct cfront_source *s, size_t token, const char *text);
-/* The next or previous token that is no comment; token_count where there is none. */
+/* The next token that is no comment; token_count where there is none. */
 size_t token_next(const struct cfront_source *s, size_t token);
-size_t token_previous(const struct cfront_source *s, size_t token);
-/* Token of the bracket that closes the one at `token`; token_count if there is none. */
-size_t token_closing(const struct cfront_source *s, size_t token);
-/* Do delimiters stand on both sides of [begin, end), so that any expression may stand there without parentheses? */
-bool stands_bare(const struct cfront_source *s, size_t begin, size_t end);
 size_t line_begin(const struct cfront_source *s, size_t offset);
 size_t line_end(const struct cfront_source *s, size_t offset); /* behind the newline */
-int column_of(const struct cfront_source *s, size_t offset);
 bool blank_between(const struct cfront_source *s, size_t begin, size_t end);
-/* End of a statement or declaration including its semicolon. */
-size_t statement_end(const struct cfront_source *s, const struct cfront_node *n);
-/* A comment that is not copied: "Why: ..." on lines of its own (templates/template.h). */
-bool comment_stays(const struct cfront_source *s, size_t token);
-/* The comment that stands directly above the offset's line, or NULL; those that stay are passed over. */
+/* End of a declaration, with its semicolon and attributes behind the name. */
+size_t declaration_end(const struct cfront_source *s, const struct cfront_node *n);
+/* The comment that stands directly above the offset's line, or NULL. One that begins with "Why:" is passed over: it is
+ * not copied (templates/template.h). */
 const char *comment_above(struct arena *a, const struct cfront_source *s, size_t offset);
 /* Part of a path behind the last slash. */
 const char *base_name(const char *path);
@@ -49,6 +42,8 @@ const char *base_name(const char *path);
 /* ---- the stages -------------------------------------------------------------------------------------------------- */
 
 bool read_helpers(struct gen *g, const char *path) MUST_USE; /* read_headers.c */
+/* A function of the runtime, or NULL. */
+const struct template_helper *find_helper(const struct gen *g, const char *name);
 void add_kernel_header(struct gen *g, const char *path);
 /* The header of kernels that has this file: itself, or the one that includes it for each type. NULL: none. */
 const char *kernel_header(struct gen *g, const char *path);

@@ -20,12 +20,21 @@ const char *here(const struct parser *p)
     return source_slice(p->g->arena, &p->source, t->begin, t->end);
 }
 
+bool at_identifier(const struct parser *p)
+{
+    return p->token < p->source.token_count && p->source.tokens[p->token].kind == CFRONT_IDENTIFIER;
+}
+
+const char *take_word(struct parser *p)
+{
+    const char *const word = here(p);
+    p->token = token_next(&p->source, p->token);
+    return word;
+}
+
 bool take(struct parser *p, const char *text)
 {
-    if (!at(p, text))
-        return false;
-    p->token = token_next(&p->source, p->token);
-    return true;
+    return at(p, text) && take_word(p);
 }
 
 void fail_at(struct parser *p, const char *fmt, ...)
@@ -70,12 +79,17 @@ bool is_by_type(struct parser *p, const char *name)
     return path && islower((unsigned char)name[0]) && str_ends_with(path, BODY);
 }
 
-bool is_helper(const struct parser *p, const char *name)
+void depend(struct parser *p, enum function_kind on)
 {
-    for (size_t i = 0; i < p->g->helpers.count; i++)
-        if (str_equal(p->g->helpers.data[i].name, name))
-            return true;
-    return false;
+    if (on > p->unit->kind)
+        p->unit->kind = on;
+}
+
+struct tree_var *new_var(struct parser *p, enum var_kind kind, const char *name)
+{
+    struct tree_var *const v = arena_new(p->g->arena, struct tree_var);
+    *v = (struct tree_var){.kind = kind, .dtype = DTYPE_INDEX, .type = "int", .name = name};
+    return v;
 }
 
 static void declare(struct parser *p, struct tree_var *v)
@@ -100,10 +114,9 @@ static struct tree_var *parse_declarator(struct parser *p, const struct parsed_t
         take(p, "const");
         v->is_restrict = take(p, "restrict");
     }
-    v->name = here(p);
-    if (p->token >= p->source.token_count || p->source.tokens[p->token].kind != CFRONT_IDENTIFIER)
+    if (!at_identifier(p))
         fail_at(p, "a name stands here");
-    p->token = token_next(&p->source, p->token);
+    v->name = take_word(p);
     if (take(p, "[")) {
         v->kind = VAR_ARRAY;
         v->written = true;
@@ -129,13 +142,11 @@ static void parse_statement(struct parser *p, stmt_list *list);
 static void parse_body(struct parser *p, stmt_list *list)
 {
     const size_t scope = p->scope.count;
-    if (take(p, "{")) {
-        while (!p->failed && !at(p, "}"))
+    if (take(p, "{"))
+        while (!p->failed && !take(p, "}"))
             parse_statement(p, list);
-        expect(p, "}");
-    } else {
+    else
         parse_statement(p, list);
-    }
     p->scope.count = scope;
 }
 
@@ -204,10 +215,9 @@ static void parse_condition(struct parser *p, struct stmt *loop)
 static void parse_step(struct parser *p, struct stmt *loop)
 {
     const bool before = take(p, "++"), down_before = !before && take(p, "--");
-    const char *const name = here(p);
-    if (!str_equal(name, loop->var->name))
+    if (!at(p, loop->var->name))
         fail_at(p, "a loop changes its own variable only");
-    p->token = token_next(&p->source, p->token);
+    take_word(p);
     if (before || take(p, "++"))
         loop->step = 1;
     else if (down_before || take(p, "--"))
@@ -271,10 +281,9 @@ static bool is_hint(const struct parser *p)
 
 static const char *parse_hint(struct parser *p)
 {
-    const char *const hint = here(p);
-    if (!map_has(&p->outside, hint))
-        fail_at(p, "'%s' comes from no header", hint);
-    p->token = token_next(&p->source, p->token);
+    if (!map_has(&p->outside, here(p)))
+        fail_at(p, "'%s' comes from no header", here(p));
+    const char *const hint = take_word(p);
     if (!at(p, "for"))
         fail_at(p, "a hint stands above a loop");
     return hint;
@@ -305,7 +314,7 @@ static void skip_mention(struct parser *p)
     expect(p, "(");
     expect(p, "void");
     while (!p->failed && !take(p, ";"))
-        p->token = token_next(&p->source, p->token);
+        take_word(p);
 }
 
 /* The comment above the token, if it stands on lines of its own and is to be copied. */
@@ -356,7 +365,7 @@ static void parse_statement(struct parser *p, stmt_list *list)
 static void parse_attributes(struct parser *p, struct tree_function *f)
 {
     f->attributes = "";
-    for (;; p->token = token_next(&p->source, p->token)) {
+    for (;; take_word(p)) {
         if (at(p, "inline") || at(p, "STEPC_INLINE") || at(p, "STEPC_KERNEL"))
             f->attributes = here(p);
         else if (!at(p, "static") && !at(p, "KERNEL") && !at(p, "HOLE"))
@@ -364,11 +373,11 @@ static void parse_attributes(struct parser *p, struct tree_function *f)
     }
 }
 
-void parse_function(struct parser *p, struct top_name *top, bool body)
+void parse_function(struct parser *p, const struct top_name *top, bool body)
 {
     struct tree_function *const f = top->function;
     struct parsed_type t;
-    p->unit = top;
+    p->unit = f;
     p->scope.count = 0;
     p->token = token_at(&p->source, top->node->begin);
     parse_attributes(p, f);
@@ -382,7 +391,7 @@ void parse_function(struct parser *p, struct top_name *top, bool body)
     expect(p, top->node->name);
     expect(p, "(");
     take(p, "void");
-    while (!p->failed && !at(p, ")")) {
+    while (!p->failed && !take(p, ")")) {
         if (!parse_type(p, &t))
             fail_at(p, "a parameter begins with its type");
         struct tree_var *const v = parse_declarator(p, &t);
@@ -392,7 +401,6 @@ void parse_function(struct parser *p, struct top_name *top, bool body)
         if (!at(p, ")"))
             expect(p, ",");
     }
-    expect(p, ")");
     if (body && !p->failed) {
         f->comment = comment_above(p->g->arena, &p->source, top->node->begin);
         parse_body(p, &f->body);

@@ -12,11 +12,8 @@ enum role { ROLE_INT, ROLE_TYPE, ROLE_EXPR, ROLE_STMT, ROLE_ITEM, ROLE_KERNEL };
 struct top_name {
     const struct cfront_node *node;
     enum role role;
-    struct tree_var *hole;           /* INT */
-    struct tree_function *function;  /* ITEM, KERNEL; of a hole, its declaration only */
-    /* ITEM: what it depends on. OWN: on more than types. */
-    bool own, calls_holes;
-    const char **types; /* NULL-terminated type holes */
+    struct tree_var *hole;          /* INT */
+    struct tree_function *function; /* ITEM, KERNEL; of a hole, its declaration only */
 };
 
 /* One template file being read. */
@@ -29,7 +26,7 @@ struct parser {
     VEC(const char *) names; /* declared in functions: each once */
     struct map macros;       /* name -> struct tree_var *, VAR_MACRO */
     /* of the function at hand */
-    struct top_name *unit;
+    struct tree_function *unit;
     tree_vars scope;
     size_t token;
     bool failed;
@@ -48,19 +45,22 @@ bool at(const struct parser *p, const char *text);
 bool take(struct parser *p, const char *text);
 void expect(struct parser *p, const char *text);
 const char *here(const struct parser *p); /* the token at hand */
+const char *take_word(struct parser *p);  /* the same, whatever it is */
+bool at_identifier(const struct parser *p);
 void fail_at(struct parser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 struct top_name *find_top(struct parser *p, const char *name);
 /* Of a name that the file does not declare: the header of kernels that does, "kernels/stepc_tile.h", or NULL. */
 const char *header_of(struct parser *p, const char *name);
 bool is_by_type(struct parser *p, const char *name); /* is it a function of which there is one for each type? */
-bool is_helper(const struct parser *p, const char *name); /* function of the runtime? */
+/* What is emitted of the function at hand depends on this. */
+void depend(struct parser *p, enum function_kind on);
+/* An integer hole, or a constant that only the user's compiler knows. */
+struct tree_var *new_var(struct parser *p, enum var_kind kind, const char *name);
 
 /* ---- expressions (parse_expr.c) ---------------------------------------------------------------------------------- */
 
 const struct expr *parse_expression(struct parser *p);
 const struct expr *parse_operand(struct parser *p); /* without operators but those of one operand */
-/* Adds the name to a NULL-terminated list, if it is not there. */
-void note_name(struct parser *p, const char ***list, const char *name);
 struct expr *new_expr(struct parser *p, enum expr_op op, enum dtype dtype);
 /* Does a type begin here? It is taken then. */
 bool parse_type(struct parser *p, struct parsed_type *t);
@@ -70,6 +70,6 @@ const struct expr *parse_initializer(struct parser *p, const char *type);
 /* ---- functions (parse.c) ----------------------------------------------------------------------------------------- */
 
 /* Head and, with `body`, body of a function. */
-void parse_function(struct parser *p, struct top_name *t, bool body);
+void parse_function(struct parser *p, const struct top_name *t, bool body);
 
 #endif

@@ -23,9 +23,10 @@ static struct expr *with_args(struct parser *p, enum expr_op op, enum dtype dtyp
     return e;
 }
 
-static struct expr *with_text(struct parser *p, enum expr_op op, enum dtype dtype, const char *text)
+static struct expr *with_text(struct parser *p, enum expr_op op, enum dtype dtype, const struct expr *x,
+                              const char *text)
 {
-    struct expr *const e = new_expr(p, op, dtype);
+    struct expr *const e = with_args(p, op, dtype, x, NULL, NULL);
     e->text = text;
     return e;
 }
@@ -57,42 +58,30 @@ static bool is_type_word(const char *text)
     return false;
 }
 
-void note_name(struct parser *p, const char ***list, const char *name)
+static bool is_type_hole(struct parser *p, const char *name)
 {
-    size_t count = 0;
-    while (*list && (*list)[count])
-        if (str_equal((*list)[count++], name))
-            return;
-    const char **const longer = arena_array(p->g->arena, const char *, count + 2);
-    for (size_t i = 0; i < count; i++)
-        longer[i] = (*list)[i];
-    longer[count] = name;
-    *list = longer;
+    const struct top_name *const top = find_top(p, name);
+    return top && top->role == ROLE_TYPE;
 }
 
-/* The name of a type, with that of the hole noted. */
-static bool take_type_name(struct parser *p, struct parsed_type *t)
+static const char *parse_type_name(struct parser *p)
 {
-    const char *const word = here(p);
-    const struct top_name *const top = find_top(p, word);
-    if (top && top->role == ROLE_TYPE)
-        note_name(p, &p->unit->types, word);
-    else if (take(p, "struct"))
-        return header_of(p, here(p)) ? t->text = arena_printf(p->g->arena, "struct %s", here(p)), true
-                                      : (fail_at(p, "'struct %s' is of no header", here(p)), true);
-    else if (!is_type_word(word))
-        return false;
-    t->text = word;
-    t->dtype = str_equal(word, "T") ? DTYPE_TEMPLATE : DTYPE_INDEX;
-    return true;
+    if (!take(p, "struct"))
+        return take_word(p);
+    if (!header_of(p, here(p)))
+        fail_at(p, "'struct %s' is of no header", here(p));
+    return arena_printf(p->g->arena, "struct %s", take_word(p));
 }
 
 bool parse_type(struct parser *p, struct parsed_type *t)
 {
     *t = (struct parsed_type){.is_const = take(p, "const")};
-    if (!take_type_name(p, t))
+    if (is_type_hole(p, here(p)))
+        depend(p, FUNCTION_BY_TYPE);
+    else if (!is_type_word(here(p)) && !at(p, "struct"))
         return false;
-    p->token = token_next(&p->source, p->token);
+    t->text = parse_type_name(p);
+    t->dtype = str_equal(t->text, "T") ? DTYPE_TEMPLATE : DTYPE_INDEX;
     t->is_const |= take(p, "const");
     return true;
 }
@@ -102,59 +91,33 @@ bool parse_type(struct parser *p, struct parsed_type *t)
 /* A type hole as the argument of a macro of a header; NULL: none stands here. */
 static const struct expr *type_argument(struct parser *p)
 {
-    const char *const name = here(p);
-    const struct top_name *const top = find_top(p, name);
-    if (!top || top->role != ROLE_TYPE)
+    if (!is_type_hole(p, here(p)))
         return NULL;
-    struct tree_var *const v = arena_new(p->g->arena, struct tree_var);
-    *v = (struct tree_var){.kind = VAR_MACRO, .dtype = DTYPE_INDEX, .type = "int", .name = name};
-    note_name(p, &p->unit->types, name);
-    p->token = token_next(&p->source, p->token);
-    return of_var(p, EXPR_VAR, v, NULL);
+    depend(p, FUNCTION_BY_TYPE);
+    return of_var(p, EXPR_VAR, new_var(p, VAR_MACRO, take_word(p)), NULL);
 }
 
 static const struct expr **parse_arguments(struct parser *p, size_t *count)
 {
     VEC(const struct expr *) args = {0};
     expect(p, "(");
-    while (!p->failed && !at(p, ")")) {
+    while (!p->failed && !take(p, ")")) {
         const struct expr *const type = type_argument(p);
         vec_push(p->g->arena, &args, type ? type : parse_expression(p));
         if (!at(p, ")"))
             expect(p, ",");
     }
-    expect(p, ")");
     *count = args.count;
     return args.data;
 }
 
-static struct expr *new_call(struct parser *p, enum call_kind kind, const char *name, enum dtype dtype)
-{
-    struct tree_call *const c = arena_new(p->g->arena, struct tree_call);
-    struct expr *const e = new_expr(p, EXPR_CALL, dtype);
-    c->kind = kind;
-    c->name = name;
-    e->call = c;
-    c->args = parse_arguments(p, &c->count);
-    return e;
-}
-
 /* What type a function of a header returns: T if that of its arguments is. */
-static enum dtype dtype_of_arguments(const struct expr *call)
+static enum dtype dtype_of_arguments(const struct tree_call *c)
 {
-    for (size_t i = 0; i < call->call->count; i++)
-        if (call->call->args[i]->dtype == DTYPE_TEMPLATE)
+    for (size_t i = 0; i < c->count; i++)
+        if (c->args[i]->dtype == DTYPE_TEMPLATE)
             return DTYPE_TEMPLATE;
     return DTYPE_INDEX;
-}
-
-/* A call of a function of the file makes its caller depend on what that depends on. */
-static void note_called(struct parser *p, const struct top_name *top)
-{
-    p->unit->own |= top->own;
-    p->unit->calls_holes |= top->calls_holes;
-    for (size_t i = 0; top->types && top->types[i]; i++)
-        note_name(p, &p->unit->types, top->types[i]);
 }
 
 /* STEPC_EACH_..(sizes, part, arguments): a macro of a header calls `part` several times, with arguments of its own
@@ -174,7 +137,7 @@ static const struct expr *parse_each(struct parser *p, const char *macro)
             c->function = top->function;
             c->sizes = args.count;
             p->token = token_next(&p->source, p->token);
-            note_called(p, top);
+            depend(p, top->function->kind);
         }
         if (!at(p, ")"))
             expect(p, ",");
@@ -197,35 +160,32 @@ static const struct expr *parse_each(struct parser *p, const char *macro)
 
 static const struct expr *parse_call(struct parser *p, const char *name)
 {
-    struct top_name *const top = find_top(p, name);
-    if (top && (top->role == ROLE_EXPR || top->role == ROLE_STMT)) {
-        p->unit->own = p->unit->calls_holes = true;
-        return new_call(p, CALL_HOLE, name, top->function->dtype);
-    }
-    if (top && top->role == ROLE_ITEM) {
-        const struct expr *const e = new_call(p, CALL_FUNCTION, name, top->function->dtype);
-        ((struct tree_call *)(uintptr_t)e->call)->function = top->function;
-        note_called(p, top);
-        if (e->call->count != top->function->params.count)
-            fail_at(p, "the call of '%s' has %zu arguments", name, e->call->count);
-        return e;
-    }
+    const struct top_name *const top = find_top(p, name);
     const char *const section = header_of(p, name);
     if (section && str_starts_with(name, "STEPC_EACH_"))
         return parse_each(p, name);
-    if (top || (!section && !is_helper(p, name) && !map_has(&p->outside, name))) {
+    const bool is_helper = find_helper(p->g, name) != NULL;
+    struct tree_call *const c = arena_new(p->g->arena, struct tree_call);
+    struct expr *const e = new_expr(p, EXPR_CALL, top && top->function ? top->function->dtype : DTYPE_INDEX);
+    e->call = c;
+    *c = (struct tree_call){.kind = section ? CALL_SECTION : is_helper ? CALL_HELPER : CALL_NAMED, .name = name};
+    if (top && (top->role == ROLE_EXPR || top->role == ROLE_STMT)) {
+        c->kind = CALL_HOLE;
+        depend(p, FUNCTION_OWN);
+    } else if (top && top->role == ROLE_ITEM) {
+        c->kind = CALL_FUNCTION;
+        c->function = top->function;
+        depend(p, top->function->kind);
+    } else if (top || (!section && !is_helper && !map_has(&p->outside, name))) {
         fail_at(p, "'%s' cannot be called here", name);
-        return integer(p, 0);
     }
-    struct expr *const e = new_call(
-        p, section ? CALL_SECTION : is_helper(p, name) ? CALL_HELPER : CALL_NAMED, name, DTYPE_INDEX);
-    if (section) {
-        struct tree_call *const c = (struct tree_call *)(uintptr_t)e->call;
-        c->from = section;
-        c->by_type = is_by_type(p, name);
-    }
-    if (islower((unsigned char)name[0]) && !section)
-        e->dtype = dtype_of_arguments(e);
+    c->args = parse_arguments(p, &c->count);
+    if (c->function && c->count != c->function->params.count)
+        fail_at(p, "the call of '%s' has %zu arguments", name, c->count);
+    c->from = c->kind == CALL_SECTION ? section : NULL;
+    c->by_type = c->kind == CALL_SECTION && is_by_type(p, name);
+    if ((c->kind == CALL_HELPER || c->kind == CALL_NAMED) && islower((unsigned char)name[0]))
+        e->dtype = dtype_of_arguments(c);
     return e;
 }
 
@@ -237,9 +197,8 @@ static struct tree_var *macro_var(struct parser *p, const char *name)
         return v;
     if (!map_has(&p->outside, name))
         fail_at(p, "'%s' is neither a hole, nor a function of this file, nor of a header that is emitted", name);
-    v = arena_new(p->g->arena, struct tree_var);
-    *v = (struct tree_var){.kind = VAR_MACRO, .dtype = DTYPE_INDEX, .type = "int", .name = name,
-                           .from = header_of(p, name)};
+    v = new_var(p, VAR_MACRO, name);
+    v->from = header_of(p, name);
     map_set(&p->macros, name, v);
     return v;
 }
@@ -248,12 +207,11 @@ static struct tree_var *macro_var(struct parser *p, const char *name)
 static const struct tree_var *macro_of_type(struct parser *p, const char *name)
 {
     const size_t begin = p->token;
-    const char *const type = take(p, "(") ? here(p) : "";
-    const struct top_name *const top = find_top(p, type);
-    if (top && top->role == ROLE_TYPE && take(p, type) && take(p, ")")) {
+    const char *const type = take(p, "(") ? take_word(p) : "";
+    if (is_type_hole(p, type) && take(p, ")")) {
         struct tree_var *const v = macro_var(p, name);
         v->of_type = type;
-        note_name(p, &p->unit->types, type);
+        depend(p, FUNCTION_BY_TYPE);
         return v;
     }
     p->token = begin;
@@ -272,14 +230,13 @@ static const struct expr *read_local(struct parser *p, const struct tree_var *v)
 
 static const struct expr *parse_name(struct parser *p)
 {
-    const char *const name = here(p);
-    p->token = token_next(&p->source, p->token);
+    const char *const name = take_word(p);
     for (size_t i = p->scope.count; i-- > 0;)
         if (str_equal(p->scope.data[i]->name, name))
             return read_local(p, p->scope.data[i]);
-    struct top_name *const top = find_top(p, name);
+    const struct top_name *const top = find_top(p, name);
     if (top && top->role == ROLE_INT) {
-        p->unit->own = true;
+        depend(p, FUNCTION_OWN);
         return of_var(p, EXPR_VAR, top->hole, NULL);
     }
     const struct tree_var *const of_type = macro_of_type(p, name);
@@ -299,7 +256,7 @@ static const struct expr *parse_number(struct parser *p)
     const long long value = strtoll(text, &rest, 0);
     if (*rest != '\0' && !str_equal(rest, "u"))
         fail_at(p, "constant '%s' is no plain integer; one of a type hole is written as (T)0.5", text);
-    p->token = token_next(&p->source, p->token);
+    take_word(p);
     return integer(p, value);
 }
 
@@ -315,7 +272,7 @@ static const struct expr *type_constant(struct parser *p)
         p->token = begin;
         return NULL;
     }
-    p->token = token_next(&p->source, p->token);
+    take_word(p);
     struct expr *const e = new_expr(p, EXPR_FLOAT, DTYPE_TEMPLATE);
     e->f = negative ? -value : value;
     return e;
@@ -331,14 +288,10 @@ static const struct expr *parse_cast(struct parser *p)
     if (pointer) {
         if (!take(p, "0"))
             fail_at(p, "the only pointer to cast to is that to nothing");
-        return with_text(p, EXPR_NULL, t.dtype, t.text);
+        return with_text(p, EXPR_NULL, t.dtype, NULL, t.text);
     }
     const struct expr *const constant = t.dtype == DTYPE_TEMPLATE ? type_constant(p) : NULL;
-    if (constant)
-        return constant;
-    struct expr *const e = with_args(p, EXPR_CAST, t.dtype, parse_operand(p), NULL, NULL);
-    e->text = t.text;
-    return e;
+    return constant ? constant : with_text(p, EXPR_CAST, t.dtype, parse_operand(p), t.text);
 }
 
 static bool cast_begins(struct parser *p)
@@ -357,7 +310,7 @@ static const struct expr *parse_sizeof(struct parser *p)
     if (!parse_type(p, &t))
         fail_at(p, "sizeof takes a type here");
     expect(p, ")");
-    return with_text(p, EXPR_SIZEOF, DTYPE_INDEX, t.text);
+    return with_text(p, EXPR_SIZEOF, DTYPE_INDEX, NULL, t.text);
 }
 
 static const struct expr *parse_primary(struct parser *p)
@@ -371,7 +324,7 @@ static const struct expr *parse_primary(struct parser *p)
         return parse_sizeof(p);
     if (isdigit((unsigned char)here(p)[0]))
         return parse_number(p);
-    if (p->token < p->source.token_count && p->source.tokens[p->token].kind == CFRONT_IDENTIFIER)
+    if (at_identifier(p))
         return parse_name(p);
     fail_at(p, "'%s' begins no expression that a template may have", here(p));
     return integer(p, 0);
@@ -387,11 +340,7 @@ static const struct expr *parse_postfix(struct parser *p)
             e = of_var(p, EXPR_ELEMENT, e->var, parse_expression(p));
             expect(p, "]");
         } else if (take(p, ".")) {
-            struct expr *const m =
-                with_args(p, EXPR_MEMBER, DTYPE_INDEX, e, NULL, NULL);
-            m->text = here(p);
-            p->token = token_next(&p->source, p->token);
-            e = m;
+            e = with_text(p, EXPR_MEMBER, DTYPE_INDEX, e, take_word(p));
         } else {
             return e;
         }
@@ -426,12 +375,6 @@ static const struct {
                  {"+", EXPR_ADD, 5},     {"-", EXPR_SUB, 5},   {"*", EXPR_MUL, 6}, {"/", EXPR_DIV, 6},
                  {"%", EXPR_MOD, 6}};
 
-static bool compares(enum expr_op op)
-{
-    return op == EXPR_EITHER || op == EXPR_BOTH || op == EXPR_EQ || op == EXPR_NE || op == EXPR_LT || op == EXPR_LE ||
-           op == EXPR_GT || op == EXPR_GE;
-}
-
 /* A pointer moves. */
 static const struct expr *moved(struct parser *p, enum expr_op op, const struct expr *pointer, const struct expr *by)
 {
@@ -442,12 +385,11 @@ static const struct expr *moved(struct parser *p, enum expr_op op, const struct 
 
 static const struct expr *operation(struct parser *p, enum expr_op op, const struct expr *x, const struct expr *y)
 {
-    if (compares(op))
-        return with_args(p, op, DTYPE_INDEX, x, y, NULL);
-    if (x->op == EXPR_ADDRESS)
+    const bool is_arithmetic = op >= EXPR_ADD && op <= EXPR_MOD;
+    const bool is_element = x->dtype == DTYPE_TEMPLATE || y->dtype == DTYPE_TEMPLATE;
+    if (is_arithmetic && x->op == EXPR_ADDRESS)
         return moved(p, op, x, y);
-    const enum dtype d = x->dtype == DTYPE_TEMPLATE || y->dtype == DTYPE_TEMPLATE ? DTYPE_TEMPLATE : DTYPE_INDEX;
-    return with_args(p, op, d, x, y, NULL);
+    return with_args(p, op, is_arithmetic && is_element ? DTYPE_TEMPLATE : DTYPE_INDEX, x, y, NULL);
 }
 
 static const struct expr *parse_binary(struct parser *p, int least)
@@ -458,7 +400,7 @@ static const struct expr *parse_binary(struct parser *p, int least)
             i++;
             continue;
         }
-        expect(p, operators[i].text);
+        take_word(p);
         x = operation(p, operators[i].op, x, parse_binary(p, operators[i].precedence + 1));
         i = 0;
     }
@@ -483,16 +425,14 @@ const struct expr *parse_initializer(struct parser *p, const char *type)
     VEC(const char *) members = {0};
     VEC(const struct expr *) values = {0};
     expect(p, "{");
-    while (!p->failed && !at(p, "}")) {
+    while (!p->failed && !take(p, "}")) {
         expect(p, ".");
-        vec_push(p->g->arena, &members, here(p));
-        p->token = token_next(&p->source, p->token);
+        vec_push(p->g->arena, &members, take_word(p));
         expect(p, "=");
         vec_push(p->g->arena, &values, parse_expression(p));
         if (!at(p, "}"))
             expect(p, ",");
     }
-    expect(p, "}");
     *c = (struct tree_call){.kind = CALL_INITIALIZER, .name = type, .args = values.data, .count = values.count,
                             .members = members.data};
     e->call = c;

@@ -5,7 +5,7 @@
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-static const struct template_helper *find_helper(const struct gen *g, const char *name)
+const struct template_helper *find_helper(const struct gen *g, const char *name)
 {
     for (size_t i = 0; i < g->helpers.count; i++)
         if (str_equal(g->helpers.data[i].name, name))
@@ -34,7 +34,7 @@ static bool add_helper(struct gen *g, const struct cfront_source *s, const struc
     if (find_helper(g, n->name))
         return diag_error(g->diag, &at, "'%s' is defined twice", n->name);
     const struct template_helper h = {.name = n->name, .file = arena_strdup(g->arena, base_name(s->path)),
-                                      .has_double = has_double(g, s, n->begin, statement_end(s, n))};
+                                      .has_double = has_double(g, s, n->begin, declaration_end(s, n))};
     vec_push(g->arena, &g->helpers, h);
     return true;
 }
@@ -46,8 +46,8 @@ bool read_helpers(struct gen *g, const char *path)
         return false;
     vec_push(g->arena, &g->helper_files, arena_strdup(g->arena, base_name(path)));
     bool ok = true;
-    for (size_t i = 0; i < s.node_count; i++) {
-        const struct cfront_node *n = s.nodes[i];
+    for (size_t i = 0; i < s.nodes.count; i++) {
+        const struct cfront_node *n = s.nodes.data[i];
         const bool constant = n->kind == CFRONT_VARIABLE && n->is_static && n->is_const;
         if ((n->kind == CFRONT_FUNCTION && n->is_static && n->is_definition) || n->kind == CFRONT_TYPEDEF || constant)
             ok &= add_helper(g, &s, n);

@@ -5,19 +5,22 @@
 
 /* ---- roles ------------------------------------------------------------------------------------------------------- */
 
-static bool is_hole(const struct cfront_node *n)
+static bool is_marked(const struct cfront_node *n, const char *mark)
 {
-    return n->annotation && str_equal(n->annotation, "hole");
+    return n->annotation && str_equal(n->annotation, mark);
 }
 
 /* false: not one of the template's; samples for the bodies of holes. */
 static bool role_of_declaration(const struct cfront_node *n, enum role *role)
 {
-    if (n->kind == CFRONT_TYPEDEF && is_hole(n))
+    const bool is_hole = is_marked(n, "hole");
+    if (n->kind == CFRONT_ENUMERATOR && is_hole)
+        *role = ROLE_INT;
+    else if (n->kind == CFRONT_TYPEDEF && is_hole)
         *role = ROLE_TYPE;
-    else if (n->kind == CFRONT_FUNCTION && n->annotation && str_equal(n->annotation, "kernel"))
+    else if (n->kind == CFRONT_FUNCTION && is_marked(n, "kernel"))
         *role = ROLE_KERNEL;
-    else if (n->kind == CFRONT_FUNCTION && is_hole(n))
+    else if (n->kind == CFRONT_FUNCTION && is_hole)
         *role = str_equal(n->type, "void") ? ROLE_STMT : ROLE_EXPR;
     else if (n->kind == CFRONT_FUNCTION && n->is_static && n->is_definition)
         *role = ROLE_ITEM;
@@ -28,28 +31,23 @@ static bool role_of_declaration(const struct cfront_node *n, enum role *role)
 
 static void add_top(struct parser *p, const struct cfront_node *n, enum role role)
 {
-    struct arena *const a = p->g->arena;
     struct top_name t = {.node = n, .role = role};
     if (role == ROLE_INT) {
-        t.hole = arena_new(a, struct tree_var);
-        *t.hole = (struct tree_var){.kind = VAR_HOLE, .dtype = DTYPE_INDEX, .type = "int", .name = n->name};
+        t.hole = new_var(p, VAR_HOLE, n->name);
     } else if (role != ROLE_TYPE) {
-        t.function = arena_new(a, struct tree_function);
+        t.function = arena_new(p->g->arena, struct tree_function);
         t.function->name = n->name;
         t.function->place = (int)p->top.count;
     }
-    vec_push(a, &p->top, t);
+    vec_push(p->g->arena, &p->top, t);
 }
 
 static bool assign_roles(struct parser *p)
 {
     bool ok = true;
-    for (size_t i = 0; i < p->source.node_count; i++) {
-        const struct cfront_node *const n = p->source.nodes[i];
+    for (size_t i = 0; i < p->source.nodes.count; i++) {
+        const struct cfront_node *const n = p->source.nodes.data[i];
         enum role role;
-        for (size_t e = 0; n->kind == CFRONT_ENUM && is_hole(n) && e < n->child_count; e++)
-            if (n->children[e]->kind == CFRONT_ENUMERATOR)
-                add_top(p, n->children[e], ROLE_INT);
         if (!role_of_declaration(n, &role))
             continue;
         if (role == ROLE_KERNEL && !str_equal(n->type, "void"))
@@ -70,40 +68,22 @@ static bool is_emitted(const struct parser *p, const char *path)
     return known || kernel_header(p->g, path) != NULL;
 }
 
-static void note_outside(struct parser *p, const struct cfront_node *n)
-{
-    if ((n->kind == CFRONT_REF || n->kind == CFRONT_TYPE_REF || n->kind == CFRONT_CALL) && !n->ref && n->ref_file &&
-        n->name[0] && is_emitted(p, n->ref_file))
-        map_set(&p->outside, n->name, (void *)(uintptr_t)n->ref_file);
-    for (size_t i = 0; i < n->child_count; i++)
-        note_outside(p, n->children[i]);
-}
-
 static bool find_outside(struct parser *p)
 {
     bool ok = true;
-    for (size_t i = 0; i < p->source.node_count; i++)
-        note_outside(p, p->source.nodes[i]);
-    for (size_t i = 0; i < p->source.macro_count; i++) {
-        const struct cfront_macro_use *const m = &p->source.macros[i];
-        if (m->file && str_equal(m->file, p->source.path))
-            ok = ERROR_AT(p, m->at,
+    for (size_t i = 0; i < p->source.uses.count; i++) {
+        const struct cfront_use *const u = &p->source.uses.data[i];
+        if (u->is_macro && str_equal(u->file, p->source.path))
+            ok = ERROR_AT(p, u->at,
                           "macro '%s' of the template file is not emitted: use a hole, a function or a header",
-                          m->name);
-        else if (m->file && is_emitted(p, m->file))
-            map_set(&p->outside, m->name, (void *)(uintptr_t)m->file);
+                          u->name);
+        else if (u->file && u->name[0] && is_emitted(p, u->file))
+            map_set(&p->outside, u->name, (void *)(uintptr_t)u->file);
     }
     return ok;
 }
 
 /* ---- into the table ---------------------------------------------------------------------------------------------- */
-
-static void settle_kind(struct top_name *t)
-{
-    t->function->kind = t->own || t->calls_holes    ? FUNCTION_OWN
-                        : t->types && t->types[0] ? FUNCTION_BY_TYPE
-                                                  : FUNCTION_SHARED;
-}
 
 /* Functions of the file; with `locals`, what functions declare, too. */
 static const char *const *all_names(struct parser *p, bool locals)
@@ -147,11 +127,10 @@ bool read_template(struct gen *g, const char *path)
         return false;
     bool ok = assign_roles(&p) && find_outside(&p);
     for (size_t i = 0; ok && i < p.top.count; i++) {
-        struct top_name *const t = &p.top.data[i];
+        const struct top_name *const t = &p.top.data[i];
         if (!t->function)
             continue;
         parse_function(&p, t, t->role == ROLE_ITEM || t->role == ROLE_KERNEL);
-        settle_kind(t);
         ok = !p.failed;
     }
     return ok && add_kernels(&p);

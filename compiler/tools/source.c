@@ -37,48 +37,6 @@ size_t token_next(const struct cfront_source *s, size_t token)
     return token < s->token_count ? token : s->token_count;
 }
 
-size_t token_previous(const struct cfront_source *s, size_t token)
-{
-    while (token-- > 0) {
-        if (s->tokens[token].kind != CFRONT_COMMENT)
-            return token;
-    }
-    return s->token_count;
-}
-
-static bool token_is_one_of(const struct cfront_source *s, size_t token, const char *const *texts)
-{
-    for (; *texts; texts++) {
-        if (token_is(s, token, *texts))
-            return true;
-    }
-    return false;
-}
-
-size_t token_closing(const struct cfront_source *s, size_t token)
-{
-    static const char *const openers[] = {"(", "[", "{", NULL}, *const closers[] = {")", "]", "}", NULL};
-    int depth = 0;
-    for (; token < s->token_count; token++) {
-        depth += token_is_one_of(s, token, openers);
-        depth -= token_is_one_of(s, token, closers);
-        if (depth == 0)
-            return token;
-    }
-    return s->token_count;
-}
-
-bool stands_bare(const struct cfront_source *s, size_t begin, size_t end)
-{
-    static const char *const before[] = {
-        "(", "[", ",", "=", "+=", "-=", "*=", "/=", "{", "?", ":", ";", "return", NULL};
-    static const char *const after[] = {")", "]", ",", ";", "}", ":", NULL};
-    const size_t first = token_at(s, begin), behind = token_at(s, end);
-    const size_t next =
-        behind < s->token_count && s->tokens[behind].kind == CFRONT_COMMENT ? token_next(s, behind) : behind;
-    return token_is_one_of(s, token_previous(s, first), before) && token_is_one_of(s, next, after);
-}
-
 size_t line_begin(const struct cfront_source *s, size_t offset)
 {
     while (offset > 0 && s->text[offset - 1] != '\n')
@@ -93,30 +51,19 @@ size_t line_end(const struct cfront_source *s, size_t offset)
     return offset < s->size ? offset + 1 : offset;
 }
 
-int column_of(const struct cfront_source *s, size_t offset)
-{
-    return (int)(offset - line_begin(s, offset));
-}
-
 bool blank_between(const struct cfront_source *s, size_t begin, size_t end)
 {
-    for (; begin < end; begin++) {
-        if (!strchr(" \t\r\n", s->text[begin]))
-            return false;
-    }
-    return true;
+    while (begin < end && strchr(" \t\r\n", s->text[begin]))
+        begin++;
+    return begin >= end;
 }
 
-size_t statement_end(const struct cfront_source *s, const struct cfront_node *n)
+size_t declaration_end(const struct cfront_source *s, const struct cfront_node *n)
 {
     size_t t = token_at(s, n->end);
-    if (n->kind == CFRONT_TYPEDEF ||
-        n->kind == CFRONT_VARIABLE) { /* attributes behind the name are not part of the node */
-        while (t < s->token_count && !token_is(s, t, ";"))
-            t++;
-    }
-    const bool may_follow = n->kind != CFRONT_BLOCK && n->kind != CFRONT_FUNCTION;
-    return may_follow && token_is(s, t, ";") ? s->tokens[t].end : n->end;
+    while (n->kind != CFRONT_FUNCTION && t < s->token_count && !token_is(s, t, ";"))
+        t++;
+    return n->kind != CFRONT_FUNCTION && t < s->token_count ? s->tokens[t].end : n->end;
 }
 
 /* Is the token a comment on lines of its own? */
@@ -126,14 +73,6 @@ static bool is_comment_alone(const struct cfront_source *s, const struct cfront_
            blank_between(s, t->end, line_end(s, t->end));
 }
 
-bool comment_stays(const struct cfront_source *s, size_t token)
-{
-    static const char mark[] = "/* Why:";
-    const struct cfront_token *t = &s->tokens[token];
-    return is_comment_alone(s, t) && t->begin + strlen(mark) <= s->size &&
-           !strncmp(s->text + t->begin, mark, strlen(mark));
-}
-
 const char *comment_above(struct arena *a, const struct cfront_source *s, size_t offset)
 {
     size_t line = line_begin(s, offset);
@@ -141,7 +80,7 @@ const char *comment_above(struct arena *a, const struct cfront_source *s, size_t
         const struct cfront_token *c = &s->tokens[t];
         if (!is_comment_alone(s, c) || line_end(s, c->end) != line)
             return NULL;
-        if (!comment_stays(s, t))
+        if (strncmp(s->text + c->begin, "/* Why:", strlen("/* Why:")) != 0)
             return source_slice(a, s, c->begin, c->end);
     }
     return NULL;

@@ -43,6 +43,12 @@ static void add_text_field(struct tree_writer *w, struct strbuf *b, const char *
         strbuf_addf(b, ", .%s = %s", field, quoted(w, text));
 }
 
+/* An array, where the name ends with [] */
+static void define(struct tree_writer *w, const char *type, const char *name, const char *fields)
+{
+    strbuf_addf(w->out, "static %s %s = {%s};\n", type, name, fields);
+}
+
 /* One object stands for all that have the same fields. */
 static const char *write_once(struct tree_writer *w, const char *type, const char *prefix, const char *fields)
 {
@@ -50,20 +56,20 @@ static const char *write_once(struct tree_writer *w, const char *type, const cha
     if (name)
         return name;
     name = fresh(w, prefix);
-    strbuf_addf(w->out, "static const struct %s %s = {%s};\n", type, name, fields);
+    define(w, type, name, fields);
     map_set(&w->known, fields, (void *)(uintptr_t)name);
     return name;
+}
+
+/* "&x, &y, &z" */
+static void add_reference(struct strbuf *list, const char *name)
+{
+    strbuf_addf(list, "%s&%s", list->length ? ", " : "", name);
 }
 
 /* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 static const char *write_expr(struct tree_writer *w, const struct expr *e);
-
-static void add_expr_field(struct tree_writer *w, struct strbuf *b, const char *field, const struct expr *e)
-{
-    if (e)
-        strbuf_addf(b, ", .%s = &%s", field, write_expr(w, e));
-}
 
 static const char *write_var(struct tree_writer *w, const struct tree_var *v)
 {
@@ -76,12 +82,13 @@ static const char *write_var(struct tree_writer *w, const struct tree_var *v)
     add_text_field(w, &b, "name", v->name);
     add_text_field(w, &b, "from", v->from);
     add_text_field(w, &b, "of_type", v->of_type);
-    add_expr_field(w, &b, "extent", v->extent);
+    if (v->extent)
+        strbuf_addf(&b, ", .extent = &%s", write_expr(w, v->extent));
     strbuf_addf(&b, "%s%s", v->written ? ", .written = true" : "", v->is_restrict ? ", .is_restrict = true" : "");
     if (v->kind == VAR_HOLE || v->kind == VAR_MACRO)
-        return write_once(w, "tree_var", "v", strbuf_text(&b));
+        return write_once(w, "const struct tree_var", "v", strbuf_text(&b));
     name = fresh(w, "v");
-    strbuf_addf(w->out, "static const struct tree_var %s = {%s};\n", name, strbuf_text(&b));
+    define(w, "const struct tree_var", name, strbuf_text(&b));
     know(w, v, name);
     return name;
 }
@@ -91,7 +98,7 @@ static const char *write_call(struct tree_writer *w, const struct tree_call *c)
     struct strbuf b = {.arena = w->a}, args = {.arena = w->a}, members = {.arena = w->a};
     const char *const name = fresh(w, "c");
     for (size_t i = 0; i < c->count; i++) {
-        strbuf_addf(&args, "%s&%s", i ? ", " : "", write_expr(w, c->args[i]));
+        add_reference(&args, write_expr(w, c->args[i]));
         if (c->members)
             strbuf_addf(&members, "%s\"%s\"", i ? ", " : "", c->members[i]);
     }
@@ -104,27 +111,25 @@ static const char *write_call(struct tree_writer *w, const struct tree_call *c)
     if (c->function)
         strbuf_addf(&b, ", .function = &%s", known_name(w, c->function));
     if (c->count > 0) {
-        strbuf_addf(w->out, "static const struct expr *%s_args[] = {%s};\n", name, strbuf_text(&args));
+        define(w, "const struct expr *", arena_printf(w->a, "%s_args[]", name), strbuf_text(&args));
         strbuf_addf(&b, ", .args = %s_args", name);
     }
     if (c->members) {
-        strbuf_addf(w->out, "static const char *const %s_members[] = {%s};\n", name, strbuf_text(&members));
+        define(w, "const char *const", arena_printf(w->a, "%s_members[]", name), strbuf_text(&members));
         strbuf_addf(&b, ", .members = %s_members", name);
     }
-    strbuf_addf(w->out, "static const struct tree_call %s = {%s};\n", name, strbuf_text(&b));
+    define(w, "const struct tree_call", name, strbuf_text(&b));
     return name;
 }
 
 static const char *write_expr(struct tree_writer *w, const struct expr *e)
 {
-    struct strbuf b = {.arena = w->a};
-    const char *parts[3] = {NULL, NULL, NULL};
-    for (int i = 0; i < 3; i++)
-        parts[i] = e->arg[i] ? write_expr(w, e->arg[i]) : NULL;
+    struct strbuf b = {.arena = w->a}, args = {.arena = w->a};
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        add_reference(&args, write_expr(w, e->arg[i]));
     strbuf_addf(&b, ".op = (enum expr_op)%d, .dtype = (enum dtype)%d", (int)e->op, (int)e->dtype);
-    if (parts[0])
-        strbuf_addf(&b, ", .arg = {&%s%s%s%s%s}", parts[0], parts[1] ? ", &" : "", parts[1] ? parts[1] : "",
-                    parts[2] ? ", &" : "", parts[2] ? parts[2] : "");
+    if (args.length)
+        strbuf_addf(&b, ", .arg = {%s}", strbuf_text(&args));
     if (e->op == EXPR_FLOAT)
         strbuf_addf(&b, ", .f = %.17g", e->f);
     if (e->op == EXPR_INT)
@@ -135,7 +140,7 @@ static const char *write_expr(struct tree_writer *w, const struct expr *e)
         strbuf_addf(&b, ", .call = &%s", write_call(w, e->call));
     else if (e->op == EXPR_NULL || e->op == EXPR_MEMBER || e->op == EXPR_SIZEOF || e->op == EXPR_CAST)
         add_text_field(w, &b, "text", e->text);
-    return write_once(w, "expr", "e", strbuf_text(&b));
+    return write_once(w, "const struct expr", "e", strbuf_text(&b));
 }
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
@@ -148,13 +153,9 @@ static const char *write_stmt(struct tree_writer *w, const struct stmt *s)
     strbuf_addf(&b, ".kind = (enum stmt_kind)%d", (int)s->kind);
     if (s->var)
         strbuf_addf(&b, ", .var = &%s", write_var(w, s->var));
-    add_expr_field(w, &b, "from", s->from);
-    add_expr_field(w, &b, "to", s->to);
-    add_expr_field(w, &b, "by", s->by);
-    add_expr_field(w, &b, "next", s->next);
-    add_expr_field(w, &b, "condition", s->condition);
-    add_expr_field(w, &b, "value", s->value);
-    add_expr_field(w, &b, "target", s->target);
+    for (int i = 0; i < STMT_EXPRS; i++)
+        if (s->expr[i])
+            strbuf_addf(&b, ", .expr[%d] = &%s", i, write_expr(w, s->expr[i]));
     add_text_field(w, &b, "hint", s->hint);
     add_text_field(w, &b, "comment", s->comment);
     add_text_field(w, &b, "hint_from", s->hint_from);
@@ -163,7 +164,7 @@ static const char *write_stmt(struct tree_writer *w, const struct stmt *s)
     strbuf_addf(&b, ", .body = %s", list_fields(w, &s->body));
     strbuf_addf(&b, ", .otherwise = %s", list_fields(w, &s->otherwise));
     const char *const name = fresh(w, "s");
-    strbuf_addf(w->out, "static const struct stmt %s = {%s};\n", name, strbuf_text(&b));
+    define(w, "const struct stmt", name, strbuf_text(&b));
     return name;
 }
 
@@ -174,9 +175,9 @@ static const char *list_fields(struct tree_writer *w, const stmt_list *list)
         return "{NULL, 0, 0}";
     struct strbuf items = {.arena = w->a};
     for (size_t i = 0; i < list->count; i++)
-        strbuf_addf(&items, "%s&%s", i ? ", " : "", write_stmt(w, list->data[i]));
+        add_reference(&items, write_stmt(w, list->data[i]));
     const char *const name = fresh(w, "l");
-    strbuf_addf(w->out, "static const struct stmt *%s[] = {%s};\n", name, strbuf_text(&items));
+    define(w, "const struct stmt *", arena_printf(w->a, "%s[]", name), strbuf_text(&items));
     return arena_printf(w->a, "{%s, %zu, %zu}", name, list->count, list->count);
 }
 
@@ -199,12 +200,10 @@ static void write_callees_of(struct tree_writer *w, const struct expr *e)
 static void write_callees(struct tree_writer *w, const stmt_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const struct stmt *const s = list->data[i];
-        const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value, s->target};
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-            write_callees_of(w, all[k]);
-        write_callees(w, &s->body);
-        write_callees(w, &s->otherwise);
+        for (int k = 0; k < STMT_EXPRS; k++)
+            write_callees_of(w, list->data[i]->expr[k]);
+        write_callees(w, &list->data[i]->body);
+        write_callees(w, &list->data[i]->otherwise);
     }
 }
 
@@ -215,7 +214,7 @@ static void write_function(struct tree_writer *w, const struct tree_function *f)
     write_callees(w, &f->body);
     struct strbuf b = {.arena = w->a}, params = {.arena = w->a};
     for (size_t i = 0; i < f->params.count; i++)
-        strbuf_addf(&params, "%s&%s", i ? ", " : "", write_var(w, f->params.data[i]));
+        add_reference(&params, write_var(w, f->params.data[i]));
     strbuf_addf(&b, ".dtype = (enum dtype)%d, .place = %d, .kind = %d", (int)f->dtype, f->place, (int)f->kind);
     add_text_field(w, &b, "name", f->name);
     add_text_field(w, &b, "comment", f->comment);
@@ -223,11 +222,11 @@ static void write_function(struct tree_writer *w, const struct tree_function *f)
     add_text_field(w, &b, "type", f->type);
     const char *const name = fresh(w, "f");
     if (f->params.count > 0) {
-        strbuf_addf(w->out, "static const struct tree_var *%s_params[] = {%s};\n", name, strbuf_text(&params));
+        define(w, "const struct tree_var *", arena_printf(w->a, "%s_params[]", name), strbuf_text(&params));
         strbuf_addf(&b, ", .params = {%s_params, %zu, %zu}", name, f->params.count, f->params.count);
     }
     strbuf_addf(&b, ", .body = %s", list_fields(w, &f->body));
-    strbuf_addf(w->out, "static struct tree_function %s = {%s};\n", name, strbuf_text(&b));
+    define(w, "struct tree_function", name, strbuf_text(&b));
     know(w, f, name);
 }
 
@@ -236,11 +235,12 @@ static const char *write_names(struct tree_writer *w, const char *const *names)
     const char *name = known_name(w, names);
     if (name)
         return name;
+    struct strbuf list = {.arena = w->a};
     name = fresh(w, "n");
-    strbuf_addf(w->out, "static const char *const %s[] = {", name);
     for (const char *const *n = names; *n; n++)
-        strbuf_addf(w->out, "\"%s\", ", *n);
-    strbuf_add(w->out, "NULL};\n");
+        strbuf_addf(&list, "\"%s\", ", *n);
+    strbuf_add(&list, "NULL");
+    define(w, "const char *const", arena_printf(w->a, "%s[]", name), strbuf_text(&list));
     know(w, names, name);
     return name;
 }

@@ -15,6 +15,16 @@ struct mapped {
     const struct expr *to; /* a value, or the address of the first element */
 };
 
+/* How a function of the template is used. */
+struct use {
+    const struct tree_function *function;
+    int calls;
+    bool is_aliased;          /* some call gives one place to two parameters, of which one is written */
+    bool returns;             /* it ends elsewhere than at its end */
+    const struct expr **same; /* by parameter: what every call so far has given; NULL: not one constant */
+};
+typedef VEC(struct use) use_list;
+
 struct made {
     const struct tree_function *from;
     struct tree_function *to;
@@ -27,8 +37,8 @@ struct instance {
     const struct template_binding *binding;
     struct template_instance *out;
     VEC(struct made) made; /* functions so far */
-    template_uses uses;        /* in what is built now */
-    const template_uses *plan; /* in what was built before, or is expected */
+    use_list uses;         /* in what is built now */
+    const use_list *plan;  /* in what was built before */
 };
 
 /* One function on its way. */
@@ -94,13 +104,18 @@ static enum dtype bound_dtype(const struct instance *in, enum dtype d)
     return d == DTYPE_TEMPLATE ? element_type(in)->dtype : d;
 }
 
+static void note(struct instance *in, template_names *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (str_equal(list->data[i], name))
+            return;
+    vec_push(in->arena, list, name);
+}
+
 static void note_include(struct instance *in, const char *header)
 {
-    for (size_t i = 0; header && i < in->out->includes.count; i++)
-        if (str_equal(in->out->includes.data[i], header))
-            return;
     if (header)
-        vec_push(in->arena, &in->out->includes, header);
+        note(in, &in->out->includes, header);
 }
 
 /* Routines that exist for each type of elements have it behind their names, but for float. */
@@ -183,17 +198,9 @@ static const struct expr **rebuilt_arguments(struct rebuild *r, const struct tre
     return args;
 }
 
-static void note_helper(struct instance *in, const char *name)
-{
-    for (size_t i = 0; i < in->out->helpers.count; i++)
-        if (str_equal(in->out->helpers.data[i], name))
-            return;
-    vec_push(in->arena, &in->out->helpers, name);
-}
-
 /* ---- which functions stay ---------------------------------------------------------------------------------------- */
 
-static struct template_use *use_of(const template_uses *list, const struct tree_function *f)
+static struct use *use_of(const use_list *list, const struct tree_function *f)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->data[i].function == f)
@@ -249,9 +256,9 @@ static void note_call(struct instance *in, const struct tree_call *call, const s
     struct tree_call c = *call;
     c.args = args;
     const struct tree_function *const f = c.function;
-    struct template_use *u = use_of(&in->uses, f);
+    struct use *u = use_of(&in->uses, f);
     if (!u) {
-        vec_push(in->arena, &in->uses, ((struct template_use){.function = f}));
+        vec_push(in->arena, &in->uses, ((struct use){.function = f}));
         u = &in->uses.data[in->uses.count - 1];
         u->same = arena_array(in->arena, const struct expr *, f->params.count + 1);
     }
@@ -268,30 +275,27 @@ static void note_call(struct instance *in, const struct tree_call *call, const s
 }
 
 /* Compilers forget that two places differ, if they are no parameters any more. */
-static bool becomes_part(const template_uses *plan, const struct tree_function *f)
+static bool becomes_part(const use_list *plan, const struct tree_function *f)
 {
-    const struct template_use *const u = use_of(plan, f);
+    const struct use *const u = use_of(plan, f);
     return u && u->calls == 1 && !u->is_aliased && !u->returns && !str_equal(f->attributes, "STEPC_KERNEL");
 }
 
 static const struct expr *given_by_all(const struct instance *in, const struct tree_function *f, size_t param)
 {
-    const struct template_use *const u = f->kind == FUNCTION_OWN ? use_of(&in->uses, f) : NULL;
+    const struct use *const u = f->kind == FUNCTION_OWN ? use_of(&in->uses, f) : NULL;
     return u ? u->same[param] : NULL;
 }
 
-struct counting {
-    const struct tree_var *var;
-    int count;
-};
-
-static void count_in(const struct expr *e, struct counting *c)
+/* How often it names the variable. */
+static int count_in(const struct expr *e, const struct tree_var *v)
 {
-    c->count += (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS) && e->var == c->var;
+    int count = (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS) && e->var == v;
     for (int i = 0; i < expr_arg_count(e); i++)
-        count_in(e->arg[i], c);
+        count += count_in(e->arg[i], v);
     for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
-        count_in(e->call->args[i], c);
+        count += count_in(e->call->args[i], v);
+    return count;
 }
 
 /* May it be computed wherever it is read? */
@@ -304,21 +308,12 @@ static bool is_simple(const struct expr *e)
     return e->op == EXPR_VAR || e->op == EXPR_NULL || is_plain_constant(e);
 }
 
-static bool is_no_hole(const struct expr *e, void *data)
-{
-    (void)data;
-    return e->op == EXPR_CALL || e->op == EXPR_ELEMENT || (e->op == EXPR_VAR && e->var->kind != VAR_HOLE);
-}
-
 static bool depends_on_holes_only(const struct expr *e)
 {
-    struct expr copy = *e; /* the table is read-only, and a walk leaves its marks */
-    if (is_no_hole(&copy, NULL))
-        return false;
-    for (int i = 0; i < expr_arg_count(e); i++)
-        if (!depends_on_holes_only(e->arg[i]))
-            return false;
-    return true;
+    bool ok = e->op != EXPR_CALL && e->op != EXPR_ELEMENT && (e->op != EXPR_VAR || e->var->kind == VAR_HOLE);
+    for (int i = 0; ok && i < expr_arg_count(e); i++)
+        ok = depends_on_holes_only(e->arg[i]);
+    return ok;
 }
 
 /* What a function returns that does nothing else, with conditions on holes decided; or NULL. */
@@ -342,12 +337,9 @@ static const struct expr *value_of_call(struct rebuild *r, const struct tree_fun
     if (!value)
         return NULL;
     const size_t mapped = r->map.count;
-    for (size_t i = 0; i < f->params.count; i++) {
-        struct counting c = {f->params.data[i], 0};
-        count_in(value, &c);
-        if (c.count > 1 && !is_simple(args[i]))
+    for (size_t i = 0; i < f->params.count; i++)
+        if (!is_simple(args[i]) && count_in(value, f->params.data[i]) > 1)
             return NULL;
-    }
     for (size_t i = 0; i < f->params.count; i++)
         vec_push(r->in->arena, &r->map, ((struct mapped){f->params.data[i], args[i]}));
     const struct expr *const result = rebuilt(r, value);
@@ -378,15 +370,10 @@ static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
     made->given = c->given;
     note_include(in, c->each ? c->from : NULL);
     if (c->kind == CALL_HELPER)
-        note_helper(in, name);
+        note(in, &in->out->helpers, name);
     if (c->kind == CALL_FUNCTION)
         made->function = function_of(in, c->function);
     return call;
-}
-
-static bool is_index_constant(const struct expr *e)
-{
-    return e->op == EXPR_INT && e->dtype == DTYPE_INDEX;
 }
 
 /* x && y, x || y, c ? x : y: what is not needed is not built. */
@@ -395,11 +382,11 @@ static const struct expr *rebuilt_choice(struct rebuild *r, const struct expr *e
     struct arena *const a = r->in->arena;
     const struct expr *const c = rebuilt(r, e->arg[0]);
     if (e->op == EXPR_SELECT) {
-        if (is_index_constant(c))
+        if (index_is_constant(c))
             return rebuilt(r, e->arg[c->i != 0 ? 1 : 2]);
         return index_choose(a, c, rebuilt(r, e->arg[1]), rebuilt(r, e->arg[2]));
     }
-    if (is_index_constant(c) && (c->i != 0) == (e->op == EXPR_EITHER))
+    if (index_is_constant(c) && (c->i != 0) == (e->op == EXPR_EITHER))
         return index_constant(a, c->i != 0);
     return index_binary(a, e->op, c, rebuilt(r, e->arg[1]));
 }
@@ -416,7 +403,7 @@ static const struct expr *rebuilt_operation(struct rebuild *r, const struct expr
         return index_binary(a, e->op, x, y);
     if (e->op == EXPR_NOT)
         return index_not(a, x);
-    if (e->op == EXPR_NEG && is_index_constant(x))
+    if (e->op == EXPR_NEG && index_is_constant(x))
         return index_constant(a, -x->i);
     struct expr *const made = arena_copy(a, e, sizeof *made, alignof(struct expr));
     made->dtype = bound_dtype(r->in, e->dtype);
@@ -432,7 +419,7 @@ static const struct expr *rebuilt_cast(struct rebuild *r, const struct expr *e)
     if (e->dtype != DTYPE_TEMPLATE)
         return index_cast(a, bound_type(r->in, e->text), x);
     const enum dtype d = element_type(r->in)->dtype;
-    if (is_index_constant(x))
+    if (index_is_constant(x))
         return dtype_is_float(d) ? expr_float(a, d, (double)x->i) : expr_int(a, d, x->i);
     return expr_cast(a, d, x);
 }
@@ -488,7 +475,7 @@ static struct tree_var *rebuilt_declaration(struct rebuild *r, const struct tree
     vec_push(a, &r->names, made->name);
     if (v->extent) {
         made->extent = rebuilt(r, v->extent);
-        if (is_index_constant(made->extent)) {
+        if (index_is_constant(made->extent)) {
             made->count = made->extent->i;
             made->extent = NULL;
         }
@@ -532,17 +519,22 @@ static void rebuild_part(struct rebuild *r, const struct tree_function *f, const
     r->has_returned = false;
 }
 
-/* A value that a statement sets, declares or returns. Where it is a call of a function that becomes a part, that comes
- * first, and its result is the value. */
-static const struct expr *rebuilt_value(struct rebuild *r, const struct expr *e)
+/* Is it a call of a function that becomes a part? Then that is built, and its result is the value. */
+static bool rebuild_as_part(struct rebuild *r, const struct expr *e)
 {
     if (e->op != EXPR_CALL || e->call->kind != CALL_FUNCTION || !becomes_part(r->in->plan, e->call->function) ||
         only_value(r, e->call->function))
-        return rebuilt(r, e);
+        return false;
     const struct expr **const args = rebuilt_arguments(r, e->call);
     note_call(r->in, e->call, args);
     rebuild_part(r, e->call->function, args);
-    return r->result;
+    return true;
+}
+
+/* A value that a statement sets, declares or returns. */
+static const struct expr *rebuilt_value(struct rebuild *r, const struct expr *e)
+{
+    return rebuild_as_part(r, e) ? r->result : rebuilt(r, e);
 }
 
 /* Another name for a constant, or for a place or variable that nothing changes? */
@@ -552,7 +544,7 @@ static bool names_what_stays(const struct instance *in, const struct tree_var *v
         return value->op == EXPR_ADDRESS && is_simple(value);
     const bool is_variable =
         value->op == EXPR_VAR && value->var->kind != VAR_CELL && value->dtype == bound_dtype(in, v->dtype);
-    return v->kind == VAR_VALUE && (is_index_constant(value) || value->op == EXPR_FLOAT || is_variable);
+    return v->kind == VAR_VALUE && (index_is_constant(value) || value->op == EXPR_FLOAT || is_variable);
 }
 
 static void rebuild_declaration(struct rebuild *r, const struct stmt *s)
@@ -572,7 +564,7 @@ static void rebuild_declaration(struct rebuild *r, const struct stmt *s)
 /* How often a loop between constants runs; -1: not known. */
 static int64_t iterations(const struct expr *from, const struct expr *to, int64_t step)
 {
-    if (!to || !is_index_constant(from) || !is_index_constant(to) || step < 1)
+    if (!to || !index_is_constant(from) || !index_is_constant(to) || step < 1)
         return -1;
     return from->i >= to->i ? 0 : (to->i - from->i + step - 1) / step;
 }
@@ -594,7 +586,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
     const struct template_binding *const binding = r->in->binding;
     const struct expr *const from = rebuilt(r, s->from), *const to = s->to ? rebuilt(r, s->to) : NULL;
     const struct expr *by = s->by && depends_on_holes_only(s->by) ? rebuilt(r, s->by) : NULL;
-    const int64_t step = by && is_index_constant(by) ? by->i : s->step;
+    const int64_t step = by && index_is_constant(by) ? by->i : s->step;
     const size_t names = r->names.count;
     if (is_no_loop(r, s, from, iterations(from, to, step)))
         return;
@@ -606,7 +598,7 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
     made->by = step != 0 ? NULL : by;
     made->condition = s->condition ? rebuilt(r, s->condition) : NULL;
     made->next = s->next ? rebuilt(r, s->next) : NULL;
-    if (to && is_index_constant(from) && is_index_constant(to) && made->step > 0) {
+    if (to && index_is_constant(from) && index_is_constant(to) && made->step > 0) {
         v->has_range = true;
         v->low = from->i;
         v->high = from->i + (to->i - 1 - from->i) / made->step * made->step;
@@ -620,7 +612,7 @@ static void rebuild_if(struct rebuild *r, const struct stmt *s)
 {
     const struct expr *const c = rebuilt(r, s->condition);
     const size_t names = r->names.count;
-    if (is_index_constant(c)) {
+    if (index_is_constant(c)) {
         rebuild_list(r, c->i != 0 ? &s->body : &s->otherwise);
         return;
     }
@@ -640,15 +632,10 @@ static void rebuild_call(struct rebuild *r, const struct stmt *s)
 {
     const struct template_binding *const binding = r->in->binding;
     const struct tree_call *const c = s->value->call;
-    if (c->kind == CALL_HOLE) {
+    if (c->kind == CALL_HOLE)
         binding->run(binding->user, r->b, c->name, rebuilt_arguments(r, c), c->count);
-    } else if (c->kind == CALL_FUNCTION && becomes_part(r->in->plan, c->function)) {
-        const struct expr **const args = rebuilt_arguments(r, c);
-        note_call(r->in, c, args);
-        rebuild_part(r, c->function, args);
-    } else {
+    else if (!rebuild_as_part(r, s->value))
         tree_run(r->b, rebuilt(r, s->value));
-    }
 }
 
 static void rebuild_set(struct rebuild *r, const struct stmt *s)
@@ -762,8 +749,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Builds all at the builder's place; gives how functions are used. */
-static template_uses build_once(struct tree_builder *b, const struct template_kernel *k,
-                                const struct template_binding *binding, const template_uses *plan,
+static use_list build_once(struct tree_builder *b, const struct template_kernel *k,
+                                const struct template_binding *binding, const use_list *plan,
                                 struct template_instance *out)
 {
     struct instance in = {.arena = b->arena, .kernel = k, .binding = binding, .out = out, .plan = plan};
@@ -786,7 +773,7 @@ static template_uses build_once(struct tree_builder *b, const struct template_ke
 }
 
 /* Was it built as what became known of it says? */
-static bool is_as_planned(const template_uses *uses, const template_uses *plan)
+static bool is_as_planned(const use_list *uses, const use_list *plan)
 {
     bool same = true;
     for (size_t i = 0; i < uses->count; i++)
@@ -794,46 +781,24 @@ static bool is_as_planned(const template_uses *uses, const template_uses *plan)
     return same;
 }
 
-static void add_uses(struct arena *a, template_uses *to, const template_uses *uses)
-{
-    for (size_t i = 0; i < uses->count; i++) {
-        struct template_use *const known = use_of(to, uses->data[i].function);
-        if (known)
-            *known = uses->data[i];
-        else
-            vec_push(a, to, uses->data[i]);
-    }
-}
-
-static template_uses *remembered(struct arena *a, template_memory *m, const struct template_kernel *k)
-{
-    for (size_t i = 0; i < m->count; i++)
-        if (m->data[i].kernel == k)
-            return &m->data[i].uses;
-    vec_push(a, m, ((struct template_known){.kernel = k}));
-    return &m->data[m->count - 1].uses;
-}
-
-/* Built by what kernels before it showed; if that is not so here, by what the last time showed, until it is so. */
+/* Built by what the last time showed, until that is so. */
 void template_build(struct tree_builder *b, const struct template_kernel *k, const struct template_binding *binding,
                     struct template_instance *out)
 {
     enum { TIMES = 8 };
-    template_uses *const known = remembered(b->arena, binding->memory, k);
-    template_uses plan = *known;
-    for (int i = plan.count > 0 ? -1 : 0; i < TIMES; i++) {
+    use_list plan = {0};
+    for (int i = 0; i < TIMES; i++) {
         stmt_list body = {0};
         struct template_instance made = *out;
         struct tree_builder aside = tree_builder(b->arena, &body);
-        const template_uses uses = build_once(&aside, k, binding, &plan, &made);
+        const use_list uses = build_once(&aside, k, binding, &plan, &made);
         if (is_as_planned(&uses, &plan)) {
             for (size_t s = 0; s < body.count; s++)
                 vec_push(b->arena, b->at, body.data[s]);
             *out = made;
-            add_uses(b->arena, known, &uses);
             return;
         }
-        plan = i < 0 ? (template_uses){0} : uses;
+        plan = uses;
     }
     UNREACHABLE("template '%s' is another one each time", k->name);
 }

@@ -43,75 +43,61 @@ static bool forget_reads(const struct expr *e, void *data)
     return false;
 }
 
+static bool forget_declared(const struct stmt *s, void *data)
+{
+    (void)data;
+    if (s->var)
+        changeable(s->var)->reads = 0;
+    return false;
+}
+
 /* Is it a local's, which only its own function sees? */
 static bool is_local_target(const struct expr *target)
 {
     return target->var->kind == VAR_CELL || target->var->kind == VAR_ARRAY;
 }
 
-static void count_list(const stmt_list *list)
+static void count_in(const struct expr *e)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct stmt *const s = list->data[i];
-        const struct expr *const all[] = {s->from, s->to, s->by, s->next, s->condition, s->value};
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-            if (all[k])
-                expr_any(all[k], add_read, NULL);
-        if (s->kind == STMT_SET && is_local_target(s->target) && s->target->op == EXPR_ELEMENT)
-            expr_any(s->target->arg[0], add_read, NULL);
-        else if (s->kind == STMT_SET && !is_local_target(s->target))
-            expr_any(s->target, add_read, NULL);
-        if (s->var && s->var->extent)
-            expr_any(s->var->extent, add_read, NULL);
-        count_list(&s->body);
-        count_list(&s->otherwise);
-    }
+    if (e)
+        expr_any(e, add_read, NULL);
 }
 
-static void forget_declared(const stmt_list *list)
+/* A local that is only set is not read. */
+static bool count_reads(const struct stmt *s, void *data)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->data[i]->var)
-            changeable(list->data[i]->var)->reads = 0;
-        forget_declared(&list->data[i]->body);
-        forget_declared(&list->data[i]->otherwise);
-    }
+    (void)data;
+    for (int i = 0; i + 1 < STMT_EXPRS; i++)
+        count_in(s->expr[i]);
+    count_in(s->kind == STMT_SET && is_local_target(s->target) ? s->target->arg[0] : s->target);
+    count_in(s->var ? s->var->extent : NULL);
+    return false;
 }
 
 static void count_function(const struct tree_function *f)
 {
     for (size_t i = 0; i < f->params.count; i++)
         changeable(f->params.data[i])->reads = 0;
-    forget_declared(&f->body);
+    tree_any_statement(&f->body, forget_declared, NULL);
     tree_any(&f->body, forget_reads, NULL);
-    count_list(&f->body);
+    tree_any_statement(&f->body, count_reads, NULL);
 }
 
 /* ---- what nobody reads ------------------------------------------------------------------------------------------- */
 
-static bool writes(const struct tree_function *f);
-
-static bool has_effect(const struct expr *e, void *data)
+static bool is_effect(const struct stmt *s, void *data)
 {
     (void)data;
-    return e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION && writes(e->call->function);
+    return s->kind == STMT_CALL || (s->kind == STMT_SET && !is_local_target(s->target));
 }
 
-static bool list_writes(const stmt_list *list)
+/* Does it call a function that writes memory that its caller knows? */
+static bool has_effect(const struct expr *e, void *data)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct stmt *const s = list->data[i];
-        if (s->kind == STMT_CALL || (s->kind == STMT_SET && !is_local_target(s->target)) ||
-            list_writes(&s->body) || list_writes(&s->otherwise))
-            return true;
-    }
-    return tree_any(list, has_effect, NULL);
-}
-
-/* Memory that its caller knows. */
-static bool writes(const struct tree_function *f)
-{
-    return list_writes(&f->body);
+    if (e->op != EXPR_CALL || e->call->kind != CALL_FUNCTION)
+        return false;
+    const stmt_list *const body = &e->call->function->body;
+    return tree_any_statement(body, is_effect, data) || tree_any(body, has_effect, data);
 }
 
 static const struct tree_var *written_var(const struct stmt *s)
@@ -200,24 +186,6 @@ static void drop_parameters(struct settling *t, struct tree_function *f)
 
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
-static bool has(const tree_vars *list, const struct tree_var *v)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (list->data[i] == v)
-            return true;
-    return false;
-}
-
-static void add_declared(struct arena *a, const stmt_list *list, tree_vars *out)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->data[i]->var)
-            vec_push(a, out, list->data[i]->var);
-        add_declared(a, &list->data[i]->body, out);
-        add_declared(a, &list->data[i]->otherwise, out);
-    }
-}
-
 struct capturing {
     struct settling *t;
     const tree_vars *outer;
@@ -225,14 +193,22 @@ struct capturing {
     const struct tree_var *stray; /* neither declared here nor one of `outer` */
 };
 
+static bool note_declared(const struct stmt *s, void *data)
+{
+    struct capturing *const c = data;
+    if (s->var)
+        vec_push(c->t->arena, &c->declared, s->var);
+    return false;
+}
+
 static bool note_free(const struct expr *e, void *data)
 {
     struct capturing *const c = data;
-    if (!names_var(e) || e->var->kind == VAR_MACRO || has(&c->declared, e->var))
+    if (!names_var(e) || e->var->kind == VAR_MACRO || tree_has(&c->declared, e->var))
         return false;
-    if (!has(c->outer, e->var))
+    if (!tree_has(c->outer, e->var))
         c->stray = e->var;
-    else if (!has(&c->found, e->var))
+    else if (!tree_has(&c->found, e->var))
         vec_push(c->t->arena, &c->found, e->var);
     return false;
 }
@@ -253,10 +229,10 @@ static const struct tree_var *capture(struct settling *t, struct tree_function *
     struct capturing c = {.t = t, .outer = outer};
     for (size_t i = 0; i < f->params.count; i++)
         vec_push(t->arena, &c.declared, f->params.data[i]);
-    add_declared(t->arena, &f->body, &c.declared);
+    tree_any_statement(&f->body, note_declared, &c);
     tree_any(&f->body, note_free, &c);
     for (size_t i = 0; i < outer->count && f != t->functions[t->count - 1]; i++) {
-        if (!has(&c.found, outer->data[i]))
+        if (!tree_has(&c.found, outer->data[i]))
             continue;
         vec_push(t->arena, &f->params, outer->data[i]);
         for (size_t k = 0; k < t->calls.count; k++)

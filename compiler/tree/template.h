@@ -36,24 +36,6 @@ const struct template_helper *template_helper_find(const struct template_trees *
 
 /* ---- instantiation ----------------------------------------------------------------------------------------------- */
 
-/* How a function of a template is used. */
-struct template_use {
-    const struct tree_function *function;
-    int calls;
-    bool is_aliased;          /* some call gives one place to two parameters, of which one is written */
-    bool returns;             /* it ends elsewhere than at its end */
-    const struct expr **same; /* by parameter: what every call so far has given; NULL: not one constant */
-};
-typedef VEC(struct template_use) template_uses;
-
-/* How functions were used so far, by kernel: most of a template's kernels use them alike. A zeroed list knows nothing;
- * it lives as long as what is built. */
-struct template_known {
-    const struct template_kernel *kernel;
-    template_uses uses;
-};
-typedef VEC(struct template_known) template_memory;
-
 struct template_int {
     const char *name;
     int64_t value;
@@ -86,13 +68,14 @@ struct template_binding {
     /* Is the hint, a macro above a loop, emitted? NULL: all are. */
     bool (*keeps)(void *user, const char *hint);
     void *user;
-    template_memory *memory;
 };
+
+typedef VEC(const char *) template_names;
 
 struct template_instance {
     VEC(struct tree_function *) functions; /* of this kernel or shared, those that are called first */
-    VEC(const char *) helpers;             /* functions of the runtime that are called, each once */
-    VEC(const char *) includes;            /* headers of the runtime, "kernels/stepc_tile.h", each once */
+    template_names helpers;                /* functions of the runtime that are called, each once */
+    template_names includes;               /* headers of the runtime, "kernels/stepc_tile.h", each once */
 };
 
 /* Builds the body of the kernel at the builder's place. Functions of its own have no captures yet: tree_settle(). */

@@ -21,35 +21,37 @@ struct tree_var *tree_index_var(struct arena *a, enum var_kind kind, const char 
     return v;
 }
 
-static struct expr *make(struct arena *a, enum expr_op op, enum dtype dtype)
+static struct expr *make(struct arena *a, enum expr_op op, enum dtype dtype, const struct expr *x,
+                         const struct expr *y)
 {
     struct expr *const e = arena_new(a, struct expr);
     e->op = op;
     e->dtype = dtype;
+    e->arg[0] = x;
+    e->arg[1] = y;
+    return e;
+}
+
+static const struct expr *of_var(struct arena *a, enum expr_op op, const struct tree_var *v, const struct expr *index)
+{
+    struct expr *const e = make(a, op, v->dtype, index, NULL);
+    e->var = v;
     return e;
 }
 
 const struct expr *tree_read(struct arena *a, const struct tree_var *v)
 {
-    struct expr *const e = make(a, EXPR_VAR, v->dtype);
-    e->var = v;
-    return e;
+    return of_var(a, EXPR_VAR, v, NULL);
 }
 
 const struct expr *tree_element(struct arena *a, const struct tree_var *v, const struct expr *index)
 {
-    struct expr *const e = make(a, EXPR_ELEMENT, v->dtype);
-    e->var = v;
-    e->arg[0] = index;
-    return e;
+    return of_var(a, EXPR_ELEMENT, v, index);
 }
 
 const struct expr *tree_address(struct arena *a, const struct tree_var *v, const struct expr *index)
 {
-    struct expr *const e = make(a, EXPR_ADDRESS, v->dtype);
-    e->var = v;
-    e->arg[0] = index;
-    return e;
+    return of_var(a, EXPR_ADDRESS, v, index);
 }
 
 const struct expr *tree_argument(const struct tree_call *c, size_t i)
@@ -61,7 +63,7 @@ const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind k
                              const struct expr *const *args, size_t count)
 {
     struct tree_call *const c = arena_new(a, struct tree_call);
-    struct expr *const e = make(a, EXPR_CALL, dtype);
+    struct expr *const e = make(a, EXPR_CALL, dtype, NULL, NULL);
     c->kind = kind;
     c->name = name;
     c->count = count;
@@ -74,43 +76,54 @@ const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind k
 
 /* ---- indices ----------------------------------------------------------------------------------------------------- */
 
-const struct expr *index_constant(struct arena *a, int64_t x)
+bool index_is_constant(const struct expr *e)
 {
-    struct expr *const e = make(a, EXPR_INT, DTYPE_INDEX);
+    return e->op == EXPR_INT && e->dtype == DTYPE_INDEX;
+}
+
+static const struct expr *number(struct arena *a, enum expr_op op, int64_t x)
+{
+    struct expr *const e = make(a, op, DTYPE_INDEX, NULL, NULL);
     e->i = x;
     return e;
 }
 
+const struct expr *index_constant(struct arena *a, int64_t x)
+{
+    return number(a, EXPR_INT, x);
+}
+
 const struct expr *index_wide(struct arena *a, int64_t x)
 {
-    struct expr *const e = make(a, EXPR_WIDE, DTYPE_INDEX);
-    e->i = x;
+    return number(a, EXPR_WIDE, x);
+}
+
+/* A text, or a cast to this type. */
+static const struct expr *spelt(struct arena *a, enum expr_op op, const struct expr *x, const char *text)
+{
+    struct expr *const e = make(a, op, DTYPE_INDEX, x, NULL);
+    e->text = text;
     return e;
 }
 
 const struct expr *index_text(struct arena *a, const char *text)
 {
-    struct expr *const e = make(a, EXPR_TEXT, DTYPE_INDEX);
-    e->text = text;
-    return e;
+    return spelt(a, EXPR_TEXT, NULL, text);
+}
+
+const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x)
+{
+    return index_is_constant(x) ? x : spelt(a, EXPR_CAST, x, type);
 }
 
 bool index_is(const struct expr *e, int64_t x)
 {
-    return e->op == EXPR_INT && e->dtype == DTYPE_INDEX && e->i == x;
-}
-
-static bool is_constant(const struct expr *e)
-{
-    return e->op == EXPR_INT && e->dtype == DTYPE_INDEX;
+    return index_is_constant(e) && e->i == x;
 }
 
 static const struct expr *binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
 {
-    struct expr *const e = make(a, op, DTYPE_INDEX);
-    e->arg[0] = x;
-    e->arg[1] = y;
-    return e;
+    return make(a, op, DTYPE_INDEX, x, y);
 }
 
 const struct expr *index_add(struct arena *a, const struct expr *x, const struct expr *y)
@@ -120,17 +133,17 @@ const struct expr *index_add(struct arena *a, const struct expr *x, const struct
         return x;
     if (index_is(x, 0))
         return y;
-    if (is_constant(x) && is_constant(y) && checked_add(x->i, y->i, &sum))
+    if (index_is_constant(x) && index_is_constant(y) && checked_add(x->i, y->i, &sum))
         return index_constant(a, sum);
     return binary(a, EXPR_ADD, x, y);
 }
 
 const struct expr *index_sub(struct arena *a, const struct expr *x, const struct expr *y)
 {
-    int64_t negated, difference;
+    int64_t difference;
     if (index_is(y, 0))
         return x;
-    if (is_constant(x) && is_constant(y) && checked_mul(y->i, -1, &negated) && checked_add(x->i, negated, &difference))
+    if (index_is_constant(x) && index_is_constant(y) && checked_sub(x->i, y->i, &difference))
         return index_constant(a, difference);
     return binary(a, EXPR_SUB, x, y);
 }
@@ -142,7 +155,7 @@ const struct expr *index_mul(struct arena *a, const struct expr *x, const struct
         return x;
     if (index_is(x, 1) || index_is(y, 0))
         return y;
-    if (is_constant(x) && is_constant(y) && checked_mul(x->i, y->i, &product))
+    if (index_is_constant(x) && index_is_constant(y) && checked_mul(x->i, y->i, &product))
         return index_constant(a, product);
     return binary(a, EXPR_MUL, x, y);
 }
@@ -150,14 +163,14 @@ const struct expr *index_mul(struct arena *a, const struct expr *x, const struct
 /* Both constants, and a divisor by which C may divide? */
 static bool may_divide(const struct expr *x, const struct expr *y)
 {
-    return is_constant(x) && is_constant(y) && y->i > 0;
+    return index_is_constant(x) && index_is_constant(y) && y->i > 0;
 }
 
 const struct expr *index_div(struct arena *a, const struct expr *x, const struct expr *y)
 {
     if (may_divide(x, y))
         return index_constant(a, x->i / y->i);
-    return index_is(y, 1) || (index_is(x, 0) && is_constant(y)) ? x : binary(a, EXPR_DIV, x, y);
+    return index_is(y, 1) || (index_is(x, 0) && index_is_constant(y)) ? x : binary(a, EXPR_DIV, x, y);
 }
 
 const struct expr *index_mod(struct arena *a, const struct expr *x, const struct expr *y)
@@ -206,27 +219,21 @@ static bool is_decided(enum expr_op op, const struct expr *x, const struct expr 
 const struct expr *index_compare(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
 {
     bool result;
-    if (is_constant(x) && is_constant(y))
+    if (index_is_constant(x) && index_is_constant(y))
         return index_constant(a, holds(op, x->i, y->i));
     return is_decided(op, x, y, &result) ? index_constant(a, result) : binary(a, op, x, y);
 }
 
 const struct expr *index_not(struct arena *a, const struct expr *x)
 {
-    if (is_constant(x))
-        return index_constant(a, x->i == 0);
-    struct expr *const e = make(a, EXPR_NOT, DTYPE_INDEX);
-    e->arg[0] = x;
-    return e;
+    return index_is_constant(x) ? index_constant(a, x->i == 0) : make(a, EXPR_NOT, DTYPE_INDEX, x, NULL);
 }
 
 const struct expr *index_choose(struct arena *a, const struct expr *c, const struct expr *x, const struct expr *y)
 {
-    if (is_constant(c))
+    if (index_is_constant(c))
         return c->i != 0 ? x : y;
-    struct expr *const e = make(a, EXPR_SELECT, x->dtype);
-    e->arg[0] = c;
-    e->arg[1] = x;
+    struct expr *const e = make(a, EXPR_SELECT, x->dtype, c, x);
     e->arg[2] = y;
     return e;
 }
@@ -234,12 +241,12 @@ const struct expr *index_choose(struct arena *a, const struct expr *c, const str
 /* As a condition, x && y or x || y is known where x decides, and y where x does not. */
 static const struct expr *logical(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
 {
-    const bool decides = is_constant(x) && (x->i != 0) == (op == EXPR_EITHER);
-    if (decides || (is_constant(x) && is_constant(y)))
+    const bool decides = index_is_constant(x) && (x->i != 0) == (op == EXPR_EITHER);
+    if (decides || (index_is_constant(x) && index_is_constant(y)))
         return index_constant(a, decides ? x->i != 0 : y->i != 0);
-    if (is_constant(x))
+    if (index_is_constant(x))
         return y;
-    if (is_constant(y))
+    if (index_is_constant(y))
         return (y->i != 0) == (op == EXPR_BOTH) ? x : y;
     return binary(a, op, x, y);
 }
@@ -287,16 +294,6 @@ const struct expr *index_smaller(struct arena *a, const struct expr *x, const st
             return y;
     }
     return index_choose(a, index_compare(a, EXPR_LT, x, y), x, y);
-}
-
-const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x)
-{
-    if (is_constant(x))
-        return x;
-    struct expr *const e = make(a, EXPR_CAST, DTYPE_INDEX);
-    e->arg[0] = x;
-    e->text = type;
-    return e;
 }
 
 struct range {
@@ -349,7 +346,6 @@ static bool range_of_var(const struct tree_var *v, const struct index_bound *whe
 static bool range_of(const struct expr *e, const struct index_bound *where, struct range *r)
 {
     struct range x, y;
-    int64_t negated;
     switch (e->op) {
     case EXPR_INT:
     case EXPR_WIDE: *r = (struct range){e->i, e->i}; return e->dtype == DTYPE_INDEX;
@@ -359,9 +355,8 @@ static bool range_of(const struct expr *e, const struct index_bound *where, stru
         return ranges_of(e, where, &x, &y) && checked_add(x.low, y.low, &r->low) &&
                checked_add(x.high, y.high, &r->high);
     case EXPR_SUB:
-        return ranges_of(e, where, &x, &y) && checked_mul(y.high, -1, &negated) &&
-               checked_add(x.low, negated, &r->low) && checked_mul(y.low, -1, &negated) &&
-               checked_add(x.high, negated, &r->high);
+        return ranges_of(e, where, &x, &y) && checked_sub(x.low, y.high, &r->low) &&
+               checked_sub(x.high, y.low, &r->high);
     case EXPR_MUL: return ranges_of(e, where, &x, &y) && range_of_product(&x, &y, r);
     case EXPR_SELECT: return e->dtype == DTYPE_INDEX && range_of_smaller(e, where, r);
     default: return false;
@@ -436,9 +431,7 @@ void tree_close(struct tree_builder *b)
 
 void tree_declare(struct tree_builder *b, const struct tree_var *v, const struct expr *value)
 {
-    struct stmt *const s = add(b, STMT_DECLARE);
-    s->var = v;
-    s->value = value;
+    tree_declare_array(b, v, value, 0);
 }
 
 void tree_declare_array(struct tree_builder *b, const struct tree_var *v, const struct expr *value, int64_t repeat)

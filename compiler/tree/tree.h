@@ -47,20 +47,27 @@ struct stmt;
 typedef VEC(const struct stmt *) stmt_list;
 typedef VEC(const struct tree_var *) tree_vars;
 
+enum { STMT_EXPRS = 7 };
+
 struct stmt {
     enum stmt_kind kind;
-    const struct tree_var *var;    /* LOOP, DECLARE */
-    const struct expr *from, *to;  /* LOOP: from <= var < to; `to` may be NULL: `condition` says how long */
+    const struct tree_var *var;           /* LOOP, DECLARE */
+    union {
+        struct {
+            const struct expr *from, *to; /* LOOP: from <= var < to; `to` may be NULL: `condition` says how long */
+            const struct expr *by, *next; /* LOOP: var += by; var = next */
+            const struct expr *condition; /* IF; LOOP: what must hold, too, asked where var < to, or NULL */
+            const struct expr *value;     /* DECLARE (NULL: none), SET, CALL, RETURN (NULL: nothing) */
+            const struct expr *target;    /* SET: a VAR or an ELEMENT */
+        };
+        const struct expr *expr[STMT_EXPRS]; /* all of these, the target last */
+    };
     int64_t step;                  /* LOOP; 0: by `by`, or to `next` */
-    const struct expr *by, *next;  /* LOOP: var += by; var = next */
-    const struct expr *condition;  /* IF; LOOP: what must hold, too, asked where var < to, or NULL */
     /* LOOP: a macro of the emitted file that stands before it and means nothing; or NULL */
     const char *hint;
     stmt_list body, otherwise;     /* LOOP, IF; IF */
-    const struct expr *value;      /* DECLARE (NULL: none), SET, CALL, RETURN (NULL: nothing) */
     /* DECLARE an array: how often `value` stands in its list; what the list leaves out is 0 */
     int64_t repeat;
-    const struct expr *target;     /* SET: a VAR or an ELEMENT */
     enum set_op op;                /* SET */
     const char *hint_from;         /* LOOP of a template: the header that has `hint`, or NULL */
     const char *comment;           /* above it, or NULL */
@@ -78,7 +85,7 @@ struct tree_function {
     /* Of a template: where it stands in its file, and whether what is emitted depends on nothing, on types only
      * (then it is shared by all kernels of those types), or on the kernel. */
     int place;
-    enum { FUNCTION_SHARED, FUNCTION_BY_TYPE, FUNCTION_OWN } kind;
+    enum function_kind { FUNCTION_SHARED, FUNCTION_BY_TYPE, FUNCTION_OWN } kind;
 };
 
 /* ---- variables and indices --------------------------------------------------------------------------------------- */
@@ -101,6 +108,7 @@ const struct expr *index_mul(struct arena *a, const struct expr *x, const struct
 const struct expr *index_div(struct arena *a, const struct expr *x, const struct expr *y);
 const struct expr *index_smaller(struct arena *a, const struct expr *x, const struct expr *y); /* x < y ? x : y */
 const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x);
+bool index_is_constant(const struct expr *e);
 bool index_is(const struct expr *e, int64_t x); /* that constant? */
 /* The remainder; comparisons, &&, || and ! as C's int; one of two. */
 const struct expr *index_mod(struct arena *a, const struct expr *x, const struct expr *y);
@@ -146,6 +154,10 @@ void tree_return(struct tree_builder *b, const struct expr *value);
 
 /* ---- looking at -------------------------------------------------------------------------------------------------- */
 
+/* Is it one of these? */
+bool tree_has(const tree_vars *list, const struct tree_var *v);
+/* Does f hold for some statement, in the order in which they stand? */
+bool tree_any_statement(const stmt_list *list, bool (*f)(const struct stmt *s, void *data), void *data);
 /* Does f hold for some node of some expression? */
 bool tree_any(const stmt_list *list, bool (*f)(const struct expr *e, void *data), void *data);
 

@@ -17,14 +17,6 @@ static void fail(struct verifier *v, const char *what, const struct tree_var *va
         v->wrong = arena_printf(v->arena, "'%s' %s", var ? var->name : "an expression", what);
 }
 
-static bool is_in_scope(const struct verifier *v, const struct tree_var *var)
-{
-    for (size_t i = v->scope.count; i-- > 0;)
-        if (v->scope.data[i] == var)
-            return true;
-    return false;
-}
-
 static void declare(struct verifier *v, const struct tree_var *var)
 {
     for (size_t i = 0; i < v->scope.count; i++) {
@@ -135,8 +127,7 @@ static void check_chosen(struct verifier *v, const struct expr *e)
 {
     const struct expr *const c = e->arg[0];
     const struct index_bound *const outer = v->where;
-    const bool is_bound =
-        c->op == EXPR_LT && c->arg[0]->op == EXPR_VAR && c->arg[1]->op == EXPR_INT && c->arg[1]->dtype == DTYPE_INDEX;
+    const bool is_bound = c->op == EXPR_LT && c->arg[0]->op == EXPR_VAR && index_is_constant(c->arg[1]);
     const struct index_bound bound = {is_bound ? c->arg[0]->var : NULL, is_bound ? c->arg[1]->i : 0, outer};
     const bool was_never = v->is_never;
     check(v, c);
@@ -157,7 +148,7 @@ static void check(struct verifier *v, const struct expr *e)
     if (e->op == EXPR_LOAD || e->op == EXPR_INDEX || e->op == EXPR_RESULT)
         fail(v, "is not one of a tree", NULL);
     if ((e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS) && e->var->kind != VAR_MACRO &&
-        !is_in_scope(v, e->var))
+        !tree_has(&v->scope, e->var))
         fail(v, "is not in scope", e->var);
     if (e->op == EXPR_CALL)
         check_call(v, e->call);
@@ -213,8 +204,7 @@ static void check_if(struct verifier *v, const struct stmt *s)
 static void check_declaration(struct verifier *v, const struct stmt *d)
 {
     const bool is_array = d->var->kind == VAR_ARRAY;
-    if (d->value)
-        check(v, d->value);
+    check_if_any(v, d->value);
     if (d->value && !match(d->value->dtype, d->var->dtype) && d->value->dtype != DTYPE_INDEX)
         fail(v, "is declared with a value of another type", d->var);
     if (!d->value && !is_array)

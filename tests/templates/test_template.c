@@ -42,7 +42,6 @@ struct instance {
     struct tree_var *y, *x, *rate, *labels;
     tree_vars outer;
     bool drops_hints;
-    template_memory memory;
     struct template_instance made;
     VEC(struct tree_function *) functions; /* the kernel last */
     const char *wrong;                     /* what settling, then verifying says; NULL: nothing */
@@ -105,7 +104,7 @@ static void build(struct instance *in, struct tree_function *f)
     const struct template_binding binding = {
         .ints = ints, .int_count = in->sizes.with_row ? 5 : 4, .types = types, .type_count = COUNT(types),
         .operands = operands, .operand_count = COUNT(operands), .outer = &in->outer,
-        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = in, .memory = &in->memory};
+        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = in};
     struct tree_builder b = tree_builder(&arena, &f->body);
     template_build(&b, in->kernel, &binding, &in->made);
     ck_assert_uint_eq(b.outer.count, 0);
