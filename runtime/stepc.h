@@ -37,6 +37,13 @@ extern "C" {
         STEPC_TRACE(number, #kernel);                                                                                  \
         kernel(__VA_ARGS__);                                                                                           \
     } while (0)
+/* The same for a kernel that looks at arguments: unless it finds them right, the entry returns `failed`. */
+#define STEPC_CHECK(number, failed, kernel, ...)                                                                       \
+    do {                                                                                                               \
+        STEPC_TRACE(number, #kernel);                                                                                  \
+        if (kernel(__VA_ARGS__) != STEPC_OK)                                                                           \
+            return failed;                                                                                             \
+    } while (0)
 /* STEPC_NOINLINE: never merged into its caller, so that a profile shows kernels. STEPC_APART: nothing at all is known
  * of the caller. STEPC_INLINE: always merged. */
 /* Why: Clang's compile time stays linear in the number of kernels. Nor shall GCC make a copy for the constants that a

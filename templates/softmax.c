@@ -156,12 +156,11 @@ static inline T sum_of_padded(const T *restrict e)
 }
 
 /* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose
- * labels are label[i]; returns `total` plus the losses. */
-static STEPC_INLINE T finish_rows(const int rows, const int first, const T total, const T *restrict score,
-                                  const LABELS *restrict label, const T *restrict top, const T *restrict picked,
-                                  T *restrict sum)
+ * labels are label[i]; adds the losses to total[0]. */
+static STEPC_INLINE void finish_rows(const int rows, const int first, T *restrict total, const T *restrict score,
+                                     const LABELS *restrict label, const T *restrict top, const T *restrict picked,
+                                     T *restrict sum)
 {
-    T value = total;
     if (WITH_LOG_PROB) {
         for (int i = 0; i < rows; i++)
             sum[i] = log_of(sum[i]);
@@ -192,15 +191,14 @@ static STEPC_INLINE T finish_rows(const int rows, const int first, const T total
                 loss_at(first + i, 0, sum[i]);
         } else {
             for (int i = 0; i < rows; i++)
-                value += sum[i];
+                total[0] += sum[i];
         }
     }
-    return value;
 }
 
-/* Positions first .. first + rows - 1; returns `total` plus their losses. */
-static STEPC_INLINE T rows_block(const int rows, const int first, const T total, const T share,
-                                 const T *restrict score, const LABELS *restrict label, T *restrict e)
+/* Positions first .. first + rows - 1; adds their losses to total[0]. */
+static STEPC_INLINE void rows_block(const int rows, const int first, T *restrict total, const T share,
+                                    const T *restrict score, const LABELS *restrict label, T *restrict e)
 {
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
     for (int i = 0; i < rows; i++) {
@@ -242,7 +240,7 @@ static STEPC_INLINE T rows_block(const int rows, const int first, const T total,
     } else {
         (void)share;
     }
-    return finish_rows(rows, first, total, score, label + first, top, picked, sum);
+    finish_rows(rows, first, total, score, label + first, top, picked, sum);
 }
 
 /* ---- short rows, transposed so that positions are side by side -------------- */
@@ -267,8 +265,8 @@ static STEPC_INLINE void give_gradients(const int rows, const int first, const T
 
 /* Positions first .. first + rows - 1 as rows_block() does them, in the same order of sums: e[c * rows + i] is class c
  * of position i. */
-static STEPC_INLINE T short_rows_block(const int rows, const int first, const T total, const T share,
-                                       const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
+static STEPC_INLINE void short_rows_block(const int rows, const int first, T *restrict total, const T share,
+                                          const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
 {
     const LABELS *const label = all_labels + first;
     T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
@@ -355,18 +353,19 @@ static STEPC_INLINE T short_rows_block(const int rows, const int first, const T 
     } else {
         (void)share;
     }
-    return finish_rows(rows, first, total, score, label, top, picked, sum);
+    finish_rows(rows, first, total, score, label, top, picked, sum);
 }
 
 /* ---- scores of neighbouring positions side by side -------------------------- */
 
 /* Positions (n, first) .. (n, first + columns - 1). */
-static STEPC_INLINE T columns_block(const int columns, const int n, const int first, const T total, const T share,
-                                    const T *restrict score, const LABELS *restrict all_labels, T *restrict e)
+static STEPC_INLINE void columns_block(const int columns, const int n, const int first, T *restrict total,
+                                       const T share, const T *restrict score, const LABELS *restrict all_labels,
+                                       T *restrict e)
 {
     const T *const column = score + n * (C * D) + first;
     const LABELS *const label = all_labels + n * D + first;
-    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}, value = total; /* zeros: for the prover */
+    T top[BLOCK] = {(T)0}, picked[BLOCK] = {(T)0}, sum[BLOCK] = {(T)0}; /* zeros: for the prover */
     for (int i = 0; i < columns; i++)
         top[i] = column[i];
     for (int c = 1; c < C; c++) {
@@ -436,12 +435,11 @@ static STEPC_INLINE T columns_block(const int columns, const int n, const int fi
                 loss_at(n, first + i, sum[i]);
         } else {
             for (int i = 0; i < columns; i++)
-                value += sum[i];
+                total[0] += sum[i];
         }
     } else {
         (void)picked;
     }
-    return value;
 }
 
 /* ---- all positions ---------------------------------------------------------- */
@@ -463,35 +461,35 @@ static inline T weight_of_all(const LABELS *restrict label)
 KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS *restrict labels, T *restrict scratch)
 {
     const T weight = REDUCTION == 2 ? weight_of_all(labels) : (T)1, share = (T)1 / weight;
-    T total = (T)0;
+    T total[1] = {(T)0};
     if (D == 1 && C <= 16 && WITH_LATE_N) {
         for (int i = 0; i < N; i += BLOCK)
-            total = short_rows_block(N - i < BLOCK ? N - i : BLOCK, i, total, share, scores, labels, scratch);
+            short_rows_block(N - i < BLOCK ? N - i : BLOCK, i, total, share, scores, labels, scratch);
     } else if (D == 1 && WITH_LATE_N) {
         for (int i = 0; i < N; i += BLOCK)
-            total = rows_block(N - i < BLOCK ? N - i : BLOCK, i, total, share, scores, labels, scratch);
+            rows_block(N - i < BLOCK ? N - i : BLOCK, i, total, share, scores, labels, scratch);
     } else if (D == 1 && C <= 16 && N >= 8) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
-            total = short_rows_block(BLOCK, i, total, share, scores, labels, scratch);
+            short_rows_block(BLOCK, i, total, share, scores, labels, scratch);
         if (N % BLOCK > 0)
-            total = short_rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
+            short_rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
     } else if (D == 1) {
         for (int i = 0; i < N - N % BLOCK; i += BLOCK)
-            total = rows_block(BLOCK, i, total, share, scores, labels, scratch);
+            rows_block(BLOCK, i, total, share, scores, labels, scratch);
         if (N % BLOCK > 0)
-            total = rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
+            rows_block(N % BLOCK, N - N % BLOCK, total, share, scores, labels, scratch);
     } else {
         for (int n = 0; n < N; n++) {
             for (int d = 0; d < D - D % BLOCK; d += BLOCK)
-                total = columns_block(BLOCK, n, d, total, share, scores, labels, scratch);
+                columns_block(BLOCK, n, d, total, share, scores, labels, scratch);
             if (D % BLOCK > 0)
-                total = columns_block(D % BLOCK, n, D - D % BLOCK, total, share, scores, labels, scratch);
+                columns_block(D % BLOCK, n, D - D % BLOCK, total, share, scores, labels, scratch);
         }
     }
     if (WITH_LOSS * REDUCTION == 1) {
-        loss(total);
+        loss(total[0]);
     } else if (WITH_LOSS * REDUCTION == 2) {
-        const T mean = total / weight;
+        const T mean = total[0] / weight;
         loss(mean);
     } else {
         (void)total;

@@ -88,24 +88,27 @@ static void print_pointers(const struct entry_steps *l, const struct entry_point
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
+/* A call of a kernel by a macro of stepc.h, which tells its number. */
+static void print_run(struct writer *w, const char *head, const struct entry_step *s)
+{
+    text_list list = {0};
+    vec_push(w->text.arena, &list, s->name);
+    for (size_t i = 0; i < s->arguments.count; i++)
+        vec_push(w->text.arena, &list, s->arguments.data[i]);
+    write_list(w, head, list.data, list.count, ");");
+}
+
 void print_entry_check(struct writer *w, const struct entry_step *s)
 {
     struct arena *const a = w->text.arena;
-    if (s->kernel >= 0)
-        write_line(w, "STEPC_TRACE(%d, \"%s\");", s->kernel, s->name);
+    if (s->kernel >= 0) {
+        print_run(w, arena_printf(a, "STEPC_CHECK(%d, %s, ", s->kernel, s->status), s);
+        return;
+    }
     write_list(w, arena_printf(a, "if (%s(", s->name), s->arguments.data, s->arguments.count, ") != STEPC_OK)");
     write_line(w, "    return %s;", s->status);
 }
 
-static void print_run(struct writer *w, const struct entry_step *s)
-{
-    struct arena *const a = w->text.arena;
-    text_list list = {0};
-    vec_push(a, &list, s->name);
-    for (size_t i = 0; i < s->arguments.count; i++)
-        vec_push(a, &list, s->arguments.data[i]);
-    write_list(w, arena_printf(a, "STEPC_RUN(%d, ", s->kernel), list.data, list.count, ");");
-}
 
 static void print_set(struct writer *w, const char *target, const char *value)
 {
@@ -117,7 +120,7 @@ static void print_step(struct writer *w, const struct entry_step *s)
 {
     struct arena *const a = w->text.arena;
     switch (s->kind) {
-    case STEP_RUN: print_run(w, s); return;
+    case STEP_RUN: print_run(w, arena_printf(w->text.arena, "STEPC_RUN(%d, ", s->kernel), s); return;
     case STEP_CHECK: print_entry_check(w, s); return;
     case STEP_CALL: write_list(w, arena_printf(a, "%s(", s->name), s->arguments.data, s->arguments.count, ");"); return;
     case STEP_SET: print_set(w, s->target, s->value); return;

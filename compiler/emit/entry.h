@@ -53,7 +53,7 @@ void entry_use_pointer(struct entry_steps *l, struct entry_pointer *p);
 /* The conditions of a guard, which are alternatives. */
 text_list entry_guard(const struct entry_steps *l, uint64_t guard);
 void print_entry_steps(struct entry_steps *l, struct writer *w);
-/* "if (name(arguments) != STEPC_OK) return status;", behind its trace if the kernel has a number, 0 or more. */
+/* "if (name(arguments) != STEPC_OK) return status;", as a macro if the kernel has a number, 0 or more. */
 void print_entry_check(struct writer *w, const struct entry_step *s);
 
 #endif

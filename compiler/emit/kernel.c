@@ -307,18 +307,30 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     reserve_all(e, k, names, true);
 }
 
+/* Is the next node of the kernel from the same place? Then it is said behind that one. */
+static bool has_origin_of_next(const struct kernel *k, size_t i)
+{
+    const char *const own = k->nodes.data[i]->loc.origin,
+               *const next = i + 1 < k->nodes.count ? k->nodes.data[i + 1]->loc.origin : NULL;
+    return own && next && str_equal(own, next);
+}
+
+/* With a formula, which says the operators: the names of nodes, and where those without one come from. */
 const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula)
 {
     struct strbuf b = {.arena = e->arena};
     for (size_t i = 0; i < k->nodes.count; i++) {
         const struct node *n = k->nodes.data[i];
-        const char *op = op_display_name(n->def);
-        if (has_formula && !n->loc.origin && !n->name[0])
+        const char *const op = op_display_name(n->def), *const origin = n->loc.origin;
+        const bool is_last = !has_origin_of_next(k, i);
+        if (has_formula && (origin ? !is_last : !n->name[0]))
             continue;
         strbuf_add(&b, b.length ? ", " : "");
-        if (n->loc.origin)
-            strbuf_addf(&b, "%s (%s)", op, n->loc.origin);
-        else if (n->name[0])
+        if (origin && has_formula)
+            strbuf_add(&b, origin);
+        else if (origin && is_last)
+            strbuf_addf(&b, "%s (%s)", op, origin);
+        else if (!origin && n->name[0])
             strbuf_addf(&b, "%s \"%s\"", op, n->name);
         else
             strbuf_add(&b, op);
@@ -622,12 +634,39 @@ static const struct expr *outside_of(struct expr_scope *s, const struct check *c
     return index_text(a, text);
 }
 
+/* How many integers a check looks at that lie one behind the other, with the first at the parameter; 0: they do not, or
+ * it is known late. */
+static int64_t row_of_check(const struct check *c)
+{
+    const struct access *const a = c->value->op == EXPR_LOAD ? c->value->access : NULL;
+    const enum dtype d = c->value->dtype;
+    if (!a || a->offset != 0 || a->term_count > 0 || (d != DTYPE_INT64 && d != DTYPE_INT32) || c->has_except)
+        return 0;
+    int64_t count = 1;
+    for (int i = c->rank - 1; i >= 0; i--) {
+        if (c->extent[i] != 1 && (a->stride[i] != count || is_late(&c->late[i])))
+            return 0;
+        count *= c->extent[i];
+    }
+    return count > 1 ? count : 0;
+}
+
 /* wrong = 0; for (i..) { v = ..; wrong |= v is outside; } return wrong == 0 ? STEPC_OK : status; */
 static void build_check(struct expr_scope *s, const struct check *c, const char *type, stmt_list *out)
 {
     static const char *const wishes[] = {"i", "j", "k", "m", "n", "p"};
     struct arena *const a = s->arena;
     struct tree_builder b = tree_builder(a, out);
+    const int64_t row = row_of_check(c);
+    if (row > 0) {
+        map_set(&s->e->includes, "kernels/stepc_labels.h", NULL);
+        tree_return(&b, index_text(a, arena_printf(a, "stepc_outside%d(%s, %" PRId64 ", %s, %s) ? %s : STEPC_OK",
+                                                   c->value->dtype == DTYPE_INT32 ? 32 : 64,
+                                                   param_var(s, c->value->access->buffer)->name, row,
+                                                   number_int(a, DTYPE_INT64, c->low),
+                                                   number_int(a, DTYPE_INT64, c->high), c->status)));
+        return;
+    }
     struct tree_var *const wrong = tree_var(a, VAR_CELL, DTYPE_INDEX, "uint64_t", name_in(&s->names, "wrong"));
     int open = 0;
     for (int d = 0; d < c->rank; d++) {

@@ -471,6 +471,24 @@ static void fold_lanes(struct nest *n, const struct tree_var *lane, int64_t lane
     }
 }
 
+/* What a reduction gives: its lanes folded by halves, of a sum by a routine of the runtime. */
+static const struct expr *folded(struct nest *n, const struct tree_var *lane, int64_t lanes)
+{
+    const enum dtype d = lane->dtype;
+    if (lanes == 1)
+        return tree_read(n->a, lane);
+    if (lanes < LANES || n->p->reduce != REDUCE_SUM || (d != DTYPE_FLOAT && d != DTYPE_DOUBLE)) {
+        fold_lanes(n, lane, lanes);
+        return tree_element(n->a, lane, index_constant(n->a, 0));
+    }
+    const struct expr *const all = tree_address(n->a, lane, index_constant(n->a, 0));
+    struct tree_var *const sum = tree_var(n->a, VAR_VALUE, d, c_type(d), name_in(&n->s->names, "sum"));
+    map_set(&n->s->e->includes, "kernels/stepc_sum.h", NULL);
+    tree_declare(n->b, sum, tree_call(n->a, d, CALL_SECTION, d == DTYPE_FLOAT ? "stepc_fold_16" : "stepc_fold_16_double",
+                                      &all, 1));
+    return tree_read(n->a, sum);
+}
+
 /* Declares the lanes, or the one sum, of a reduction. */
 static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
 {
@@ -509,10 +527,7 @@ static void reduce_to_lanes(struct nest *n, int tail)
     close_to(n, open);
     for (int i = 0; i < n->walker_count; i++) {
         n->p = n->walkers[i];
-        if (lanes > 1)
-            fold_lanes(n, n->lanes[i], lanes);
-        n->s->result =
-            lanes > 1 ? tree_element(n->a, n->lanes[i], index_constant(n->a, 0)) : tree_read(n->a, n->lanes[i]);
+        n->s->result = folded(n, n->lanes[i], lanes);
         emit_stores(n->s, n->b, n->p);
     }
     close_to(n, 0);

@@ -49,8 +49,7 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
- * (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
         const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
@@ -78,16 +77,11 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
 /* Each value must be in 0 .. 9. */
 static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 {
-    uint64_t wrong = 0;
-    for (int i = 0; i < 32; i++) {
-        const int64_t v = x[i];
-        wrong |= (uint64_t)((v < 0) | (v >= 10));
-    }
-    return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
+    return stepc_outside64(x, 32, 0, 10) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: Gemm (gradient of node 'fc2'),
- * Where (gradient of node 'relu'), Greater (gradient of node 'relu') */
+/* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of node 'fc2',
+ * gradient of node 'relu' */
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
                                             const float *restrict fc2_weight, const float *restrict hidden)
 {
@@ -101,7 +95,7 @@ static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const 
 }
 
 /* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
- * learning_rate * ReduceSum(d_logits[32,10]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
+ * learning_rate * ReduceSum(d_logits[32,10]): gradient of node 'fc2', gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
         const float *restrict d_logits, const float *restrict hidden, const float learning_rate)
 {
@@ -120,8 +114,7 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
 }
 
 /* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
- * learning_rate * ReduceSum(d_fc1.output[32,32]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node
- * 'fc1') */
+ * learning_rate * ReduceSum(d_fc1.output[32,32]): gradient of node 'fc1', gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, const float learning_rate)
 {
@@ -162,9 +155,7 @@ stepc_status digits_size_step(digits_size_state *state, digits_size_arena *arena
     STEPC_RUN(0, hidden_relu, hidden, in->x, (float *)state->fc1_weight, state->fc1_bias);
     float *const logits = out->logits != NULL ? out->logits : arena->floats + 1024; /* [32,10], kernels 1-3 */
     STEPC_RUN(1, logits_gemm, logits, hidden, (float *)state->fc2_weight, state->fc2_bias);
-    STEPC_TRACE(3, "check_labels");
-    if (check_labels(in->target) != STEPC_OK)
-        return STEPC_E_LABEL;
+    STEPC_CHECK(3, STEPC_E_LABEL, check_labels, in->target);
     float *const loss = out->loss != NULL ? out->loss : arena->floats + 1360; /* scalar, kernels 3-4 */
     float *const d_logits = arena->floats + 2048; /* [32,10], kernels 3-6 */
     STEPC_RUN(3, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target,

@@ -25,12 +25,7 @@
 /* Each value must be in 0 .. 11. */
 static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 {
-    uint64_t wrong = 0;
-    for (int i = 0; i < 16; i++) {
-        const int64_t v = x[i];
-        wrong |= (uint64_t)((v < 0) | (v >= 12));
-    }
-    return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
+    return stepc_outside64(x, 16, 0, 12) ? STEPC_E_LABEL : STEPC_OK;
 }
 
 /* step_count = step_count + 1 */
@@ -270,14 +265,8 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
                     pointwise4_norm_mul[j] + pointwise4_shift[j];
                 partial[l] += t_2 < 0.0f ? 0.0f : t_2;
             }
-            for (int l = 0; l < 8; l++)
-                partial[l] += partial[l + 8];
-            for (int l = 0; l < 4; l++)
-                partial[l] += partial[l + 4];
-            for (int l = 0; l < 2; l++)
-                partial[l] += partial[l + 2];
-            partial[0] += partial[1];
-            pooled[i * 64 + j] = partial[0] / 125.0f;
+            const float sum = stepc_fold_16(partial);
+            pooled[i * 64 + j] = sum / 125.0f;
         }
 }
 
@@ -351,14 +340,8 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
             for (int l = 0; l < STEPC_REST(13); l++)
                 partial[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
         }
-        for (int l = 0; l < 8; l++)
-            partial[l] += partial[l + 8];
-        for (int l = 0; l < 4; l++)
-            partial[l] += partial[l + 4];
-        for (int l = 0; l < 2; l++)
-            partial[l] += partial[l + 2];
-        partial[0] += partial[1];
-        const float t = partial[0] / 2000.0f;
+        const float sum = stepc_fold_16(partial);
+        const float t = sum / 2000.0f;
         row[i] = t;
         w[i] = w[i] * 0.9f + t * 0.100000024f;
         float partial_2[16] = {0.0f};
@@ -373,14 +356,8 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
                     (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) : 0.0f;
             }
         }
-        for (int l_2 = 0; l_2 < 8; l_2++)
-            partial_2[l_2] += partial_2[l_2 + 8];
-        for (int l_2 = 0; l_2 < 4; l_2++)
-            partial_2[l_2] += partial_2[l_2 + 4];
-        for (int l_2 = 0; l_2 < 2; l_2++)
-            partial_2[l_2] += partial_2[l_2 + 2];
-        partial_2[0] += partial_2[1];
-        const float t_3 = partial_2[0] / 2000.0f;
+        const float sum_2 = stepc_fold_16(partial_2);
+        const float t_3 = sum_2 / 2000.0f;
         row_2[i] = 1.0f / stepc_sqrtf(t_3 + 0.00001f);
         w_2[i] = w_2[i] * 0.9f + t_3 * 0.100000024f;
         for (int32_t j_3 = 0; j_3 < 16; j_3++)
@@ -433,14 +410,8 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
                 partial[l] += train_pointwise4[i * 125 + j + l];
         for (int l = 0; l < STEPC_REST(13); l++)
             partial[l] += l < 13 ? train_pointwise4[i * 125 + 112 + l] : 0.0f;
-        for (int l = 0; l < 8; l++)
-            partial[l] += partial[l + 8];
-        for (int l = 0; l < 4; l++)
-            partial[l] += partial[l + 4];
-        for (int l = 0; l < 2; l++)
-            partial[l] += partial[l + 2];
-        partial[0] += partial[1];
-        train_pooled[i] = partial[0] / 125.0f;
+        const float sum = stepc_fold_16(partial);
+        train_pooled[i] = sum / 125.0f;
     }
 }
 
@@ -458,8 +429,7 @@ static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const f
 }
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
- * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #29
- * (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): gradient of node #29 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_train_logits,
         const float *restrict train_logits, const int64_t *restrict target, float *restrict scratch)
 {
@@ -484,8 +454,8 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     loss[0] = total / 16.0f;
 }
 
-/* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: Gemm (gradient of node #28 (Gemm)), Mul
- * (gradient of node #26 (ReduceMean)) */
+/* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: gradient of node #28 (Gemm), gradient of
+ * node #26 (ReduceMean) */
 static STEPC_KERNEL void grad_train_pooled_div_mul(float *restrict grad_train_pooled_div,
         const float *restrict d_train_logits, const float *restrict fc_weight)
 {
@@ -500,7 +470,7 @@ static STEPC_KERNEL void grad_train_pooled_div_mul(float *restrict grad_train_po
 
 /* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight = fc_weight -
  * learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias =
- * fc_bias - learning_rate * fc_bias.v: Gemm (gradient of node #28 (Gemm)), ReduceSum (gradient of node #28 (Gemm)) */
+ * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm), gradient of node #28 (Gemm) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
         float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
         const float *restrict train_pooled, const float learning_rate)
@@ -524,7 +494,7 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
 }
 
 /* d_train/pointwise4_norm[16,64,25,5] = train/pointwise4[16,64,25,5] > 0 ? grad.train/pooled.div[16,64,1,1] : 0:
- * Where (gradient of node #25 (Relu)), Greater (gradient of node #25 (Relu)) */
+ * gradient of node #25 (Relu) */
 static STEPC_KERNEL void d_train_pointwise4_norm_where(float *restrict d_train_pointwise4_norm,
                                                        const float *restrict grad_train_pooled_div)
 {
@@ -535,86 +505,70 @@ static STEPC_KERNEL void d_train_pointwise4_norm_where(float *restrict d_train_p
         }
 }
 
-/* ReduceSum (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Sub, Mul
- * (gradient of node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)), Mul (gradient of
- * node #24 (BatchNormalization)), Add, Mul (gradient of node #24 (BatchNormalization)), Mul, ReduceSum (gradient
- * of node #24 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #24 (BatchNormalization)), Mul, Sub
- * (gradient of node #24 (BatchNormalization)), Sub (gradient of node #24 (BatchNormalization)), Mul (gradient of
- * node #24 (BatchNormalization)), Mul (gradient of node #24 (BatchNormalization)); y is "pointwise4_scale.v.new"
- * [64], w is "pointwise4_scale.v" [64], w_2 is "pointwise4_shift.v" [64], w_3 is "pointwise4_shift" [64], w_4 is
+/* ReduceSum, Mul (gradient of node #24 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #24
+ * (BatchNormalization)), Add, Mul (gradient of node #24 (BatchNormalization)), Mul, ReduceSum (gradient of node
+ * #24 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #24 (BatchNormalization)), Mul, Sub, Sub,
+ * Mul, Mul (gradient of node #24 (BatchNormalization)); y is "pointwise4_scale.v.new" [64], w is
+ * "pointwise4_scale.v" [64], w_2 is "pointwise4_shift.v" [64], w_3 is "pointwise4_shift" [64], w_4 is
  * "d_train/pointwise4_conv" [16,64,25,5] in place of "d_train/pointwise4_norm", x is "train/pointwise4_conv"
  * [16,64,25,5], x_2 is "train/pointwise4_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise4_norm.reciprocal"
  * [1,64,1,1], s is "learning_rate", x_4 is "pointwise4_scale" [64] */
-/* ReduceSum (gradient of node #21 (BatchNormalization)), Mul (gradient of node #21 (BatchNormalization)), Sub, Mul
- * (gradient of node #21 (BatchNormalization)), Mul (gradient of node #21 (BatchNormalization)), Mul (gradient of
- * node #21 (BatchNormalization)), Add, Mul (gradient of node #21 (BatchNormalization)), Mul, ReduceSum (gradient
- * of node #21 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #21 (BatchNormalization)), Mul, Sub
- * (gradient of node #21 (BatchNormalization)), Sub (gradient of node #21 (BatchNormalization)), Mul (gradient of
- * node #21 (BatchNormalization)), Mul (gradient of node #21 (BatchNormalization)); y is "depthwise4_scale.v.new"
- * [64], w is "depthwise4_scale.v" [64], w_2 is "depthwise4_shift.v" [64], w_3 is "depthwise4_shift" [64], w_4 is
+/* ReduceSum, Mul (gradient of node #21 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #21
+ * (BatchNormalization)), Add, Mul (gradient of node #21 (BatchNormalization)), Mul, ReduceSum (gradient of node
+ * #21 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #21 (BatchNormalization)), Mul, Sub, Sub,
+ * Mul, Mul (gradient of node #21 (BatchNormalization)); y is "depthwise4_scale.v.new" [64], w is
+ * "depthwise4_scale.v" [64], w_2 is "depthwise4_shift.v" [64], w_3 is "depthwise4_shift" [64], w_4 is
  * "d_train/depthwise4_conv" [16,64,25,5] in place of "d_train/depthwise4_norm", x is "train/depthwise4_conv"
  * [16,64,25,5], x_2 is "train/depthwise4_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise4_norm.reciprocal"
  * [1,64,1,1], s is "learning_rate", x_4 is "depthwise4_scale" [64] */
-/* ReduceSum (gradient of node #18 (BatchNormalization)), Mul (gradient of node #18 (BatchNormalization)), Sub, Mul
- * (gradient of node #18 (BatchNormalization)), Mul (gradient of node #18 (BatchNormalization)), Mul (gradient of
- * node #18 (BatchNormalization)), Add, Mul (gradient of node #18 (BatchNormalization)), Mul, ReduceSum (gradient
- * of node #18 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #18 (BatchNormalization)), Mul, Sub
- * (gradient of node #18 (BatchNormalization)), Sub (gradient of node #18 (BatchNormalization)), Mul (gradient of
- * node #18 (BatchNormalization)), Mul (gradient of node #18 (BatchNormalization)); y is "pointwise3_scale.v.new"
- * [64], w is "pointwise3_scale.v" [64], w_2 is "pointwise3_shift.v" [64], w_3 is "pointwise3_shift" [64], w_4 is
+/* ReduceSum, Mul (gradient of node #18 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #18
+ * (BatchNormalization)), Add, Mul (gradient of node #18 (BatchNormalization)), Mul, ReduceSum (gradient of node
+ * #18 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #18 (BatchNormalization)), Mul, Sub, Sub,
+ * Mul, Mul (gradient of node #18 (BatchNormalization)); y is "pointwise3_scale.v.new" [64], w is
+ * "pointwise3_scale.v" [64], w_2 is "pointwise3_shift.v" [64], w_3 is "pointwise3_shift" [64], w_4 is
  * "d_train/pointwise3_conv" [16,64,25,5] in place of "d_train/pointwise3_norm", x is "train/pointwise3_conv"
  * [16,64,25,5], x_2 is "train/pointwise3_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise3_norm.reciprocal"
  * [1,64,1,1], s is "learning_rate", x_4 is "pointwise3_scale" [64] */
-/* ReduceSum (gradient of node #15 (BatchNormalization)), Mul (gradient of node #15 (BatchNormalization)), Sub, Mul
- * (gradient of node #15 (BatchNormalization)), Mul (gradient of node #15 (BatchNormalization)), Mul (gradient of
- * node #15 (BatchNormalization)), Add, Mul (gradient of node #15 (BatchNormalization)), Mul, ReduceSum (gradient
- * of node #15 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #15 (BatchNormalization)), Mul, Sub
- * (gradient of node #15 (BatchNormalization)), Sub (gradient of node #15 (BatchNormalization)), Mul (gradient of
- * node #15 (BatchNormalization)), Mul (gradient of node #15 (BatchNormalization)); y is "depthwise3_scale.v.new"
- * [64], w is "depthwise3_scale.v" [64], w_2 is "depthwise3_shift.v" [64], w_3 is "depthwise3_shift" [64], w_4 is
+/* ReduceSum, Mul (gradient of node #15 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #15
+ * (BatchNormalization)), Add, Mul (gradient of node #15 (BatchNormalization)), Mul, ReduceSum (gradient of node
+ * #15 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #15 (BatchNormalization)), Mul, Sub, Sub,
+ * Mul, Mul (gradient of node #15 (BatchNormalization)); y is "depthwise3_scale.v.new" [64], w is
+ * "depthwise3_scale.v" [64], w_2 is "depthwise3_shift.v" [64], w_3 is "depthwise3_shift" [64], w_4 is
  * "d_train/depthwise3_conv" [16,64,25,5] in place of "d_train/depthwise3_norm", x is "train/depthwise3_conv"
  * [16,64,25,5], x_2 is "train/depthwise3_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise3_norm.reciprocal"
  * [1,64,1,1], s is "learning_rate", x_4 is "depthwise3_scale" [64] */
-/* ReduceSum (gradient of node #12 (BatchNormalization)), Mul (gradient of node #12 (BatchNormalization)), Sub, Mul
- * (gradient of node #12 (BatchNormalization)), Mul (gradient of node #12 (BatchNormalization)), Mul (gradient of
- * node #12 (BatchNormalization)), Add, Mul (gradient of node #12 (BatchNormalization)), Mul, ReduceSum (gradient
- * of node #12 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #12 (BatchNormalization)), Mul, Sub
- * (gradient of node #12 (BatchNormalization)), Sub (gradient of node #12 (BatchNormalization)), Mul (gradient of
- * node #12 (BatchNormalization)), Mul (gradient of node #12 (BatchNormalization)); y is "pointwise2_scale.v.new"
- * [64], w is "pointwise2_scale.v" [64], w_2 is "pointwise2_shift.v" [64], w_3 is "pointwise2_shift" [64], w_4 is
+/* ReduceSum, Mul (gradient of node #12 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #12
+ * (BatchNormalization)), Add, Mul (gradient of node #12 (BatchNormalization)), Mul, ReduceSum (gradient of node
+ * #12 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #12 (BatchNormalization)), Mul, Sub, Sub,
+ * Mul, Mul (gradient of node #12 (BatchNormalization)); y is "pointwise2_scale.v.new" [64], w is
+ * "pointwise2_scale.v" [64], w_2 is "pointwise2_shift.v" [64], w_3 is "pointwise2_shift" [64], w_4 is
  * "d_train/pointwise2_conv" [16,64,25,5] in place of "d_train/pointwise2_norm", x is "train/pointwise2_conv"
  * [16,64,25,5], x_2 is "train/pointwise2_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise2_norm.reciprocal"
  * [1,64,1,1], s is "learning_rate", x_4 is "pointwise2_scale" [64] */
-/* ReduceSum (gradient of node #9 (BatchNormalization)), Mul (gradient of node #9 (BatchNormalization)), Sub, Mul
- * (gradient of node #9 (BatchNormalization)), Mul (gradient of node #9 (BatchNormalization)), Mul (gradient of
- * node #9 (BatchNormalization)), Add, Mul (gradient of node #9 (BatchNormalization)), Mul, ReduceSum (gradient of
- * node #9 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #9 (BatchNormalization)), Mul, Sub
- * (gradient of node #9 (BatchNormalization)), Sub (gradient of node #9 (BatchNormalization)), Mul (gradient of
- * node #9 (BatchNormalization)), Mul (gradient of node #9 (BatchNormalization)); y is "depthwise2_scale.v.new"
- * [64], w is "depthwise2_scale.v" [64], w_2 is "depthwise2_shift.v" [64], w_3 is "depthwise2_shift" [64], w_4 is
- * "d_train/depthwise2_conv" [16,64,25,5] in place of "d_train/depthwise2_norm", x is "train/depthwise2_conv"
- * [16,64,25,5], x_2 is "train/depthwise2_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise2_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "depthwise2_scale" [64] */
-/* ReduceSum (gradient of node #6 (BatchNormalization)), Mul (gradient of node #6 (BatchNormalization)), Sub, Mul
- * (gradient of node #6 (BatchNormalization)), Mul (gradient of node #6 (BatchNormalization)), Mul (gradient of
- * node #6 (BatchNormalization)), Add, Mul (gradient of node #6 (BatchNormalization)), Mul, ReduceSum (gradient of
- * node #6 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #6 (BatchNormalization)), Mul, Sub
- * (gradient of node #6 (BatchNormalization)), Sub (gradient of node #6 (BatchNormalization)), Mul (gradient of
- * node #6 (BatchNormalization)), Mul (gradient of node #6 (BatchNormalization)); y is "pointwise1_scale.v.new"
- * [64], w is "pointwise1_scale.v" [64], w_2 is "pointwise1_shift.v" [64], w_3 is "pointwise1_shift" [64], w_4 is
- * "d_train/pointwise1_conv" [16,64,25,5] in place of "d_train/pointwise1_norm", x is "train/pointwise1_conv"
- * [16,64,25,5], x_2 is "train/pointwise1_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise1_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "pointwise1_scale" [64] */
-/* ReduceSum (gradient of node #3 (BatchNormalization)), Mul (gradient of node #3 (BatchNormalization)), Sub, Mul
- * (gradient of node #3 (BatchNormalization)), Mul (gradient of node #3 (BatchNormalization)), Mul (gradient of
- * node #3 (BatchNormalization)), Add, Mul (gradient of node #3 (BatchNormalization)), Mul, ReduceSum (gradient of
- * node #3 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #3 (BatchNormalization)), Mul, Sub
- * (gradient of node #3 (BatchNormalization)), Sub (gradient of node #3 (BatchNormalization)), Mul (gradient of
- * node #3 (BatchNormalization)), Mul (gradient of node #3 (BatchNormalization)); y is "depthwise1_scale.v.new"
- * [64], w is "depthwise1_scale.v" [64], w_2 is "depthwise1_shift.v" [64], w_3 is "depthwise1_shift" [64], w_4 is
- * "d_train/depthwise1_conv" [16,64,25,5] in place of "d_train/depthwise1_norm", x is "train/depthwise1_conv"
- * [16,64,25,5], x_2 is "train/depthwise1_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise1_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "depthwise1_scale" [64] */
+/* ReduceSum, Mul (gradient of node #9 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #9
+ * (BatchNormalization)), Add, Mul (gradient of node #9 (BatchNormalization)), Mul, ReduceSum (gradient of node #9
+ * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #9 (BatchNormalization)), Mul, Sub, Sub, Mul,
+ * Mul (gradient of node #9 (BatchNormalization)); y is "depthwise2_scale.v.new" [64], w is "depthwise2_scale.v"
+ * [64], w_2 is "depthwise2_shift.v" [64], w_3 is "depthwise2_shift" [64], w_4 is "d_train/depthwise2_conv"
+ * [16,64,25,5] in place of "d_train/depthwise2_norm", x is "train/depthwise2_conv" [16,64,25,5], x_2 is
+ * "train/depthwise2_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise2_norm.reciprocal" [1,64,1,1], s is
+ * "learning_rate", x_4 is "depthwise2_scale" [64] */
+/* ReduceSum, Mul (gradient of node #6 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #6
+ * (BatchNormalization)), Add, Mul (gradient of node #6 (BatchNormalization)), Mul, ReduceSum (gradient of node #6
+ * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #6 (BatchNormalization)), Mul, Sub, Sub, Mul,
+ * Mul (gradient of node #6 (BatchNormalization)); y is "pointwise1_scale.v.new" [64], w is "pointwise1_scale.v"
+ * [64], w_2 is "pointwise1_shift.v" [64], w_3 is "pointwise1_shift" [64], w_4 is "d_train/pointwise1_conv"
+ * [16,64,25,5] in place of "d_train/pointwise1_norm", x is "train/pointwise1_conv" [16,64,25,5], x_2 is
+ * "train/pointwise1_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise1_norm.reciprocal" [1,64,1,1], s is
+ * "learning_rate", x_4 is "pointwise1_scale" [64] */
+/* ReduceSum, Mul (gradient of node #3 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #3
+ * (BatchNormalization)), Add, Mul (gradient of node #3 (BatchNormalization)), Mul, ReduceSum (gradient of node #3
+ * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #3 (BatchNormalization)), Mul, Sub, Sub, Mul,
+ * Mul (gradient of node #3 (BatchNormalization)); y is "depthwise1_scale.v.new" [64], w is "depthwise1_scale.v"
+ * [64], w_2 is "depthwise1_shift.v" [64], w_3 is "depthwise1_shift" [64], w_4 is "d_train/depthwise1_conv"
+ * [16,64,25,5] in place of "d_train/depthwise1_norm", x is "train/depthwise1_conv" [16,64,25,5], x_2 is
+ * "train/depthwise1_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise1_norm.reciprocal" [1,64,1,1], s is
+ * "learning_rate", x_4 is "depthwise1_scale" [64] */
 static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w, float *restrict w_2,
         float *restrict w_3, float *restrict w_4, const float *restrict x, const float *restrict x_2,
         const float *restrict x_3, const float s, const float *restrict x_4)
@@ -634,32 +588,19 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
                 partial_2[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] : 0.0f;
             }
         }
-        for (int l = 0; l < 8; l++)
-            partial[l] += partial[l + 8];
-        for (int l = 0; l < 4; l++)
-            partial[l] += partial[l + 4];
-        for (int l = 0; l < 2; l++)
-            partial[l] += partial[l + 2];
-        partial[0] += partial[1];
+        const float sum = stepc_fold_16(partial);
         const float x_30 = x_3[i];
-        const float t = 0.9f * w[i] + partial[0] * x_30;
-        const float u = partial[0] * (x_30 * x_30) * 0.0005f;
+        const float t = 0.9f * w[i] + sum * x_30;
+        const float u = sum * (x_30 * x_30) * 0.0005f;
         const float row_sum = u;
         y[i] = t;
         w[i] = t;
-        for (int l = 0; l < 8; l++)
-            partial_2[l] += partial_2[l + 8];
-        for (int l = 0; l < 4; l++)
-            partial_2[l] += partial_2[l + 4];
-        for (int l = 0; l < 2; l++)
-            partial_2[l] += partial_2[l + 2];
-        partial_2[0] += partial_2[1];
-        const float t_2 = 0.9f * w_2[i] + partial_2[0];
-        const float u_2 = partial_2[0];
-        const float u_3 = w_3[i] - s * t_2;
-        const float row_sum_2 = u_2;
+        const float sum_2 = stepc_fold_16(partial_2);
+        const float t_2 = 0.9f * w_2[i] + sum_2;
+        const float u_2 = w_3[i] - s * t_2;
+        const float row_sum_2 = sum_2;
         w_2[i] = t_2;
-        w_3[i] = u_3;
+        w_3[i] = u_2;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
             for (int32_t k_2 = 0; k_2 < 125; k_2++) {
                 w_4[i * 125 + j_2 * 8000 + k_2] = (w_4[i * 125 + j_2 * 8000 + k_2] - row_sum_2 * 0.0005f -
@@ -683,18 +624,18 @@ static STEPC_KERNEL void update_64(float *restrict w, const float s, const float
         w[i] -= s * x[i];
 }
 
-/* stepc.ConvGradInput (gradient of node #23 (Conv)), Where (gradient of node #22 (Relu)), Greater (gradient of
- * node #22 (Relu)); y_2 is "d_train/depthwise4_norm" [16,64,25,5], dy is "d_train/pointwise4_conv" [16,64,25,5], w
- * is "pointwise4_weight" [64,64,1,1], x_2 is "train/depthwise4" [16,64,25,5] */
-/* stepc.ConvGradInput (gradient of node #17 (Conv)), Where (gradient of node #16 (Relu)), Greater (gradient of
- * node #16 (Relu)); y_2 is "d_train/depthwise3_norm" [16,64,25,5], dy is "d_train/pointwise3_conv" [16,64,25,5], w
- * is "pointwise3_weight" [64,64,1,1], x_2 is "train/depthwise3" [16,64,25,5] */
-/* stepc.ConvGradInput (gradient of node #11 (Conv)), Where (gradient of node #10 (Relu)), Greater (gradient of
- * node #10 (Relu)); y_2 is "d_train/depthwise2_norm" [16,64,25,5], dy is "d_train/pointwise2_conv" [16,64,25,5], w
- * is "pointwise2_weight" [64,64,1,1], x_2 is "train/depthwise2" [16,64,25,5] */
-/* stepc.ConvGradInput (gradient of node #5 (Conv)), Where (gradient of node #4 (Relu)), Greater (gradient of node
- * #4 (Relu)); y_2 is "d_train/depthwise1_norm" [16,64,25,5], dy is "d_train/pointwise1_conv" [16,64,25,5], w is
- * "pointwise1_weight" [64,64,1,1], x_2 is "train/depthwise1" [16,64,25,5] */
+/* stepc.ConvGradInput (gradient of node #23 (Conv)), Where, Greater (gradient of node #22 (Relu)); y_2 is
+ * "d_train/depthwise4_norm" [16,64,25,5], dy is "d_train/pointwise4_conv" [16,64,25,5], w is "pointwise4_weight"
+ * [64,64,1,1], x_2 is "train/depthwise4" [16,64,25,5] */
+/* stepc.ConvGradInput (gradient of node #17 (Conv)), Where, Greater (gradient of node #16 (Relu)); y_2 is
+ * "d_train/depthwise3_norm" [16,64,25,5], dy is "d_train/pointwise3_conv" [16,64,25,5], w is "pointwise3_weight"
+ * [64,64,1,1], x_2 is "train/depthwise3" [16,64,25,5] */
+/* stepc.ConvGradInput (gradient of node #11 (Conv)), Where, Greater (gradient of node #10 (Relu)); y_2 is
+ * "d_train/depthwise2_norm" [16,64,25,5], dy is "d_train/pointwise2_conv" [16,64,25,5], w is "pointwise2_weight"
+ * [64,64,1,1], x_2 is "train/depthwise2" [16,64,25,5] */
+/* stepc.ConvGradInput (gradient of node #5 (Conv)), Where, Greater (gradient of node #4 (Relu)); y_2 is
+ * "d_train/depthwise1_norm" [16,64,25,5], dy is "d_train/pointwise1_conv" [16,64,25,5], w is "pointwise1_weight"
+ * [64,64,1,1], x_2 is "train/depthwise1" [16,64,25,5] */
 static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y_2, const float *restrict dy,
                                                                const float *restrict w, const float *restrict x_2)
 {
@@ -771,18 +712,18 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
         }
 }
 
-/* stepc.ConvGradInput (gradient of node #20 (Conv)), Where (gradient of node #19 (Relu)), Greater (gradient of
- * node #19 (Relu)); y_2 is "d_train/pointwise3_norm" [16,64,25,5], dy is "d_train/depthwise4_conv" [16,64,25,5], w
- * is "depthwise4_weight" [64,1,3,3], x_2 is "train/pointwise3" [16,64,25,5] */
-/* stepc.ConvGradInput (gradient of node #14 (Conv)), Where (gradient of node #13 (Relu)), Greater (gradient of
- * node #13 (Relu)); y_2 is "d_train/pointwise2_norm" [16,64,25,5], dy is "d_train/depthwise3_conv" [16,64,25,5], w
- * is "depthwise3_weight" [64,1,3,3], x_2 is "train/pointwise2" [16,64,25,5] */
-/* stepc.ConvGradInput (gradient of node #8 (Conv)), Where (gradient of node #7 (Relu)), Greater (gradient of node
- * #7 (Relu)); y_2 is "d_train/pointwise1_norm" [16,64,25,5], dy is "d_train/depthwise2_conv" [16,64,25,5], w is
- * "depthwise2_weight" [64,1,3,3], x_2 is "train/pointwise1" [16,64,25,5] */
-/* stepc.ConvGradInput (gradient of node #2 (Conv)), Where (gradient of node #1 (Relu)), Greater (gradient of node
- * #1 (Relu)); y_2 is "d_train/first_norm" [16,64,25,5], dy is "d_train/depthwise1_conv" [16,64,25,5], w is
- * "depthwise1_weight" [64,1,3,3], x_2 is "train/first" [16,64,25,5] */
+/* stepc.ConvGradInput (gradient of node #20 (Conv)), Where, Greater (gradient of node #19 (Relu)); y_2 is
+ * "d_train/pointwise3_norm" [16,64,25,5], dy is "d_train/depthwise4_conv" [16,64,25,5], w is "depthwise4_weight"
+ * [64,1,3,3], x_2 is "train/pointwise3" [16,64,25,5] */
+/* stepc.ConvGradInput (gradient of node #14 (Conv)), Where, Greater (gradient of node #13 (Relu)); y_2 is
+ * "d_train/pointwise2_norm" [16,64,25,5], dy is "d_train/depthwise3_conv" [16,64,25,5], w is "depthwise3_weight"
+ * [64,1,3,3], x_2 is "train/pointwise2" [16,64,25,5] */
+/* stepc.ConvGradInput (gradient of node #8 (Conv)), Where, Greater (gradient of node #7 (Relu)); y_2 is
+ * "d_train/pointwise1_norm" [16,64,25,5], dy is "d_train/depthwise2_conv" [16,64,25,5], w is "depthwise2_weight"
+ * [64,1,3,3], x_2 is "train/pointwise1" [16,64,25,5] */
+/* stepc.ConvGradInput (gradient of node #2 (Conv)), Where, Greater (gradient of node #1 (Relu)); y_2 is
+ * "d_train/first_norm" [16,64,25,5], dy is "d_train/depthwise1_conv" [16,64,25,5], w is "depthwise1_weight"
+ * [64,1,3,3], x_2 is "train/first" [16,64,25,5] */
 static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict y_2, const float *restrict dy,
                                                                  const float *restrict w, const float *restrict x_2)
 {
@@ -849,8 +790,8 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *
 }
 
 /* grad.train/first_norm.reducesum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
- * first_shift.v + first_shift.gradient[64]; first_shift = first_shift - learning_rate * first_shift.v: ReduceSum
- * (gradient of node #0 (BatchNormalization)) */
+ * first_shift.v + first_shift.gradient[64]; first_shift = first_shift - learning_rate * first_shift.v: gradient of
+ * node #0 (BatchNormalization) */
 static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restrict grad_train_first_norm_reducesum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         const float learning_rate)
@@ -864,15 +805,9 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
             for (int l = 0; l < STEPC_REST(13); l++)
                 partial[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
         }
-        for (int l = 0; l < 8; l++)
-            partial[l] += partial[l + 8];
-        for (int l = 0; l < 4; l++)
-            partial[l] += partial[l + 4];
-        for (int l = 0; l < 2; l++)
-            partial[l] += partial[l + 2];
-        partial[0] += partial[1];
-        const float t = 0.9f * first_shift_v[i] + partial[0];
-        grad_train_first_norm_reducesum[i] = partial[0];
+        const float sum = stepc_fold_16(partial);
+        const float t = 0.9f * first_shift_v[i] + sum;
+        grad_train_first_norm_reducesum[i] = sum;
         first_shift_v[i] = t;
         first_shift[i] -= learning_rate * t;
     }
@@ -882,10 +817,8 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
  * + first_scale.gradient[64]; grad.train/first_norm.reducesum_2[1,64,1,1] =
  * ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]));
  * grad.train/first_norm.div = grad.train/first_norm.reducesum_2 * (train/first_norm.reciprocal[1,64,1,1] *
- * train/first_norm.reciprocal) * 0.0005: ReduceSum (gradient of node #0 (BatchNormalization)), Mul (gradient of
- * node #0 (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
- * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
- * (BatchNormalization)) */
+ * train/first_norm.reciprocal) * 0.0005: gradient of node #0 (BatchNormalization), gradient of node #0
+ * (BatchNormalization), gradient of node #0 (BatchNormalization) */
 static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
         float *restrict first_scale_v_new, float *restrict first_scale_v, const float *restrict d_train_first_norm,
         const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
@@ -904,16 +837,10 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
                     (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]) : 0.0f;
             }
         }
-        for (int l = 0; l < 8; l++)
-            partial[l] += partial[l + 8];
-        for (int l = 0; l < 4; l++)
-            partial[l] += partial[l + 4];
-        for (int l = 0; l < 2; l++)
-            partial[l] += partial[l + 2];
-        partial[0] += partial[1];
+        const float sum = stepc_fold_16(partial);
         const float x0 = train_first_norm_reciprocal[i];
-        const float t = 0.9f * first_scale_v[i] + partial[0] * x0;
-        grad_train_first_norm_div[i] = partial[0] * (x0 * x0) * 0.0005f;
+        const float t = 0.9f * first_scale_v[i] + sum * x0;
+        grad_train_first_norm_div[i] = sum * (x0 * x0) * 0.0005f;
         first_scale_v_new[i] = t;
         first_scale_v[i] = t;
     }
@@ -950,10 +877,8 @@ static inline void update_first_weight_add_image(float *restrict total, const fl
  * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
  * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight =
- * first_weight - learning_rate * first_weight.v: stepc.ConvGradWeight (gradient of node #0 (Conv)), Mul (gradient
- * of node #0 (BatchNormalization)), Sub (gradient of node #0 (BatchNormalization)), Sub (gradient of node #0
- * (BatchNormalization)), Mul (gradient of node #0 (BatchNormalization)), Mul (gradient of node #0
- * (BatchNormalization)) */
+ * first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv), gradient of node #0
+ * (BatchNormalization), gradient of node #0 (BatchNormalization) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
         const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
         const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
@@ -1096,9 +1021,7 @@ stepc_status ds_cnn_cortex_m4_step(ds_cnn_cortex_m4_state *state, ds_cnn_cortex_
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    STEPC_TRACE(0, "check_labels");
-    if (check_labels(in->target) != STEPC_OK)
-        return STEPC_E_LABEL;
+    STEPC_CHECK(0, STEPC_E_LABEL, check_labels, in->target);
     STEPC_RUN(1, update_step_count, &state->step_count);
     float *const first_norm_mul = arena->floats + 256128; /* [1,64,1,1], kernels 2-12 */
     float *const depthwise1_norm_mul = arena->floats + 256192; /* [1,64,1,1], kernels 3-12 */

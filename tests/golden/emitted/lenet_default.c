@@ -22,6 +22,7 @@
 #include "kernels/stepc_labels.h"
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
+#include "kernels/stepc_sum.h"
 #include "kernels/stepc_tile.h"
 #include "kernels/stepc_transpose.h"
 #include "kernels/stepc_window_finite.h"
@@ -387,13 +388,12 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0
- * (SoftmaxCrossEntropyLoss)) */
+ * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
         const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
-    float total = 0.0f;
+    float total[1] = {0.0f};
     float top[32] = {0.0f};
     float picked[32] = {0.0f};
     float sum[32] = {0.0f};
@@ -427,24 +427,17 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
         for (int i = 0; i < 32; i++)
             scratch[c * 32 + i] = (scratch[c * 32 + i] * scale[i] - (c == hot[i] ? 1.0f : 0.0f)) * share;
     stepc_transpose_back(d_logits, 10, scratch, 32, 32, 10);
-    float value = total;
     for (int i = 0; i < 32; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
     for (int i = 0; i < 32; i++)
-        value += sum[i];
-    total = value;
-    loss[0] = total / 32.0f;
+        total[0] += sum[i];
+    loss[0] = total[0] / 32.0f;
 }
 
 /* Each value must be in 0 .. 9. */
 static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 {
-    uint64_t wrong = 0;
-    for (int i = 0; i < 32; i++) {
-        const int64_t v = x[i];
-        wrong |= (uint64_t)((v < 0) | (v >= 10));
-    }
-    return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
+    return stepc_outside64(x, 32, 0, 10) ? STEPC_E_LABEL : STEPC_OK;
 }
 
 /* step_count = step_count + 1 */
@@ -469,8 +462,8 @@ static STEPC_INLINE void d_fc2_where_tile(const int rows, const int i, const int
         }
 }
 
-/* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: Gemm (gradient of node #11 (Gemm)),
- * Where (gradient of node #10 (Relu)), Greater (gradient of node #10 (Relu)) */
+/* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: gradient of node #11 (Gemm), gradient
+ * of node #10 (Relu) */
 static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restrict d_logits,
                                      const float *restrict fc3_weight, const float *restrict relu4)
 {
@@ -503,8 +496,8 @@ static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, con
  * fc3_weight.gradient); fc3_weight = fc3_weight - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
  * fc3_bias.gradient[10] = ReduceSum(d_logits[32,10]); fc3_bias.v = 0.9 * fc3_bias.v + 0.1 * fc3_bias.gradient;
  * fc3_bias.h = 0.999 * fc3_bias.h + 0.000999987 * (fc3_bias.gradient * fc3_bias.gradient); fc3_bias = fc3_bias -
- * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): Gemm (gradient of node #11 (Gemm)), ReduceSum
- * (gradient of node #11 (Gemm)) */
+ * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm), gradient of node #11
+ * (Gemm) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
         float *restrict fc3_weight_h, float *restrict fc3_bias_v, float *restrict fc3_bias,
         float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4,
@@ -541,8 +534,8 @@ static STEPC_INLINE void d_fc1_where_tile(const int rows, const int i, const int
         }
 }
 
-/* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: Gemm (gradient of node #9 (Gemm)),
- * Where (gradient of node #8 (Relu)), Greater (gradient of node #8 (Relu)) */
+/* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: gradient of node #9 (Gemm), gradient of
+ * node #8 (Relu) */
 static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restrict d_fc2,
                                      const float *restrict fc2_weight, const float *restrict relu3)
 {
@@ -575,8 +568,7 @@ static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, con
  * fc2_weight.gradient); fc2_weight = fc2_weight - corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06);
  * fc2_bias.gradient[84] = ReduceSum(d_fc2[32,84]); fc2_bias.v = 0.9 * fc2_bias.v + 0.1 * fc2_bias.gradient;
  * fc2_bias.h = 0.999 * fc2_bias.h + 0.000999987 * (fc2_bias.gradient * fc2_bias.gradient); fc2_bias = fc2_bias -
- * corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): Gemm (gradient of node #9 (Gemm)), ReduceSum (gradient
- * of node #9 (Gemm)) */
+ * corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): gradient of node #9 (Gemm), gradient of node #9 (Gemm) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3,
@@ -618,7 +610,7 @@ static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, con
     }
 }
 
-/* d_flat[32,400] = d_fc1[32,120] fc1_weight[120,400]: Gemm (gradient of node #7 (Gemm)) */
+/* d_flat[32,400] = d_fc1[32,120] fc1_weight[120,400]: gradient of node #7 (Gemm) */
 static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restrict d_fc1,
                                      const float *restrict fc1_weight, float *restrict panel)
 {
@@ -684,8 +676,7 @@ static STEPC_INLINE void update_fc1_weight_packed_part(const int rows, const int
  * fc1_weight.gradient); fc1_weight = fc1_weight - corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06);
  * fc1_bias.gradient[120] = ReduceSum(d_fc1[32,120]); fc1_bias.v = 0.9 * fc1_bias.v + 0.1 * fc1_bias.gradient;
  * fc1_bias.h = 0.999 * fc1_bias.h + 0.000999987 * (fc1_bias.gradient * fc1_bias.gradient); fc1_bias = fc1_bias -
- * corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): Gemm (gradient of node #7 (Gemm)), ReduceSum (gradient
- * of node #7 (Gemm)) */
+ * corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): gradient of node #7 (Gemm), gradient of node #7 (Gemm) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2,
@@ -738,8 +729,8 @@ static STEPC_INLINE void d_conv2_where_apart_windows(const int p, const int firs
     }
 }
 
-/* d_conv2[32,16,10,10] = relu2 > 0 ? MaxPoolGrad(relu2[32,16,10,10], d_pool2[32,16,5,5]) : 0: stepc.MaxPoolGrad
- * (gradient of node #5 (MaxPool)), Where (gradient of node #4 (Relu)), Greater (gradient of node #4 (Relu)) */
+/* d_conv2[32,16,10,10] = relu2 > 0 ? MaxPoolGrad(relu2[32,16,10,10], d_pool2[32,16,5,5]) : 0: gradient of node #5
+ * (MaxPool), gradient of node #4 (Relu) */
 static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *restrict relu2,
                                        const float *restrict d_flat)
 {
@@ -758,7 +749,7 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
 /* conv2_bias.gradient[16] = ReduceSum(d_conv2[32,16,10,10]); conv2_bias.v = 0.9 * conv2_bias.v + 0.1 *
  * conv2_bias.gradient; conv2_bias.h = 0.999 * conv2_bias.h + 0.000999987 * (conv2_bias.gradient *
  * conv2_bias.gradient); conv2_bias = conv2_bias - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06):
- * ReduceSum (gradient of node #3 (Conv)) */
+ * gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
         float *restrict conv2_bias_h, const float *restrict d_conv2, const float corrected_rate)
 {
@@ -771,15 +762,9 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
             STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(4); l++)
                 lane[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
         }
-        for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
-        for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
-        for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
-        const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * lane[0];
-        const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
+        const float sum = stepc_fold_16(lane);
+        const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
+        const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
         conv2_bias_v[i] = t;
         conv2_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv2_bias_h[i] = t_2;
@@ -844,8 +829,7 @@ static STEPC_INLINE void d_pool1_conv_grad_input_compute_rows(const int rows, co
     }
 }
 
-/* d_pool1[32,6,14,14] = ConvGradInput(d_conv2[32,16,10,10], conv2_weight[16,6,5,5]): stepc.ConvGradInput (gradient
- * of node #3 (Conv)) */
+/* d_pool1[32,6,14,14] = ConvGradInput(d_conv2[32,16,10,10], conv2_weight[16,6,5,5]): gradient of node #3 (Conv) */
 static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
         const float *restrict conv2_weight, const int32_t *restrict conv_spans, float *restrict scratch)
 {
@@ -954,7 +938,7 @@ static STEPC_INLINE void update_conv2_weight_add_weights_of(const int n, float *
 /* conv2_weight.gradient[16,6,5,5] = ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]); conv2_weight.v = 0.9
  * * conv2_weight.v + 0.1 * conv2_weight.gradient; conv2_weight.h = 0.999 * conv2_weight.h + 0.000999987 *
  * (conv2_weight.gradient * conv2_weight.gradient); conv2_weight = conv2_weight - corrected_rate * conv2_weight.v /
- * (Sqrt(conv2_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #3 (Conv)) */
+ * (Sqrt(conv2_weight.h) + 1e-06): gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
         float *restrict conv2_weight_h, const float *restrict d_conv2, const float *restrict pool1,
         const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
@@ -1003,8 +987,8 @@ static STEPC_INLINE void d_conv1_where_apart_windows(const int p, const int firs
     }
 }
 
-/* d_conv1[32,6,28,28] = relu1 > 0 ? MaxPoolGrad(relu1[32,6,28,28], d_pool1[32,6,14,14]) : 0: stepc.MaxPoolGrad
- * (gradient of node #2 (MaxPool)), Where (gradient of node #1 (Relu)), Greater (gradient of node #1 (Relu)) */
+/* d_conv1[32,6,28,28] = relu1 > 0 ? MaxPoolGrad(relu1[32,6,28,28], d_pool1[32,6,14,14]) : 0: gradient of node #2
+ * (MaxPool), gradient of node #1 (Relu) */
 static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *restrict relu1,
                                        const float *restrict d_pool1)
 {
@@ -1101,7 +1085,7 @@ static STEPC_INLINE void update_conv1_weight_add_weights_of(const int n, float *
 /* conv1_weight.gradient[6,1,5,5] = ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]); conv1_weight.v = 0.9 *
  * conv1_weight.v + 0.1 * conv1_weight.gradient; conv1_weight.h = 0.999 * conv1_weight.h + 0.000999987 *
  * (conv1_weight.gradient * conv1_weight.gradient); conv1_weight = conv1_weight - corrected_rate * conv1_weight.v /
- * (Sqrt(conv1_weight.h) + 1e-06): stepc.ConvGradWeight (gradient of node #0 (Conv)) */
+ * (Sqrt(conv1_weight.h) + 1e-06): gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
         float *restrict conv1_weight_h, const float *restrict d_conv1, const float *restrict x,
         const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
@@ -1121,7 +1105,7 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
 /* conv1_bias.gradient[6] = ReduceSum(d_conv1[32,6,28,28]); conv1_bias.v = 0.9 * conv1_bias.v + 0.1 *
  * conv1_bias.gradient; conv1_bias.h = 0.999 * conv1_bias.h + 0.000999987 * (conv1_bias.gradient *
  * conv1_bias.gradient); conv1_bias = conv1_bias - corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06):
- * ReduceSum (gradient of node #0 (Conv)) */
+ * gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
         float *restrict conv1_bias_h, const float *restrict d_conv1, const float corrected_rate)
 {
@@ -1131,15 +1115,9 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
             for (int32_t k = 0; k < 784; k += 16)
                 for (int l = 0; l < 16; l++)
                     lane[l] += d_conv1[j * 4704 + i * 784 + k + l];
-        for (int l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
-        for (int l = 0; l < 4; l++)
-            lane[l] += lane[l + 4];
-        for (int l = 0; l < 2; l++)
-            lane[l] += lane[l + 2];
-        lane[0] += lane[1];
-        const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * lane[0];
-        const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (lane[0] * lane[0]);
+        const float sum = stepc_fold_16(lane);
+        const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
+        const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
         conv1_bias_v[i] = t;
         conv1_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
         conv1_bias_h[i] = t_2;
@@ -1190,9 +1168,7 @@ stepc_status lenet_default_step(lenet_default_state *state, lenet_default_arena 
     float *const logits = out->logits != NULL ? out->logits : arena->floats + 203072; /* [32,10], kernels 7-9 */
     STEPC_RUN(7, logits_gemm, logits, relu4, (float *)state->fc3_weight, state->fc3_bias,
                  arena->floats + 201728 /* [1344] */);
-    STEPC_TRACE(9, "check_labels");
-    if (check_labels(in->target) != STEPC_OK)
-        return STEPC_E_LABEL;
+    STEPC_CHECK(9, STEPC_E_LABEL, check_labels, in->target);
     float *const loss = out->loss != NULL ? out->loss : arena->floats + 202048; /* scalar, kernels 9-10 */
     float *const d_logits = arena->floats + 204416; /* [32,10], kernels 9-13 */
     STEPC_RUN(9, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target,

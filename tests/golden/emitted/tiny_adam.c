@@ -122,12 +122,12 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
- * target[8], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
+ * target[8], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
         const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 8.0f;
-    float total = 0.0f;
+    float total[1] = {0.0f};
     float top[8] = {0.0f};
     float picked[8] = {0.0f};
     float sum[8] = {0.0f};
@@ -170,24 +170,17 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     for (int i = 0; i < 8; i++)
         for (int c = 0; c < 2; c++)
             d_logits[i * 2 + c] = scratch[i + c * 8];
-    float value = total;
     for (int i = 0; i < 8; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
     for (int i = 0; i < 8; i++)
-        value += sum[i];
-    total = value;
-    loss[0] = total / 8.0f;
+        total[0] += sum[i];
+    loss[0] = total[0] / 8.0f;
 }
 
 /* Each value must be in 0 .. 1. */
 static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 {
-    uint64_t wrong = 0;
-    for (int i = 0; i < 8; i++) {
-        const int64_t v = x[i];
-        wrong |= (uint64_t)((v < 0) | (v >= 2));
-    }
-    return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
+    return stepc_outside64(x, 8, 0, 2) ? STEPC_E_LABEL : STEPC_OK;
 }
 
 /* step_count = step_count + 1 */
@@ -222,8 +215,8 @@ static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const 
         }
 }
 
-/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: Gemm (gradient of node 'fc2'), Where
- * (gradient of node 'relu'), Greater (gradient of node 'relu') */
+/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: gradient of node 'fc2', gradient of
+ * node 'relu' */
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
         const float *restrict fc2_weight, const float *restrict hidden, float *restrict panel)
 {
@@ -285,8 +278,7 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
  * fc2.weight.gradient); fc2.weight = fc2.weight - corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06);
  * fc2.bias.gradient[2] = ReduceSum(d_logits[8,2]); fc2.bias.v = 0.9 * fc2.bias.v + 0.1 * fc2.bias.gradient;
  * fc2.bias.h = 0.999 * fc2.bias.h + 0.000999987 * (fc2.bias.gradient * fc2.bias.gradient); fc2.bias = fc2.bias -
- * corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): Gemm (gradient of node 'fc2'), ReduceSum (gradient of
- * node 'fc2') */
+ * corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): gradient of node 'fc2', gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, const float *restrict d_logits, const float *restrict hidden,
@@ -368,8 +360,7 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
  * fc1.weight.gradient); fc1.weight = fc1.weight - corrected_rate * fc1.weight.v / (Sqrt(fc1.weight.h) + 1e-06);
  * fc1.bias.gradient[3] = ReduceSum(d_fc1.output[8,3]); fc1.bias.v = 0.9 * fc1.bias.v + 0.1 * fc1.bias.gradient;
  * fc1.bias.h = 0.999 * fc1.bias.h + 0.000999987 * (fc1.bias.gradient * fc1.bias.gradient); fc1.bias = fc1.bias -
- * corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06): Gemm (gradient of node 'fc1'), ReduceSum (gradient of
- * node 'fc1') */
+ * corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06): gradient of node 'fc1', gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1_output, const float *restrict x,
@@ -428,9 +419,7 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
     STEPC_RUN(1, hidden_relu, hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
     float *const logits = out->logits != NULL ? out->logits : arena->floats + 48; /* [8,2], kernels 2-4 */
     STEPC_RUN(2, logits_gemm, logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
-    STEPC_TRACE(4, "check_labels");
-    if (check_labels(in->target) != STEPC_OK)
-        return STEPC_E_LABEL;
+    STEPC_CHECK(4, STEPC_E_LABEL, check_labels, in->target);
     float *const loss = out->loss != NULL ? out->loss : arena->floats + 16; /* scalar, kernels 4-5 */
     float *const d_logits = arena->floats + 192; /* [8,2], kernels 4-8 */
     STEPC_RUN(4, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target, arena->floats /* [16] */);

@@ -111,12 +111,12 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
- * target[8], 1): stepc.SoftmaxCrossEntropyGrad (gradient of node #0 (SoftmaxCrossEntropyLoss)) */
+ * target[8], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
         const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 8.0f;
-    float total = 0.0f;
+    float total[1] = {0.0f};
     float top[8] = {0.0f};
     float picked[8] = {0.0f};
     float sum[8] = {0.0f};
@@ -159,24 +159,17 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     for (int i = 0; i < 8; i++)
         for (int c = 0; c < 2; c++)
             d_logits[i * 2 + c] = scratch[i + c * 8];
-    float value = total;
     for (int i = 0; i < 8; i++)
         sum[i] = stepc_logf(sum[i]) - picked[i];
     for (int i = 0; i < 8; i++)
-        value += sum[i];
-    total = value;
-    loss[0] = total / 8.0f;
+        total[0] += sum[i];
+    loss[0] = total[0] / 8.0f;
 }
 
 /* Each value must be in 0 .. 1. */
 static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 {
-    uint64_t wrong = 0;
-    for (int i = 0; i < 8; i++) {
-        const int64_t v = x[i];
-        wrong |= (uint64_t)((v < 0) | (v >= 2));
-    }
-    return wrong == 0 ? STEPC_OK : STEPC_E_LABEL;
+    return stepc_outside64(x, 8, 0, 2) ? STEPC_E_LABEL : STEPC_OK;
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
@@ -205,8 +198,8 @@ static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const 
         }
 }
 
-/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: Gemm (gradient of node 'fc2'), Where
- * (gradient of node 'relu'), Greater (gradient of node 'relu') */
+/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: gradient of node 'fc2', gradient of
+ * node 'relu' */
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
         const float *restrict fc2_weight, const float *restrict hidden, float *restrict panel)
 {
@@ -249,7 +242,7 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
 }
 
 /* fc2.weight[2,3] = fc2.weight - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias -
- * learning_rate * ReduceSum(d_logits[8,2]): Gemm (gradient of node 'fc2'), ReduceSum (gradient of node 'fc2') */
+ * learning_rate * ReduceSum(d_logits[8,2]): gradient of node 'fc2', gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate, float *restrict panel)
@@ -313,7 +306,7 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
 }
 
 /* fc1.weight[3,4] = fc1.weight - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias -
- * learning_rate * ReduceSum(d_fc1.output[8,3]): Gemm (gradient of node 'fc1'), ReduceSum (gradient of node 'fc1') */
+ * learning_rate * ReduceSum(d_fc1.output[8,3]): gradient of node 'fc1', gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, const float learning_rate, float *restrict panel)
 {
@@ -356,9 +349,7 @@ stepc_status tiny_sgd_step(tiny_sgd_state *state, tiny_sgd_arena *arena, const t
     STEPC_RUN(0, hidden_relu, hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
     float *const logits = out->logits != NULL ? out->logits : arena->floats + 48; /* [8,2], kernels 1-3 */
     STEPC_RUN(1, logits_gemm, logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
-    STEPC_TRACE(3, "check_labels");
-    if (check_labels(in->target) != STEPC_OK)
-        return STEPC_E_LABEL;
+    STEPC_CHECK(3, STEPC_E_LABEL, check_labels, in->target);
     float *const loss = out->loss != NULL ? out->loss : arena->floats + 16; /* scalar, kernels 3-4 */
     float *const d_logits = arena->floats + 192; /* [8,2], kernels 3-6 */
     STEPC_RUN(3, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target, arena->floats /* [16] */);
