@@ -484,8 +484,8 @@ static const struct expr *folded(struct nest *n, const struct tree_var *lane, in
     const struct expr *const all = tree_address(n->a, lane, index_constant(n->a, 0));
     struct tree_var *const sum = tree_var(n->a, VAR_VALUE, d, c_type(d), name_in(&n->s->names, "sum"));
     map_set(&n->s->e->includes, "kernels/stepc_sum.h", NULL);
-    tree_declare(n->b, sum, tree_call(n->a, d, CALL_SECTION, d == DTYPE_FLOAT ? "stepc_fold_16" : "stepc_fold_16_double",
-                                      &all, 1));
+    const char *const routine = d == DTYPE_FLOAT ? "stepc_fold_16" : "stepc_fold_16_double";
+    tree_declare(n->b, sum, tree_call(n->a, d, CALL_SECTION, routine, &all, 1));
     return tree_read(n->a, sum);
 }
 

@@ -173,6 +173,23 @@ KERNEL static void sample_nothing(T *restrict y) /* which only its hole writes *
     row(0);
 }
 
+/* ---- calls by a macro ------------------------------------------------------------------------------------------ */
+
+/* Adds elements first .. to y[0], times a constant that all calls give; `spare` is read by nobody. */
+static inline void add_some(const int count, const int first, const T *restrict from, const int times, const int spare,
+                            T *restrict to)
+{
+    (void)spare;
+    for (int i = 0; i < count; i++)
+        to[0] += (T)times * from[first + i] + (T)M;
+}
+
+KERNEL static void sample_each(const T *restrict a, T *restrict y)
+{
+    STEPC_EACH_THREE(N, add_some, a, 2, N + 1, y);
+    STEPC_EACH_THREE(N - 1, add_some, a, 2, N, y + 1);
+}
+
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
 static inline int at_least(const struct span s, const int i)

@@ -373,6 +373,22 @@ START_TEST(only_holes_are_called)
 }
 END_TEST
 
+/* ---- calls by a macro -------------------------------------------------------------------------------------------- */
+
+START_TEST(a_macro_calls_a_function)
+{
+    const struct instance *const in = instantiate("sample_each", (struct sizes){3, 8, 2, 1, 0});
+    ck_assert_str_eq(kernel_text(in),
+                     "static void sample_each(float *restrict y, const float *restrict x)\n"
+                     "{\n"
+                     "    STEPC_EACH_THREE(8, add_some, x, y);\n"
+                     "    STEPC_EACH_THREE(7, add_some, x, y + 1);\n"
+                     "}\n");
+    ck_assert_str_eq(in->made.includes.data[0], "sample_lanes.h");
+    ck_assert_uint_eq(in->made.functions.data[0]->params.count, 4); /* two of the macro, `from` and `to` */
+}
+END_TEST
+
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
 START_TEST(types_headers_and_helpers)
@@ -421,7 +437,7 @@ START_TEST(names_of_the_file)
         strbuf_addf(&fixed, "%s ", *name);
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
-                     "twice smaller half_of part last_of first_above sum_from add_to apart at_least ");
+                     "twice smaller half_of part last_of first_above sum_from add_to apart add_some at_least ");
 }
 END_TEST
 
@@ -458,7 +474,7 @@ END_TEST
 
 /* Kernels that any type may have, and those of floats. */
 static const char *const run_kernels[] = {"sample_folds", "sample_loops", "sample_parts", "sample_nothing",
-                                          "sample_types"};
+                                          "sample_each", "sample_types"};
 static const struct sizes run_sizes[] = {{3, 8, 2, 1, 0}, {1, 4, 3, 0, 2}, {2, 8, 3, 1, 1}};
 static const char *const run_types[] = {"float", "double", "int32_t"};
 
@@ -658,6 +674,7 @@ int main(void)
     TCase *text = tcase_create("text"), *run_case = tcase_create("run"), *errors = tcase_create("errors");
     TCase *const all[] = {text, run_case, errors};
     tcase_add_test(text, sizes_decide);
+    tcase_add_test(text, a_macro_calls_a_function);
     tcase_add_test(text, one_iteration_is_no_loop);
     tcase_add_test(text, all_forms_of_loops);
     tcase_add_test(text, hints_go);
