@@ -104,9 +104,7 @@ START_TEST(other_steps)
     entry_add_step(&l, (struct entry_step){.kind = STEP_FILL, .target = "state->w", .value = "1.0f", .count = 32767});
     entry_add_step(&l, (struct entry_step){.kind = STEP_SET, .target = "state->r", .value = "0.1f"});
     is_text(&l, "if (out->loss != NULL) {\n"
-                "    STEPC_TRACE(4, \"check_labels\");\n"
-                "    if (check_labels(in->target) != STEPC_OK)\n"
-                "        return STEPC_E_LABEL;\n"
+                "    STEPC_CHECK(4, STEPC_E_LABEL, check_labels, in->target);\n"
                 "}\n"
                 "for (int i = 0; i < 32766; i++)\n"
                 "    state->w[i] = 1.0f;\n"
