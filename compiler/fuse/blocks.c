@@ -122,13 +122,7 @@ static void test_load(const struct access *a, void *data)
 static struct load_test test_loads(const struct group *g, const struct part *p, const struct buffer *only)
 {
     struct load_test t = {g, p, only, false, true};
-    if (p->element)
-        expr_each_load(p->element, test_load, &t);
-    for (size_t s = 0; s < p->stores.count; s++) {
-        expr_each_load(p->stores.data[s].value, test_load, &t);
-        for (int i = 0; i < p->stores.data[s].to.term_count; i++)
-            expr_each_load(p->stores.data[s].to.term[i].index, test_load, &t);
-    }
+    part_each_load(p, test_load, &t);
     return t;
 }
 
@@ -301,13 +295,8 @@ static void pull_producer(const struct access *a, void *data)
 static void pull_producers(struct group *g, const struct member *m)
 {
     struct pull t = {g, *m};
-    for (size_t i = 0; i < t.m.part_count; i++) {
-        const struct part *p = &t.m.parts[i];
-        if (p->element)
-            expr_each_load(p->element, pull_producer, &t);
-        for (size_t s = 0; s < p->stores.count; s++)
-            expr_each_load(p->stores.data[s].value, pull_producer, &t);
-    }
+    for (size_t i = 0; i < t.m.part_count; i++)
+        part_each_load(&t.m.parts[i], pull_producer, &t);
 }
 
 /* All that loops of the group write is a row's, or a matrix of the group. */
@@ -470,14 +459,12 @@ static bool writes_allow(const struct group *g)
         kernel_writes(&scratch, g->members.data[i].k, &writes);
     }
     vec_each(struct buffer *, b, &writes) {
-        bool is_read = false;
-        for (size_t r = 0; r < reads.count; r++)
-            is_read |= reads.data[r] == b;
-        if (group_matrix(g, b) || is_read) {
-            ok &=
-                group_matrix(g, b) || (b->kind == BUFFER_TEMP && fuse_buffer(g->f, b)->writers.count == 1 &&
-                                       fuse_buffer(g->f, b)->readers.count == 1 &&
-                                       fuse_buffer(g->f, b)->readers.data[0] == fuse_buffer(g->f, b)->writers.data[0]);
+        const struct fuse_buffer *const t = fuse_buffer(g->f, b);
+        if (group_matrix(g, b))
+            continue;
+        if (buffers_have(&reads, b)) {
+            ok &= b->kind == BUFFER_TEMP && t->writers.count == 1 && t->readers.count == 1 &&
+                  t->readers.data[0] == t->writers.data[0];
             continue;
         }
         ok &= b->kind == BUFFER_TEMP || b->kind == BUFFER_OUTPUT;
@@ -617,12 +604,7 @@ static void try_load(const struct access *a, void *data)
 bool fuse_blocks(struct fusion *f, struct kernel *loops)
 {
     struct seed t = {f, loops, false};
-    for (size_t i = 0; !loops->tmpl.traits && loops->checks.count == 0 && !t.done && i < loops->parts.count; i++) {
-        const struct part *p = &loops->parts.data[i];
-        if (p->element)
-            expr_each_load(p->element, try_load, &t);
-        for (size_t s = 0; !t.done && s < p->stores.count; s++)
-            expr_each_load(p->stores.data[s].value, try_load, &t);
-    }
+    for (size_t i = 0; !loops->tmpl.traits && loops->checks.count == 0 && !t.done && i < loops->parts.count; i++)
+        part_each_load(&loops->parts.data[i], try_load, &t);
     return t.done;
 }

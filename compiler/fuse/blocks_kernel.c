@@ -46,14 +46,6 @@ static bool is_load_of(const struct expr *e, void *buffer)
     return e->op == EXPR_LOAD && e->access->buffer == buffer;
 }
 
-static bool part_loads(const struct part *p, struct buffer *b)
-{
-    bool any = p->element && expr_any(p->element, is_load_of, b);
-    for (size_t s = 0; s < p->stores.count && !any; s++)
-        any = expr_any(p->stores.data[s].value, is_load_of, b);
-    return any;
-}
-
 struct other_element {
     const struct buffer *buffer;
     const struct access *to;
@@ -93,7 +85,7 @@ static bool is_done_before(const struct group *g, const struct matrix *old, size
         for (size_t p = i == member ? until : 0; i >= member && p < m->part_count; p++) {
             const bool same_point =
                 i == member && p == until && loads_where_it_stores(g, &m->parts[p], old->from, stored);
-            if (part_loads(&m->parts[p], old->from) && !same_point)
+            if (part_any(&m->parts[p], is_load_of, old->from) && !same_point)
                 return false;
         }
     }
@@ -192,11 +184,9 @@ static const struct expr *load_in_block(const struct expr *load, void *data)
 static void move_part(struct to_block *t, struct part *p)
 {
     const struct expr_map map = {.arena = t->g->f->arena, .load = load_in_block, .data = t};
-    p->element = p->element ? expr_substitute(&map, p->element) : NULL;
-    for (size_t s = 0; s < p->stores.count; s++) {
-        p->stores.data[s].value = expr_substitute(&map, p->stores.data[s].value);
-        p->stores.data[s].to = in_block(t, &p->stores.data[s].to);
-    }
+    part_substitute(p, &map);
+    vec_each_ptr(struct store, s, &p->stores)
+        s->to = in_block(t, &s->to);
 }
 
 /* What one row needs is made anew, since the same loops may also run elsewhere. */

@@ -12,30 +12,27 @@ struct fuse_buffer *fuse_buffer(const struct fusion *f, const struct buffer *b)
     return &f->buffers[b->id];
 }
 
+static void remove_from(kernel_list *l, const struct kernel *k)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->data[i] == k)
+            vec_remove(l, i);
+}
+
 void fuse_forget(struct fusion *f, struct kernel *k)
 {
-    const struct fuse_touched *const t = &f->touched[k->id];
-    for (size_t i = 0; i < t->reads.count; i++) {
-        struct fuse_buffer *b = fuse_buffer(f, t->reads.data[i]);
-        for (size_t j = 0; j < b->readers.count; j++)
-            if (b->readers.data[j] == k)
-                vec_remove(&b->readers, j);
-    }
-    for (size_t i = 0; i < t->writes.count; i++) {
-        struct fuse_buffer *b = fuse_buffer(f, t->writes.data[i]);
-        for (size_t j = 0; j < b->writers.count; j++)
-            if (b->writers.data[j] == k)
-                vec_remove(&b->writers, j);
-    }
+    vec_each(const struct buffer *, b, &f->touched[k->id].reads)
+        remove_from(&fuse_buffer(f, b)->readers, k);
+    vec_each(const struct buffer *, b, &f->touched[k->id].writes)
+        remove_from(&fuse_buffer(f, b)->writers, k);
 }
 
 static void enter(struct fusion *f, struct kernel *k)
 {
-    const struct fuse_touched *const t = &f->touched[k->id];
-    for (size_t i = 0; i < t->reads.count; i++)
-        vec_push(f->arena, &fuse_buffer(f, t->reads.data[i])->readers, k);
-    for (size_t i = 0; i < t->writes.count; i++)
-        vec_push(f->arena, &fuse_buffer(f, t->writes.data[i])->writers, k);
+    vec_each(const struct buffer *, b, &f->touched[k->id].reads)
+        vec_push(f->arena, &fuse_buffer(f, b)->readers, k);
+    vec_each(const struct buffer *, b, &f->touched[k->id].writes)
+        vec_push(f->arena, &fuse_buffer(f, b)->writers, k);
 }
 
 /* A kernel's expressions are walked here and nowhere else: they grow, and rules ask again and again. */
@@ -51,19 +48,14 @@ void fuse_remember(struct fusion *f, struct kernel *k)
 void fuse_remember_inlined(struct fusion *f, struct kernel *k, const struct kernel *producer, const struct buffer *b)
 {
     buffer_list *const reads = &f->touched[k->id].reads;
-    const buffer_list *const more = &f->touched[producer->id].reads;
     size_t kept = 0;
     for (size_t i = 0; i < reads->count; i++)
         if (reads->data[i] != b)
             reads->data[kept++] = reads->data[i];
     reads->count = kept;
-    for (size_t i = 0; i < more->count; i++) {
-        bool known = false;
-        for (size_t j = 0; j < kept && !known; j++)
-            known = reads->data[j] == more->data[i];
-        if (!known)
-            vec_push(f->arena, reads, more->data[i]);
-    }
+    vec_each(struct buffer *, own, &f->touched[producer->id].reads)
+        if (!buffers_have(reads, own))
+            vec_push(f->arena, reads, own);
     enter(f, k);
 }
 
@@ -88,58 +80,50 @@ bool fuse_is_map(const struct kernel *k)
            k->parts.data[0].reduce == REDUCE_NONE;
 }
 
-bool fuse_reads(const struct fusion *f, const struct kernel *k, const struct buffer *b)
+static bool kernels_have(const kernel_list *l, const struct kernel *k)
 {
-    const struct fuse_buffer *t = fuse_buffer(f, b);
-    for (size_t i = 0; i < t->readers.count; i++)
-        if (t->readers.data[i] == k)
+    vec_each(const struct kernel *, own, l)
+        if (own == k)
             return true;
     return false;
 }
 
+bool fuse_reads(const struct fusion *f, const struct kernel *k, const struct buffer *b)
+{
+    return kernels_have(&fuse_buffer(f, b)->readers, k);
+}
+
 bool fuse_writes(const struct fusion *f, const struct kernel *k, const struct buffer *b)
 {
-    const struct fuse_buffer *t = fuse_buffer(f, b);
-    for (size_t i = 0; i < t->writers.count; i++)
-        if (t->writers.data[i] == k)
-            return true;
-    return false;
+    return kernels_have(&fuse_buffer(f, b)->writers, k);
 }
 
 /* ---- where a merged kernel may stand ----------------------------------------------------------------------------- */
 
 /* Does some kernel strictly between positions lo and hi stand in the list? */
-static bool any_between(const struct fusion *f, const struct fuse_buffer *b, bool writers, int lo, int hi)
+static bool any_between(const struct fusion *f, const kernel_list *list, int lo, int hi)
 {
-    const size_t count = writers ? b->writers.count : b->readers.count;
-    for (size_t i = 0; i < count; i++) {
-        const struct kernel *k = writers ? b->writers.data[i] : b->readers.data[i];
+    vec_each(const struct kernel *, k, list)
         if (f->position[k->id] > lo && f->position[k->id] < hi)
             return true;
-    }
     return false;
 }
 
-static bool list_clear(const struct fusion *f, const buffer_list *list, bool against_writers, bool against_readers,
-                       int lo, int hi)
+/* Does nobody there write what is in the list, or read it either? */
+static bool list_clear(const struct fusion *f, const buffer_list *list, bool against_readers, int lo, int hi)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct fuse_buffer *b = fuse_buffer(f, list->data[i]);
-        if ((against_writers && any_between(f, b, true, lo, hi)) ||
-            (against_readers && any_between(f, b, false, lo, hi)))
+    vec_each(const struct buffer *, b, list)
+        if (any_between(f, &fuse_buffer(f, b)->writers, lo, hi) ||
+            (against_readers && any_between(f, &fuse_buffer(f, b)->readers, lo, hi)))
             return false;
-    }
     return true;
 }
 
 bool fuse_keeps(const struct fusion *f, const struct kernel *k)
 {
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++) {
-            const struct buffer *b = k->parts.data[p].stores.data[s].to.buffer;
-            if (b->kind == BUFFER_VARIABLE || fuse_buffer(f, b)->kept)
-                return true;
-        }
+    kernel_each_store(k, p, s)
+        if (s->to.buffer->kind == BUFFER_VARIABLE || fuse_buffer(f, s->to.buffer)->kept)
+            return true;
     return false;
 }
 
@@ -147,9 +131,9 @@ static void mark_kept(struct fusion *f)
 {
     for (size_t i = f->l->kernels.count; i-- > 0;) {
         const struct kernel *const k = f->l->kernels.data[i];
-        const buffer_list *const reads = &f->touched[k->id].reads;
-        for (size_t b = 0; fuse_keeps(f, k) && b < reads->count; b++)
-            fuse_buffer(f, reads->data[b])->kept = true;
+        if (fuse_keeps(f, k))
+            vec_each(const struct buffer *, b, &f->touched[k->id].reads)
+                fuse_buffer(f, b)->kept = true;
     }
 }
 
@@ -162,24 +146,23 @@ static void mark_checked(struct fusion *f)
         const struct kernel *const k = l->kernels.data[i];
         const struct fuse_touched *const t = &f->touched[k->id];
         bool checked = false;
-        for (size_t b = 0; b < t->writes.count; b++)
-            checked |= fuse_buffer(f, t->writes.data[b])->checked;
+        vec_each(const struct buffer *, b, &t->writes)
+            checked |= fuse_buffer(f, b)->checked;
         buffer_list of_checks = {0};
         if (!checked && k->checks.count > 0) {
             const struct kernel checks = {.checks = k->checks};
             kernel_reads(f->arena, &checks, &of_checks);
         }
-        const buffer_list *const reads = checked ? &t->reads : &of_checks;
-        for (size_t b = 0; b < reads->count; b++)
-            fuse_buffer(f, reads->data[b])->checked = true;
+        vec_each(const struct buffer *, b, checked ? &t->reads : &of_checks)
+            fuse_buffer(f, b)->checked = true;
     }
 }
 
 static void find_kinds(const struct fusion *f, const buffer_list *writes, bool *state, bool *checked)
 {
-    for (size_t i = 0; i < writes->count; i++) {
-        *state |= writes->data[i]->kind == BUFFER_VARIABLE;
-        *checked |= fuse_buffer(f, writes->data[i])->checked && writes->data[i]->kind != BUFFER_VARIABLE;
+    vec_each(const struct buffer *, b, writes) {
+        *state |= b->kind == BUFFER_VARIABLE;
+        *checked |= fuse_buffer(f, b)->checked && b->kind != BUFFER_VARIABLE;
     }
 }
 
@@ -192,9 +175,9 @@ enum fuse_place fuse_place(const struct fusion *f, const struct kernel *p, const
     find_kinds(f, &by_c->writes, &state, &checked);
     if (state && checked)
         return FUSE_NOWHERE;
-    if (list_clear(f, &by_c->reads, true, false, lo, hi) && list_clear(f, &by_c->writes, true, true, lo, hi))
+    if (list_clear(f, &by_c->reads, false, lo, hi) && list_clear(f, &by_c->writes, true, lo, hi))
         return FUSE_AT_FIRST;
-    if (list_clear(f, &by_p->writes, true, true, lo, hi) && list_clear(f, &by_p->reads, true, false, lo, hi))
+    if (list_clear(f, &by_p->writes, true, lo, hi) && list_clear(f, &by_p->reads, false, lo, hi))
         return FUSE_AT_SECOND;
     return FUSE_NOWHERE;
 }
@@ -241,10 +224,9 @@ void fuse_end(struct fusion *f, struct kernel *p, struct kernel *c, enum fuse_pl
 static void name_updates(struct fusion *f)
 {
     vec_each(struct kernel *, k, &f->l->kernels) {
-        const buffer_list *const writes = &f->touched[k->id].writes;
         bool updates = false;
-        for (size_t w = 0; w < writes->count; w++)
-            updates |= writes->data[w]->kind == BUFFER_VARIABLE;
+        vec_each(const struct buffer *, b, &f->touched[k->id].writes)
+            updates |= b->kind == BUFFER_VARIABLE;
         if (updates && k->nodes.count > 0)
             k->label = !k->tmpl.traits
                            ? "update"
@@ -289,10 +271,9 @@ static bool writes_only(struct fusion *f, const struct kernel *k, const struct b
 static void write_to(struct fusion *f, struct kernel *k, const struct buffer *from, struct buffer *to)
 {
     fuse_forget(f, k);
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            if (k->parts.data[p].stores.data[s].to.buffer == from)
-                k->parts.data[p].stores.data[s].to.buffer = to;
+    kernel_each_store(k, p, s)
+        if (s->to.buffer == from)
+            s->to.buffer = to;
     if (k->region)
         region_write_to(k->region, from, to);
     fuse_remember(f, k);

@@ -4,8 +4,10 @@
 
 #include "lower/kernel.h"
 
+typedef VEC(struct kernel *) kernel_list;
+
 struct fuse_buffer {
-    VEC(struct kernel *) writers, readers; /* living kernels, each once */
+    kernel_list writers, readers; /* living kernels, each once */
     bool checked; /* some check depends on it */
     bool kept;    /* some variable depends on it: it is computed whatever outputs are wanted */
 };

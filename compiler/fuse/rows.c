@@ -145,22 +145,11 @@ static bool flows_by_rows(const struct walk *p, const struct walk *c)
     struct flow_test t = {.from = p, .ok = true};
     for (size_t i = 0; i < c->count; i++) {
         t.to = &c->parts[i];
-        if (t.to->element)
-            expr_each_load(t.to->element, test_flow, &t);
-        for (size_t s = 0; s < t.to->stores.count; s++) {
-            expr_each_load(t.to->stores.data[s].value, test_flow, &t);
-            t.ok &= t.to->stores.data[s].to.term_count == 0;
-        }
+        part_each_load(t.to, test_flow, &t);
+        vec_each_ptr(const struct store, s, &t.to->stores)
+            t.ok &= s->to.term_count == 0;
     }
     return t.ok && t.any;
-}
-
-static bool holds(const buffer_list *l, const struct buffer *b)
-{
-    for (size_t i = 0; i < l->count; i++)
-        if (l->data[i] == b)
-            return true;
-    return false;
 }
 
 /* Does nobody but c want what p writes? */
@@ -191,7 +180,7 @@ static bool writes_apart(const struct fusion *f, const struct kernel *p, const s
     for (size_t i = 0; i < p_writes.count; i++)
         ok &= p_writes.data[i]->kind != BUFFER_OUTPUT;
     for (size_t i = 0; i < c_writes.count; i++) {
-        ok &= !holds(&p_touches, c_writes.data[i]) && !holds(&p_writes, c_writes.data[i]);
+        ok &= !buffers_have(&p_touches, c_writes.data[i]) && !buffers_have(&p_writes, c_writes.data[i]);
         guarded |= c_writes.data[i]->kind == BUFFER_OUTPUT;
     }
     ok &= !guarded || serves_only(f, &p_writes, p, c);
@@ -381,10 +370,7 @@ static bool all_fit_axes(struct in_row *r, const struct kernel *k)
     r->ok = true;
     vec_each_ptr(const struct part, p, &k->parts) {
         struct row_test t = {r, p};
-        if (p->element)
-            expr_each_load(p->element, test_in_row, &t);
-        for (size_t s = 0; s < p->stores.count; s++)
-            expr_each_load(p->stores.data[s].value, test_in_row, &t);
+        part_each_load(p, test_in_row, &t);
     }
     return r->ok;
 }
@@ -441,11 +427,8 @@ static void keep_in_row(struct fusion *f, struct kernel *k, struct part *part, s
     vec_push(f->l->arena, &f->l->buffers, r.row);
     const struct expr_map map = {.arena = f->arena, .load = load_in_row, .data = &r};
     part->stores.data[store].to = access_in_row(&r, &part->stores.data[store].to);
-    vec_each_ptr(struct part, p, &k->parts) {
-        p->element = p->element ? expr_substitute(&map, p->element) : NULL;
-        for (size_t s = 0; s < p->stores.count; s++)
-            p->stores.data[s].value = expr_substitute(&map, p->stores.data[s].value);
-    }
+    vec_each_ptr(struct part, p, &k->parts)
+        part_substitute(p, &map);
 }
 
 void fuse_finish_rows(struct fusion *f, struct kernel *k)

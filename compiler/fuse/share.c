@@ -83,8 +83,8 @@ static void count_kernels(struct sharing *s)
         buffer_list touched = {0};
         kernel_reads(&scratch, l->kernels.data[i], &touched);
         kernel_writes(&scratch, l->kernels.data[i], &touched); /* each once */
-        for (size_t b = 0; b < touched.count; b++)
-            s->kernels[touched.data[b]->id]++;
+        vec_each(const struct buffer *, b, &touched)
+            s->kernels[b->id]++;
         arena_free(&scratch);
     }
 }
@@ -94,42 +94,28 @@ static void count_kernels(struct sharing *s)
 /* Does every output change along dim d of its part, which then belongs to one share alone? */
 static bool outputs_change_along(const struct kernel *k, int d)
 {
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            if (k->parts.data[p].stores.data[s].to.stride[d] == 0)
-                return false;
+    kernel_each_store(k, p, s)
+        if (s->to.stride[d] == 0)
+            return false;
     return true;
 }
 
 /* What has a computed place may meet what another share writes. */
 static bool has_computed_place(const struct kernel *k)
 {
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            if (k->parts.data[p].stores.data[s].to.term_count > 0)
-                return true;
-    return false;
-}
-
-static bool writes(const struct part *p, const struct buffer *b)
-{
-    for (size_t s = 0; s < p->stores.count; s++)
-        if (p->stores.data[s].to.buffer == b)
+    kernel_each_store(k, p, s)
+        if (s->to.term_count > 0)
             return true;
     return false;
 }
 
 static bool loads_written(const struct expr *e, void *part)
 {
-    return e->op == EXPR_LOAD && writes(part, e->access->buffer);
-}
-
-static bool reads_result(const struct part *p, struct part *of)
-{
-    bool found = p->element && expr_any(p->element, loads_written, of);
-    for (size_t s = 0; s < p->stores.count; s++)
-        found |= expr_any(p->stores.data[s].value, loads_written, of);
-    return found;
+    const struct part *const p = part;
+    vec_each_ptr(const struct store, s, &p->stores)
+        if (e->op == EXPR_LOAD && s->to.buffer == e->access->buffer)
+            return true;
+    return false;
 }
 
 /* Loops without rows around them are cut at the outermost over outputs, whichever that is; none needs what another
@@ -148,7 +134,7 @@ static bool can_cut_nests(const struct kernel *k)
                     return false;
         }
         for (size_t before = 0; before < p; before++)
-            if (reads_result(part, &k->parts.data[before]))
+            if (part_any(part, loads_written, &k->parts.data[before]))
                 return false;
         if (!has_loop)
             return false;
@@ -173,18 +159,16 @@ static bool cut_rows(const struct sharing *sharing, struct kernel *k)
         d++;
     if (d == k->rows)
         return false;
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++) {
-            const struct access *const to = &k->parts.data[p].stores.data[s].to;
-            if (to->stride[d] != 0 || to->buffer->kind == BUFFER_LOCAL || is_own(k, to->buffer))
-                continue;
-            if (to->buffer->kind != BUFFER_TEMP || sharing->kernels[to->buffer->id] > 1) {
-                k->blocks.own.count = 0;
-                return false;
-            }
-            const struct own row = {to->buffer, "row"};
-            vec_push(sharing->lowered->arena, &k->blocks.own, row);
+    kernel_each_store(k, p, s) {
+        struct buffer *const b = s->to.buffer;
+        if (s->to.stride[d] != 0 || b->kind == BUFFER_LOCAL || is_own(k, b))
+            continue;
+        if (b->kind != BUFFER_TEMP || sharing->kernels[b->id] > 1) {
+            k->blocks.own.count = 0;
+            return false;
         }
+        vec_push(sharing->lowered->arena, &k->blocks.own, ((struct own){b, "row"}));
+    }
     return true;
 }
 
@@ -236,13 +220,10 @@ static bool has_channels(const struct kernel *k, const struct buffer *b, int64_t
         plane.dim++;
     if (k->tmpl.traits || plane.dim == k->rows || k->parts.data[0].extent[plane.dim] != channels)
         return false;
-    for (size_t p = 0; p < k->parts.count && !found; p++) {
-        const struct part *const part = &k->parts.data[p];
-        found |= part->element && expr_any(part->element, loads_plane, &plane);
-        for (size_t s = 0; s < part->stores.count; s++)
-            found |= expr_any(part->stores.data[s].value, loads_plane, &plane) ||
-                     (part->stores.data[s].to.buffer == b && part->stores.data[s].to.stride[plane.dim] == size);
-    }
+    vec_each_ptr(const struct part, p, &k->parts)
+        found = found || part_any(p, loads_plane, &plane);
+    kernel_each_store(k, p, s)
+        found = found || (s->to.buffer == b && s->to.stride[plane.dim] == size);
     return found;
 }
 

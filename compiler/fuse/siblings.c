@@ -5,11 +5,6 @@
 
 /* ---- templates with several results ------------------------------------------------------------------------------ */
 
-static bool same_access(const struct access *a, const struct access *b)
-{
-    return a->buffer == b->buffer && a->offset == b->offset && !memcmp(a->stride, b->stride, sizeof a->stride);
-}
-
 /* Same template on the same operands with the same sizes: only the results differ. */
 static bool same_instance(const struct kernel *a, const struct kernel *b)
 {
@@ -23,7 +18,7 @@ static bool same_instance(const struct kernel *a, const struct kernel *b)
     for (int o = 0; o < a->tmpl.operand_count; o++)
         if (strcmp(a->tmpl.operands[o].param, b->tmpl.operands[o].param) != 0 ||
             a->tmpl.operands[o].value != b->tmpl.operands[o].value ||
-            !same_access(&a->tmpl.operands[o].access, &b->tmpl.operands[o].access))
+            !access_same(&a->tmpl.operands[o].access, &b->tmpl.operands[o].access))
             return false;
     for (int i = 0; i < a->tmpl.int_count; i++)
         if (kernel_int(b, a->tmpl.ints[i].name) != a->tmpl.ints[i].value)
@@ -144,24 +139,12 @@ static struct part row_sum_part(struct fusion *f, const struct part *p)
     return made;
 }
 
-static bool updates_what_product_reads(const struct kernel *product, const struct kernel *r)
+static bool writes_what_is_read(const struct fusion *f, const struct kernel *writer, const struct kernel *reader)
 {
-    struct arena scratch = {0};
-    buffer_list reads = {0}, writes = {0};
-    kernel_reads(&scratch, product, &reads);
-    kernel_writes(&scratch, r, &writes);
-    bool found = false;
-    for (size_t i = 0; i < reads.count; i++)
-        for (size_t j = 0; j < writes.count; j++)
-            found |= reads.data[i] == writes.data[j];
-    reads.count = writes.count = 0;
-    kernel_reads(&scratch, r, &reads);
-    kernel_writes(&scratch, product, &writes);
-    for (size_t i = 0; i < reads.count; i++)
-        for (size_t j = 0; j < writes.count; j++)
-            found |= reads.data[i] == writes.data[j];
-    arena_free(&scratch);
-    return found;
+    vec_each(const struct buffer *, b, &f->touched[writer->id].writes)
+        if (buffers_have(&f->touched[reader->id].reads, b))
+            return true;
+    return false;
 }
 
 bool fuse_row_sums(struct fusion *f, struct kernel *product)
@@ -171,7 +154,8 @@ bool fuse_row_sums(struct fusion *f, struct kernel *product)
     const struct fuse_buffer *b = fuse_buffer(f, product->tmpl.operands[0].access.buffer);
     vec_each(struct kernel *, r, &b->readers) {
         struct part part;
-        if (r == product || r->removed || !sums_operand(f, product, r, &part) || updates_what_product_reads(product, r))
+        if (r == product || r->removed || !sums_operand(f, product, r, &part) || writes_what_is_read(f, r, product) ||
+            writes_what_is_read(f, product, r))
             continue;
         struct kernel *first = f->position[r->id] < f->position[product->id] ? r : product;
         struct kernel *second = first == r ? product : r;

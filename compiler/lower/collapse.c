@@ -17,13 +17,7 @@ static void test_access(const struct access *a, void *data)
 
 static bool part_uses_index(const struct part *p)
 {
-    bool used = p->element && expr_uses_index(p->element);
-    for (size_t s = 0; s < p->stores.count; s++) {
-        used |= expr_uses_index(p->stores.data[s].value);
-        for (int t = 0; t < p->stores.data[s].to.term_count; t++)
-            used |= expr_uses_index(p->stores.data[s].to.term[t].index);
-    }
-    return used;
+    return part_any(p, expr_is_index, NULL);
 }
 
 struct drop {
@@ -45,23 +39,11 @@ static const struct expr *drop_load(const struct expr *load, void *data)
     return expr_load(d->arena, &a);
 }
 
-/* In everything that the part computes. */
-static void change_loads(struct part *p, const struct expr_map *map)
-{
-    if (p->element)
-        p->element = expr_substitute(map, p->element);
-    vec_each_ptr(struct store, store, &p->stores) {
-        store->value = expr_substitute(map, store->value);
-        for (int t = 0; t < store->to.term_count; t++)
-            store->to.term[t].index = expr_substitute(map, store->to.term[t].index);
-    }
-}
-
 static void remove_dim(struct arena *arena, struct part *p, int dim)
 {
     struct drop d = {arena, dim};
     const struct expr_map map = {.arena = arena, .load = drop_load, .data = &d};
-    change_loads(p, &map);
+    part_substitute(p, &map);
     for (size_t s = 0; s < p->stores.count; s++)
         drop_stride(&p->stores.data[s].to, dim);
     memmove(p->extent + dim, p->extent + dim + 1, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
@@ -71,25 +53,16 @@ static void remove_dim(struct arena *arena, struct part *p, int dim)
     p->rank--;
 }
 
-static void test_loads(const struct expr *e, struct merge_test *t)
-{
-    if (e)
-        expr_each_load(e, test_access, t);
-}
-
 static bool may_merge(const struct part *p, int dim)
 {
     const bool lanes_begin = p->lane_loops > 0 && dim + 1 == p->rank - p->lane_loops;
     struct merge_test t = {
         .dim = dim, .inner = p->extent[dim + 1],
         .ok = p->reduced[dim] == p->reduced[dim + 1] && !lanes_begin && !is_late(&p->late[dim + 1])};
-    test_loads(p->element, &t);
-    for (size_t s = 0; s < p->stores.count && t.ok; s++) {
-        test_access(&p->stores.data[s].to, &t);
-        test_loads(p->stores.data[s].value, &t);
-        for (int i = 0; i < p->stores.data[s].to.term_count; i++)
-            test_loads(p->stores.data[s].to.term[i].index, &t);
-    }
+    if (t.ok)
+        part_each_load(p, test_access, &t);
+    vec_each_ptr(const struct store, s, &p->stores)
+        test_access(&s->to, &t);
     return t.ok;
 }
 
@@ -167,14 +140,9 @@ static bool insert_loop(struct arena *a, struct part *p, int dim, int64_t outer,
     if (p->rank == LOOP_MAX_DIMS || part_uses_index(p))
         return false;
     own_stores(a, p);
-    if (p->element)
-        p->element = expr_substitute(&map, p->element);
-    vec_each_ptr(struct store, store, &p->stores) {
-        store->value = expr_substitute(&map, store->value);
-        for (int t = 0; t < store->to.term_count; t++)
-            store->to.term[t].index = expr_substitute(&map, store->to.term[t].index);
+    part_substitute(p, &map);
+    vec_each_ptr(struct store, store, &p->stores)
         split_stride(&store->to, &s);
-    }
     memmove(p->extent + dim + 1, p->extent + dim, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->extent);
     memmove(p->reduced + dim + 1, p->reduced + dim, (size_t)(LOOP_MAX_DIMS - dim - 1) * sizeof *p->reduced);
     p->extent[dim] = outer;
@@ -234,7 +202,7 @@ bool part_lead(struct arena *arena, struct part *p, int dim)
         return false;
     own_stores(arena, p);
     p->lane_loops = p->lane_loops > 0 || p->reduce == REDUCE_NONE ? p->lane_loops : reduced_behind(p, dim);
-    change_loads(p, &map);
+    part_substitute(p, &map);
     for (size_t s = 0; s < p->stores.count; s++)
         lead_stride(&p->stores.data[s].to, dim);
     const int64_t extent = p->extent[dim];

@@ -51,12 +51,6 @@ static const struct expr *replace_load(const struct expr *load, void *data)
     return load->access->buffer->count == 0 ? expr_number(data, load->dtype, 0) : NULL;
 }
 
-static const struct expr *without_loads(struct arena *a, const struct expr *e)
-{
-    const struct expr_map m = {.arena = a, .load = replace_load, .data = a};
-    return e ? expr_substitute(&m, e) : NULL;
-}
-
 static void fold_nothing(struct arena *a, struct part *p)
 {
     const struct expr *const result = neutral(a, p);
@@ -82,7 +76,7 @@ static bool loads_nothing(const struct expr *e, void *data)
 static void drop_loads(struct arena *a, const struct expr **e)
 {
     if (*e && expr_any(*e, loads_nothing, NULL))
-        *e = without_loads(a, *e);
+        *e = expr_substitute(&(struct expr_map){.arena = a, .load = replace_load, .data = a}, *e);
 }
 
 static void drop_parts(struct arena *a, struct kernel *k)

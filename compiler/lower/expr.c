@@ -331,7 +331,7 @@ bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data),
     return any(e, f, data, begin_walk());
 }
 
-static bool is_index(const struct expr *e, void *data)
+bool expr_is_index(const struct expr *e, void *data)
 {
     (void)data;
     return e->op == EXPR_INDEX;
@@ -339,10 +339,10 @@ static bool is_index(const struct expr *e, void *data)
 
 bool expr_uses_index(const struct expr *e)
 {
-    return expr_any(e, is_index, NULL);
+    return expr_any(e, expr_is_index, NULL);
 }
 
-static bool same_access(const struct access *a, const struct access *b)
+bool access_same(const struct access *a, const struct access *b)
 {
     if (a->buffer != b->buffer || a->offset != b->offset || a->term_count != b->term_count ||
         memcmp(a->stride, b->stride, sizeof a->stride) != 0)
@@ -369,7 +369,7 @@ bool expr_same_node(const struct expr *a, const struct expr *b)
     for (int i = 0; i < expr_arg_count(a); i++)
         if (a->arg[i] != b->arg[i])
             return false;
-    return a->op != EXPR_LOAD || same_access(a->access, b->access);
+    return a->op != EXPR_LOAD || access_same(a->access, b->access);
 }
 
 /* ---- substitution ------------------------------------------------------------------------------------------------ */

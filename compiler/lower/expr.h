@@ -181,7 +181,10 @@ const struct expr *expr_substitute(const struct expr_map *m, const struct expr *
 bool expr_same_node(const struct expr *a, const struct expr *b);
 /* Does f hold for some node of e (shared nodes are asked once)? f starts no other walk. */
 bool expr_any(const struct expr *e, bool (*f)(const struct expr *e, void *data), void *data);
-/* Does e contain the number of a loop (EXPR_INDEX)? */
+/* Does e contain the number of a loop (EXPR_INDEX)? Is it one? */
 bool expr_uses_index(const struct expr *e);
+bool expr_is_index(const struct expr *e, void *unused);
+/* The same element of the same buffer at each point of the loops, terms compared by address? */
+bool access_same(const struct access *a, const struct access *b);
 
 #endif

@@ -7,6 +7,47 @@
 
 /* ---- what a kernel touches --------------------------------------------------------------------------------------- */
 
+bool buffers_have(const buffer_list *l, const struct buffer *b)
+{
+    vec_each(const struct buffer *, own, l)
+        if (own == b)
+            return true;
+    return false;
+}
+
+void part_each_load(const struct part *p, void (*f)(const struct access *access, void *data), void *data)
+{
+    if (p->element)
+        expr_each_load(p->element, f, data);
+    vec_each_ptr(const struct store, s, &p->stores) {
+        expr_each_load(s->value, f, data);
+        for (int t = 0; t < s->to.term_count; t++)
+            expr_each_load(s->to.term[t].index, f, data);
+    }
+}
+
+bool part_any(const struct part *p, bool (*f)(const struct expr *e, void *data), void *data)
+{
+    bool any = p->element && expr_any(p->element, f, data);
+    vec_each_ptr(const struct store, s, &p->stores) {
+        any = any || expr_any(s->value, f, data);
+        for (int t = 0; t < s->to.term_count; t++)
+            any = any || expr_any(s->to.term[t].index, f, data);
+    }
+    return any;
+}
+
+void part_substitute(struct part *p, const struct expr_map *map)
+{
+    if (p->element)
+        p->element = expr_substitute(map, p->element);
+    vec_each_ptr(struct store, s, &p->stores) {
+        s->value = expr_substitute(map, s->value);
+        for (int t = 0; t < s->to.term_count; t++)
+            s->to.term[t].index = expr_substitute(map, s->to.term[t].index);
+    }
+}
+
 struct collector {
     struct arena *arena;
     buffer_list *list;
@@ -14,12 +55,8 @@ struct collector {
 
 static void collect(struct collector *c, struct buffer *b)
 {
-    if (b->kind == BUFFER_LOCAL)
-        return;
-    for (size_t i = 0; i < c->list->count; i++)
-        if (c->list->data[i] == b)
-            return;
-    vec_push(c->arena, c->list, b);
+    if (b->kind != BUFFER_LOCAL && !buffers_have(c->list, b))
+        vec_push(c->arena, c->list, b);
 }
 
 static void collect_load(const struct access *access, void *data)
@@ -38,15 +75,8 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
         else
             collect(&c, k->tmpl.operands[o].access.buffer);
     }
-    vec_each_ptr(const struct part, part, &k->parts) {
-        if (part->element)
-            expr_each_load(part->element, collect_load, &c);
-        for (size_t s = 0; s < part->stores.count; s++) {
-            expr_each_load(part->stores.data[s].value, collect_load, &c);
-            for (int t = 0; t < part->stores.data[s].to.term_count; t++)
-                expr_each_load(part->stores.data[s].to.term[t].index, collect_load, &c);
-        }
-    }
+    vec_each_ptr(const struct part, p, &k->parts)
+        part_each_load(p, collect_load, &c);
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         kernel_reads(a, k->blocks.stages.data[i], out);
     for (size_t i = 0; k->region && i < k->region->reads.count; i++)
@@ -59,9 +89,8 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
 {
     struct collector c = {a, out};
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            collect(&c, k->parts.data[p].stores.data[s].to.buffer);
+    kernel_each_store(k, p, s)
+        collect(&c, s->to.buffer);
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         kernel_writes(a, k->blocks.stages.data[i], out);
     for (size_t i = 0; i < k->blocks.own.count; i++)
@@ -238,11 +267,9 @@ static bool uses_count(const struct expr *e, void *data)
 
 static bool part_is_late(const struct part *p)
 {
-    bool late = p->element && expr_any(p->element, uses_count, NULL);
+    bool late = part_any(p, uses_count, NULL);
     for (int d = 0; d < p->rank; d++)
         late |= is_late(&p->late[d]);
-    for (size_t s = 0; s < p->stores.count; s++)
-        late |= expr_any(p->stores.data[s].value, uses_count, NULL);
     return late;
 }
 

@@ -252,6 +252,16 @@ struct kernel_draw {
     double factor, offset;     /* offset + factor * number; of normal numbers the offset is 0 */
 };
 bool kernel_is_draw(const struct kernel *k, struct kernel_draw *out);
+bool buffers_have(const buffer_list *l, const struct buffer *b);
+/* Every store s of every part p. */
+#define kernel_each_store(k, p, s)                                                                                     \
+    vec_each_ptr(struct part, p, &(k)->parts)                                                                          \
+        vec_each_ptr(struct store, s, &p->stores)
+/* Of all that a part computes, where it stores included: each load, is there a node for which f holds, and a copy with
+ * loads, indices and results replaced (expr.h). */
+void part_each_load(const struct part *p, void (*f)(const struct access *access, void *data), void *data);
+bool part_any(const struct part *p, bool (*f)(const struct expr *e, void *data), void *data);
+void part_substitute(struct part *p, const struct expr_map *map);
 /* Has each iteration of loop d results of its own? */
 bool part_keeps(const struct part *p, int d);
 /* Walks adjacent loops from `rows` on as one where every access allows it, and drops loops of one iteration; reduced

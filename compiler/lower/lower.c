@@ -90,13 +90,22 @@ enum dtype lower_out_dtype(const struct lower_ctx *c, int o)
     return dtype_computed(output(c, o)->dtype);
 }
 
-struct view lower_view_of(const struct lower_ctx *c, int i)
+static struct view view_of_value(const struct lower_ctx *c, const struct value *v)
 {
-    const struct value *v = input(c, i);
     struct view *view = &c->views[v->id];
     if (!view->buffer)
         *view = view_of_whole(source_buffer(c->l, v), &v->shape);
     return *view;
+}
+
+struct view lower_view_of(const struct lower_ctx *c, int i)
+{
+    return view_of_value(c, input(c, i));
+}
+
+struct view lower_out_view(struct lower_ctx *c, int o)
+{
+    return view_of_value(c, output(c, o));
 }
 
 bool lower_error(struct lower_ctx *c, const char *fmt, ...)
@@ -133,15 +142,6 @@ struct kernel *lower_kernel(struct lower_ctx *c, const char *label)
 {
     c->kernel = kernel_new(c->l, label ? label : label_of(c->arena, c->node), c->node);
     return c->kernel;
-}
-
-struct view lower_out_view(struct lower_ctx *c, int o)
-{
-    const struct value *v = output(c, o);
-    struct view *view = &c->views[v->id];
-    if (!view->buffer)
-        *view = view_of_whole(source_buffer(c->l, v), &v->shape);
-    return *view;
 }
 
 static struct part *part_new(struct arena *a, struct kernel *k, const struct shape *domain)
@@ -466,14 +466,6 @@ static void add_copy(struct lower_ctx *c, const struct view *from, struct buffer
     lower_store(c, lower_part(c, &from->shape), &whole, lower_load(c, from));
 }
 
-static struct view view_of_value(struct lower_ctx *c, const struct value *v)
-{
-    struct view *view = &c->views[v->id];
-    if (!view->buffer)
-        *view = view_of_whole(source_buffer(c->l, v), &v->shape);
-    return *view;
-}
-
 static void lower_outputs(struct lower_ctx *c, const struct graph *g)
 {
     for (size_t i = 0; i < g->outputs.count; i++) {
@@ -566,14 +558,9 @@ static bool lower_node(struct lower_ctx *c, const struct node *n)
     return n->def->lower(c);
 }
 
-static bool is_emitted_dtype(enum dtype d)
-{
-    return dtype_c_type(d)[0] != '\0';
-}
-
 static bool check_dtype(struct diag *d, const struct loc *at, const char *what, size_t i, const struct value *v)
 {
-    return !v || is_emitted_dtype(v->dtype) ||
+    return !v || dtype_c_type(v->dtype)[0] != '\0' ||
            diag_unsupported(d, at, "%s %zu '%s' is %s, which the C emitter does not support", what, i, v->name,
                       dtype_name(v->dtype));
 }

@@ -3,6 +3,14 @@
 
 #include "base/str.h"
 
+static void set_steps(struct kernel *k, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col)
+{
+    kernel_set_int(k, "A_ROW", a_row);
+    kernel_set_int(k, "A_COL", a_col);
+    kernel_set_int(k, "B_ROW", b_row);
+    kernel_set_int(k, "B_COL", b_col);
+}
+
 /* ---- block by block (fuse/blocks.c) ------------------------------------------------------------------------------ */
 
 static void rebind(struct kernel *k, enum product_form form, int64_t rows, int64_t terms)
@@ -19,10 +27,7 @@ static void rebind(struct kernel *k, enum product_form form, int64_t rows, int64
     kernel_set_int(k, "N", n);
     kernel_set_int(k, "K", terms);
     kernel_set_int(k, "TERMS", terms_of_sum);
-    kernel_set_int(k, "A_ROW", a_row);
-    kernel_set_int(k, "A_COL", a_col);
-    kernel_set_int(k, "B_ROW", b_row);
-    kernel_set_int(k, "B_COL", b_col);
+    set_steps(k, a_row, a_col, b_row, b_col);
     kernel_set_int(k, "SUMS_IN_TILES", 0);
 }
 
@@ -71,14 +76,6 @@ static void make_sums_plain(struct kernel *k)
     k->tmpl.traits = &product_templates[PRODUCT_SUMS_PLAIN];
     kernel_set_int(k, "WAITING", sums);
     kernel_resize_scratch(k, kernel_int(k, "ALL") > kernel_int(k, "TERMS") ? 2 * sums : sums);
-}
-
-static void set_steps(struct kernel *k, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col)
-{
-    kernel_set_int(k, "A_ROW", a_row);
-    kernel_set_int(k, "A_COL", a_col);
-    kernel_set_int(k, "B_ROW", b_row);
-    kernel_set_int(k, "B_COL", b_col);
 }
 
 /* N is 1, or swapped, then M is 1 and the matrix is b'. */

@@ -4,7 +4,6 @@
 
 #include "graph/op_def.h"
 #include "tensor/tensor.h"
-#include <string.h>
 
 enum { FEWEST_SUMS = 16 }; /* side by side: a vector of them */
 
@@ -125,15 +124,5 @@ struct shape variable_layout(const struct variable *v)
 
 const struct tensor *tensor_in_layout(struct arena *a, const struct variable *v, const struct tensor *t)
 {
-    if (!v->by_columns)
-        return t;
-    const struct shape layout = variable_layout(v);
-    struct tensor *const out = tensor_new(a, t->dtype, &layout);
-    const size_t size = dtype_size(t->dtype);
-    const int64_t rows = v->shape.dim[0], columns = v->shape.dim[1];
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = 0; k < columns; k++)
-            memcpy((char *)out->data + (size_t)(k * rows + i) * size,
-                   (const char *)t->data + (size_t)(i * columns + k) * size, size);
-    return out;
+    return v->by_columns ? tensor_transposed(a, t) : t;
 }

@@ -38,18 +38,6 @@ static bool is_transposed(const struct weight_options *o, const char *name)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static struct tensor *transpose(struct arena *a, const struct tensor *t)
-{
-    const int64_t rows = t->shape.dim[0], columns = t->shape.dim[1];
-    const size_t size = dtype_size(t->dtype);
-    struct tensor *const out = tensor_new(a, t->dtype, &(struct shape){.rank = 2, .dim = {columns, rows}});
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = 0; k < columns; k++)
-            memcpy((char *)out->data + (size_t)(k * rows + i) * size,
-                   (const char *)t->data + (size_t)(i * columns + k) * size, size);
-    return out;
-}
-
 /* Between floating types values round; between integer types each must fit. */
 static bool can_convert(const struct tensor *t, enum dtype to)
 {
@@ -75,7 +63,7 @@ void weights_list(struct arena *a, const struct model *m, const struct weight_op
             continue;
         const bool turn = x->tensor->shape.rank == 2 && is_transposed(o, x->name);
         vec_push(a, out,
-                 ((struct named_tensor){name_in_file(a, o, x->name), turn ? transpose(a, x->tensor) : x->tensor}));
+                 ((struct named_tensor){name_in_file(a, o, x->name), turn ? tensor_transposed(a, x->tensor) : x->tensor}));
     }
 }
 
@@ -116,7 +104,7 @@ static const struct tensor *turn_to_shape(struct setter *s, const struct model_i
     if (can_turn && (forced || !shape_equal(&t->shape, &x->tensor->shape))) {
         strbuf_addf(s->report, "transposed: '%s' %s from %s%s\n", x->name, shape_text(a, &x->tensor->shape),
                     shape_text(a, &t->shape), forced ? "" : ", since only that fits");
-        return transpose(a, t);
+        return tensor_transposed(a, t);
     }
     if (shape_equal(&t->shape, &x->tensor->shape) && !(forced && t->shape.rank == 2))
         return t;

@@ -98,6 +98,18 @@ bool tensor_is_uniform(const struct tensor *t)
     return bytes <= size || memcmp(t->data, (const char *)t->data + size, bytes - size) == 0;
 }
 
+struct tensor *tensor_transposed(struct arena *a, const struct tensor *t)
+{
+    const int64_t rows = t->shape.dim[0], columns = t->shape.dim[1];
+    const size_t size = dtype_size(t->dtype);
+    struct tensor *const out = tensor_new(a, t->dtype, &SHAPE(columns, rows));
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < columns; k++)
+            memcpy((char *)out->data + (size_t)(k * rows + i) * size,
+                   (const char *)t->data + (size_t)(i * columns + k) * size, size);
+    return out;
+}
+
 struct tensor *tensor_cast(struct arena *a, const struct tensor *t, enum dtype to)
 {
     struct tensor *const out = tensor_new(a, to, &t->shape);

@@ -31,6 +31,7 @@ struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count
 /* Are all elements the same bits? So are those of a tensor without elements. */
 bool tensor_is_uniform(const struct tensor *t);
 bool tensor_is_zero(const struct tensor *t); /* all bytes; so no -0.0 */
+struct tensor *tensor_transposed(struct arena *a, const struct tensor *t); /* a matrix, not of strings */
 /* Each element by value in another numeric type, as tensor_set_double() or, for integers, tensor_set_int() has it. */
 struct tensor *tensor_cast(struct arena *a, const struct tensor *t, enum dtype to);
 /* The same numbers in another of DTYPES_ALL; NULL if an element has no such form there, which is number *lost
