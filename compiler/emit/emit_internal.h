@@ -189,6 +189,8 @@ void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part
 /* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has, and what is
  * summed in the same walk of the parts that follow; returns how many parts that is, of `count`. */
 size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct part *parts, size_t count, int rows);
+/* How often the loops from number `from` on run, together. */
+int64_t part_iterations(const struct part *p, int from);
 /* Opens a loop of `to` iterations, at most `extent`, or what share number `share` has of them; returns its variable. */
 const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
                                   const struct expr *to, const struct tree_var *share, int shares);

@@ -64,16 +64,6 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
         }
 }
 
-/* What its templates name: functions and macros, and, with `locals`, variables too. */
-static void reserve_all(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals)
-{
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        if (k->blocks.stages.data[i]->tmpl.traits)
-            reserve_template_names(e, k->blocks.stages.data[i], names, locals);
-    if (k->tmpl.traits)
-        reserve_template_names(e, k, names, locals);
-}
-
 kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
 {
     kernel_params params = {0};
@@ -82,7 +72,7 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
     without_checks.checks.count = 0;
     kernel_reads(e->arena, &without_checks, &reads);
     kernel_writes(e->arena, &without_checks, &writes);
-    reserve_all(e, k, names, true);
+    reserve_template_names(e, k, names, true);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
         const char *const own = own_name(k, p.buffer);
@@ -213,24 +203,18 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
 static const char *sizes_suffix(struct emission *e, const struct kernel *k)
 {
     struct strbuf b = {.arena = e->arena};
-    if (k->blocks.stages.count > 0) { /* the first is a product; of all its rows */
-        const struct kernel *first = k->blocks.stages.data[0];
-        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, k->outer_extent[k->outer_rank - 1],
-                            kernel_int(first, "N"), kernel_int(first, "K"));
-    }
-    if (k->tmpl.traits && kernel_int(k, "K") >= 0)
-        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, kernel_int(k, "M"), kernel_int(k, "N"),
-                            kernel_int(k, "K"));
+    const bool has_stages = k->blocks.stages.count > 0; /* the first is a product; of all its rows */
+    const struct kernel *const product = has_stages ? k->blocks.stages.data[0] : k;
+    if (product->tmpl.traits && (has_stages || kernel_int(k, "K") >= 0))
+        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64,
+                            has_stages ? k->outer_extent[k->outer_rank - 1] : kernel_int(k, "M"),
+                            kernel_int(product, "N"), kernel_int(product, "K"));
     const struct part *widest = NULL;
     int64_t most = -1;
     for (size_t p = 0; p < k->parts.count; p++) {
-        int64_t n = 1;
-        for (int d = 0; d < k->parts.data[p].rank; d++)
-            n *= k->parts.data[p].extent[d];
-        if (n > most) {
-            most = n;
-            widest = &k->parts.data[p];
-        }
+        const int64_t n = part_iterations(&k->parts.data[p], 0);
+        widest = n > most ? &k->parts.data[p] : widest;
+        most = n > most ? n : most;
     }
     for (int d = 0; widest && d < widest->rank; d++)
         if (widest->extent[d] != 1)
@@ -295,7 +279,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     if (g->is_shared)
         return;
     *names = (struct name_scope){.taken = {.arena = e->arena}};
-    reserve_all(e, k, names, false);
+    reserve_template_names(e, k, names, false);
     for (size_t i = 0; i < params->count; i++) {
         struct kernel_param *const p = &params->data[i];
         if (!g->names[i])
@@ -304,7 +288,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     for (size_t i = 0; i < params->count; i++)
         if (g->names[i])
             params->data[i].name = name_in(names, g->names[i]);
-    reserve_all(e, k, names, true);
+    reserve_template_names(e, k, names, true);
 }
 
 const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula)

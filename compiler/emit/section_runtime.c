@@ -18,28 +18,26 @@ static void write_source(struct writer *h)
 
 void section_runtime(struct emission *e)
 {
-    struct writer *h = &e->h;
+    struct strbuf *const h = &e->h.text;
     if (!e->options->standalone) {
-        write_line(h, "#include \"stepc.h\"");
-        write_blank(h);
+        strbuf_add(h, "#include \"stepc.h\"\n\n");
         return;
     }
-    write_line(h, "/* ======== the runtime, which this header brings along ======== */");
-    write_blank(h);
-    write_line(h, "#ifndef STEPC_H");
-    write_line(h, "#define STEPC_STANDALONE");
-    write_line(h, "#endif");
-    strbuf_add(&h->text, runtime_stepc_h);
-    write_blank(h);
-    write_line(h, "#if defined(STEPC_STANDALONE) && !defined(STEPC_STANDALONE_FUNCTIONS)");
-    write_line(h, "#define STEPC_STANDALONE_FUNCTIONS");
-    write_source(h);
-    write_line(h, "#endif");
-    write_blank(h);
-    write_line(h, "#if STEPC_ABI != %u", STEPC_ABI);
-    write_line(h, "#error \"a header before this one has the runtime of another version of stepc\"");
-    write_line(h, "#endif");
-    write_blank(h);
-    write_line(h, "/* ======== the model ======== */");
-    write_blank(h);
+    strbuf_addf(h,
+                "/* ======== the runtime, which this header brings along ======== */\n\n"
+                "#ifndef STEPC_H\n"
+                "#define STEPC_STANDALONE\n"
+                "#endif\n"
+                "%s\n"
+                "#if defined(STEPC_STANDALONE) && !defined(STEPC_STANDALONE_FUNCTIONS)\n"
+                "#define STEPC_STANDALONE_FUNCTIONS\n",
+                runtime_stepc_h);
+    write_source(&e->h);
+    strbuf_addf(h,
+                "#endif\n\n"
+                "#if STEPC_ABI != %u\n"
+                "#error \"a header before this one has the runtime of another version of stepc\"\n"
+                "#endif\n\n"
+                "/* ======== the model ======== */\n\n",
+                STEPC_ABI);
 }
