@@ -74,7 +74,7 @@ static void write_pair_check(struct emission *e)
                 e->upper, e->upper, e->build_id);
 }
 
-void section_preamble(struct emission *e)
+static void section_preamble(struct emission *e)
 {
     struct writer *c = &e->c;
     write_origin(e, c, ".c");
@@ -107,7 +107,7 @@ static void section_shared(struct emission *e)
     }
 }
 
-void section_kernels(struct emission *e)
+static void section_kernels(struct emission *e)
 {
     if (e->functions.count == 0)
         return;
@@ -144,15 +144,17 @@ static const struct {
                      {"int64s", "int64_t", DTYPE_INT64}, {"uint64s", "uint64_t", DTYPE_UINT64}};
 enum { ARENA_MEMBERS = sizeof arena_members / sizeof *arena_members };
 
-const char *arena_member(struct emission *e, enum dtype d)
+const char *arena_place(struct emission *e, const struct buffer *b)
 {
     size_t i = 0;
-    while (i < ARENA_MEMBERS && !str_equal(arena_members[i].type, c_type(d)))
+    while (i < ARENA_MEMBERS && !str_equal(arena_members[i].type, c_type(b->dtype)))
         i++;
     if (i == ARENA_MEMBERS)
-        UNREACHABLE("no temporary is %s", dtype_name(d));
+        UNREACHABLE("no temporary is %s", dtype_name(b->dtype));
     e->arena_members |= 1u << i;
-    return arena_members[i].name;
+    const size_t at = b->arena_offset / dtype_size(b->dtype);
+    return at ? arena_printf(e->arena, "arena->%s + %zu", arena_members[i].name, at)
+              : arena_printf(e->arena, "arena->%s", arena_members[i].name);
 }
 
 void write_arena_members(struct emission *e, size_t bytes)

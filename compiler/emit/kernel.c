@@ -529,21 +529,18 @@ static const char *function_text(struct expr_scope *s, const struct tree_functio
     return strbuf_text(&w.text);
 }
 
-static void note_shared(struct emission *e, struct expr_scope *s, const struct kernel_parts *p)
-{
-    for (size_t i = 0; i + 1 < p->functions.count; i++) {
-        const struct tree_function *const f = p->functions.data[i];
-        if (f->kind != FUNCTION_OWN && !map_has(&e->shared_pieces, f->name))
-            map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)function_text(s, f));
-    }
-}
-
-static void note_uses(struct emission *e)
+/* What functions of the kernel's template use, and those that other kernels use as well. */
+static void note_uses(struct emission *e, struct expr_scope *s, const struct kernel_parts *p)
 {
     for (size_t i = 0; i < e->instance.helpers.count; i++)
         use_helper(e, e->instance.helpers.data[i]);
     for (size_t i = 0; i < e->instance.includes.count; i++)
         map_set(&e->includes, e->instance.includes.data[i], NULL);
+    for (size_t i = 0; i + 1 < p->functions.count; i++) {
+        const struct tree_function *const f = p->functions.data[i];
+        if (f->kind != FUNCTION_OWN && !map_has(&e->shared_pieces, f->name))
+            map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)function_text(s, f));
+    }
 }
 
 static void note_parameters(struct emission *e, struct kernel_function *f, const kernel_params *params)
@@ -571,8 +568,7 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
         call_each_part(&s, &parts.functions.data[i]->body);
     }
     name_functions(e, &parts, "", "", own);
-    note_uses(e);
-    note_shared(e, &s, &parts);
+    note_uses(e, &s, &parts);
     const char *const key =
         arena_printf(e->arena, "%s%s", print_functions(&s, &parts, false), print_functions(&s, &parts, true));
     struct kernel_function *f = map_get(&e->functions, key);
@@ -659,7 +655,7 @@ static struct kernel_function *check_function(struct emission *e, const struct c
     return f;
 }
 
-static struct check_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
+static struct kernel_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
 {
     /* a part, for the type of indices and the loops */
     struct part as_part = {.rank = c->rank};
@@ -682,7 +678,7 @@ static struct check_call check_call(struct emission *e, const struct kernel *k, 
         is_late_check |= is_late(&c->late[d]);
     e->count_var = is_late_check ? make_count_var(e, type, &s.names) : NULL;
     build_check(&s, c, type, &f.body);
-    struct check_call call = {.status = c->status, .takes_count = is_late_check};
+    struct kernel_call call = {.status = c->status, .takes_count = is_late_check};
     for (size_t i = 0; i < params.count; i++) {
         vec_push(e->arena, &f.params, param_var(&s, params.data[i].buffer));
         vec_push(e->arena, &call.arguments, ((struct call_argument){params.data[i].buffer, false}));

@@ -219,8 +219,8 @@ static void write_usage(struct emission *e, struct writer *h)
         write_line(h, " *   status = %s_%s(&state, &arena, &in, &out);    for each batch", n, again->name);
     if (has_outputs(e->program))
         strbuf_add(&h->text, " *\n"
-                             " * A member of outputs that is NULL is not wanted, and not computed if nothing else needs "
-                             "it.\n");
+                             " * A member of outputs that is NULL is not wanted, and not computed if nothing else "
+                             "needs it.\n");
     write_line(h, " */");
 }
 

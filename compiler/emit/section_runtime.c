@@ -6,19 +6,10 @@
 #include "base/str.h"
 #include "stepc.h"
 
-/* The source behind the #include of its own header, which stands above it already. */
-static void write_source(struct writer *h)
-{
-    const struct runtime_file *f = runtime_files;
-    while (!str_equal(f->name, "stepc.c"))
-        f++;
-    for (const struct runtime_piece *p = f->pieces; p->include;)
-        strbuf_add(&h->text, (++p)->text);
-}
-
 void section_runtime(struct emission *e)
 {
     struct strbuf *const h = &e->h.text;
+    const struct runtime_file *source = runtime_files;
     if (!e->options->standalone) {
         strbuf_add(h, "#include \"stepc.h\"\n\n");
         return;
@@ -32,7 +23,10 @@ void section_runtime(struct emission *e)
                 "#if defined(STEPC_STANDALONE) && !defined(STEPC_STANDALONE_FUNCTIONS)\n"
                 "#define STEPC_STANDALONE_FUNCTIONS\n",
                 runtime_stepc_h);
-    write_source(&e->h);
+    while (!str_equal(source->name, "stepc.c"))
+        source++;
+    for (const struct runtime_piece *p = source->pieces; p->include;) /* behind that of its own header */
+        strbuf_add(h, (++p)->text);
     strbuf_addf(h,
                 "#endif\n\n"
                 "#if STEPC_ABI != %u\n"

@@ -218,8 +218,8 @@ static void write_incbin(struct emission *e)
         diag_error(e->diag, &LOC_FILE(e->program->model->file),
                    "--weights incbin: the name of the file to write has a quote or backslash");
     strbuf_addf(&e->c.text,
-                "/* Where the assembler finds the file: from the folder in which the compiler runs, or an absolute path. "
-                "*/\n"
+                "/* Where the assembler finds the file: from the folder in which the compiler runs, or an absolute "
+                "path. */\n"
                 "#ifndef %s\n"
                 "#define %s %s\n"
                 "#endif\n"
