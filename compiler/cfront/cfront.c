@@ -185,9 +185,7 @@ static enum CXChildVisitResult visit(CXCursor c, CXCursor parent, CXClientData d
 static void read_tokens(struct walk *w, CXTranslationUnit tu)
 {
     static const enum cfront_token_kind kinds[] = {
-        [CXToken_Punctuation] = CFRONT_PUNCTUATION, [CXToken_Keyword] = CFRONT_KEYWORD,
-        [CXToken_Identifier] = CFRONT_IDENTIFIER, [CXToken_Literal] = CFRONT_NUMBER_OR_STRING,
-        [CXToken_Comment] = CFRONT_COMMENT};
+        [CXToken_Identifier] = CFRONT_IDENTIFIER, [CXToken_Comment] = CFRONT_COMMENT}; /* others: CFRONT_SYMBOL */
     const CXFile file = clang_getFile(tu, w->out->path);
     const CXSourceRange all = clang_getRange(clang_getLocationForOffset(tu, file, 0),
                                              clang_getLocationForOffset(tu, file, (unsigned)w->out->size));

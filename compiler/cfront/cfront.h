@@ -22,13 +22,7 @@ struct cfront_node {
     bool is_definition, is_static, is_const;
 };
 
-enum cfront_token_kind {
-    CFRONT_PUNCTUATION,
-    CFRONT_KEYWORD,
-    CFRONT_IDENTIFIER,
-    CFRONT_NUMBER_OR_STRING,
-    CFRONT_COMMENT
-};
+enum cfront_token_kind { CFRONT_SYMBOL, CFRONT_IDENTIFIER, CFRONT_COMMENT };
 
 struct cfront_token {
     enum cfront_token_kind kind;

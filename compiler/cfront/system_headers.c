@@ -57,61 +57,10 @@ static const char string_h[] =
     "#define STEPC_V_STRING_H\n"
     "#include <stddef.h>\n"
     "void *memcpy(void *restrict to, const void *restrict from, size_t size);\n"
-    "void *memmove(void *to, const void *from, size_t size);\n"
     "void *memset(void *to, int byte, size_t size);\n"
-    "int memcmp(const void *a, const void *b, size_t size);\n"
-    "size_t strlen(const char *s);\n"
-    "int strcmp(const char *a, const char *b);\n"
-    "int strncmp(const char *a, const char *b, size_t size);\n"
     "#endif\n";
 
-#define MATH_1(name) "double " #name "(double x);\nfloat " #name "f(float x);\n"
-#define MATH_2(name) "double " #name "(double x, double y);\nfloat " #name "f(float x, float y);\n"
-
-static const char math_h[] =
-    "#ifndef STEPC_V_MATH_H\n"
-    "#define STEPC_V_MATH_H\n"
-    "#define INFINITY (__builtin_inff())\n"
-    "#define NAN (__builtin_nanf(\"\"))\n"
-    "#define HUGE_VAL (__builtin_huge_val())\n"
-    "#define isnan(x) __builtin_isnan(x)\n"
-    "#define isinf(x) __builtin_isinf(x)\n"
-    MATH_1(sqrt) MATH_1(fabs) MATH_1(exp) MATH_1(log) MATH_1(floor) MATH_1(ceil) MATH_1(sin) MATH_1(cos) MATH_1(tanh)
-    MATH_2(pow) MATH_2(fmod) MATH_2(copysign)
-    "double fma(double x, double y, double z);\nfloat fmaf(float x, float y, float z);\n"
-    "#endif\n";
-
-static const char limits_h[] =
-    "#ifndef STEPC_V_LIMITS_H\n"
-    "#define STEPC_V_LIMITS_H\n"
-    "#define CHAR_BIT __CHAR_BIT__\n"
-    "#define INT_MAX __INT_MAX__\n"
-    "#define INT_MIN (-__INT_MAX__ - 1)\n"
-    "#define UINT_MAX (__INT_MAX__ * 2u + 1u)\n"
-    "#endif\n";
-
-static const char float_h[] =
-    "#ifndef STEPC_V_FLOAT_H\n"
-    "#define STEPC_V_FLOAT_H\n"
-    "#define FLT_EVAL_METHOD __FLT_EVAL_METHOD__\n"
-    "#define FLT_MAX __FLT_MAX__\n"
-    "#define FLT_MIN __FLT_MIN__\n"
-    "#define FLT_EPSILON __FLT_EPSILON__\n"
-    "#define DBL_MAX __DBL_MAX__\n"
-    "#define DBL_MIN __DBL_MIN__\n"
-    "#define DBL_EPSILON __DBL_EPSILON__\n"
-    "#endif\n";
-
-static const char stdbool_h[] =
-    "#ifndef STEPC_V_STDBOOL_H\n"
-    "#define STEPC_V_STDBOOL_H\n"
-    "#define bool _Bool\n"
-    "#define true 1\n"
-    "#define false 0\n"
-    "#endif\n";
-
-const struct cfront_file cfront_system_headers[] = {
-    {CFRONT_SYSTEM_DIR "/stddef.h", stddef_h}, {CFRONT_SYSTEM_DIR "/stdint.h", stdint_h},
-    {CFRONT_SYSTEM_DIR "/string.h", string_h}, {CFRONT_SYSTEM_DIR "/math.h", math_h},
-    {CFRONT_SYSTEM_DIR "/limits.h", limits_h}, {CFRONT_SYSTEM_DIR "/float.h", float_h},
-    {CFRONT_SYSTEM_DIR "/stdbool.h", stdbool_h}, {NULL, NULL}};
+const struct cfront_file cfront_system_headers[] = {{CFRONT_SYSTEM_DIR "/stddef.h", stddef_h},
+                                                    {CFRONT_SYSTEM_DIR "/stdint.h", stdint_h},
+                                                    {CFRONT_SYSTEM_DIR "/string.h", string_h},
+                                                    {NULL, NULL}};

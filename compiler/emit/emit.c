@@ -66,15 +66,15 @@ void write_origin(struct emission *e, struct writer *w, const char *ending)
 /* A source file and a header of two runs would often compile together, with an arena that is too small. */
 static void write_pair_check(struct emission *e)
 {
-    const char *const macro = arena_printf(e->arena, "%s_BUILD_ID", e->upper);
-    write_line(&e->c, "#if !defined(%s) || %s != 0x%016" PRIx64 "u", macro, macro, e->build_id);
-    write_line(
-        &e->c,
-        "#error \"this file and its header are of different runs of stepc: of two models, or with other options\"");
-    write_line(&e->c, "#endif");
+    strbuf_addf(&e->c.text,
+                "#if !defined(%s_BUILD_ID) || %s_BUILD_ID != 0x%016" PRIx64 "u\n"
+                "#error \"this file and its header are of different runs of stepc: of two models, or with other "
+                "options\"\n"
+                "#endif\n",
+                e->upper, e->upper, e->build_id);
 }
 
-void section_preamble(struct emission *e)
+static void section_preamble(struct emission *e)
 {
     struct writer *c = &e->c;
     write_origin(e, c, ".c");
@@ -107,7 +107,7 @@ static void section_shared(struct emission *e)
     }
 }
 
-void section_kernels(struct emission *e)
+static void section_kernels(struct emission *e)
 {
     if (e->functions.count == 0)
         return;
@@ -144,15 +144,17 @@ static const struct {
                      {"int64s", "int64_t", DTYPE_INT64}, {"uint64s", "uint64_t", DTYPE_UINT64}};
 enum { ARENA_MEMBERS = sizeof arena_members / sizeof *arena_members };
 
-const char *arena_member(struct emission *e, enum dtype d)
+const char *arena_place(struct emission *e, const struct buffer *b)
 {
     size_t i = 0;
-    while (i < ARENA_MEMBERS && !str_equal(arena_members[i].type, c_type(d)))
+    while (i < ARENA_MEMBERS && !str_equal(arena_members[i].type, c_type(b->dtype)))
         i++;
     if (i == ARENA_MEMBERS)
-        UNREACHABLE("no temporary is %s", dtype_name(d));
+        UNREACHABLE("no temporary is %s", dtype_name(b->dtype));
     e->arena_members |= 1u << i;
-    return arena_members[i].name;
+    const size_t at = b->arena_offset / dtype_size(b->dtype);
+    return at ? arena_printf(e->arena, "arena->%s + %zu", arena_members[i].name, at)
+              : arena_printf(e->arena, "arena->%s", arena_members[i].name);
 }
 
 void write_arena_members(struct emission *e, size_t bytes)
@@ -168,12 +170,11 @@ static void write_copy(struct emission *e)
 {
     if (!map_has(&e->helpers, COPY_CONSTANT))
         return;
-    write_line(&e->c, "/* Compiled as if nothing were known of its callers. */");
-    write_line(&e->c, "static STEPC_APART void " COPY_CONSTANT "(void *to, const void *from, size_t bytes)");
-    write_line(&e->c, "{");
-    write_line(&e->c, "    memcpy(to, from, bytes);");
-    write_line(&e->c, "}");
-    write_blank(&e->c);
+    strbuf_add(&e->c.text, "/* Compiled as if nothing were known of its callers. */\n"
+                           "static STEPC_APART void " COPY_CONSTANT "(void *to, const void *from, size_t bytes)\n"
+                           "{\n"
+                           "    memcpy(to, from, bytes);\n"
+                           "}\n\n");
 }
 
 void reserve_written_functions(struct name_scope *names)
@@ -205,14 +206,8 @@ static void reserve_local_names(struct emission *e)
         map_set(&e->file.taken, local_names[i], NULL);
     for (size_t i = 0; i < e->all_plans.count; i++) {
         const struct lowered *l = e->all_plans.data[i]->lowered;
-        for (size_t k = 0; k < l->kernels.count; k++) {
-            const struct kernel *const kernel = l->kernels.data[k];
-            if (kernel->tmpl.traits)
-                reserve_template_names(e, kernel, &e->file, true);
-            for (size_t j = 0; j < kernel->blocks.stages.count; j++)
-                if (kernel->blocks.stages.data[j]->tmpl.traits)
-                    reserve_template_names(e, kernel->blocks.stages.data[j], &e->file, true);
-        }
+        for (size_t k = 0; k < l->kernels.count; k++)
+            reserve_template_names(e, l->kernels.data[k], &e->file, true);
     }
     for (size_t i = 0; i < e->program->entries.count; i++) { /* section_model.c has these */
         const char *const name = e->program->entries.data[i].name;
@@ -293,7 +288,6 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     out->state_bytes = emission_state_bytes(&e);
     out->arena_bytes = emission_arena_bytes(&e);
     weights_finish(&e, out);
-    out->kernel_count = e.functions.count;
     out->constant_bytes = e.constant_bytes;
     out->calls = e.calls;
     return d->errors == errors;

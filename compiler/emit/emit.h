@@ -52,7 +52,6 @@ struct emitted {
     const struct weights_image *weights; /* NULL: nothing is large, or it stands in the text */
     bool weights_unasked; /* WEIGHTS_AUTO has decided for the file */
     const char *weights_path_macro; /* WEIGHTS_INCBIN: where the C text finds the file */
-    size_t kernel_count;   /* distinct kernel functions */
     size_t constant_bytes; /* of all const arrays, but not of the weights file; what init() restores is among them */
     /* [entry][kernel]: the function that is called, "memcpy" for a copy; NULL where the entry has no such call,
      * because the kernel copies an output that is written in place. */

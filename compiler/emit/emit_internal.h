@@ -189,6 +189,8 @@ void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part
 /* A loop nest with its reduction (kernel_loops.c), inside `rows` loops whose indices the scope has, and what is
  * summed in the same walk of the parts that follow; returns how many parts that is, of `count`. */
 size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct part *parts, size_t count, int rows);
+/* How often the loops from number `from` on run, together. */
+int64_t part_iterations(const struct part *p, int from);
 /* Opens a loop of `to` iterations, at most `extent`, or what share number `share` has of them; returns its variable. */
 const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
                                   const struct expr *to, const struct tree_var *share, int shares);
@@ -238,19 +240,15 @@ struct call_argument {
     const struct buffer *buffer;
     bool by_value; /* its element, not a pointer to it */
 };
-struct check_call { /* of a function that returns this status or STEPC_OK */
-    const char *name, *status;
-    VEC(struct call_argument) arguments;
-    bool takes_count; /* behind them */
-};
 struct kernel_call {
-    const char *name; /* "product_nt_relu_32x32x64"; NULL for checks alone */
+    const char *name;   /* "product_nt_relu_32x32x64"; NULL for checks alone */
+    const char *status; /* of a check: its function returns this or STEPC_OK */
     VEC(struct call_argument) arguments;
     bool takes_arena;       /* the arena follows, if so; */
     bool draws;             /* the seed, if so, */
     VEC(uint32_t) counters; /* the values of these counters of the program, */
     bool takes_count;       /* and how many of the program's range there are */
-    VEC(struct check_call) checks;
+    VEC(struct kernel_call) checks;
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
 /* The same of a kernel that runs a region: a function with the loop over its steps (region.c). */
@@ -279,14 +277,13 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
 void reserve_temporaries(struct emission *e);
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
 void reserve_written_functions(struct name_scope *names); /* copy_constant() and the like */
-/* The array of the arena in which elements of d lie: "floats". */
-const char *arena_member(struct emission *e, enum dtype d);
+/* Where the buffer lies in the arena: "arena->floats + 12". */
+const char *arena_place(struct emission *e, const struct buffer *b);
 void write_arena_members(struct emission *e, size_t bytes); /* in the header */
 /* writes entries_text; runs first: it finds kernels and constants */
 void section_entries(struct emission *e);
 void section_header(struct emission *e);  /* the whole .h file */
 void section_runtime(struct emission *e); /* part of it */
-void section_preamble(struct emission *e);
 void write_origin(struct emission *e, struct writer *w, const char *ending); /* the first lines of either file */
 void section_arithmetic(struct emission *e); /* what the C compiler's numbers must be: for the preprocessor */
 void write_arithmetic_check(struct emission *e); /* the function of that name, among the entries */
@@ -298,7 +295,6 @@ bool emits_plain(const struct emit_options *o);
 /* A macro that stands before a loop as a hint to the compiler, or NULL; NULL where it would do nothing and is not to
  * be written. */
 const char *loop_hint(const struct emit_options *o, const char *macro);
-void section_kernels(struct emission *e);
 void section_model(struct emission *e);
 
 /* "stepc_status digits_step(digits_state *state, ...)", and what follows on the line. */

@@ -86,11 +86,6 @@ const struct expr *late_size(const struct emission *e, const struct late_size *s
 static bool is_root_and_more(const struct expr *e);
 static const struct expr *random_call(struct expr_scope *s, const struct expr *e);
 
-static bool is_float_or_double(enum dtype d)
-{
-    return d == DTYPE_FLOAT || d == DTYPE_DOUBLE;
-}
-
 const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e)
 {
     const struct tree_var *const local = local_of(s, e);
@@ -113,7 +108,7 @@ const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e)
     for (int i = 0; i < expr_arg_count(e); i++)
         made->arg[i] = expr_resolve(s, e->arg[i]);
     if (e->op == EXPR_SELECT)
-        made->i = s->selects_by_bits && is_float_or_double(e->dtype);
+        made->i = s->selects_by_bits && (e->dtype == DTYPE_FLOAT || e->dtype == DTYPE_DOUBLE);
     if (e->op == EXPR_DIV)
         made->i = s->divides_wide && is_root_and_more(made->arg[1]);
     return made;
@@ -454,18 +449,14 @@ static const char *address_text(struct expr_scope *s, const struct expr *e, int 
                         tree_expr_text(s, e->arg[0], takes_away(e->arg[0]) ? PREC_MUL : PREC_ADD));
 }
 
-static const char *called_name(struct expr_scope *s, const struct tree_call *c)
-{
-    if (c->kind == CALL_HELPER)
-        return use_helper(s->e, c->name);
-    return c->each ? c->each : c->kind == CALL_FUNCTION ? c->function->name : c->name;
-}
-
 static const char *call_text(struct expr_scope *s, const struct tree_call *c)
 {
     struct strbuf b = {.arena = s->arena};
     const bool is_list = c->kind == CALL_INITIALIZER;
-    strbuf_addf(&b, "%s%s", is_list ? "" : called_name(s, c), is_list ? "{" : "(");
+    const char *const name = c->each ? c->each : c->kind == CALL_FUNCTION ? c->function->name : c->name;
+    if (c->kind == CALL_HELPER)
+        use_helper(s->e, name);
+    strbuf_addf(&b, "%s%s", is_list ? "" : name, is_list ? "{" : "(");
     for (size_t i = 0; i < c->count; i++) {
         if (i > 0)
             strbuf_addf(&b, ",%c", blank(s));
@@ -594,12 +585,16 @@ struct occurrence {
     bool chosen; /* stands in a branch of a select */
 };
 
+struct brought { /* a node to its one object: seen[to] */
+    const struct expr *from;
+    size_t to;
+};
+
 struct sharing {
     struct expr_scope *s;
     struct arena *arena;
     VEC(struct occurrence) seen; /* post-order: operands before their users */
-    VEC(const struct expr *) from; /* nodes already brought to their one object ... */
-    VEC(size_t) to;                /* ... seen[to] */
+    VEC(struct brought) brought;
 };
 
 /* Alike as far as one looks: it finds x beside x, not everything that is equal. */
@@ -653,15 +648,12 @@ static const struct expr *find_same(struct sharing *h, const struct expr *e, con
            (h->seen.data[at].expr->op != copy->op || !expr_same_node(h->seen.data[at].expr, copy)))
         at++;
     if (at == h->seen.count) {
-        struct expr *made = arena_new(h->arena, struct expr);
-        *made = *copy;
-        const struct occurrence o = {made, 0, false};
-        vec_push(h->arena, &h->seen, o);
+        const struct expr *const made = arena_copy(h->arena, copy, sizeof *copy, alignof(struct expr));
+        vec_push(h->arena, &h->seen, ((struct occurrence){.expr = made}));
     } else {
         uncount_operands(h, copy);
     }
-    vec_push(h->arena, &h->from, e);
-    vec_push(h->arena, &h->to, at);
+    vec_push(h->arena, &h->brought, ((struct brought){e, at}));
     h->seen.data[at].count++;
     return h->seen.data[at].expr;
 }
@@ -681,10 +673,11 @@ static const struct access *unify_terms(struct sharing *h, const struct access *
 /* Equal expressions become one object, so that what is the same is computed once. */
 static const struct expr *unify(struct sharing *h, const struct expr *e)
 {
-    for (size_t i = 0; i < h->from.count; i++)
-        if (h->from.data[i] == e) {
-            h->seen.data[h->to.data[i]].count++;
-            return h->seen.data[h->to.data[i]].expr;
+    for (size_t i = 0; i < h->brought.count; i++)
+        if (h->brought.data[i].from == e) {
+            struct occurrence *const o = &h->seen.data[h->brought.data[i].to];
+            o->count++;
+            return o->expr;
         }
     struct expr copy = without_tautology(e);
     for (int i = 0; i < expr_arg_count(&copy); i++)

@@ -64,16 +64,6 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
         }
 }
 
-/* What its templates name: functions and macros, and, with `locals`, variables too. */
-static void reserve_all(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals)
-{
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        if (k->blocks.stages.data[i]->tmpl.traits)
-            reserve_template_names(e, k->blocks.stages.data[i], names, locals);
-    if (k->tmpl.traits)
-        reserve_template_names(e, k, names, locals);
-}
-
 kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
 {
     kernel_params params = {0};
@@ -82,7 +72,7 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
     without_checks.checks.count = 0;
     kernel_reads(e->arena, &without_checks, &reads);
     kernel_writes(e->arena, &without_checks, &writes);
-    reserve_all(e, k, names, true);
+    reserve_template_names(e, k, names, true);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
         const char *const own = own_name(k, p.buffer);
@@ -213,24 +203,18 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
 static const char *sizes_suffix(struct emission *e, const struct kernel *k)
 {
     struct strbuf b = {.arena = e->arena};
-    if (k->blocks.stages.count > 0) { /* the first is a product; of all its rows */
-        const struct kernel *first = k->blocks.stages.data[0];
-        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, k->outer_extent[k->outer_rank - 1],
-                            kernel_int(first, "N"), kernel_int(first, "K"));
-    }
-    if (k->tmpl.traits && kernel_int(k, "K") >= 0)
-        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64, kernel_int(k, "M"), kernel_int(k, "N"),
-                            kernel_int(k, "K"));
+    const bool has_stages = k->blocks.stages.count > 0; /* the first is a product; of all its rows */
+    const struct kernel *const product = has_stages ? k->blocks.stages.data[0] : k;
+    if (product->tmpl.traits && (has_stages || kernel_int(k, "K") >= 0))
+        return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64,
+                            has_stages ? k->outer_extent[k->outer_rank - 1] : kernel_int(k, "M"),
+                            kernel_int(product, "N"), kernel_int(product, "K"));
     const struct part *widest = NULL;
     int64_t most = -1;
     for (size_t p = 0; p < k->parts.count; p++) {
-        int64_t n = 1;
-        for (int d = 0; d < k->parts.data[p].rank; d++)
-            n *= k->parts.data[p].extent[d];
-        if (n > most) {
-            most = n;
-            widest = &k->parts.data[p];
-        }
+        const int64_t n = part_iterations(&k->parts.data[p], 0);
+        widest = n > most ? &k->parts.data[p] : widest;
+        most = n > most ? n : most;
     }
     for (int d = 0; widest && d < widest->rank; d++)
         if (widest->extent[d] != 1)
@@ -295,7 +279,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     if (g->is_shared)
         return;
     *names = (struct name_scope){.taken = {.arena = e->arena}};
-    reserve_all(e, k, names, false);
+    reserve_template_names(e, k, names, false);
     for (size_t i = 0; i < params->count; i++) {
         struct kernel_param *const p = &params->data[i];
         if (!g->names[i])
@@ -304,7 +288,7 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     for (size_t i = 0; i < params->count; i++)
         if (g->names[i])
             params->data[i].name = name_in(names, g->names[i]);
-    reserve_all(e, k, names, true);
+    reserve_template_names(e, k, names, true);
 }
 
 /* Is the next node of the kernel from the same place? Then it is said behind that one. */
@@ -557,21 +541,18 @@ static const char *function_text(struct expr_scope *s, const struct tree_functio
     return strbuf_text(&w.text);
 }
 
-static void note_shared(struct emission *e, struct expr_scope *s, const struct kernel_parts *p)
-{
-    for (size_t i = 0; i + 1 < p->functions.count; i++) {
-        const struct tree_function *const f = p->functions.data[i];
-        if (f->kind != FUNCTION_OWN && !map_has(&e->shared_pieces, f->name))
-            map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)function_text(s, f));
-    }
-}
-
-static void note_uses(struct emission *e)
+/* What functions of the kernel's template use, and those that other kernels use as well. */
+static void note_uses(struct emission *e, struct expr_scope *s, const struct kernel_parts *p)
 {
     for (size_t i = 0; i < e->instance.helpers.count; i++)
         use_helper(e, e->instance.helpers.data[i]);
     for (size_t i = 0; i < e->instance.includes.count; i++)
         map_set(&e->includes, e->instance.includes.data[i], NULL);
+    for (size_t i = 0; i + 1 < p->functions.count; i++) {
+        const struct tree_function *const f = p->functions.data[i];
+        if (f->kind != FUNCTION_OWN && !map_has(&e->shared_pieces, f->name))
+            map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)function_text(s, f));
+    }
 }
 
 static void note_parameters(struct emission *e, struct kernel_function *f, const kernel_params *params)
@@ -599,8 +580,7 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
         call_each_part(&s, &parts.functions.data[i]->body);
     }
     name_functions(e, &parts, "", "", own);
-    note_uses(e);
-    note_shared(e, &s, &parts);
+    note_uses(e, &s, &parts);
     const char *const key =
         arena_printf(e->arena, "%s%s", print_functions(&s, &parts, false), print_functions(&s, &parts, true));
     struct kernel_function *f = map_get(&e->functions, key);
@@ -714,7 +694,7 @@ static struct kernel_function *check_function(struct emission *e, const struct c
     return f;
 }
 
-static struct check_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
+static struct kernel_call check_call(struct emission *e, const struct kernel *k, const struct check *c)
 {
     /* a part, for the type of indices and the loops */
     struct part as_part = {.rank = c->rank};
@@ -737,7 +717,7 @@ static struct check_call check_call(struct emission *e, const struct kernel *k, 
         is_late_check |= is_late(&c->late[d]);
     e->count_var = is_late_check ? make_count_var(e, type, &s.names) : NULL;
     build_check(&s, c, type, &f.body);
-    struct check_call call = {.status = c->status, .takes_count = is_late_check};
+    struct kernel_call call = {.status = c->status, .takes_count = is_late_check};
     for (size_t i = 0; i < params.count; i++) {
         vec_push(e->arena, &f.params, param_var(&s, params.data[i].buffer));
         vec_push(e->arena, &call.arguments, ((struct call_argument){params.data[i].buffer, false}));

@@ -86,18 +86,20 @@ static void add_expr(struct kernel_key *key, const struct expr *e)
         add_expr(key, e->arg[i]);
 }
 
-static void add_extents(struct kernel_key *key, const int64_t *extent, int rank)
+static void add_late(struct kernel_key *key, const struct late_size *late)
 {
-    add(key, (uint64_t)rank);
-    for (int d = 0; d < rank; d++)
-        add(key, (uint64_t)extent[d]);
+    add(key, (uint64_t)late->base);
+    add(key, (uint64_t)late->per);
 }
 
-static void add_late(struct kernel_key *key, const struct late_size *late, int count)
+/* late: NULL where no extent can be. */
+static void add_extents(struct kernel_key *key, const int64_t *extent, const struct late_size *late, int rank)
 {
-    for (int i = 0; i < count; i++) {
-        add(key, (uint64_t)late[i].base);
-        add(key, (uint64_t)late[i].per);
+    add(key, (uint64_t)rank);
+    for (int d = 0; d < rank; d++) {
+        add(key, (uint64_t)extent[d]);
+        if (late)
+            add_late(key, &late[d]);
     }
 }
 
@@ -107,8 +109,7 @@ static void add_part(struct kernel_key *key, const struct part *p)
     for (int d = 0; d < p->rank; d++)
         reduced |= (uint64_t)p->reduced[d] << d;
     add_text(key, p->hole);
-    add_extents(key, p->extent, p->rank);
-    add_late(key, p->late, p->rank);
+    add_extents(key, p->extent, p->late, p->rank);
     add(key, reduced << 32 | (uint64_t)p->lane_loops << 8 | (uint64_t)p->scan << 4 | (uint64_t)p->reduce);
     add(key, p->element != NULL);
     if (p->element)
@@ -128,13 +129,13 @@ static void add_template(struct kernel_key *key, const struct kernel *k)
     for (int i = 0; i < k->tmpl.int_count; i++) {
         add_text(key, k->tmpl.ints[i].name);
         add(key, (uint64_t)k->tmpl.ints[i].value);
-        add_late(key, &k->tmpl.ints[i].late, 1);
+        add_late(key, &k->tmpl.ints[i].late);
     }
     add(key, (uint64_t)k->tmpl.operand_count);
     for (int o = 0; o < k->tmpl.operand_count; o++) {
         const struct operand *const operand = &k->tmpl.operands[o];
         add_text(key, operand->param);
-        add_extents(key, operand->extent, operand->rank);
+        add_extents(key, operand->extent, NULL, operand->rank);
         add(key, operand->value != NULL);
         if (operand->value)
             add_expr(key, operand->value);
@@ -149,8 +150,7 @@ static void add_kernel(struct kernel_key *key, const struct kernel *k)
     key->is_partial |= k->checks.count > 0;
     add_text(key, k->tmpl.traits ? k->tmpl.traits->name : NULL);
     add(key, (uint64_t)k->rows);
-    add_extents(key, k->outer_extent, k->outer_rank);
-    add_late(key, k->outer_late, k->outer_rank);
+    add_extents(key, k->outer_extent, k->outer_late, k->outer_rank);
     add(key, (uint64_t)k->cut.shares << 32 | (uint64_t)k->cut.passes);
     add(key, (uint64_t)(k->cut.outer + 1));
     add(key, (uint64_t)k->cut.pieces);

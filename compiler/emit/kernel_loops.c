@@ -175,6 +175,14 @@ static bool counts(const struct part *p, int d)
     return p->extent[d] != 1;
 }
 
+int64_t part_iterations(const struct part *p, int from)
+{
+    int64_t count = 1;
+    for (int d = from; d < p->rank; d++)
+        count *= p->extent[d];
+    return count;
+}
+
 /* ---- reductions -------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -317,14 +325,6 @@ static void add_masked_lanes(struct nest *n, int d, const struct expr *base, int
         tree_set(n->b, tree_element(n->a, n->lanes[i], l), SET_SUM, x);
     }
     tree_close(n->b);
-}
-
-static int64_t tail_extent(const struct part *p, int from)
-{
-    int64_t count = 1;
-    for (int d = from; d < p->rank; d++)
-        count *= p->extent[d];
-    return count;
 }
 
 /* A plain maximum, which has an instruction of its own, stays one where Clang unrolls the loop, and its lanes in
@@ -509,7 +509,7 @@ static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
 static void reduce_to_lanes(struct nest *n, int tail)
 {
     const struct part *p = n->p;
-    const int64_t count = tail_extent(p, tail);
+    const int64_t count = part_iterations(p, tail);
     const bool any_order = selects(p->reduce); /* lanes only where they are faster */
     int64_t lanes = 1;
     while (lanes < LANES && lanes < count && (!any_order || count >= 2 * LANES))
@@ -697,7 +697,7 @@ static bool walk_together(struct part *a, const struct part *b, int rows)
     for (int d = 0; same && d < a->rank; d++)
         same = a->extent[d] == b->extent[d] && a->late[d].per == b->late[d].per && a->late[d].base == b->late[d].base &&
                a->reduced[d] == b->reduced[d] && (d < rows || a->reduced[d]);
-    return same && tail_extent(a, rows) >= LONG && !expr_any(b->element, loads_written, a);
+    return same && part_iterations(a, rows) >= LONG && !expr_any(b->element, loads_written, a);
 }
 
 size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct part *originals, size_t count, int rows)

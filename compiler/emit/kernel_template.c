@@ -401,6 +401,10 @@ static void reserve_list(struct emission *e, struct name_scope *names, const cha
 
 void reserve_template_names(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals)
 {
+    for (size_t i = 0; i < k->blocks.stages.count; i++)
+        reserve_template_names(e, k->blocks.stages.data[i], names, locals);
+    if (!k->tmpl.traits)
+        return;
     const struct template_kernel *const t = template_of(k);
     reserve_list(e, names, locals ? t->names : t->fixed);
     for (int o = 0; o < k->tmpl.operand_count && locals; o++)

@@ -86,13 +86,8 @@ static void make_port(struct region_text *t, const struct region_port *p)
 
 static void make_temporary(struct region_text *t, const struct buffer *b)
 {
-    struct arena *const a = t->e->arena;
-    const size_t at = b->arena_offset / dtype_size(b->dtype);
-    const char *const member = arena_member(t->e, b->dtype);
-    const char *const place =
-        at ? arena_printf(a, "arena->%s + %zu", member, at) : arena_printf(a, "arena->%s", member);
     t->takes_arena = true;
-    t->pointers[b->id] = make_pointer(t, b, c_type(b->dtype), b->name, place);
+    t->pointers[b->id] = make_pointer(t, b, c_type(b->dtype), b->name, arena_place(t->e, b));
 }
 
 static void make_pointers(struct region_text *t)
@@ -223,7 +218,7 @@ static void add_kernel(struct region_text *t, const struct kernel *k)
 static void write_head(const struct region_text *t, struct writer *w, const char *name)
 {
     struct arena *const a = t->e->arena;
-    VEC(const char *) list = {0};
+    text_list list = {0};
     for (size_t i = 0; i < t->outer.count; i++)
         vec_push(a, &list, arena_printf(a, "%s *%s", param_type(t, i), t->param[i]));
     if (t->takes_arena)

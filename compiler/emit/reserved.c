@@ -114,43 +114,27 @@ static int compare(const void *word, const void *entry)
     return strcmp(word, *(const char *const *)entry);
 }
 
-static bool is_word(const char *s)
-{
-    return bsearch(s, words, sizeof words / sizeof *words, sizeof *words, compare) != NULL;
-}
-
 /* ---- families of names ------------------------------------------------------------------------------------------- */
 
-static bool begins_with_any(const char *s, const char *const *beginnings, size_t count)
+/* Does it begin, or end, with one of these? */
+static bool has_any(const char *s, bool (*has)(const char *s, const char *part), const char *const *parts)
 {
-    for (size_t i = 0; i < count; i++)
-        if (str_starts_with(s, beginnings[i]))
-            return true;
-    return false;
+    while (*parts && !has(s, *parts))
+        parts++;
+    return *parts != NULL;
 }
-
-static bool ends_with_any(const char *s, const char *const *endings, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_ends_with(s, endings[i]))
-            return true;
-    return false;
-}
-
-#define BEGINS_WITH_ANY(s, list) begins_with_any(s, list, sizeof list / sizeof *list)
-#define ENDS_WITH_ANY(s, list) ends_with_any(s, list, sizeof list / sizeof *list)
 
 /* Limits and formats of number types, and what only emitted files have: STEP_H_AT. */
 static bool is_family_of_macros(const char *s)
 {
     static const char *const beginnings[] = {"ATOMIC_", "DBL_", "DEC128_", "DEC32_", "DEC64_", "DEC_",
-                                             "FE_",     "FLT",  "FP_",     "LC_",    "LDBL_"};
-    static const char *const types[] = {"BOOL_",  "CHAR_",   "INT",         "LLONG_", "LONG_",  "PTRDIFF_",
-                                        "SCHAR_", "SHRT_",   "SIG_ATOMIC_", "SIZE_",  "SSIZE_", "UCHAR_",
-                                        "UINT",   "ULLONG_", "ULONG_",      "USHRT_", "WCHAR_", "WINT_"};
-    static const char *const limits[] = {"_BIT", "_C", "_MAX", "_MIN", "_WIDTH"};
-    return BEGINS_WITH_ANY(s, beginnings) || (BEGINS_WITH_ANY(s, types) && ENDS_WITH_ANY(s, limits)) ||
-           str_ends_with(s, "_AT");
+                                             "FE_",     "FLT",  "FP_",     "LC_",    "LDBL_",  NULL};
+    static const char *const types[] = {"BOOL_",   "CHAR_",   "INT",         "LLONG_", "LONG_",  "PTRDIFF_", "SCHAR_",
+                                        "SHRT_",   "SIG_ATOMIC_", "SIZE_",   "SSIZE_", "UCHAR_", "UINT",     "ULLONG_",
+                                        "ULONG_",  "USHRT_",  "WCHAR_",      "WINT_",  NULL};
+    static const char *const limits[] = {"_BIT", "_C", "_MAX", "_MIN", "_WIDTH", NULL};
+    return has_any(s, str_starts_with, beginnings) || str_ends_with(s, "_AT") ||
+           (has_any(s, str_starts_with, types) && has_any(s, str_ends_with, limits));
 }
 
 /* PRIdFAST16, PRIX8 and the like. */
@@ -179,6 +163,6 @@ static bool has_small_letter(const char *s)
 
 bool name_is_reserved(const char *s)
 {
-    return is_word(s) || is_format(s) || is_of_a_library(s) ||
-           (!has_small_letter(s) && is_family_of_macros(s));
+    const bool is_word = bsearch(s, words, sizeof words / sizeof *words, sizeof *words, compare) != NULL;
+    return is_word || is_format(s) || is_of_a_library(s) || (!has_small_letter(s) && is_family_of_macros(s));
 }

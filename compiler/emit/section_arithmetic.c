@@ -2,14 +2,6 @@
  * and under --reproducible init() computes a few numbers and looks at them. */
 #include "emit/emit_internal.h"
 
-static void write_lines(struct writer *w, const char *const *lines, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        write_line(w, "%s", lines[i]);
-}
-
-#define WRITE_LINES(w, lines) write_lines(w, lines, sizeof lines / sizeof *lines)
-
 static bool is_double(const struct expr *e, void *data)
 {
     (void)data;
@@ -62,49 +54,42 @@ static bool uses_double(struct emission *e)
 
 void section_arithmetic(struct emission *e)
 {
-    static const char *const wide[] = {
-        "",
-        "#include <float.h>",
-        "#if DBL_MANT_DIG != 53",
-        "#error \"this file computes with numbers of 64 bits, which double has not: GCC for AVR knows -mdouble=64\"",
-        "#endif"};
-    static const char *const finite[] = {
-        "",
-        "#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__",
-        "#error \"this file looks for infinities and NaN: compile it without -ffast-math or -ffinite-math-only\"",
-        "#endif"};
     if (uses_double(e))
-        WRITE_LINES(&e->c, wide);
+        strbuf_add(&e->c.text, "\n"
+                               "#include <float.h>\n"
+                               "#if DBL_MANT_DIG != 53\n"
+                               "#error \"this file computes with numbers of 64 bits, which double has not: GCC for AVR "
+                               "knows -mdouble=64\"\n"
+                               "#endif\n");
     if (e->options->check_finite)
-        WRITE_LINES(&e->c, finite);
+        strbuf_add(&e->c.text, "\n"
+                               "#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__\n"
+                               "#error \"this file looks for infinities and NaN: compile it without -ffast-math or "
+                               "-ffinite-math-only\"\n"
+                               "#endif\n");
 }
 
 void write_arithmetic_check(struct emission *e)
 {
-    static const char *const begin[] = {
-        "static STEPC_APART stepc_status " CHECK_ARITHMETIC "(void)",
-        "{",
+    static const char begin[] =
+        "static STEPC_APART stepc_status " CHECK_ARITHMETIC "(void)\n"
+        "{\n"
         "    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, least = "
-        "1.17549435e-38f;",
-        "    const float f = factor, small = least * 0.5f;",
+        "1.17549435e-38f;\n"
+        "    const float f = factor, small = least * 0.5f;\n"
         "    const int rounds = f * f - 1.00024414f == 0.0f; /* 2^-26, where product and difference are one operation "
-        "*/",
-        "    const int is_near = one + quarter == one && one + three * quarter > one && one / three == 0.333333343f;",
-        "    const int keeps = small != 0.0f && small + small == least;"};
-    static const char *const wide[] = {
-        "    volatile double wide_factor = 1.0000000074505806;",
-        "    const double g = wide_factor;",
-        "    const int rounds_wide = g * g - 1.0000000149011612 == 0.0;"};
+        "*/\n"
+        "    const int is_near = one + quarter == one && one + three * quarter > one && one / three == 0.333333343f;\n"
+        "    const int keeps = small != 0.0f && small + small == least;\n";
+    static const char wide[] =
+        "    volatile double wide_factor = 1.0000000074505806;\n"
+        "    const double g = wide_factor;\n"
+        "    const int rounds_wide = g * g - 1.0000000149011612 == 0.0;\n";
     if (!map_has(&e->helpers, CHECK_ARITHMETIC))
         return;
     const bool is_wide = uses_double(e);
     write_comment(&e->c, "Does this build round each result by itself, to the nearest, and keep numbers next to zero? "
                          "What is volatile keeps the compiler from computing it beforehand.");
-    WRITE_LINES(&e->c, begin);
-    if (is_wide)
-        WRITE_LINES(&e->c, wide);
-    write_line(&e->c, "    return rounds && is_near && keeps%s ? STEPC_OK : STEPC_E_ARITHMETIC;",
-               is_wide ? " && rounds_wide" : "");
-    write_line(&e->c, "}");
-    write_blank(&e->c);
+    strbuf_addf(&e->c.text, "%s%s    return rounds && is_near && keeps%s ? STEPC_OK : STEPC_E_ARITHMETIC;\n}\n\n",
+                begin, is_wide ? wide : "", is_wide ? " && rounds_wide" : "");
 }

@@ -180,12 +180,10 @@ void section_data(struct emission *e)
         bytes += has_byte_rows(t) ? tensor_bytes(t) : 0;
     }
     write_section(&e->c, "constants and initial values");
-    if (byte_rows) {
-        write_line(&e->c, "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__");
-        write_line(&e->c, "#error \"the constants of this file are in little-endian byte order\"");
-        write_line(&e->c, "#endif");
-        write_blank(&e->c);
-    }
+    if (byte_rows)
+        strbuf_add(&e->c.text, "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__\n"
+                               "#error \"the constants of this file are in little-endian byte order\"\n"
+                               "#endif\n\n");
     weights_write(e);
     if (!e->options->without_data)
         strbuf_reserve(&e->c.text, bytes / ROW_BYTES * ROW_TEXT);

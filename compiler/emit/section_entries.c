@@ -76,7 +76,8 @@ struct entry_text {
     struct emission *e;
     const struct entry *entry;
     const struct plan *plan;
-    const struct want *wants;   /* by kernel */
+    struct want *wants;         /* by kernel */
+    struct want *input_wants;   /* by input: of all kernels that read it */
     const struct buffer **also; /* by buffer id: output that a temporary is written to directly when wanted */
     struct entry_pointer **temporaries; /* by buffer id */
     struct map weights;         /* name -> struct entry_pointer *, into the weights file */
@@ -87,14 +88,6 @@ struct entry_text {
 };
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
-
-static const char *zeros(struct arena *a, int rank)
-{
-    struct strbuf b = {.arena = a};
-    for (int d = 0; d < rank; d++)
-        strbuf_add(&b, "[0]");
-    return strbuf_text(&b);
-}
 
 static const char *variable_member(struct entry_text *t, const struct variable *v)
 {
@@ -170,12 +163,14 @@ static const char *pointer_argument(struct entry_text *t, const struct buffer *b
 /* Its only element. */
 static const char *element_argument(struct entry_text *t, const struct buffer *b)
 {
-    struct arena *const a = t->e->arena;
-    if (b->kind == BUFFER_VARIABLE)
-        return arena_printf(a, "%s%s", variable_member(t, b->variable), zeros(a, b->variable->shape.rank));
+    struct strbuf text = {.arena = t->e->arena};
     if (b->kind == BUFFER_CONSTANT && b->count == 1)
-        return number_element(a, b->constant, 0);
-    return arena_printf(a, "%s[0]", pointer_argument(t, b));
+        return number_element(t->e->arena, b->constant, 0);
+    const bool is_member = b->kind == BUFFER_VARIABLE;
+    strbuf_add(&text, is_member ? variable_member(t, b->variable) : pointer_argument(t, b));
+    for (int d = 0; d < (is_member ? b->variable->shape.rank : 1); d++)
+        strbuf_add(&text, "[0]");
+    return strbuf_text(&text);
 }
 
 /* The same for memcpy(), which takes arrays of any dimensions. */
@@ -183,15 +178,6 @@ static const char *bytes_argument(struct entry_text *t, const struct buffer *b)
 {
     const bool is_array = b->kind == BUFFER_VARIABLE && b->variable->shape.rank > 1;
     return is_array ? variable_member(t, b->variable) : pointer_argument(t, b);
-}
-
-static text_list argument_list(struct entry_text *t, const struct call_argument *arguments, size_t count)
-{
-    text_list list = {0};
-    for (size_t i = 0; i < count; i++)
-        vec_push(t->e->arena, &list, arguments[i].by_value ? element_argument(t, arguments[i].buffer)
-                                                           : pointer_argument(t, arguments[i].buffer));
-    return list;
 }
 
 /* Seed and counters of a kernel that draws. All of init() draws with counters of 0, at which it starts those of the
@@ -208,12 +194,6 @@ static void add_random_arguments(struct entry_text *t, const struct kernel_call 
     t->uses_state |= call->counters.count > 0 && !is_init;
     for (size_t i = 0; i < call->counters.count; i++)
         vec_push(a, list, is_init ? "0" : arena_printf(a, "state->%s", counter_member(t->e, call->counters.data[i])));
-}
-
-static void add_count_argument(struct entry_text *t, bool takes_count, text_list *list)
-{
-    if (takes_count)
-        vec_push(t->e->arena, list, arena_printf(t->e->arena, "in->%s", count_name(t->e, t->entry)));
 }
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
@@ -236,23 +216,31 @@ static struct want want_of_buffer(const struct want *buffers, const struct buffe
     return w;
 }
 
-/* For every kernel: whom it serves, from the last to the first. */
-static struct want *find_wants(struct emission *e, const struct lowered *l)
+/* Whom each kernel serves, from the last to the first, and each input. */
+static void find_wants(struct entry_text *t)
 {
-    struct want *buffers = arena_array(e->arena, struct want, l->buffers.count);
-    struct want *kernels = arena_array(e->arena, struct want, l->kernels.count);
+    const struct lowered *const l = t->plan->lowered;
+    struct want *const buffers = arena_array(t->e->arena, struct want, l->buffers.count);
+    t->wants = arena_array(t->e->arena, struct want, l->kernels.count);
+    t->input_wants = arena_array(t->e->arena, struct want, t->entry->graph->inputs.count);
     for (size_t i = l->kernels.count; i-- > 0;) {
         struct arena scratch = {0};
         buffer_list reads = {0}, writes = {0};
+        struct want *const w = &t->wants[i];
         kernel_reads(&scratch, l->kernels.data[i], &reads);
         kernel_writes(&scratch, l->kernels.data[i], &writes);
         for (size_t b = 0; b < writes.count; b++)
-            want_add(&kernels[i], want_of_buffer(buffers, writes.data[b]));
-        for (size_t b = 0; b < reads.count; b++)
-            want_add(&buffers[reads.data[b]->id], kernels[i]);
+            want_add(w, want_of_buffer(buffers, writes.data[b]));
+        for (size_t b = 0; b < reads.count; b++) {
+            const struct buffer *const read = reads.data[b];
+            want_add(&buffers[read->id], *w);
+            if (read->kind != BUFFER_INPUT || read->count == 0)
+                continue;
+            want_add(&t->input_wants[read->index], *w);
+            t->input_wants[read->index].always |= l->kernels.data[i]->checks.count > 0 && !w->outputs;
+        }
         arena_free(&scratch);
     }
-    return kernels;
 }
 
 /* As a guard of the entry's steps. */
@@ -353,12 +341,10 @@ static struct entry_pointer *make_temporary(struct entry_text *t, const struct b
 {
     struct emission *const e = t->e;
     struct entry_pointer *const p = arena_new(e->arena, struct entry_pointer);
-    const size_t at = b->arena_offset / dtype_size(b->dtype);
     p->type = c_type(b->dtype);
     p->name = temporary_name(&t->names, b);
     p->about = temporary_comment(t, b, p->name);
-    p->place = at ? arena_printf(e->arena, "arena->%s + %zu", arena_member(e, b->dtype), at)
-                  : arena_printf(e->arena, "arena->%s", arena_member(e, b->dtype));
+    p->place = arena_place(e, b);
     if (t->also[b->id]) {
         const int output = t->also[b->id]->index;
         p->wanted = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)output));
@@ -454,6 +440,25 @@ static void add_draw(struct entry_text *t, const struct kernel_draw *d, int numb
     entry_add_step(&t->body, run);
 }
 
+/* Of a kernel or a check. */
+static void add_kernel_call(struct entry_text *t, const struct kernel_call *call, int number, uint64_t guard)
+{
+    struct arena *const a = t->e->arena;
+    struct entry_step s = {.kind = call->status ? STEP_CHECK : STEP_RUN, .guard = guard, .kernel = number,
+                           .name = call->name, .status = call->status};
+    for (size_t i = 0; i < call->arguments.count; i++) {
+        const struct call_argument *const x = &call->arguments.data[i];
+        vec_push(a, &s.arguments, x->by_value ? element_argument(t, x->buffer) : pointer_argument(t, x->buffer));
+    }
+    if (call->takes_arena)
+        vec_push(a, &s.arguments, "arena");
+    t->uses_arena |= call->takes_arena;
+    add_random_arguments(t, call, &s.arguments);
+    if (call->takes_count)
+        vec_push(a, &s.arguments, arena_printf(a, "in->%s", count_name(t->e, t->entry)));
+    entry_add_step(&t->body, s);
+}
+
 static void add_kernel(struct entry_text *t, const struct kernel *k, int number, uint64_t guard)
 {
     struct emission *const e = t->e;
@@ -470,25 +475,11 @@ static void add_kernel(struct entry_text *t, const struct kernel *k, int number,
         return;
     }
     const struct kernel_call call = emit_kernel(e, t->plan, k);
-    for (size_t i = 0; i < call.checks.count; i++) {
-        const struct check_call *const c = &call.checks.data[i];
-        struct entry_step check = {.kind = STEP_CHECK, .guard = guard, .kernel = number, .name = c->name};
-        check.status = c->status;
-        check.arguments = argument_list(t, c->arguments.data, c->arguments.count);
-        add_count_argument(t, c->takes_count, &check.arguments);
-        entry_add_step(&t->body, check);
-    }
+    for (size_t i = 0; i < call.checks.count; i++)
+        add_kernel_call(t, &call.checks.data[i], number, guard);
     *called = call.name ? call.name : "check";
-    if (!call.name)
-        return; /* a check alone */
-    struct entry_step run = {.kind = STEP_RUN, .guard = guard, .kernel = number, .name = call.name};
-    run.arguments = argument_list(t, call.arguments.data, call.arguments.count);
-    if (call.takes_arena)
-        vec_push(e->arena, &run.arguments, "arena");
-    t->uses_arena |= call.takes_arena;
-    add_random_arguments(t, &call, &run.arguments);
-    add_count_argument(t, call.takes_count, &run.arguments);
-    entry_add_step(&t->body, run);
+    if (call.name)
+        add_kernel_call(t, &call, number, guard);
 }
 
 static void add_kernels(struct entry_text *t)
@@ -620,33 +611,11 @@ static void write_unused(struct entry_text *t, struct writer *w)
         write_line(w, "(void)out;");
 }
 
-/* Whom an input serves: all kernels that read it. */
-static struct want want_of_input(const struct entry_text *t, size_t input)
-{
-    const struct lowered *l = t->plan->lowered;
-    struct want w = {0};
-    for (size_t i = 0; i < l->kernels.count; i++) {
-        struct arena scratch = {0};
-        const struct kernel *const k = l->kernels.data[i];
-        buffer_list reads = {0};
-        kernel_reads(&scratch, k, &reads);
-        for (size_t r = 0; r < reads.count; r++) {
-            const struct buffer *const b = reads.data[r];
-            if (b->kind != BUFFER_INPUT || (size_t)b->index != input || b->count == 0)
-                continue;
-            want_add(&w, t->wants[i]);
-            w.always |= k->checks.count > 0 && !t->wants[i].outputs;
-        }
-        arena_free(&scratch);
-    }
-    return w;
-}
-
 /* "in->x == NULL", perhaps only where an output is wanted; NULL: nothing reads it. */
 static const char *missing_input(struct entry_text *t, size_t input)
 {
     struct arena *const a = t->e->arena;
-    const struct want w = want_of_input(t, input);
+    const struct want w = t->input_wants[input];
     if (!w.always && !w.outputs)
         return NULL;
     const char *const name = input_name(t->e, t->entry, input);
@@ -716,7 +685,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     t.weights.arena = t.body.arena = e->arena;
     t.body.outputs = output_conditions(e, entry);
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
-    t.wants = find_wants(e, plan->lowered);
+    find_wants(&t);
     find_direct_outputs(&t);
     make_temporaries(&t);
     if (entry->kind == ENTRY_INIT)

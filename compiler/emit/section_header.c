@@ -41,35 +41,25 @@ size_t emission_arena_bytes(const struct emission *e)
     return most ? most : 8; /* an object has at least one byte, and this one is aligned */
 }
 
-/* What stands in the comment of a member: what its declaration does not say. */
-struct about {
-    const char *identifier, *name; /* its name stands there if it is another */
-    const struct shape *shape;     /* NULL: the declaration has it */
-    const struct value *argument;  /* whose shape it is, of which dimensions may be known late; or NULL */
-    enum dtype dtype;              /* stands there if C has another type for it */
-    const char *more;              /* or NULL */
-};
-
 static void add_part(struct strbuf *b, const char *between, const char *text)
 {
     strbuf_addf(b, "%s%s", b->length ? between : "", text);
 }
 
-static void write_member(struct emission *e, const char *declaration, struct about m)
+/* With a comment that says what the declaration does not: the name, if the identifier is another; the shape; the type,
+ * where C has another for it; and more. Shape and more may be NULL. */
+static void write_member(struct emission *e, const char *declaration, const char *identifier, const char *name,
+                         const char *shape, enum dtype dtype, const char *more)
 {
     struct strbuf b = {.arena = e->arena};
-    if (!str_equal(m.identifier, m.name))
-        strbuf_addf(&b, "\"%s\"", m.name);
-    if (m.shape)
-        add_part(&b, m.shape->rank ? " " : ", ",
-                 m.argument && m.argument->late
-                     ? comment_safe(e->arena, value_shape_text(e->arena, e->program, m.argument))
-                 : m.shape->rank ? shape_text(e->arena, m.shape)
-                                 : "scalar");
-    if (dtype_is_hidden(e->arena, m.dtype))
-        add_part(&b, " ", dtype_name(m.dtype));
-    if (m.more)
-        add_part(&b, ", ", m.more);
+    if (!str_equal(identifier, name))
+        strbuf_addf(&b, "\"%s\"", name);
+    if (shape)
+        add_part(&b, shape[0] == '[' ? " " : ", ", shape);
+    if (dtype_is_hidden(e->arena, dtype))
+        add_part(&b, " ", dtype_name(dtype));
+    if (more)
+        add_part(&b, ", ", more);
     write_words(&e->h, &declaration, 1, b.length ? strbuf_text(&b) : NULL);
 }
 
@@ -88,8 +78,8 @@ static void write_state(struct emission *e)
             arena_printf(e->arena, "%s %s%s;", c_type(v->dtype), e->member[i], dims_text(e->arena, &kept));
         const char *role =
             v->by_columns ? arena_printf(e->arena, "%s, by columns", role_names[v->role]) : role_names[v->role];
-        write_member(e, declaration,
-                     (struct about){e->member[i], v->name, v->by_columns ? &v->shape : NULL, NULL, v->dtype, role});
+        write_member(e, declaration, e->member[i], v->name, v->by_columns ? shape_text(e->arena, &v->shape) : NULL,
+                     v->dtype, role);
     }
     if (e->random_state) {
         write_line(h, "uint64_t random_seed; /* key of the random numbers, given to %s_init() */", e->name);
@@ -129,37 +119,38 @@ static void write_arena(struct emission *e)
     write_blank(h);
 }
 
+/* A pointer to the elements of a value. */
+static void write_argument(struct emission *e, const char *qualifier, const char *identifier, const char *name,
+                           const struct value *v)
+{
+    struct arena *const a = e->arena;
+    const char *const shape = v->late           ? comment_safe(a, value_shape_text(a, e->program, v))
+                              : v->shape.rank   ? shape_text(a, &v->shape)
+                                                : "scalar";
+    write_member(e, arena_printf(a, "%s%s *%s;", qualifier, c_type(v->dtype), identifier), identifier, name, shape,
+                 v->dtype, v->specialised ? "fixed when the model was compiled" : NULL);
+}
+
 static void write_arguments(struct emission *e, const struct entry *entry)
 {
     const struct graph *g = entry->graph;
     struct writer *h = &e->h;
     if (has_inputs(e, entry)) {
         write_open(h, "typedef struct %s_%s_inputs", e->name, entry->name);
-        for (size_t i = 0; i < g->inputs.count; i++) {
-            const struct value *v = g->inputs.data[i];
-            const char *const name = input_name(e, entry, i);
-            write_member(e, arena_printf(e->arena, "const %s *%s;", c_type(v->dtype), name),
-                         (struct about){name, v->name, &v->shape, v, v->dtype,
-                                        v->specialised ? "fixed when the model was compiled" : NULL});
-        }
+        for (size_t i = 0; i < g->inputs.count; i++)
+            write_argument(e, "const ", input_name(e, entry, i), g->inputs.data[i]->name, g->inputs.data[i]);
         if (weights_is_input(e, entry))
             write_line(h, "const void *weights; /* %s_WEIGHTS_BYTES bytes */", e->upper);
         if (entry->takes_count)
             write_line(h, "int32_t %s; /* of this call: %" PRId64 " to %" PRId64 " */", count_name(e, entry),
                        e->program->range->low, e->program->range->high);
-        write_close(h, arena_printf(e->arena, " %s_%s_inputs;", e->name, entry->name));
-        write_blank(h);
+        write_close(h, arena_printf(e->arena, " %s_%s_inputs;\n", e->name, entry->name));
     }
     if (g->outputs.count) {
         write_open(h, "typedef struct %s_%s_outputs", e->name, entry->name);
-        for (size_t i = 0; i < g->outputs.count; i++) {
-            const struct value *v = g->outputs.data[i].value;
-            const char *const name = output_name(e, entry, i);
-            write_member(e, arena_printf(e->arena, "%s *%s;", c_type(v->dtype), name),
-                         (struct about){name, g->outputs.data[i].name, &v->shape, v, v->dtype, NULL});
-        }
-        write_close(h, arena_printf(e->arena, " %s_%s_outputs;", e->name, entry->name));
-        write_blank(h);
+        for (size_t i = 0; i < g->outputs.count; i++)
+            write_argument(e, "", output_name(e, entry, i), g->outputs.data[i].name, g->outputs.data[i].value);
+        write_close(h, arena_printf(e->arena, " %s_%s_outputs;\n", e->name, entry->name));
     }
 }
 
@@ -202,32 +193,34 @@ static const struct entry *first_of_kind(const struct program *p, enum entry_kin
 
 static bool has_outputs(const struct program *p)
 {
-    size_t count = 0;
+    bool any = false;
     for (size_t i = 0; i < p->entries.count; i++)
-        count += p->entries.data[i].graph->outputs.count;
-    return count > 0;
+        any |= p->entries.data[i].graph->outputs.count > 0;
+    return any;
 }
 
 static void write_usage(struct emission *e, struct writer *h)
 {
     const char *n = e->name;
     write_origin(e, h, ".h");
-    write_line(h, " *");
-    write_line(h, " * The caller owns all memory:");
-    write_line(h, " *");
-    write_line(h, " *   static %s_state state;    every variable; memcpy is a snapshot", n);
-    write_line(h, " *   static %s_arena arena;    work memory of a call", n);
-    write_line(h, " *");
+    strbuf_addf(&h->text,
+                " *\n"
+                " * The caller owns all memory:\n"
+                " *\n"
+                " *   static %s_state state;    every variable; memcpy is a snapshot\n"
+                " *   static %s_arena arena;    work memory of a call\n"
+                " *\n",
+                n, n);
     if (first_of_kind(e->program, ENTRY_INIT))
         write_line(h, " *   %s_init(&state, &arena, seed);", n);
     const struct entry *step = first_of_kind(e->program, ENTRY_STEP),
                        *again = step ? step : first_of_kind(e->program, ENTRY_INFER);
     if (again)
         write_line(h, " *   status = %s_%s(&state, &arena, &in, &out);    for each batch", n, again->name);
-    if (has_outputs(e->program)) {
-        write_line(h, " *");
-        write_line(h, " * A member of outputs that is NULL is not wanted, and not computed if nothing else needs it.");
-    }
+    if (has_outputs(e->program))
+        strbuf_add(&h->text, " *\n"
+                             " * A member of outputs that is NULL is not wanted, and not computed if nothing else "
+                             "needs it.\n");
     write_line(h, " */");
 }
 
@@ -251,10 +244,7 @@ static void write_declarations(struct emission *e)
     struct writer *h = &e->h;
     write_blank(h);
     section_runtime(e);
-    write_line(h, "#ifdef __cplusplus");
-    write_line(h, "extern \"C\" {");
-    write_line(h, "#endif");
-    write_blank(h);
+    strbuf_add(&h->text, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     write_state(e);
     write_arena(e);
     weights_describe(e);
@@ -262,14 +252,12 @@ static void write_declarations(struct emission *e)
         write_arguments(e, &e->program->entries.data[i]);
     for (size_t i = 0; i < e->program->entries.count; i++)
         write_prototype(e, &e->program->entries.data[i]);
-    write_line(h, "/* Names, types, offsets, and the entries in generic form. */");
-    write_line(h, "extern const stepc_model %s_model;", e->name);
-    write_blank(h);
-    write_line(h, "#ifdef __cplusplus");
-    write_line(h, "}");
-    write_line(h, "#endif");
-    write_blank(h);
-    write_line(h, "#endif");
+    strbuf_addf(&h->text,
+                "/* Names, types, offsets, and the entries in generic form. */\n"
+                "extern const stepc_model %s_model;\n\n"
+                "#ifdef __cplusplus\n}\n#endif\n\n"
+                "#endif\n",
+                e->name);
 }
 
 void section_header(struct emission *e)

@@ -9,36 +9,26 @@
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
 
-static int compare_names(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp(((const struct map_entry *)a)->key, ((const struct map_entry *)b)->key);
 }
 
-typedef VEC(const char *) name_list;
-
-static void add_name(struct arena *a, name_list *names, const char *name)
+/* In the order of their names. Helpers that are no function of the runtime are the emitter's own. */
+static struct map used_headers(const struct emission *e)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (str_equal(names->data[i], name))
-            return;
-    vec_push(a, names, name);
-}
-
-/* Names that are no function of the runtime are the emitter's own. */
-static name_list used_headers(const struct emission *e)
-{
-    name_list names = {0};
+    struct map names = {.arena = e->arena};
     for (size_t i = 0; i < e->includes.count; i++)
-        add_name(e->arena, &names, e->includes.entries[i].key);
+        map_set(&names, e->includes.entries[i].key, NULL);
     for (size_t i = 0; i < e->helpers.count; i++) {
         const struct template_helper *const h = template_helper_find(&template_trees, e->helpers.entries[i].key);
         if (h)
-            add_name(e->arena, &names, h->file);
+            map_set(&names, h->file, NULL);
     }
     if (e->has_shares)
-        add_name(e->arena, &names, "kernels/stepc_shares.h");
+        map_set(&names, "kernels/stepc_shares.h", NULL);
     if (names.count > 0)
-        qsort(names.data, names.count, sizeof *names.data, compare_names);
+        qsort(names.entries, names.count, sizeof *names.entries, by_name);
     return names;
 }
 
@@ -95,17 +85,6 @@ static void write_settings(struct emission *e, bool has_kernels)
         write_line(&e->c, "#define STEPC_VECTOR_BYTES %d", o->simd * (int)sizeof(float));
 }
 
-/* Clang asks of what is not in a header whether it is used. */
-static void begin_standalone(struct emission *e)
-{
-    write_line(&e->c, "/* ======== routines of the runtime, which this file brings along ======== */");
-    write_blank(&e->c);
-    write_line(&e->c, "#if defined(__clang__)");
-    write_line(&e->c, "#pragma clang diagnostic ignored \"-Wunused-function\"");
-    write_line(&e->c, "#endif");
-    write_blank(&e->c);
-}
-
 static void write_header(struct emission *e, const char *name, struct map *written)
 {
     if (e->options->standalone)
@@ -116,26 +95,27 @@ static void write_header(struct emission *e, const char *name, struct map *writt
 
 void section_includes(struct emission *e)
 {
-    const name_list names = used_headers(e);
+    const struct map names = used_headers(e);
     const bool has_hints = !emits_plain(e->options) && e->functions.count > 0;
     struct map written = {.arena = e->arena};
     bool has_kernels = has_hints;
     for (size_t i = 0; i < names.count; i++)
-        has_kernels |= str_starts_with(names.data[i], "kernels/");
+        has_kernels |= str_starts_with(names.entries[i].key, "kernels/");
     if (names.count == 0 && !has_hints && !e->options->reproducible)
         return;
     write_blank(&e->c);
-    if (e->options->standalone)
-        begin_standalone(e);
+    if (e->options->standalone) /* Clang asks of what is not in a header whether it is used */
+        strbuf_add(&e->c.text, "/* ======== routines of the runtime, which this file brings along ======== */\n\n"
+                               "#if defined(__clang__)\n"
+                               "#pragma clang diagnostic ignored \"-Wunused-function\"\n"
+                               "#endif\n\n");
     write_settings(e, has_kernels);
     if (e->options->reproducible)
         write_header(e, "kernels/stepc_reproducible.h", &written);
     if (has_hints)
         write_header(e, "kernels/stepc_compiler.h", &written);
     for (size_t i = 0; i < names.count; i++)
-        write_header(e, names.data[i], &written);
-    if (e->options->standalone) {
-        write_blank(&e->c);
-        write_line(&e->c, "/* ======== the model ======== */");
-    }
+        write_header(e, names.entries[i].key, &written);
+    if (e->options->standalone)
+        strbuf_add(&e->c.text, "\n/* ======== the model ======== */\n");
 }

@@ -6,40 +6,32 @@
 #include "base/str.h"
 #include "stepc.h"
 
-/* The source behind the #include of its own header, which stands above it already. */
-static void write_source(struct writer *h)
-{
-    const struct runtime_file *f = runtime_files;
-    while (!str_equal(f->name, "stepc.c"))
-        f++;
-    for (const struct runtime_piece *p = f->pieces; p->include;)
-        strbuf_add(&h->text, (++p)->text);
-}
-
 void section_runtime(struct emission *e)
 {
-    struct writer *h = &e->h;
+    struct strbuf *const h = &e->h.text;
+    const struct runtime_file *source = runtime_files;
     if (!e->options->standalone) {
-        write_line(h, "#include \"stepc.h\"");
-        write_blank(h);
+        strbuf_add(h, "#include \"stepc.h\"\n\n");
         return;
     }
-    write_line(h, "/* ======== the runtime, which this header brings along ======== */");
-    write_blank(h);
-    write_line(h, "#ifndef STEPC_H");
-    write_line(h, "#define STEPC_STANDALONE");
-    write_line(h, "#endif");
-    strbuf_add(&h->text, runtime_stepc_h);
-    write_blank(h);
-    write_line(h, "#if defined(STEPC_STANDALONE) && !defined(STEPC_STANDALONE_FUNCTIONS)");
-    write_line(h, "#define STEPC_STANDALONE_FUNCTIONS");
-    write_source(h);
-    write_line(h, "#endif");
-    write_blank(h);
-    write_line(h, "#if STEPC_ABI != %u", STEPC_ABI);
-    write_line(h, "#error \"a header before this one has the runtime of another version of stepc\"");
-    write_line(h, "#endif");
-    write_blank(h);
-    write_line(h, "/* ======== the model ======== */");
-    write_blank(h);
+    strbuf_addf(h,
+                "/* ======== the runtime, which this header brings along ======== */\n\n"
+                "#ifndef STEPC_H\n"
+                "#define STEPC_STANDALONE\n"
+                "#endif\n"
+                "%s\n"
+                "#if defined(STEPC_STANDALONE) && !defined(STEPC_STANDALONE_FUNCTIONS)\n"
+                "#define STEPC_STANDALONE_FUNCTIONS\n",
+                runtime_stepc_h);
+    while (!str_equal(source->name, "stepc.c"))
+        source++;
+    for (const struct runtime_piece *p = source->pieces; p->include;) /* behind that of its own header */
+        strbuf_add(h, (++p)->text);
+    strbuf_addf(h,
+                "#endif\n\n"
+                "#if STEPC_ABI != %u\n"
+                "#error \"a header before this one has the runtime of another version of stepc\"\n"
+                "#endif\n\n"
+                "/* ======== the model ======== */\n\n",
+                STEPC_ABI);
 }

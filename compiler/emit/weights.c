@@ -163,9 +163,8 @@ const struct weights_place *weights_place(struct emission *e, const struct tenso
     struct weights_file *const w = &e->weights;
     char digest[65];
     sha256_hex(t->data, tensor_bytes(t), digest);
-    const char *const key =
-        by_columns ? arena_printf(e->arena, "%d:%s:%lld", (int)t->dtype, digest, (long long)t->shape.dim[0])
-                   : arena_printf(e->arena, "%d:%s", (int)t->dtype, digest);
+    const char *const key = arena_printf(e->arena, "%d:%s:%lld", (int)t->dtype, digest,
+                                         by_columns ? (long long)t->shape.dim[0] : -1);
     struct weights_place *p = map_get(&w->places, key);
     if (!p) {
         p = add_place(e, t, by_columns, wish);
@@ -185,6 +184,7 @@ static void write_check(struct emission *e)
 {
     struct writer *c = &e->c;
     const unsigned char *mark = e->weights.image->mark;
+    const char *const symbol = weights_expression(e);
     write_comment(c, arena_printf(e->arena, "How %s begins; the file of another model is refused.", file_text(e)));
     write_open(c, "static const unsigned char weights_mark[%d] =", MARK_BYTES);
     for (int i = 0; i < MARK_BYTES; i += 16) {
@@ -194,52 +194,51 @@ static void write_check(struct emission *e)
         write_line(c, "%s", strbuf_text(&line));
     }
     write_close(c, ";");
-    write_blank(c);
-    write_line(c, "static stepc_status check_weights(const unsigned char *weights)");
-    write_line(c, "{");
-    c->depth++;
-    if (e->weights.kind == WEIGHTS_INCBIN) {
-        const char *const symbol = weights_expression(e);
-        write_line(c, "if ((uintptr_t)%s_end - (uintptr_t)%s != %zuu)", symbol, symbol, e->weights.image->bytes);
-        write_line(c, "    return STEPC_E_MISMATCH;");
-    }
-    write_line(c, "for (int i = 0; i < %d; i++)", MARK_BYTES);
-    write_line(c, "    if (weights[i] != weights_mark[i])");
-    write_line(c, "        return STEPC_E_MISMATCH;");
-    write_line(c, "return STEPC_OK;");
-    write_close(c, "");
-    write_blank(c);
+    strbuf_add(&c->text, "\nstatic stepc_status check_weights(const unsigned char *weights)\n{\n");
+    if (e->weights.kind == WEIGHTS_INCBIN)
+        strbuf_addf(&c->text,
+                    "    if ((uintptr_t)%s_end - (uintptr_t)%s != %zuu)\n"
+                    "        return STEPC_E_MISMATCH;\n",
+                    symbol, symbol, e->weights.image->bytes);
+    strbuf_addf(&c->text,
+                "    for (int i = 0; i < %d; i++)\n"
+                "        if (weights[i] != weights_mark[i])\n"
+                "            return STEPC_E_MISMATCH;\n"
+                "    return STEPC_OK;\n"
+                "}\n\n",
+                MARK_BYTES);
 }
 
 /* The quotes of an assembler's string inside one of C. Characters that would need escapes in both are refused. */
 static void write_incbin(struct emission *e)
 {
-    struct writer *c = &e->c;
     const char *const symbol = weights_expression(e);
     const char *const macro = arena_printf(e->arena, "%s_WEIGHTS_PATH", e->upper);
     if (strpbrk(e->stem, "\"\\"))
         diag_error(e->diag, &LOC_FILE(e->program->model->file),
                    "--weights incbin: the name of the file to write has a quote or backslash");
-    write_line(
-        c,
-        "/* Where the assembler finds the file: from the folder in which the compiler runs, or an absolute path. */");
-    write_line(c, "#ifndef %s", macro);
-    write_line(c, "#define %s %s", macro, c_string(e->arena, file_text(e)));
-    write_line(c, "#endif");
-    write_line(c, "#if !defined(__GNUC__) || !defined(__ELF__)");
-    write_line(c, "#error \"this file takes its weights in by the assembler of GCC or Clang: --weights embed or file "
-                  "does without\"");
-    write_line(c, "#endif");
-    write_line(c, "extern const unsigned char %s[%zu], %s_end[];", symbol, e->weights.image->bytes, symbol);
-    write_line(c, "__asm__(\".pushsection .rodata.%s,\\\"a\\\"\\n\"", symbol);
-    write_line(c, "        \".balign 64\\n\"");
-    write_line(c, "        \".globl %s\\n\"", symbol);
-    write_line(c, "        \".hidden %s\\n\"", symbol);
-    write_line(c, "        \"%s:\\n\"", symbol);
-    write_line(c, "        \".incbin \\\"\" %s \"\\\"\\n\"", macro);
-    write_line(c, "        \"%s_end:\\n\"", symbol);
-    write_line(c, "        \".popsection\\n\");");
-    write_blank(c);
+    strbuf_addf(&e->c.text,
+                "/* Where the assembler finds the file: from the folder in which the compiler runs, or an absolute "
+                "path. */\n"
+                "#ifndef %s\n"
+                "#define %s %s\n"
+                "#endif\n"
+                "#if !defined(__GNUC__) || !defined(__ELF__)\n"
+                "#error \"this file takes its weights in by the assembler of GCC or Clang: --weights embed or file "
+                "does without\"\n"
+                "#endif\n",
+                macro, macro, c_string(e->arena, file_text(e)));
+    strbuf_addf(&e->c.text,
+                "extern const unsigned char %s[%zu], %s_end[];\n"
+                "__asm__(\".pushsection .rodata.%s,\\\"a\\\"\\n\"\n"
+                "        \".balign 64\\n\"\n"
+                "        \".globl %s\\n\"\n"
+                "        \".hidden %s\\n\"\n"
+                "        \"%s:\\n\"\n"
+                "        \".incbin \\\"\" %s \"\\\"\\n\"\n"
+                "        \"%s_end:\\n\"\n"
+                "        \".popsection\\n\");\n\n",
+                symbol, e->weights.image->bytes, symbol, symbol, symbol, symbol, symbol, macro, symbol);
 }
 
 void weights_write(struct emission *e)
@@ -257,12 +256,10 @@ void weights_describe(struct emission *e)
 {
     if (e->weights.kind != WEIGHTS_FILE || e->weights.places.count == 0)
         return;
-    write_comment(
-        &e->h,
-        arena_printf(e->arena,
-                     "The content of %s, which functions with an input `weights` read: at a multiple of 8 bytes, "
-                     "better 64. That of another model is refused: STEPC_E_MISMATCH.",
-                     file_text(e)));
+    write_comment(&e->h, arena_printf(e->arena,
+                                      "The content of %s, which functions with an input `weights` read: at a multiple "
+                                      "of 8 bytes, better 64. That of another model is refused: STEPC_E_MISMATCH.",
+                                      file_text(e)));
     write_line(&e->h, "#define %s_WEIGHTS_BYTES ((size_t)%zu)", e->upper, e->weights.image->bytes);
     write_blank(&e->h);
 }

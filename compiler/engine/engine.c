@@ -232,15 +232,6 @@ static bool interpreter_at(struct engine *e, int64_t count, struct interp **out)
     return true;
 }
 
-static bool run_interpreted(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
-                            int64_t count, struct tensor **outputs, struct arena *a)
-{
-    struct interp *at;
-    return interpreter_at(e, count, &at) &&
-           interp_run(at, &at->program->entries.data[entry - e->program->entries.data], inputs, outputs, NULL, 0, a,
-                      e->diag);
-}
-
 bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
                 struct tensor **outputs, struct arena *a)
 {
@@ -253,10 +244,12 @@ bool engine_run(struct engine *e, const struct entry *entry, const struct tensor
         const struct shape wanted = value_shape_at(entry->graph->inputs.data[i], count);
         ok &= interp_check_input(e->diag, &at, entry->graph->inputs.data[i], inputs[i], &wanted);
     }
-    if (!ok)
-        return false;
-    return e->kind == ENGINE_INTERPRETED ? run_interpreted(e, entry, inputs, count, outputs, a)
-                                         : run_generated(e, entry, inputs, count, outputs, a);
+    if (!ok || e->kind == ENGINE_GENERATED)
+        return ok && run_generated(e, entry, inputs, count, outputs, a);
+    struct interp *at_count;
+    return interpreter_at(e, count, &at_count) &&
+           interp_run(at_count, &at_count->program->entries.data[entry - e->program->entries.data], inputs, outputs,
+                      NULL, 0, a, e->diag);
 }
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */

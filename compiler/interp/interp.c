@@ -194,14 +194,6 @@ static void run_free(struct run *r)
     arena_free(&r->arena);
 }
 
-static bool run_nodes(struct run *r)
-{
-    graph_each_node(r->graph, n)
-        if (!run_node(r, n))
-            return false;
-    return true;
-}
-
 static bool run_graph(struct run *r, struct tensor **outputs, struct interp_fetch *fetches, size_t fetch_count,
                       struct arena *a)
 {
@@ -214,14 +206,14 @@ static bool run_graph(struct run *r, struct tensor **outputs, struct interp_fetc
     count_readers(r);
     bool ok = check_inputs(r);
     ok = find_fetches(r, fetches, fetch_count, fetched) && ok;
-    if (ok && run_nodes(r)) {
+    graph_each_node(g, n)
+        ok = ok && run_node(r, n);
+    if (ok) {
         for (size_t i = 0; i < fetch_count; i++)
             fetches[i].tensor = take_result(r, a, fetched[i]);
         for (size_t i = 0; outputs != NULL && i < g->outputs.count; i++)
             outputs[i] = take_result(r, a, g->outputs.data[i].value);
         write_bindings(r);
-    } else {
-        ok = false;
     }
     run_free(r);
     return ok;

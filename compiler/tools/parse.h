@@ -6,7 +6,7 @@
 #include "tools/gen_templates.h"
 #include "tree/tree.h"
 
-enum role { ROLE_INT, ROLE_TYPE, ROLE_EXPR, ROLE_STMT, ROLE_ITEM, ROLE_KERNEL };
+enum role { ROLE_INT, ROLE_TYPE, ROLE_HOLE, ROLE_ITEM, ROLE_KERNEL };
 
 /* A name that the file declares at its top level. */
 struct top_name {

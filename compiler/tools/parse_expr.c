@@ -169,7 +169,7 @@ static const struct expr *parse_call(struct parser *p, const char *name)
     struct expr *const e = new_expr(p, EXPR_CALL, top && top->function ? top->function->dtype : DTYPE_INDEX);
     e->call = c;
     *c = (struct tree_call){.kind = section ? CALL_SECTION : is_helper ? CALL_HELPER : CALL_NAMED, .name = name};
-    if (top && (top->role == ROLE_EXPR || top->role == ROLE_STMT)) {
+    if (top && top->role == ROLE_HOLE) {
         c->kind = CALL_HOLE;
         depend(p, FUNCTION_OWN);
     } else if (top && top->role == ROLE_ITEM) {

@@ -21,7 +21,7 @@ static bool role_of_declaration(const struct cfront_node *n, enum role *role)
     else if (n->kind == CFRONT_FUNCTION && is_marked(n, "kernel"))
         *role = ROLE_KERNEL;
     else if (n->kind == CFRONT_FUNCTION && is_hole)
-        *role = str_equal(n->type, "void") ? ROLE_STMT : ROLE_EXPR;
+        *role = ROLE_HOLE;
     else if (n->kind == CFRONT_FUNCTION && n->is_static && n->is_definition)
         *role = ROLE_ITEM;
     else

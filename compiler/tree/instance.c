@@ -486,11 +486,6 @@ static struct tree_var *rebuilt_declaration(struct rebuild *r, const struct tree
     return made;
 }
 
-static struct stmt *last_of(struct tree_builder *b)
-{
-    return (struct stmt *)(uintptr_t)b->at->data[b->at->count - 1];
-}
-
 /* What an argument is called in the function's statements: itself where it is simple, or a local of the parameter's
  * name. */
 static void bind_argument(struct rebuild *r, const struct tree_var *param, const struct expr *arg)
@@ -638,12 +633,6 @@ static void rebuild_call(struct rebuild *r, const struct stmt *s)
         tree_run(r->b, rebuilt(r, s->value));
 }
 
-static void rebuild_set(struct rebuild *r, const struct stmt *s)
-{
-    const struct expr *const value = rebuilt_value(r, s->value);
-    tree_set(r->b, rebuilt(r, s->target), s->op, value);
-}
-
 static void rebuild_return(struct rebuild *r, const struct stmt *s)
 {
     const struct expr *const value = s->value ? rebuilt_value(r, s->value) : NULL;
@@ -660,11 +649,15 @@ static void rebuild_return(struct rebuild *r, const struct stmt *s)
 static void rebuild_statement(struct rebuild *r, const struct stmt *s)
 {
     const size_t count = r->b->at->count;
+    const struct expr *value;
     switch (s->kind) {
     case STMT_LOOP: rebuild_loop(r, s); break;
     case STMT_IF: rebuild_if(r, s); break;
     case STMT_DECLARE: rebuild_declaration(r, s); break;
-    case STMT_SET: rebuild_set(r, s); break;
+    case STMT_SET:
+        value = rebuilt_value(r, s->value);
+        tree_set(r->b, rebuilt(r, s->target), s->op, value);
+        break;
     case STMT_CALL: rebuild_call(r, s); break;
     case STMT_RETURN: rebuild_return(r, s); break;
     }
@@ -676,18 +669,14 @@ static void rebuild_statement(struct rebuild *r, const struct stmt *s)
 static void rebuild_list(struct rebuild *r, const stmt_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        if (r->has_returned || (r->b->at->count > 0 && last_of(r->b)->kind == STMT_RETURN))
+        const stmt_list *const at = r->b->at;
+        if (r->has_returned || (at->count > 0 && at->data[at->count - 1]->kind == STMT_RETURN))
             return;
         rebuild_statement(r, list->data[i]);
     }
 }
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
-
-static const char *shared_name(struct instance *in, const struct tree_function *f)
-{
-    return f->kind == FUNCTION_BY_TYPE ? arena_printf(in->arena, "%s_%s", f->name, element_type(in)->type) : f->name;
-}
 
 /* Does it end anywhere but behind its last statement? */
 static bool returns_inside(const stmt_list *list, bool is_outermost)
@@ -708,7 +697,8 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
             return in->made.data[i].to;
     struct tree_function *const made = arena_copy(in->arena, f, sizeof *made, alignof(struct tree_function));
     vec_push(in->arena, &in->made, ((struct made){.from = f, .to = made}));
-    made->name = shared_name(in, f);
+    if (f->kind == FUNCTION_BY_TYPE)
+        made->name = arena_printf(in->arena, "%s_%s", f->name, element_type(in)->type);
     made->type = bound_type(in, f->type);
     made->dtype = bound_dtype(in, f->dtype);
     made->params = (tree_vars){0};
