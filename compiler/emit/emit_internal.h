@@ -39,7 +39,6 @@ struct kernel_key {
     VEC(const struct buffer *) buffers; /* by their numbers in the key */
     VEC(const struct expr *) nodes;     /* the same of expressions */
     bool is_partial;                    /* something has no number: the key says nothing */
-    char hash[17];
 };
 
 /* The block of random numbers that a loop nest is in, for a node that draws. */

@@ -129,17 +129,9 @@ static const struct expr *known(const struct expr *e)
 
 static bool is_condition(const struct expr *e)
 {
-    e = known(e);
-    switch (e->op) {
-    case EXPR_LT:
-    case EXPR_LE:
-    case EXPR_EQ: return true;
-    case EXPR_NOT: return e->dtype == DTYPE_BOOL;
-    case EXPR_AND:
-    case EXPR_OR:
-    case EXPR_XOR: return e->dtype == DTYPE_BOOL;
-    default: return false;
-    }
+    const enum expr_op op = known(e)->op;
+    const bool is_logical = op == EXPR_NOT || op == EXPR_AND || op == EXPR_OR || op == EXPR_XOR;
+    return op == EXPR_LT || op == EXPR_LE || op == EXPR_EQ || (is_logical && known(e)->dtype == DTYPE_BOOL);
 }
 
 static const char *wrap(struct expr_scope *s, const char *text, int has, int wants)
@@ -336,8 +328,8 @@ static const struct expr *as_index(const struct expr_scope *s, const struct expr
         return NULL;
     const struct expr *const x = as_index(s, e->arg[0]), *const y = x ? as_index(s, e->arg[1]) : NULL;
     const struct expr *const made = !y ? NULL : e->op == EXPR_ADD ? index_add(a, x, y) : index_mul(a, x, y);
-    int64_t low, high;
-    const bool fits = made && index_range(made, NULL, &low, &high) && low >= 0 && high <= INT32_MAX;
+    struct index_range r;
+    const bool fits = made && index_range(made, NULL, &r) && r.low >= 0 && r.high <= INT32_MAX;
     return fits ? made : NULL;
 }
 

@@ -182,12 +182,10 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
         v->is_restrict = !has_two_names(k, &params->data[i]);
         vec_push(e->arena, &e->kernel_outer, v);
     }
-    if (share)
-        vec_push(e->arena, &e->kernel_outer, share);
-    if (pass)
-        vec_push(e->arena, &e->kernel_outer, pass);
-    if (e->count_var)
-        vec_push(e->arena, &e->kernel_outer, e->count_var);
+    const struct tree_var *const others[] = {share, pass, e->count_var};
+    for (int i = 0; i < 3; i++)
+        if (others[i])
+            vec_push(e->arena, &e->kernel_outer, others[i]);
     if (k->blocks.stages.count > 0)
         emit_stages(&s, &b, k);
     else if (k->tmpl.traits)
@@ -515,30 +513,29 @@ static void name_functions(struct emission *e, struct kernel_parts *p, const cha
     p->kernel->name = name;
 }
 
-/* All functions but those that kernels share. */
-static const char *print_functions(struct expr_scope *s, const struct kernel_parts *p, bool kernel)
-{
-    struct writer w = {.text = {.arena = s->arena}};
-    for (size_t i = 0; i < p->functions.count; i++) {
-        const bool is_kernel = i + 1 == p->functions.count;
-        if (is_kernel != kernel || (!is_kernel && p->functions.data[i]->kind != FUNCTION_OWN))
-            continue;
-        if (w.text.length > 0)
-            write_blank(&w);
-        print_function(s, &w, p->functions.data[i]);
-    }
-    if (kernel && p->kernel != p->functions.data[p->functions.count - 1]) {
-        write_blank(&w);
-        print_function(s, &w, p->kernel);
-    }
-    return strbuf_text(&w.text);
-}
-
 static const char *function_text(struct expr_scope *s, const struct tree_function *f)
 {
     struct writer w = {.text = {.arena = s->arena}};
     print_function(s, &w, f);
     return strbuf_text(&w.text);
+}
+
+/* The kernel, behind its share if there is one. */
+static const char *kernel_text(struct expr_scope *s, const struct kernel_parts *p)
+{
+    const struct tree_function *const last = p->functions.data[p->functions.count - 1];
+    const char *const text = function_text(s, last);
+    return p->kernel == last ? text : arena_printf(s->arena, "%s\n%s", text, function_text(s, p->kernel));
+}
+
+/* The functions that only this kernel calls. */
+static const char *called_text(struct expr_scope *s, const struct kernel_parts *p)
+{
+    struct strbuf b = {.arena = s->arena};
+    for (size_t i = 0; i + 1 < p->functions.count; i++)
+        if (p->functions.data[i]->kind == FUNCTION_OWN)
+            strbuf_addf(&b, "%s%s", b.length ? "\n" : "", function_text(s, p->functions.data[i]));
+    return strbuf_text(&b);
 }
 
 /* What functions of the kernel's template use, and those that other kernels use as well. */
@@ -581,8 +578,8 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     }
     name_functions(e, &parts, "", "", own);
     note_uses(e, &s, &parts);
-    const char *const key =
-        arena_printf(e->arena, "%s%s", print_functions(&s, &parts, false), print_functions(&s, &parts, true));
+    const char *const called = called_text(&s, &parts);
+    const char *const key = arena_printf(e->arena, "%s%s", called, kernel_text(&s, &parts));
     struct kernel_function *f = map_get(&e->functions, key);
     if (f)
         return f;
@@ -592,8 +589,8 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
         k->cut.shares > 1 ? name_in(&e->file, arena_printf(e->arena, "%s_share", f->name)) : f->name;
     name_functions(e, &parts, f->name, share_name, own);
     note_parameters(e, f, params);
-    f->text = print_functions(&s, &parts, false);
-    f->definition = print_functions(&s, &parts, true);
+    f->text = called_text(&s, &parts);
+    f->definition = kernel_text(&s, &parts);
     map_set(&e->functions, key, f);
     return f;
 }

@@ -192,13 +192,6 @@ static void add_params(struct kernel_key *key, const kernel_params *params)
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-static const char *hash_text(struct kernel_key *key)
-{
-    snprintf(key->hash, sizeof key->hash, "%016" PRIx64,
-             hash_bytes(key->words.data, key->words.count * sizeof *key->words.data));
-    return key->hash;
-}
-
 static struct kernel_group *new_group(struct emission *e, size_t param_count)
 {
     struct kernel_group *const g = arena_new(e->arena, struct kernel_group);
@@ -217,16 +210,17 @@ static struct kernel_group *find_group(struct emission *e, const struct kernel *
     add_kernel(key, k);
     if (key->is_partial)
         return new_group(e, params->count);
-    struct kernel_group *const first = map_get(&e->keyed, hash_text(key));
+    const size_t bytes = key->words.count * sizeof *key->words.data;
+    const char *const hash = arena_printf(e->arena, "%016" PRIx64, hash_bytes(key->words.data, bytes));
+    struct kernel_group *const first = map_get(&e->keyed, hash);
     for (struct kernel_group *g = first; g; g = g->next)
-        if (g->word_count == key->words.count &&
-            memcmp(g->words, key->words.data, g->word_count * sizeof *g->words) == 0)
+        if (g->word_count == key->words.count && memcmp(g->words, key->words.data, bytes) == 0)
             return g;
     struct kernel_group *const made = new_group(e, params->count);
-    made->words = arena_copy(e->arena, key->words.data, key->words.count * sizeof *key->words.data, alignof(uint64_t));
+    made->words = arena_copy(e->arena, key->words.data, bytes, alignof(uint64_t));
     made->word_count = key->words.count;
     made->next = first;
-    map_set(&e->keyed, key->hash, made);
+    map_set(&e->keyed, hash, made);
     return made;
 }
 

@@ -356,14 +356,6 @@ static void add_lanes(struct nest *n, int d, const struct expr *base, int64_t wi
     tree_close(n->b);
 }
 
-static bool all_may_be_masked(const struct nest *n)
-{
-    bool ok = true;
-    for (int i = 0; i < n->walker_count; i++)
-        ok &= may_mask(n->walkers[i]);
-    return ok;
-}
-
 /* `whole` elements, at most `most`. */
 static void add_blocks_of_lanes(struct nest *n, int d, const char *name, const struct expr *whole, int64_t most,
                                 int64_t lanes, const char *hint)
@@ -445,7 +437,9 @@ static void add_tail(struct nest *n, int from, int64_t lanes)
         add_lanes(n, from, start, lanes, NULL);
         return;
     }
-    const bool masked = rest > 1 && lanes == LANES && all_may_be_masked(n);
+    bool masked = rest > 1 && lanes == LANES;
+    for (int i = 0; i < n->walker_count; i++)
+        masked = masked && may_mask(n->walkers[i]);
     if (whole > 0)
         add_whole_lanes(n, from, whole, lanes, masked);
     if (masked)
@@ -668,14 +662,6 @@ static void scan(struct nest *n)
 
 /* ---- one part ---------------------------------------------------------------------------------------------------- */
 
-static bool is_empty(const struct part *p, bool reduced)
-{
-    for (int d = 0; d < p->rank; d++)
-        if (p->reduced[d] == reduced && p->extent[d] == 0)
-            return true;
-    return false;
-}
-
 int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from)
 {
     struct nest n = {.s = s, .b = b, .a = s->arena, .p = &k->parts.data[0], .type = s->index_type};
@@ -711,8 +697,9 @@ size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct par
         n.walkers[n.walker_count++] = &next;
     for (int d = rows; d < LOOP_MAX_DIMS; d++)
         s->index[d] = NULL;
-    if (is_empty(&p, false))
-        return 1;
+    for (int d = 0; d < p.rank; d++)
+        if (!p.reduced[d] && p.extent[d] == 0)
+            return 1; /* no results */
     if (p.reduce == REDUCE_NONE) {
         int last = p.rank - 1;
         while (last > rows && !counts(&p, last))

@@ -149,11 +149,12 @@ static void run_blas(struct template_filler *f, struct tree_builder *b, argument
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-static const struct operand *computed_operand(const struct template_filler *f, const char *hole)
+/* "x" of the hole "x_into", or NULL. */
+static const struct operand *operand_of(const struct template_filler *f, const char *hole, const char *ending)
 {
-    const char *const param = without(f->s->arena, hole, "_into");
+    const char *const param = without(f->s->arena, hole, ending);
     for (int o = 0; o < f->k->tmpl.operand_count && param != hole; o++)
-        if (f->k->tmpl.operands[o].value && str_equal(f->k->tmpl.operands[o].param, param))
+        if (str_equal(f->k->tmpl.operands[o].param, param))
             return &f->k->tmpl.operands[o];
     return NULL;
 }
@@ -171,16 +172,13 @@ static void run_into(struct template_filler *f, struct tree_builder *b, const st
 
 static const struct expr *operand_element(struct template_filler *f, const char *hole, arguments args, size_t count)
 {
-    const char *const param = without(f->s->arena, hole, "_at");
-    for (int o = 0; o < f->k->tmpl.operand_count && param != hole && count == 1; o++) {
-        if (!str_equal(f->k->tmpl.operands[o].param, param))
-            continue;
-        struct access a = f->k->tmpl.operands[o].access;
-        struct expr_scope s = scope_within(f, args, 1);
-        a.stride[f->k->outer_rank] = 1;
-        return access_element(&s, &a);
-    }
-    return NULL;
+    const struct operand *const o = count == 1 ? operand_of(f, hole, "_at") : NULL;
+    if (!o)
+        return NULL;
+    struct access a = o->access;
+    struct expr_scope s = scope_within(f, args, 1);
+    a.stride[f->k->outer_rank] = 1;
+    return access_element(&s, &a);
 }
 
 /* ---- holes ------------------------------------------------------------------------------------------------------- */
@@ -191,12 +189,12 @@ static void run_hole(void *user, struct tree_builder *b, const char *hole, argum
     struct arena *const a = f->s->arena;
     const struct part *const p = part_of(f->k, without(a, hole, "_at")), *const exact = part_of(f->k, hole);
     const char *const ahead = without(a, hole, "_ahead");
-    const struct operand *const computed = computed_operand(f, hole);
+    const struct operand *const computed = operand_of(f, hole, "_into");
     if (exact || p)
         run_part(f, b, exact ? exact : p, args, count);
     else if (ahead != hole && part_of(f->k, ahead))
         run_ahead(f, b, part_of(f->k, ahead), args, count);
-    else if (computed)
+    else if (computed && computed->value)
         run_into(f, b, computed, args, count);
     else if (str_equal(hole, "blas"))
         run_blas(f, b, args);

@@ -18,8 +18,7 @@ struct region_text {
     const char **param;               /* their names */
     size_t written;                   /* so many of them are written, the first ones */
     const char *step;                 /* the variable of the loop */
-    struct entry_pointer **pointers;  /* by inner buffer, made when first named */
-    const char **fixed;               /* the same where no pointer is needed */
+    struct entry_pointer **pointers;  /* by inner buffer */
     struct entry_steps body;
     bool takes_arena;
 };
@@ -73,8 +72,9 @@ static void make_port(struct region_text *t, const struct region_port *p)
 {
     struct arena *const a = t->e->arena;
     const struct buffer *const b = p->inner;
-    if (p->step == 0) {
-        t->fixed[b->id] = moved(t, p);
+    if (p->step == 0) { /* as if it were declared */
+        t->pointers[b->id] = arena_new(a, struct entry_pointer);
+        *t->pointers[b->id] = (struct entry_pointer){.name = moved(t, p), .is_used = true};
         return;
     }
     const size_t param = param_of(t, p->outer);
@@ -94,7 +94,6 @@ static void make_pointers(struct region_text *t)
 {
     const struct lowered *const body = t->k->body;
     t->pointers = arena_array(t->e->arena, struct entry_pointer *, body->buffers.count + 1);
-    t->fixed = arena_array(t->e->arena, const char *, body->buffers.count + 1);
     for (size_t i = 0; i < t->k->reads.count; i++)
         make_port(t, &t->k->reads.data[i]);
     for (size_t i = 0; i < t->k->writes.count; i++)
@@ -157,8 +156,6 @@ static struct region_text *text_of(const struct emission *e, const struct kernel
 
 static const char *pointer_to(struct region_text *t, const struct buffer *b)
 {
-    if (t->fixed[b->id])
-        return t->fixed[b->id];
     if (!t->pointers[b->id]) /* without elements */
         return "NULL";
     entry_use_pointer(&t->body, t->pointers[b->id]);

@@ -146,18 +146,14 @@ static void write_array(struct emission *e, const struct constant *c)
     write_close(w, ";");
 }
 
-static bool same_contents(const struct tensor *a, const struct tensor *b)
-{
-    return a->dtype == b->dtype && a->count == b->count && memcmp(a->data, b->data, tensor_bytes(a)) == 0;
-}
-
 /* Equal contents share an array, whatever they are called. */
 const char *constant_array(struct emission *e, const struct tensor *t, const char *wish)
 {
     const char *key = arena_printf(e->arena, "%016" PRIx64, hash_bytes(t->data, tensor_bytes(t)));
     struct constant *first = map_get(&e->constants, key);
     for (const struct constant *c = first; c; c = c->next)
-        if (same_contents(c->tensor, t))
+        if (c->tensor->dtype == t->dtype && c->tensor->count == t->count &&
+            memcmp(c->tensor->data, t->data, tensor_bytes(t)) == 0)
             return c->name;
     struct constant *made = arena_new(e->arena, struct constant);
     const char *const array = file_name(e, wish);

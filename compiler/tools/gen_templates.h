@@ -28,9 +28,6 @@ size_t token_at(const struct cfront_source *s, size_t offset);
 bool token_is(const struct cfront_source *s, size_t token, const char *text);
 /* The next token that is no comment; token_count where there is none. */
 size_t token_next(const struct cfront_source *s, size_t token);
-size_t line_begin(const struct cfront_source *s, size_t offset);
-size_t line_end(const struct cfront_source *s, size_t offset); /* behind the newline */
-bool blank_between(const struct cfront_source *s, size_t begin, size_t end);
 /* End of a declaration, with its semicolon and attributes behind the name. */
 size_t declaration_end(const struct cfront_source *s, const struct cfront_node *n);
 /* The comment that stands directly above the offset's line, or NULL. One that begins with "Why:" is passed over: it is

@@ -234,9 +234,23 @@ static void parse_step(struct parser *p, struct stmt *loop)
     }
 }
 
-static void parse_loop(struct parser *p, const char *hint, stmt_list *list)
+/* A macro of a header in front of a loop, or NULL. */
+static const char *parse_hint(struct parser *p)
+{
+    if (at(p, "for"))
+        return NULL;
+    if (!map_has(&p->outside, here(p)))
+        fail_at(p, "'%s' comes from no header", here(p));
+    const char *const hint = take_word(p);
+    if (!at(p, "for"))
+        fail_at(p, "a hint stands above a loop");
+    return hint;
+}
+
+static void parse_loop(struct parser *p, stmt_list *list)
 {
     const size_t scope = p->scope.count;
+    const char *const hint = parse_hint(p);
     struct stmt *const s = add(p, list, STMT_LOOP);
     struct parsed_type t;
     expect(p, "for");
@@ -279,16 +293,6 @@ static bool is_hint(const struct parser *p)
     return str_starts_with(here(p), "STEPC_") && !token_is(&p->source, next, "(");
 }
 
-static const char *parse_hint(struct parser *p)
-{
-    if (!map_has(&p->outside, here(p)))
-        fail_at(p, "'%s' comes from no header", here(p));
-    const char *const hint = take_word(p);
-    if (!at(p, "for"))
-        fail_at(p, "a hint stands above a loop");
-    return hint;
-}
-
 static void parse_assignment(struct parser *p, const struct expr *target, stmt_list *list)
 {
     static const struct {
@@ -317,14 +321,12 @@ static void skip_mention(struct parser *p)
         take_word(p);
 }
 
-/* The comment above the token, if it stands on lines of its own and is to be copied. */
+/* The comment above the token, if it is to be copied. */
 static const char *comment_here(const struct parser *p)
 {
     const struct cfront_source *const s = &p->source;
-    if (p->token == 0 || p->token >= s->token_count || s->tokens[p->token - 1].kind != CFRONT_COMMENT ||
-        !blank_between(s, line_begin(s, s->tokens[p->token - 1].begin), s->tokens[p->token - 1].begin))
-        return NULL;
-    return comment_above(p->g->arena, s, s->tokens[p->token].begin);
+    const bool is_behind = p->token > 0 && p->token < s->token_count && s->tokens[p->token - 1].kind == CFRONT_COMMENT;
+    return is_behind ? comment_above(p->g->arena, s, s->tokens[p->token].begin) : NULL;
 }
 
 static void parse_statement(struct parser *p, stmt_list *list)
@@ -338,11 +340,8 @@ static void parse_statement(struct parser *p, stmt_list *list)
         skip_mention(p);
     } else if (at(p, "if")) {
         parse_if(p, list);
-    } else if (at(p, "for")) {
-        parse_loop(p, NULL, list);
-    } else if (is_hint(p)) {
-        const char *const hint = parse_hint(p);
-        parse_loop(p, hint, list);
+    } else if (at(p, "for") || is_hint(p)) {
+        parse_loop(p, list);
     } else if (take(p, "return")) {
         struct stmt *const s = add(p, list, STMT_RETURN);
         s->value = at(p, ";") ? NULL : parse_expression(p);

@@ -37,21 +37,22 @@ size_t token_next(const struct cfront_source *s, size_t token)
     return token < s->token_count ? token : s->token_count;
 }
 
-size_t line_begin(const struct cfront_source *s, size_t offset)
+static size_t line_begin(const struct cfront_source *s, size_t offset)
 {
     while (offset > 0 && s->text[offset - 1] != '\n')
         offset--;
     return offset;
 }
 
-size_t line_end(const struct cfront_source *s, size_t offset)
+/* Behind the newline. */
+static size_t line_end(const struct cfront_source *s, size_t offset)
 {
     while (offset < s->size && s->text[offset] != '\n')
         offset++;
     return offset < s->size ? offset + 1 : offset;
 }
 
-bool blank_between(const struct cfront_source *s, size_t begin, size_t end)
+static bool blank_between(const struct cfront_source *s, size_t begin, size_t end)
 {
     while (begin < end && strchr(" \t\r\n", s->text[begin]))
         begin++;

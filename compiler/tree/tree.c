@@ -206,14 +206,13 @@ static bool has_count(const struct expr *e)
 /* Do the ranges decide? Then *result says how. */
 static bool is_decided(enum expr_op op, const struct expr *x, const struct expr *y, bool *result)
 {
-    int64_t x_low, x_high, y_low, y_high;
-    if ((!has_count(x) && !has_count(y)) || !index_range(x, NULL, &x_low, &x_high) ||
-        !index_range(y, NULL, &y_low, &y_high))
+    struct index_range p, q;
+    if ((!has_count(x) && !has_count(y)) || !index_range(x, NULL, &p) || !index_range(y, NULL, &q))
         return false;
-    *result = holds(op, x_low, y_high);
+    *result = holds(op, p.low, q.high);
     if (op == EXPR_EQ || op == EXPR_NE)
-        return x_high < y_low || y_high < x_low;
-    return *result == holds(op, x_high, y_low);
+        return p.high < q.low || q.high < p.low;
+    return *result == holds(op, p.high, q.low);
 }
 
 const struct expr *index_compare(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
@@ -284,34 +283,26 @@ static bool same_index(const struct expr *x, const struct expr *y)
 
 const struct expr *index_smaller(struct arena *a, const struct expr *x, const struct expr *y)
 {
-    int64_t x_low, x_high, y_low, y_high;
-    if (same_index(x, y))
+    struct index_range p, q;
+    const bool are_known = index_range(x, NULL, &p) && index_range(y, NULL, &q);
+    if (same_index(x, y) || (are_known && p.high <= q.low))
         return x;
-    if (index_range(x, NULL, &x_low, &x_high) && index_range(y, NULL, &y_low, &y_high)) {
-        if (x_high <= y_low)
-            return x;
-        if (y_high <= x_low)
-            return y;
-    }
+    if (are_known && q.high <= p.low)
+        return y;
     return index_choose(a, index_compare(a, EXPR_LT, x, y), x, y);
 }
 
-struct range {
-    int64_t low, high;
-};
-
-static bool range_of(const struct expr *e, const struct index_bound *where, struct range *r);
-
-static bool ranges_of(const struct expr *e, const struct index_bound *where, struct range *x, struct range *y)
+static bool ranges_of(const struct expr *e, const struct index_bound *where, struct index_range *x,
+                      struct index_range *y)
 {
-    return range_of(e->arg[0], where, x) && range_of(e->arg[1], where, y);
+    return index_range(e->arg[0], where, x) && index_range(e->arg[1], where, y);
 }
 
 /* All four products of ends. */
-static bool range_of_product(const struct range *x, const struct range *y, struct range *r)
+static bool range_of_product(const struct index_range *x, const struct index_range *y, struct index_range *r)
 {
     const int64_t xs[] = {x->low, x->high}, ys[] = {y->low, y->high};
-    *r = (struct range){INT64_MAX, INT64_MIN};
+    *r = (struct index_range){INT64_MAX, INT64_MIN};
     for (int i = 0; i < 4; i++) {
         int64_t p;
         if (!checked_mul(xs[i / 2], ys[i % 2], &p))
@@ -323,34 +314,34 @@ static bool range_of_product(const struct range *x, const struct range *y, struc
 }
 
 /* A smaller of two, as index_smaller() makes it; other selects are not known. */
-static bool range_of_smaller(const struct expr *e, const struct index_bound *where, struct range *r)
+static bool range_of_smaller(const struct expr *e, const struct index_bound *where, struct index_range *r)
 {
-    struct range x, y;
+    struct index_range x, y;
     const struct expr *const less = e->arg[0];
     if (less->op != EXPR_LT || less->arg[0] != e->arg[1] || less->arg[1] != e->arg[2] ||
-        !range_of(e->arg[1], where, &x) || !range_of(e->arg[2], where, &y))
+        !index_range(e->arg[1], where, &x) || !index_range(e->arg[2], where, &y))
         return false;
-    *r = (struct range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high};
+    *r = (struct index_range){x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high};
     return true;
 }
 
-static bool range_of_var(const struct tree_var *v, const struct index_bound *where, struct range *r)
+static bool range_of_var(const struct tree_var *v, const struct index_bound *where, struct index_range *r)
 {
-    *r = (struct range){v->low, v->high};
+    *r = (struct index_range){v->low, v->high};
     for (; where; where = where->outer)
         if (where->var == v && where->below - 1 < r->high)
             r->high = where->below - 1;
     return v->has_range;
 }
 
-static bool range_of(const struct expr *e, const struct index_bound *where, struct range *r)
+bool index_range(const struct expr *e, const struct index_bound *where, struct index_range *r)
 {
-    struct range x, y;
+    struct index_range x, y;
     switch (e->op) {
     case EXPR_INT:
-    case EXPR_WIDE: *r = (struct range){e->i, e->i}; return e->dtype == DTYPE_INDEX;
+    case EXPR_WIDE: *r = (struct index_range){e->i, e->i}; return e->dtype == DTYPE_INDEX;
     case EXPR_VAR: return range_of_var(e->var, where, r);
-    case EXPR_CAST: return e->dtype == DTYPE_INDEX && range_of(e->arg[0], where, r);
+    case EXPR_CAST: return e->dtype == DTYPE_INDEX && index_range(e->arg[0], where, r);
     case EXPR_ADD:
         return ranges_of(e, where, &x, &y) && checked_add(x.low, y.low, &r->low) &&
                checked_add(x.high, y.high, &r->high);
@@ -361,16 +352,6 @@ static bool range_of(const struct expr *e, const struct index_bound *where, stru
     case EXPR_SELECT: return e->dtype == DTYPE_INDEX && range_of_smaller(e, where, r);
     default: return false;
     }
-}
-
-bool index_range(const struct expr *e, const struct index_bound *where, int64_t *low, int64_t *high)
-{
-    struct range r;
-    if (!range_of(e, where, &r))
-        return false;
-    *low = r.low;
-    *high = r.high;
-    return true;
 }
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */

@@ -128,8 +128,11 @@ struct index_bound {
     int64_t below;
     const struct index_bound *outer; /* what else holds, or NULL */
 };
+struct index_range {
+    int64_t low, high;
+};
 /* The least and the largest value, where the ranges of its variables and what holds there (NULL: nothing) tell. */
-bool index_range(const struct expr *e, const struct index_bound *where, int64_t *low, int64_t *high);
+bool index_range(const struct expr *e, const struct index_bound *where, struct index_range *r);
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 

@@ -53,27 +53,21 @@ static bool is_element_of(const struct tree_var *var)
 
 static void check_element(struct verifier *v, const struct expr *e)
 {
-    int64_t low, high;
+    struct index_range r;
     if (!is_element_of(e->var))
         fail(v, "has no elements", e->var);
     if (!is_index(e->arg[0]->dtype))
         fail(v, "has an index that is none", e->var);
-    if (e->var->count > 0 && !v->is_never && index_range(e->arg[0], v->where, &low, &high) &&
-        (low < 0 || high >= e->var->count))
+    if (e->var->count > 0 && !v->is_never && index_range(e->arg[0], v->where, &r) &&
+        (r.low < 0 || r.high >= e->var->count))
         fail(v, "is read or written outside", e->var);
-}
-
-static bool is_arithmetic(enum expr_op op)
-{
-    return op == EXPR_ADD || op == EXPR_SUB || op == EXPR_MUL || op == EXPR_DIV || op == EXPR_MOD || op == EXPR_POW ||
-           op == EXPR_AND || op == EXPR_OR || op == EXPR_XOR || op == EXPR_SHL || op == EXPR_SHR;
 }
 
 /* Do the operands' types fit the operation and its result? Casts, bits and random numbers take what they are given. */
 static bool types_fit(const struct expr *e)
 {
     const struct expr *const *const x = e->arg;
-    if (is_arithmetic(e->op))
+    if (e->op >= EXPR_ADD && e->op <= EXPR_SHR)
         return match(x[0]->dtype, x[1]->dtype) && match(x[0]->dtype, e->dtype);
     switch (e->op) {
     case EXPR_LT:

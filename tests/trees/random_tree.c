@@ -92,9 +92,9 @@ static const struct expr *any_index(struct maker *m, int depth)
 static const struct expr *index_within(struct maker *m, int64_t count)
 {
     for (int i = 0; i < 8; i++) {
-        int64_t low, high;
+        struct index_range r;
         const struct expr *const e = any_index(m, MOST_DEPTH);
-        if (index_range(e, NULL, &low, &high) && low >= 0 && high < count)
+        if (index_range(e, NULL, &r) && r.low >= 0 && r.high < count)
             return e;
     }
     return index_constant(m->a, below(m, (int)count));

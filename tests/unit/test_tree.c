@@ -128,19 +128,19 @@ END_TEST
 
 START_TEST(ranges_follow_from_variables)
 {
-    int64_t low, high;
+    struct index_range r;
     const struct expr *const i = tree_read(&arena, tree_index_var(&arena, VAR_LOOP, "int", "i", 2, 9));
     const struct expr *const j = tree_read(&arena, tree_index_var(&arena, VAR_LOOP, "int", "j", -1, 3));
-    ck_assert(index_range(index_add(&arena, index_mul(&arena, i, constant(4)), j), NULL, &low, &high));
-    ck_assert(low == 7 && high == 39);
-    ck_assert(index_range(index_mul(&arena, i, j), NULL, &low, &high));
-    ck_assert(low == -9 && high == 27);
-    ck_assert(index_range(index_sub(&arena, constant(5), i), NULL, &low, &high));
-    ck_assert(low == -4 && high == 3);
-    ck_assert(index_range(index_cast(&arena, "int", index_smaller(&arena, i, constant(4))), NULL, &low, &high));
-    ck_assert(low == 2 && high == 4);
-    ck_assert(!index_range(index_text(&arena, "rows"), NULL, &low, &high));
-    ck_assert(!index_range(index_mul(&arena, i, constant(INT64_MAX)), NULL, &low, &high));
+    ck_assert(index_range(index_add(&arena, index_mul(&arena, i, constant(4)), j), NULL, &r));
+    ck_assert(r.low == 7 && r.high == 39);
+    ck_assert(index_range(index_mul(&arena, i, j), NULL, &r));
+    ck_assert(r.low == -9 && r.high == 27);
+    ck_assert(index_range(index_sub(&arena, constant(5), i), NULL, &r));
+    ck_assert(r.low == -4 && r.high == 3);
+    ck_assert(index_range(index_cast(&arena, "int", index_smaller(&arena, i, constant(4))), NULL, &r));
+    ck_assert(r.low == 2 && r.high == 4);
+    ck_assert(!index_range(index_text(&arena, "rows"), NULL, &r));
+    ck_assert(!index_range(index_mul(&arena, i, constant(INT64_MAX)), NULL, &r));
 }
 END_TEST
 
