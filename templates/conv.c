@@ -29,6 +29,7 @@
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
 #include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
+#include "kernels/stepc_window_columns.h"
 #include "kernels/stepc_window_finite.h"
 #include "kernels/stepc_window_line.h"
 #include "kernels/stepc_window_lines.h"
@@ -703,52 +704,30 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
 
 /* ---- conv_grad_weight -------------------------------------------------------------------------------------------- */
 
-/* Element k of the columns of a line, which may see the line or not. The first line of the window sees plane z, line
- * y. */
-static inline void fill_element(T *restrict to, const T *restrict from, const int k, const int z, const int y)
+/* Adds what image n gives to the sums of rows first .. end - 1 of group g, which lie behind `total` elements of own, the
+ * image. What is computed is not read from x or dy. */
+static STEPC_INLINE void add_image(const int n, const int g, const int first, const int end, const int total,
+                                   const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
+                                   T *restrict own)
 {
-    const int depth = z + k / (HELD_H * HELD_W) % HELD_D * REACH_D, line = y + k / HELD_W % HELD_H * REACH_H;
-    if (depth >= 0 && depth < D && line >= 0 && line < H) {
-        for (int x = 0; x < QW; x++) {
-            const int column = x - PAD_W + k % HELD_W * REACH_W;
-            if (column >= 0 && column < W)
-                to[x * COLUMN + k] = from[(k / (HELD_D * HELD_H * HELD_W) * D + depth) * (H * W) + line * W + column];
-        }
-    }
-}
-
-/* The columns of a line; what is not written is zero already. */
-static inline void fill_columns(T *restrict to, const T *restrict from, const int z, const int y,
-                                const int32_t *restrict lines)
-{
-    if (HELD_W > 1) {
-        for (int k = 0; k < COLUMN; k++)
-            fill_element(to, from, k, z, y);
-    } else {
-        const int first = PAD_W > 0 ? PAD_W : 0, end = W + PAD_W < QW ? W + PAD_W : QW;
-        const int is_whole = z >= 0 && z + (HELD_D - 1) * REACH_D < D && y >= 0 && y + (HELD_H - 1) * REACH_H < H;
-        if (is_whole)
-            stepc_interleave_lines(COLUMN, end - first, to + first * COLUMN, COLUMN,
-                                   from + ((z * H + y) * W + first - PAD_W), lines);
-        if (HELD_D * HELD_H > 1) {
-            for (int k = 0; !is_whole && k < COLUMN; k++)
-                fill_element(to, from, k, z, y);
-        }
-    }
-}
-
-static inline void fill_all_columns(T *restrict image, const T *restrict from, const int32_t *restrict lines)
-{
-    for (int z = 0; z < QD; z++) {
-        for (int y = 0; y < QH; y++)
-            fill_columns(image + (z * QH + y) * (QW * COLUMN), from, z * TD - PAD_D, y * TH - PAD_H, lines);
-    }
-}
-
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict total, const T *restrict image,
-                                  const T *restrict dy)
-{
+    const struct stepc_columns columns = {.planes = D,
+                                          .lines = H,
+                                          .columns = W,
+                                          .image_planes = QD,
+                                          .image_lines = QH,
+                                          .image_columns = QW,
+                                          .plane_step = TD,
+                                          .line_step = TH,
+                                          .plane_pad = PAD_D,
+                                          .line_pad = PAD_H,
+                                          .column_pad = PAD_W,
+                                          .held_planes = HELD_D,
+                                          .held_lines = HELD_H,
+                                          .held_columns = HELD_W,
+                                          .plane_reach = REACH_D,
+                                          .line_reach = REACH_H,
+                                          .column_reach = REACH_W,
+                                          .column = COLUMN};
     const struct stepc_window_terms terms = {.planes = OD,
                                              .channels = OH,
                                              .taps = OW,
@@ -759,91 +738,21 @@ static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict
                                              .image_plane = SD * (QH * QW * COLUMN),
                                              .image_channel = SH * (QW * COLUMN),
                                              .image_tap = SW * COLUMN};
-    T sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(T)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(T), dy, image, STEPC_WINDOW_LANES(T));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(T); l++)
-            total[i * (RUNS * RUN_STEP) + l] += sum[i * (vectors * STEPC_WINDOW_LANES(T)) + l];
-    }
-}
-
-/* All of the runs. */
-static STEPC_INLINE void add_rows(const int rows, T *restrict total, const T *restrict image,
-                                  const int32_t *restrict begins, const T *restrict dy)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(T, RUN), rows);
-    for (int r = 0; r < RUNS; r++) {
-        for (int v = 0; v < STEPC_LINE_VECTORS_OF(T, RUN) - STEPC_LINE_VECTORS_OF(T, RUN) % most; v += most)
-            add_sums(rows, most, total + r * RUN_STEP + v * STEPC_WINDOW_LANES(T),
-                     image + begins[r] + v * STEPC_WINDOW_LANES(T), dy);
-        if (STEPC_LINE_VECTORS_OF(T, RUN) % most > 0) {
-            const int v = STEPC_LINE_VECTORS_OF(T, RUN) - STEPC_LINE_VECTORS_OF(T, RUN) % most;
-            add_sums(rows, STEPC_LINE_VECTORS_OF(T, RUN) % most, total + r * RUN_STEP + v * STEPC_WINDOW_LANES(T),
-                     image + begins[r] + v * STEPC_WINDOW_LANES(T), dy);
-        }
-    }
-}
-
-/* The rows that a share computes: whole tiles, and for the last one what is left. */
-static inline int first_row(const int rows)
-{
-    return share() * (ROWS / rows) / SHARES * rows;
-}
-
-static inline int end_row(const int rows)
-{
-    return share() + 1 < SHARES ? (share() + 1) * (ROWS / rows) / SHARES * rows : ROWS;
-}
-
-static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict begins,
-                                   const T *restrict dy)
-{
-    const int rows = STEPC_WINDOW_ROWS(ROWS), rest = STEPC_WINDOW_LAST_ROWS(ROWS);
-    const int end = SHARES > 1 && !CUT_IMAGES ? end_row(STEPC_WINDOW_ROWS(ROWS)) : ROWS;
-    const int first = SHARES > 1 && !CUT_IMAGES ? first_row(STEPC_WINDOW_ROWS(ROWS)) : 0;
-    const int whole = first + (end - first) / rows * rows;
-    for (int o = first; o < whole; o += rows)
-        add_rows(rows, total + o * (RUNS * RUN_STEP), image, begins, dy + o * (OD * OH * OW));
-    if (rest > 0 && whole < end)
-        add_rows(rest, total + whole * (RUNS * RUN_STEP), image, begins, dy + whole * (OD * OH * OW));
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void finish_weights(const int o, const T *restrict total, T *restrict row,
-                                        const int32_t *restrict places)
-{
-    for (int c = 0; c < CHANNELS; c++) {
-        for (int t = 0; t < TAPS; t++)
-            row[c * TAPS + t] = total[c * (HELD_D * HELD_H * HELD_W) + places[t]];
-    }
-    STEPC_LANE_LOOP
-    for (int k = 0; k < CHANNELS * TAPS; k++) {
-        const T v = row[k];
-        finish_weight(o, k, v);
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void add_weights_of(const int n, const int g, const int first, const int end, T *restrict total,
-                                        const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
-                                        T *restrict scratch)
-{
+    const struct stepc_runs runs = {.runs = RUNS, .length = RUN, .step = RUN_STEP};
     if (WITH_X) {
         for (int k = 0; k < CHANNELS; k++)
-            compute_x(scratch + PLANE + k * (D * H * W), n, g * CHANNELS + k);
-        fill_all_columns(scratch, scratch + PLANE, taps + TAPS + RUNS);
+            compute_x(own + PLANE + k * (D * H * W), n, g * CHANNELS + k);
+        stepc_fill_columns(columns, own, own + PLANE, taps + TAPS + RUNS);
     } else {
-        fill_all_columns(scratch, x + (n * G + g) * (CHANNELS * D * H * W), taps + TAPS + RUNS);
+        stepc_fill_columns(columns, own, x + (n * G + g) * (CHANNELS * D * H * W), taps + TAPS + RUNS);
     }
     if (WITH_DY) {
         for (int o = first; o < end; o++)
-            compute_dy(scratch + PLANE + o * (OD * OH * OW), n, g * ROWS + o, OD * OH * OW);
-        add_image(total, scratch, taps + TAPS, scratch + PLANE);
+            compute_dy(own + PLANE + o * (OD * OH * OW), n, g * ROWS + o, OD * OH * OW);
+        stepc_add_window_sums(ROWS, first, end, terms, runs, own + total, own, taps + TAPS, own + PLANE);
     } else {
-        (void)first;
-        (void)end;
-        add_image(total, scratch, taps + TAPS, dy + (n * G + g) * (ROWS * OD * OH * OW));
+        stepc_add_window_sums(ROWS, first, end, terms, runs, own + total, own, taps + TAPS,
+                              dy + (n * G + g) * (ROWS * OD * OH * OW));
     }
 }
 
@@ -864,10 +773,10 @@ static STEPC_INLINE void sum_images(const T *restrict dy, const T *restrict x, c
     for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
         own[i] = (T)0;
     for (int n = share() * N / SHARES; n < (share() + 1) * N / SHARES; n++) {
-        T *const total = scratch + waiting_place(share(), n);
+        const int total = waiting_place(share(), n) - share() * OWN;
         for (int i = 0; (share() > 0 || n == 0) && i < ROWS * (RUNS * RUN_STEP); i++)
-            total[i] = (T)0;
-        add_weights_of(n, 0, 0, ROWS, total, dy, x, taps, own);
+            own[total + i] = (T)0;
+        add_image(n, 0, 0, ROWS, total, dy, x, taps, own);
     }
 }
 
@@ -885,8 +794,25 @@ static STEPC_INLINE void add_images(const int32_t *restrict taps, T *restrict sc
                 total[i] += waiting[i];
         }
     }
-    for (int o = first; o < end; o++)
-        finish_weights(o, total + o * (RUNS * RUN_STEP), row, taps);
+    for (int o = first; o < end; o++) {
+        stepc_order_weights(CHANNELS, TAPS, HELD_D * HELD_H * HELD_W, row, total + o * (RUNS * RUN_STEP), taps);
+        STEPC_LANE_LOOP
+        for (int k = 0; k < CHANNELS * TAPS; k++) {
+            const T v = row[k];
+            finish_weight(o, k, v);
+        }
+    }
+}
+
+/* The rows that a share computes: whole tiles, and for the last one what is left. */
+static inline int first_row(const int rows)
+{
+    return share() * (ROWS / rows) / SHARES * rows;
+}
+
+static inline int end_row(const int rows)
+{
+    return share() + 1 < SHARES ? (share() + 1) * (ROWS / rows) / SHARES * rows : ROWS;
 }
 
 KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
@@ -901,16 +827,22 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
         T *const total = scratch + (QD * QH * QW * COLUMN + SLACK), *const row = total + ROWS * (RUNS * RUN_STEP);
         const int first = SHARES > 1 ? first_row(STEPC_WINDOW_ROWS(ROWS)) : 0,
                   end = SHARES > 1 ? end_row(STEPC_WINDOW_ROWS(ROWS)) : ROWS;
-        for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
+        for (int i = 0; i < QD * QH * QW * COLUMN + SLACK + (G == 1 ? ROWS * (RUNS * RUN_STEP) : 0); i++)
             scratch[i] = (T)0;
         for (int g = 0; g < G; g++) {
-            for (int i = 0; i < ROWS * (RUNS * RUN_STEP); i++)
+            for (int i = 0; i < (G == 1 ? 0 : ROWS * (RUNS * RUN_STEP)); i++)
                 total[i] = (T)0;
             for (int n = 0; n < N; n++)
-                add_weights_of(n, g, first, end, total, WITH_DY ? (const T *)0 : dy, WITH_X ? (const T *)0 : x, taps,
-                               scratch);
-            for (int o = first; o < end; o++)
-                finish_weights(g * ROWS + o, total + o * (RUNS * RUN_STEP), row, taps);
+                add_image(n, g, first, end, QD * QH * QW * COLUMN + SLACK, WITH_DY ? (const T *)0 : dy,
+                          WITH_X ? (const T *)0 : x, taps, scratch);
+            for (int o = first; o < end; o++) {
+                stepc_order_weights(CHANNELS, TAPS, HELD_D * HELD_H * HELD_W, row, total + o * (RUNS * RUN_STEP), taps);
+                STEPC_LANE_LOOP
+                for (int k = 0; k < CHANNELS * TAPS; k++) {
+                    const T v = row[k];
+                    finish_weight(g * ROWS + o, k, v);
+                }
+            }
         }
     }
 }

@@ -13,6 +13,7 @@
  * Functions that call a hole name nothing as a parameter of the kernel: what the hole reads may be that very operand.
  * Elements of a window are visited row-major, sums start from zero and run in the order of windows. */
 #include "kernels/stepc_registers.h"
+#include "kernels/stepc_window_flows.h"
 #include "template.h"
 
 enum HOLE {
@@ -234,36 +235,18 @@ static STEPC_INLINE void finish_zeros(const int p, const int first, const int co
         finish(p, first + i, (T)0);
 }
 
-/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a
- * window are written out, and elements are selected, not branched upon. The last position whose element was taken gets
- * what flows. */
-/* Why: one comparison for each select, as GCC makes bits of two at once, one by one; and it would nest the selects of
- * the hole and of `flows` as branches if they were one loop. Numbers of positions, compared with each, took 1.5 times
- * as long. */
+/* `count` windows from `begin` on of a line, which begins at element `first`. Vectors run across windows. */
 static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict flow,
-                                       const int begin, const int end)
+                                       const int begin, const int count)
 {
     STEPC_LANE_LOOP
-    for (int o = begin; o < end; o++) {
-        T best = from[o * KW], rest = (T)0 + flow[o], taken[KD * KH * KW], flows[KD * KH * KW];
-        STEPC_UNROLL
-        for (int t = 1; t < KD * KH * KW; t++) {
-            const T v = from[(t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW];
-            const T later = v > best ? (T)1 : (T)0;
-            const T larger = v > best ? v : best;
-            taken[t] = v != v ? (T)1 : later;
-            best = v != v ? v : larger;
-        }
-        STEPC_UNROLL
-        for (int t = KD * KH * KW - 1; t > 0; t--) {
-            flows[t] = taken[t] > (T)0 ? rest : (T)0;
-            rest = taken[t] > (T)0 ? (T)0 : rest;
-        }
-        flows[0] = rest;
+    for (int o = begin; o < begin + count; o++) {
+        T flows[KD * KH * KW];
+        stepc_max_flows(KD, KH, KW, flows, from + o * KW, H * W, W, flow[o]);
         STEPC_UNROLL
         for (int t = 0; t < KD * KH * KW; t++) {
             const T v = flows[t];
-            finish(p, first + (t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW, v);
+            finish(p, first + (KD > 1 ? t / (KH * KW) * (H * W) : 0) + t / KW % KH * W + t % KW + o * KW, v);
         }
     }
 }
@@ -271,11 +254,13 @@ static STEPC_INLINE void apart_windows(const int p, const int first, const T *re
 /* All windows of a line. Where finishing twice changes nothing, the last vector overlaps the one before it. */
 static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
 {
-    if (AGAIN_FINISH && OW > 4) {
-        const int lanes = STEPC_FORM == 0 ? 1 : OW >= 8 ? 8 : 4;
-        apart_windows(p, first, from, flow, 0, OW - OW % lanes);
-        if (OW % lanes > 0)
-            apart_windows(p, first, from, flow, OW - lanes, OW);
+    if (AGAIN_FINISH && OW >= 8) {
+        for (int i = 0; i < OW; i += STEPC_TOGETHER(8))
+            apart_windows(p, first, from, flow, STEPC_TOGETHER_FROM(i, 8, OW), STEPC_TOGETHER(8));
+    } else if (AGAIN_FINISH && OW > 4) {
+        STEPC_UNROLL
+        for (int i = 0; i < OW; i += STEPC_TOGETHER(4))
+            apart_windows(p, first, from, flow, STEPC_TOGETHER_FROM(i, 4, OW), STEPC_TOGETHER(4));
     } else {
         apart_windows(p, first, from, flow, 0, OW);
     }

@@ -496,7 +496,7 @@ static const char *call_text(struct expr_scope *s, const struct tree_call *c)
         if (is_list)
             strbuf_addf(&b, ".%s = ", c->members[i]);
         strbuf_add(&b, tree_expr_text(s, c->args[i], PREC_NONE));
-        if (i == 0 && c->each)
+        if (c->each && i + 1 == c->each_sizes)
             strbuf_addf(&b, ",%c%s", blank(s), c->function->name);
     }
     strbuf_add(&b, is_list ? "}" : ")");

@@ -102,7 +102,9 @@ struct tree_call {
     const char *name, *from;
     bool by_type; /* SECTION: there is one for each type of elements */
     struct tree_function *function;
-    const char *each; /* FUNCTION: macro each(args[0], function, args[1] ..) calls it several times; else NULL */
+    /* FUNCTION: the macro that calls it several times, or NULL: each(args[0] .., function, args[each_sizes] ..) */
+    const char *each;
+    size_t each_sizes;
     const struct expr **args;
     size_t count;
     const char *const *members;
