@@ -298,37 +298,6 @@ static const struct template_traits forward_template = {.name = "conv", .late = 
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
-static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
-{
-    struct image_axis a[WINDOW_AXES];
-    for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_x(&v->window.axis[i]);
-    if (conv_takes_images(c, v, false, flat_vectors(&v->window, a))) {
-        conv_lower_images(c, v, false, x, w);
-        return;
-    }
-    const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
-    lower_template(c, &forward_template, lower_out_dtype(c, 0));
-    const bool copies = takes_copies(&v->window, a);
-    const int64_t plane = copies ? take_copies(c, &v->window, a, -line->pad_begin, line->dilation) : 0;
-    if (!copies && takes_cuts(c, v, a))
-        take_cuts(c, &v->window, a);
-    const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
-    align_lines(a);
-    lower_template_pieces(c, v->n);
-    bind_sizes(c, v, v->c, v->o, slack);
-    bind_image(c, a);
-    lower_template_int(c, "FLAT_STEP", flat_step(a));
-    const int64_t in = window_in_count(&v->window);
-    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, in, copies ? 0 : in);
-    conv_bind_operand(c, "w", w);
-    const int64_t taps = window_size(&v->window), *const at = distances_in_x(c->arena, &v->window, a);
-    lower_template_int(c, "SKIPS", skips_padding(a, v->o, at, taps));
-    conv_bind_table(c, "conv_taps", "taps", at, taps);
-    const int64_t image = v->c * image_channel(a) + slack, out = window_out_count(&v->window) + LINE_OVER;
-    conv_bind_scratch(c, image + conv_tile_rows(v->o) * flat_step(a) + out, plane);
-}
-
 /* ---- gradients of weights ---------------------------------------------------------------------------------------- */
 
 /* How the elements that a window sees come to lie side by side: which positions along each axis a column of the image
@@ -448,7 +417,7 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     conv_bind_scratch(c, image + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
 }
 
-/* ---- images of dy ------------------------------------------------------------------------------------------------ */
+/* ---- y, and dx from images of dy ------------------------------------------------------------------------------------------------ */
 
 /* dx is computed phase by phase: element i = stride * (first + j) + phase - pad_begin is window j, and reads dy at
  * first + j - distance / stride for each position of the window whose distance has that phase. */
@@ -512,21 +481,59 @@ static int64_t table_for_dy(struct arena *arena, const struct window *w, const s
     return 2 * count + phases + 1;
 }
 
-static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)
+/* y, or dx where the stride is 1: windows over dy with the positions of the window the other way round. */
+static void lower_windows(struct lower_ctx *c, const struct conv *v, bool gradient, struct image_axis *a, int x, int w)
+{
+    const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
+    const int64_t channels = gradient ? v->o : v->c, rows = gradient ? v->c : v->o, taps = window_size(&v->window);
+    const int64_t y_count = window_out_count(&v->window), x_count = window_in_count(&v->window);
+    const int64_t in = gradient ? y_count : x_count, out = gradient ? x_count : y_count;
+    lower_template(c, &forward_template, lower_out_dtype(c, 0));
+    const bool copies = takes_copies(&v->window, a);
+    const int64_t plane = copies ? take_copies(c, &v->window, a, gradient ? line->pad_begin : -line->pad_begin,
+                                               gradient ? -line->dilation : line->dilation)
+                                 : 0;
+    if (!gradient && !copies && takes_cuts(c, v, a))
+        take_cuts(c, &v->window, a);
+    const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
+    align_lines(a);
+    lower_template_pieces(c, v->n);
+    bind_sizes(c, v, channels, rows, slack);
+    bind_image(c, a);
+    lower_template_int(c, "W_ROW", gradient ? taps : channels * taps);
+    lower_template_int(c, "W_CHANNEL", gradient ? rows * taps : taps);
+    lower_template_int(c, "FLAT_STEP", flat_step(a));
+    conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, copies ? 0 : in);
+    conv_bind_operand(c, "w", w);
+    int64_t *at;
+    if (gradient)
+        table_for_dy(c->arena, &v->window, a, &at); /* of its only phase */
+    else
+        at = distances_in_x(c->arena, &v->window, a);
+    lower_template_int(c, "SKIPS", skips_padding(a, rows, at, taps));
+    conv_bind_table(c, "conv_taps", "taps", at, taps);
+    const int64_t image = channels * image_channel(a) + slack;
+    conv_bind_scratch(c, image + conv_tile_rows(rows) * flat_step(a) + out + LINE_OVER, plane);
+}
+
+static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
 {
     struct image_axis a[WINDOW_AXES];
-    int64_t *table;
     for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_dy(&v->window.axis[i]);
-    if (conv_takes_images(c, v, true, flat_vectors(&v->window, a))) {
-        conv_lower_images(c, v, true, dy, w);
-        return;
-    }
+        a[i] = axis_of_x(&v->window.axis[i]);
+    if (conv_takes_images(c, v, false, flat_vectors(&v->window, a)))
+        conv_lower_images(c, v, false, x, w);
+    else
+        lower_windows(c, v, false, a, x, w);
+}
+
+/* dx phase by phase. */
+static void lower_phases(struct lower_ctx *c, const struct conv *v, struct image_axis *a, int dy, int w)
+{
+    int64_t *table;
     const struct window_axis *last = &v->window.axis[WINDOW_AXES - 1];
     lower_template(c, &input_grad_template, lower_out_dtype(c, 0));
-    const bool copies = takes_copies(&v->window, a);
-    const int64_t plane = copies ? take_copies(c, &v->window, a, last->pad_begin, -last->dilation) : 0;
-    const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
+    const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
     align_lines(a);
     lower_template_pieces(c, v->n);
     bind_sizes(c, v, v->o, v->c, slack);
@@ -539,18 +546,30 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     }
     lower_template_int(c, "FLAT_STEP", flat_step(a));
     const int64_t out = window_out_count(&v->window);
-    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, out, copies ? 0 : out);
+    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, out, out);
     conv_bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
     conv_bind_table(c, "conv_taps", "taps", table, count);
-    const int64_t phases = count_phases(&v->window);
     const bool merges = last->stride > 1 && last->in < SHORT_LINE;
     lower_template_int(c, "MERGES", merges);
-    const int64_t line = phases > 1 && !merges ? a[2].windows * last->stride : window_in_count(&v->window) + LINE_OVER;
-    const int64_t rows = conv_tile_rows(v->c), taps = window_size(&v->window);
-    const int64_t packed = phases > 1 ? v->groups * v->o * (v->c + rows - 1) * taps : 0;
-    conv_bind_scratch(c, v->o * image_channel(a) + slack + packed + rows * phases * flat_step(a) + line, plane);
+    const int64_t line = merges ? window_in_count(&v->window) + LINE_OVER : a[2].windows * last->stride;
+    const int64_t rows = conv_tile_rows(v->c), packed = v->groups * v->o * (v->c + rows - 1) * window_size(&v->window);
+    conv_bind_scratch(c, v->o * image_channel(a) + slack + packed + rows * count_phases(&v->window) * flat_step(a) + line,
+                      0);
+}
+
+static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)
+{
+    struct image_axis a[WINDOW_AXES];
+    for (int i = 0; i < WINDOW_AXES; i++)
+        a[i] = axis_of_dy(&v->window.axis[i]);
+    if (conv_takes_images(c, v, true, flat_vectors(&v->window, a)))
+        conv_lower_images(c, v, true, dy, w);
+    else if (count_phases(&v->window) == 1)
+        lower_windows(c, v, true, a, dy, w);
+    else
+        lower_phases(c, v, a, dy, w);
 }
 
 /* ---- a window for each channel ----------------------------------------------------------------------------------- */

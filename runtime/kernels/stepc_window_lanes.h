@@ -71,9 +71,8 @@
             part(rows, row, (windows) % STEPC_WINDOW_LANES(T), (windows) - (windows) % STEPC_WINDOW_LANES(T),          \
                  __VA_ARGS__);                                                                                         \
     } while (0)
-/* Are lines of `columns` whole vectors, for several rows? Their tiles go from line to line; others run over the
- * gaps. */
-#define STEPC_WHOLE_VECTORS(T, rows, columns) ((rows) > 1 && (columns) % STEPC_WINDOW_LANES(T) == 0)
+/* Are lines of `columns` whole vectors? Then tiles of several rows go from line to line; others run over the gaps. */
+#define STEPC_WHOLE_VECTORS(T, columns) ((columns) % STEPC_WINDOW_LANES(T) == 0)
 #define STEPC_LINE_OF_VECTORS(T, columns) ((columns) >= STEPC_WINDOW_LANES(T) ? (columns) / STEPC_WINDOW_LANES(T) : 1)
 
 #include "stepc_for_float.h"
