@@ -6,8 +6,8 @@
  * elements from the window's place, whatever the stride, and neighbouring windows are neighbours in memory. Lines share
  * the zeros between them.
  *
- * The windows of a tile of rows are summed up into `flat` (stepc_window_rows.h), from which they are finished. Vectors
- * run along lines, in one of three ways:
+ * The windows of a tile of rows are summed up into `flat` (stepc_window_rows.h), from which they are finished; where
+ * lines are whole vectors with any compiler, FLAT_STEP = 0, tile by tile. Vectors run along lines, in one of three ways:
  *   - A line of windows is a number of whole vectors: tiles go from line to line.
  *   - Otherwise windows are computed over whole lines of the image and the gaps between them, as one long line, from
  *     which the outputs are taken. So narrow images fill vectors, too.
@@ -58,7 +58,7 @@ enum HOLE {
     CUTS = 0, /* or of the OW columns of each line that a column of the window sees, SHIFT_STEP further for each */
     MERGES = 0, /* TW > 1: lines of dx are short and finished together; scratch holds a channel of them */
     SKIPS = 0, /* LINES: tiles leave out terms that are zeros around the image for all of their windows */
-    FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
+    FLAT_STEP = 64, /* windows of the long line, a multiple of 32; 0: lines are whole vectors, an even number of them */
     SLACK = 32, /* elements behind the image that vectors may read */
     HELD_D = 1, HELD_H = 1, HELD_W = 1, /* conv_grad_weight: positions of the window that a column holds, 1 or all */
     REACH_D = 1, REACH_H = 1, REACH_W = 1, /* elements from one of them to the next */
@@ -317,31 +317,43 @@ static STEPC_INLINE void part(const int rows, const int o, const int n, const in
                               const T *restrict weights, const T *restrict image, const int32_t *restrict taps,
                               const int finite)
 {
+    const struct stepc_window_terms terms = {.planes = 1,
+                                             .channels = CHANNELS,
+                                             .taps = TAPS,
+                                             .w_row = W_ROW,
+                                             .w_channel = W_CHANNEL,
+                                             .w_tap = 1,
+                                             .image_channel = PD * PH * PW * QD * QH * QW,
+                                             .at = taps};
+    const struct stepc_windows windows = {
+        .planes = OD, .lines = OH, .columns = OW, .image_line = QW, .image_plane = QH * QW};
     if (ROWS == 1) {
         stepc_window_row(((OD - 1) * QH + OH - 1) * QW + OW, CHANNELS, TAPS, flat, weights, W_CHANNEL, 1, image,
                          PD * PH * PW * QD * QH * QW, taps);
-        (void)finite;
-    } else {
-        const struct stepc_window_terms terms = {.planes = 1,
-                                                 .channels = CHANNELS,
-                                                 .taps = TAPS,
-                                                 .w_row = W_ROW,
-                                                 .w_channel = W_CHANNEL,
-                                                 .w_tap = 1,
-                                                 .image_channel = PD * PH * PW * QD * QH * QW,
-                                                 .at = taps};
-        const struct stepc_windows windows = {
-            .planes = OD, .lines = OH, .columns = OW, .image_line = QW, .image_plane = QH * QW};
-        if (SKIPS) {
-            stepc_window_rows_inside(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image,
-                                     (PAD_D * QH + PAD_H) * QW + PAD_W,
-                                     ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W, finite);
-        } else {
-            stepc_window_rows(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image);
-            (void)finite;
+        finish_rows(1, n, g, flat);
+    } else if (FLAT_STEP == 0) {
+        for (int p = 0; p < OD * OH * OW; p += STEPC_WINDOW_COLUMNS(T)) {
+            T sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(T)];
+            stepc_window_vectors(rows, p, terms, windows, sum, weights + o * W_ROW, image);
+            for (int r = 0; r < rows; r++) {
+                STEPC_LANE_LOOP
+                for (int l = 0; l < STEPC_WINDOW_COLUMNS(T); l++) {
+                    const T v = sum[r * STEPC_WINDOW_COLUMNS(T) + l];
+                    finish(n, g * ROWS + o + r, p + l, v);
+                }
+            }
         }
+    } else if (SKIPS) {
+        stepc_window_rows_inside(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image,
+                                 (PAD_D * QH + PAD_H) * QW + PAD_W,
+                                 ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W, finite);
+        finish_rows(rows, n, g * ROWS + o, flat);
+    } else {
+        stepc_window_rows(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image);
+        finish_rows(rows, n, g * ROWS + o, flat);
     }
-    finish_rows(rows, n, g * ROWS + o, flat);
+    if (!SKIPS)
+        (void)finite;
 }
 
 KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)

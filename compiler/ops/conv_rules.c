@@ -1,6 +1,6 @@
 /* Convolutions as kernels: with --optimize size they are plain loops (conv_plain_rules.c). Else windows of 1 with
- * stride 1 are matrix products, windows of single channels templates/depthwise*.c in part, short lines of large batches
- * templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs to know
+ * stride 1 are matrix products, windows of single channels templates/depthwise*.c in part (conv_narrow_rules.c), short
+ * lines of large batches templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs to know
  * of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
 #include "ops/conv_internal.h"
 
@@ -38,9 +38,6 @@ static bool holds_lines(const struct image_axis *a)
 }
 
 /* Copies of lines instead of zeros between them: for as many windows as elements, and fewer than a vector. */
-#define NARROW_MOST 15
-#define SHIFT_MOST 16
-
 static bool takes_copies(const struct window *w, const struct image_axis *a)
 {
     const struct window_axis *line = &w->axis[WINDOW_AXES - 1];
@@ -293,7 +290,6 @@ static const struct template_traits forward_template = {.name = "conv", .late = 
                                     input_grad_template = {.name = "conv_grad_input", .late = late},
                                     weight_grad_template = {.name = "conv_grad_weight", .cut = cut_weight_grad,
                                                             .late = late},
-                                    narrow_template = {.name = "depthwise", .late = late},
                                     channels_template = {.name = "depthwise_grad_weight", .late = late};
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
@@ -502,7 +498,9 @@ static void lower_windows(struct lower_ctx *c, const struct conv *v, bool gradie
     bind_image(c, a);
     lower_template_int(c, "W_ROW", gradient ? taps : channels * taps);
     lower_template_int(c, "W_CHANNEL", gradient ? rows * taps : taps);
-    lower_template_int(c, "FLAT_STEP", flat_step(a));
+    const bool whole = rows > 1 && a[2].windows % LANES_MOST == 0 && out % (2 * LANES_MOST) == 0;
+    const int64_t step = whole ? 0 : flat_step(a);
+    lower_template_int(c, "FLAT_STEP", step);
     conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, copies ? 0 : in);
     conv_bind_operand(c, "w", w);
     int64_t *at;
@@ -513,7 +511,7 @@ static void lower_windows(struct lower_ctx *c, const struct conv *v, bool gradie
     lower_template_int(c, "SKIPS", skips_padding(a, rows, at, taps));
     conv_bind_table(c, "conv_taps", "taps", at, taps);
     const int64_t image = channels * image_channel(a) + slack;
-    conv_bind_scratch(c, image + conv_tile_rows(rows) * flat_step(a) + out + LINE_OVER, plane);
+    conv_bind_scratch(c, image + conv_tile_rows(rows) * step + out + LINE_OVER, plane);
 }
 
 static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
@@ -574,11 +572,6 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
 
 /* ---- a window for each channel ----------------------------------------------------------------------------------- */
 
-static bool is_depthwise(const struct conv *v)
-{
-    return v->groups > 1 && v->c == 1 && v->o == 1;
-}
-
 static void lower_channels(struct lower_ctx *c, const struct conv *v, const struct image_axis *a, const int64_t *at)
 {
     lower_template(c, &channels_template, lower_out_dtype(c, 0));
@@ -589,58 +582,10 @@ static void lower_channels(struct lower_ctx *c, const struct conv *v, const stru
     conv_bind_table(c, "conv_taps", "taps", at, window_size(&v->window));
 }
 
-/* Lines shorter than a vector, and as many windows on each as elements: computed over a whole plane. */
-static bool is_narrow(const struct conv *v)
-{
-    const struct window_axis *a = v->window.axis, *lines = &a[1], *line = &a[2];
-    return is_depthwise(v) && a[0].in == 1 && a[0].size == 1 && a[0].out == 1 && lines->stride == 1 &&
-           line->stride == 1 && line->out == line->in && line->in <= NARROW_MOST && line->size > 1 &&
-           (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
-}
-
-/* The convolution, or its gradient in X, which is the same with the window reversed. */
-static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
-{
-    enum { PLANES_MOST = 8, UNIT = 16 };
-    const struct window_axis *lines = &v->window.axis[1], *line = &v->window.axis[2];
-    const int64_t height = gradient ? lines->out : lines->in, out = gradient ? lines->in : lines->out, width = line->in;
-    const int64_t planes = v->groups < PLANES_MOST ? v->groups : PLANES_MOST;
-    const int64_t low = gradient ? lines->pad_begin : -lines->pad_begin,
-                  step = gradient ? -lines->dilation : lines->dilation;
-    const int64_t reach = (lines->size - 1) * lines->dilation, kept = (out * width + UNIT - 1) / UNIT * UNIT;
-    /* Lines of the plane that windows read: from `first` up to `last`; what lies outside are zeros. */
-    const int64_t first = gradient ? low - reach : low, last = out - 1 + (gradient ? low : low + reach);
-    const int64_t above = first < 0 ? -first : 0, below = last >= height ? last - height + 1 : 0;
-    const int64_t margin = ((above > below ? above : below) * width + SHIFT_MOST + 2 * UNIT - 1) / UNIT * UNIT;
-    const int64_t place = 2 * margin + (height * width + UNIT - 1) / UNIT * UNIT;
-    lower_template(c, &narrow_template, lower_out_dtype(c, 0));
-    lower_template_pieces(c, v->n);
-    lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * out * width);
-    lower_template_int(c, "N", v->n);
-    lower_template_int(c, "G", v->groups);
-    lower_template_int(c, "H", height);
-    lower_template_int(c, "W", width);
-    lower_template_int(c, "OH", out);
-    lower_template_int(c, "LINES", lines->size);
-    lower_template_int(c, "COLUMNS", line->size);
-    lower_template_int(c, "LOW", low * width);
-    lower_template_int(c, "LINE_STEP", step * width);
-    lower_template_int(c, "SHIFT", gradient ? line->pad_begin : -line->pad_begin);
-    lower_template_int(c, "SHIFT_STEP", gradient ? -line->dilation : line->dilation);
-    lower_template_int(c, "MARGIN", margin);
-    lower_template_int(c, "KEPT", kept);
-    lower_template_int(c, "PLANES", planes);
-    lower_template_channels(c, v->groups, height * width, out * width);
-    conv_bind_planes(c, "x", x, v->n, v->groups, height * width, 0);
-    conv_bind_operand(c, "w", w);
-    lower_template_int(c, "PLANE_STEP", place);
-    lower_template_scratch(c, "scratch", planes * place + line->size * kept + kept);
-}
-
 static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
 {
     struct image_axis a[WINDOW_AXES];
-    if (!is_depthwise(v))
+    if (!conv_is_depthwise(v))
         return false;
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
@@ -797,8 +742,8 @@ bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role re
     lower_kernel(c, NULL);
     if (c->options.small) {
         conv_lower_plain(c, v, result, first, second);
-    } else if (result != CONV_W && is_narrow(v)) {
-        lower_narrow(c, v, result == CONV_X, first, second);
+    } else if (result != CONV_W && conv_is_narrow(v)) {
+        conv_lower_narrow(c, v, result == CONV_X, first, second);
     } else if (result == CONV_Y) {
         lower_forward(c, v, first, second);
     } else if (result == CONV_X) {

@@ -9,6 +9,9 @@
  *   stepc_window_rows_inside(rows, k, g, flat, flat_step, w, image, begin, end, finite)
  *       the same; if all weights are `finite`, tiles leave out terms before element `begin` of the image and from `end`
  *       on, where these are zeros for all of their windows
+ *   stepc_window_vectors(rows, window, k, g, sum, w, image)
+ *       sum[row, STEPC_WINDOW_COLUMNS] = the same of the windows from `window`, a multiple of as many, on; lines of
+ *       windows are whole vectors
  *
  * 1 < rows <= STEPC_WINDOW_TILE_ROWS. Rows and sizes are literals in every call. */
 #ifndef STEPC_KERNELS_WINDOW_ROWS_H

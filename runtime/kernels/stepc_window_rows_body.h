@@ -9,6 +9,15 @@ static STEPC_INLINE int STEPC_OF(vector_place)(const struct stepc_windows g, con
            i % vectors * STEPC_WINDOW_LANES(STEPC_T);
 }
 
+static STEPC_INLINE void STEPC_OF(window_vectors)(const int rows, const int window, const struct stepc_window_terms k,
+                                                  const struct stepc_windows g, STEPC_T *restrict sum,
+                                                  const STEPC_T *restrict w, const STEPC_T *restrict image)
+{
+    const int i = window / STEPC_WINDOW_LANES(STEPC_T), place = STEPC_OF(vector_place)(g, i);
+    STEPC_OF(window_tile)(rows, STEPC_VECTORS, k, sum, STEPC_WINDOW_COLUMNS(STEPC_T), w, image + place,
+                          STEPC_VECTORS > 1 ? STEPC_OF(vector_place)(g, i + 1) - place : 0);
+}
+
 /* Windows side by side: tiles go from line to line. */
 static STEPC_INLINE void STEPC_OF(windows_of_vectors)(const int rows, const struct stepc_window_terms k,
                                                       const struct stepc_windows g, STEPC_T *restrict flat,
