@@ -165,6 +165,8 @@ static inline void fill_image(T *restrict image, const T *restrict from, const i
             cut_plane(image + k * (PW * QD * QH * QW), from + k * (D * H * W));
     } else if (LINES && D * H == 1 && QD * QH == 1) {
         stepc_copy_lines(count, W, QW - W, image + PAD_W, QW, from, W);
+    } else if (LINES && D == 1 && count == 1) {
+        stepc_copy_lines(H, W, QW - W, image + (PAD_D * QH + PAD_H) * QW + PAD_W, QW, from, W);
     } else if (LINES && D == 1) {
         stepc_copy_planes(count, H, W, QW - W, image + (PAD_D * QH + PAD_H) * QW + PAD_W, QD * QH * QW, QW, from);
     } else if (LINES) {
@@ -201,6 +203,12 @@ static inline void fill_from_x(T *restrict scratch, const T *restrict x, const i
         for (int k = 0; k < CHANNELS; k++) {
             compute_x(scratch + PLANE + 16, n, g * CHANNELS + k);
             shift_plane(scratch + k * (PW * QD * QH * QW), scratch + PLANE + 16);
+        }
+    } else if (WITH_X && LINES && !CUTS && D == 1) {
+        for (int k = 0; k < CHANNELS; k++) {
+            compute_x(scratch + PLANE, n, g * CHANNELS + k);
+            stepc_copy_lines(H, W, QW - W, scratch + k * (QD * QH * QW) + ((PAD_D * QH + PAD_H) * QW + PAD_W), QW,
+                             scratch + PLANE, W);
         }
     } else if (WITH_X) {
         for (int k = 0; k < CHANNELS; k++) {
@@ -253,17 +261,17 @@ static STEPC_INLINE void finish_line(const int n, const int o, const int first, 
 {
     if (OW % 16 == 0) {
         STEPC_WHOLE_LOOP
-        for (int x = 0; x < OW; x++) {
-            const T v = line[x];
-            finish(n, o, first + x, v);
+        for (int column = 0; column < OW; column++) {
+            const T v = line[column];
+            finish(n, o, first + column, v);
         }
     } else {
         for (int i = 0; i < OW; i += STEPC_TOGETHER(OW < 16 ? 8 : 16)) {
             const int begin = STEPC_TOGETHER_FROM(i, OW < 16 ? 8 : 16, OW);
             STEPC_WHOLE_LOOP
-            for (int x = begin; x < begin + STEPC_TOGETHER(OW < 16 ? 8 : 16); x++) {
-                const T v = line[x];
-                finish(n, o, first + x, v);
+            for (int column = begin; column < begin + STEPC_TOGETHER(OW < 16 ? 8 : 16); column++) {
+                const T v = line[column];
+                finish(n, o, first + column, v);
             }
         }
     }
@@ -294,20 +302,22 @@ static inline int plane_step(void)
 /* All windows of rows o ..; without the gaps between lines where these are short. */
 static STEPC_INLINE void finish_rows(const int rows, const int n, const int o, T *restrict flat)
 {
-    const int line = line_step(), plane = plane_step();
+    const int step = line_step(), plane = plane_step();
     for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const T *const sums = flat + r * FLAT_STEP;
         if (OD * OH == 1 || (OD == 1 && QW == OW)) {
-            finish_elements(n, o + r, OH * OW, flat + r * FLAT_STEP);
+            finish_elements(n, row, OH * OW, sums);
         } else if (OW % 16 == 0 || (AGAIN_FINISH && OW >= 8)) {
             for (int z = 0; z < OD; z++) {
                 for (int y = 0; y < OH; y++)
-                    finish_line(n, o + r, (z * OH + y) * OW, flat + r * FLAT_STEP + z * plane + y * line);
+                    finish_line(n, row, (z * OH + y) * OW, sums + z * plane + y * step);
             }
         } else {
+            T *const dense = flat + rows * FLAT_STEP;
             for (int z = 0; z < OD; z++)
-                stepc_copy_lines(OH, OW, 0, flat + rows * FLAT_STEP + z * (OH * OW), OW,
-                                 flat + r * FLAT_STEP + z * plane, line);
-            finish_elements(n, o + r, OD * OH * OW, flat + rows * FLAT_STEP);
+                stepc_copy_lines(OH, OW, 0, dense + z * (OH * OW), OW, sums + z * plane, step);
+            finish_elements(n, row, OD * OH * OW, dense);
         }
     }
 }
@@ -423,9 +433,9 @@ static inline int phase_begin(const int z, const int y)
 static STEPC_INLINE void finish_line_of_dx(const int n, const int channel, const int first, const T *restrict line)
 {
     STEPC_LANE_LOOP
-    for (int x = 0; x < XW; x++) {
-        const T v = line[x - LOW_W];
-        finish(n, channel, first + x, v);
+    for (int column = 0; column < XW; column++) {
+        const T v = line[column - LOW_W];
+        finish(n, channel, first + column, v);
     }
 }
 
