@@ -6,18 +6,20 @@
  * elements from the window's place, whatever the stride, and neighbouring windows are neighbours in memory. Lines share
  * the zeros between them.
  *
- * Vectors run along lines, in one of three ways:
+ * The windows of a tile of rows are summed up into `flat` (stepc_window_rows.h), from which they are finished; where
+ * lines are whole vectors with any compiler, FLAT_STEP = 0, tile by tile. Vectors run along lines, in one of three ways:
  *   - A line of windows is a number of whole vectors: tiles go from line to line.
- *   - Otherwise windows are computed over whole lines of the image and the gaps between them, as one long line `flat`,
- *     from which the outputs are taken. So narrow images fill vectors, too.
+ *   - Otherwise windows are computed over whole lines of the image and the gaps between them, as one long line, from
+ *     which the outputs are taken. So narrow images fill vectors, too.
  *   - COPIES, CUTS: there is an image for each position of the window along the line, moved by it, so that lines lie
  *     side by side without gaps. What would come from another line is zero. Taken where a line has as many windows as
  *     elements and fewer than a vector, or (CUTS) fewer windows than elements, if what this saves is worth the copies.
  *
- *   conv              image of x; finish(n, o, p, sum)
+ *   conv              image of x; finish(n, o, p, sum). Also the gradient in x where the stride is 1: x is dy, taps go
+ *                     through the window the other way
  *   conv_grad_input   image of dy; one pass for each phase of dx. taps: distances, then window positions, in the order
- *                     of phases, then where each phase begins. Where there are several phases, weights are repacked so
- *                     that rows lie side by side; finish(n, c, i, sum)
+ *                     of phases, then where each phase begins. Weights are repacked so that rows lie side by side;
+ *                     finish(n, c, i, sum)
  *   conv_grad_weight  another image of x, in which a column holds all channels. So the elements of a window's line lie
  *                     side by side, a `run`, and vectors take it from end to end, also where channels are few. Where
  *                     runs are short a column also holds what all lines of the window see (HELD_H, HELD_D), and lines
@@ -27,13 +29,14 @@
  * With a prologue (WITH_X, WITH_DY) each plane of an operand is computed in `scratch + PLANE` and copied from there.
  *
  * Terms are added in index order into one accumulator per element (compiler/ops/conv.c states the order). */
-#include "kernels/stepc_pack.h"
 #include "kernels/stepc_registers.h"
+#include "kernels/stepc_window_columns.h"
 #include "kernels/stepc_window_finite.h"
+#include "kernels/stepc_window_image.h"
 #include "kernels/stepc_window_line.h"
 #include "kernels/stepc_window_lines.h"
-#include "kernels/stepc_window_skip.h"
-#include "kernels/stepc_window_tile.h"
+#include "kernels/stepc_window_phases.h"
+#include "kernels/stepc_window_rows.h"
 #include "template.h"
 
 enum HOLE {
@@ -46,6 +49,7 @@ enum HOLE {
     QD = 1, QH = 8, QW = 9, /* elements of each phase */
     OD = 1, OH = 6, OW = 7, /* windows computed */
     TAPS = 9,
+    W_ROW = 27, W_CHANNEL = 9, /* conv: weights from row to row, from channel to channel */
     XD = 1, XH = 6, XW = 7, /* conv_grad_input: dx */
     TD = 1, TH = 1, TW = 1, /* its strides; conv_grad_weight: planes and lines of x between those of the image */
     LOW_D = 0, LOW_H = 0, LOW_W = 0, /* element of dx where window 0 of phase 0 lies, 0 or less */
@@ -54,7 +58,7 @@ enum HOLE {
     CUTS = 0, /* or of the OW columns of each line that a column of the window sees, SHIFT_STEP further for each */
     MERGES = 0, /* TW > 1: lines of dx are short and finished together; scratch holds a channel of them */
     SKIPS = 0, /* LINES: tiles leave out terms that are zeros around the image for all of their windows */
-    FLAT_STEP = 64, /* windows of the long line, a multiple of 32 */
+    FLAT_STEP = 64, /* windows of the long line, a multiple of 32; 0: lines are whole vectors, an even number of them */
     SLACK = 32, /* elements behind the image that vectors may read */
     HELD_D = 1, HELD_H = 1, HELD_W = 1, /* conv_grad_weight: positions of the window that a column holds, 1 or all */
     REACH_D = 1, REACH_H = 1, REACH_W = 1, /* elements from one of them to the next */
@@ -102,84 +106,49 @@ static inline void HOLE finish_weight(int o, int k, T sum)
 
 /* ---- the image --------------------------------------------------------------------------------------------------- */
 
-/* Column j of all phases of a line: phase c has from[j * SW + c - PAD_W], zero outside. */
-static inline void fill_edge(T *restrict to, const T *restrict from, const int j)
+/* Plane k of image n. The last vector overlaps the one before it. */
+static inline void compute_x(T *restrict to, const int n, const int k)
 {
-    for (int c = 0; c < PW; c++) {
-        const int x = j * SW + c - PAD_W;
-        to[c * (QD * QH * QW) + j] = x >= 0 && x < W ? from[x] : (T)0;
-    }
-}
-
-/* One line of all phases. */
-static inline void fill_line(T *restrict to, const T *restrict from)
-{
-    const int before = PAD_W > 0 ? (PAD_W + SW - 1) / SW : 0,
-              inside = W - PW + PAD_W >= 0 ? (W - PW + PAD_W) / SW + 1 : 0;
-    const int first = before < QW ? before : QW, last = inside < first ? first : inside < QW ? inside : QW;
-    for (int j = 0; j < first; j++)
-        fill_edge(to, from, j);
-    STEPC_LANE_LOOP
-    for (int j = first; j < last; j++) {
-        STEPC_UNROLL
-        for (int c = 0; c < PW; c++)
-            to[c * (QD * QH * QW) + j] = from[j * SW + c - PAD_W];
-    }
-    for (int j = last; j < QW; j++)
-        fill_edge(to, from, j);
-}
-
-static inline void zero_line(T *restrict to)
-{
-    for (int c = 0; c < PW; c++) {
-        for (int j = 0; j < QW; j++)
-            to[c * (QD * QH * QW) + j] = (T)0;
-    }
-}
-
-/* All lines of a channel of the phases (a,b,..). */
-static inline void fill_phases(T *restrict to, const T *restrict from, const int a, const int b)
-{
-    for (int i = 0; i < QD; i++) {
-        for (int j = 0; j < QH; j++) {
-            const int z = i * SD + a - PAD_D, y = j * SH + b - PAD_H;
-            if (z >= 0 && z < D && y >= 0 && y < H)
-                fill_line(to + (i * QH + j) * QW, from + (z * H + y) * W);
-            else
-                zero_line(to + (i * QH + j) * QW);
+    if (D * H * W > 16 && D * H * W % 16 > 0) {
+        for (int i = 0; i < D * H * W; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, D * H * W);
+            STEPC_WHOLE_LOOP
+            for (int e = begin; e < begin + STEPC_TOGETHER(16); e++)
+                x_into(n, k, e, to);
         }
+    } else {
+        STEPC_LANE_LOOP
+        for (int i = 0; i < D * H * W; i++)
+            x_into(n, k, i, to);
     }
 }
 
-/* For each copy: masks of the elements that come from no other line (up to whole vectors). */
-static inline void mark_columns(T *restrict keep)
+static STEPC_INLINE void compute_dy(T *restrict to, const int n, const int k, const int count)
 {
-    for (int c = 0; c < PW; c++) {
-        for (int p = 0; p < (H * W + 15) / 16 * 16; p++) {
-            const int x = p % W + SHIFT + c * SHIFT_STEP;
-            keep[c * ((H * W + 15) / 16 * 16) + p] = p < H * W && x >= 0 && x < W ? (T)1 : (T)0;
+    if (count > 16 && count % 16 > 0) {
+        for (int i = 0; i < count; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, count);
+            STEPC_WHOLE_LOOP
+            for (int e = begin; e < begin + STEPC_TOGETHER(16); e++)
+                dy_into(n, k, e, to);
         }
+    } else {
+        STEPC_LANE_LOOP
+        for (int i = 0; i < count; i++)
+            dy_into(n, k, i, to);
     }
 }
 
-/* The plane begins 16 elements behind `plane`. */
-static inline void fill_copies(T *restrict image, const T *restrict plane)
+/* Copies of a plane that may be read beyond its ends: what is kept of them is marked behind it. */
+static inline void shift_plane(T *restrict image, const T *restrict plane)
 {
-    const T *const keep = plane + (D * H * W + 48);
-    for (int c = 0; c < PW; c++) {
-        for (int z = 0; z < D; z++) {
-            T *const to = image + c * (QD * QH * QW) + ((z + PAD_D) * QH + PAD_H) * QW;
-            const T *const from = plane + (z * (H * W) + 16 + SHIFT + c * SHIFT_STEP);
-            STEPC_LANE_LOOP
-            for (int p = 0; p < (H * W + 15) / 16 * 16; p++) {
-                const T v = from[p];
-                to[p] = keep[c * ((H * W + 15) / 16 * 16) + p] != (T)0 ? v : (T)0;
-            }
-        }
-    }
+    for (int z = 0; z < D; z++)
+        stepc_fill_shifted(PW, H, W, SHIFT, SHIFT_STEP, image + ((z + PAD_D) * QH + PAD_H) * QW, QD * QH * QW,
+                           plane + z * (H * W), plane + (D * H * W + 32));
 }
 
-static inline void fill_cuts(T *restrict image, const T *restrict plane)
+/* Of each line what a column of the window sees. */
+static inline void cut_plane(T *restrict image, const T *restrict plane)
 {
     for (int c = 0; c < PW; c++) {
         for (int z = 0; z < D; z++)
@@ -188,93 +157,71 @@ static inline void fill_cuts(T *restrict image, const T *restrict plane)
     }
 }
 
-/* One channel, of which `plane` holds the elements. Where lines are as they are, the zeros around them are there
- * already. */
-static inline void fill_plane(T *restrict image, const T *restrict plane)
+/* `count` channels. Where lines are as they are, the zeros around them are there already. */
+static inline void fill_image(T *restrict image, const T *restrict from, const int count)
 {
-    if (COPIES) {
-        fill_copies(image, plane);
-    } else if (CUTS) {
-        fill_cuts(image, plane);
+    if (CUTS) {
+        for (int k = 0; k < count; k++)
+            cut_plane(image + k * (PW * QD * QH * QW), from + k * (D * H * W));
+    } else if (LINES && D * H == 1 && QD * QH == 1) {
+        stepc_copy_lines(count, W, QW - W, image + PAD_W, QW, from, W);
+    } else if (LINES && D == 1 && count == 1) {
+        stepc_copy_lines(H, W, QW - W, image + (PAD_D * QH + PAD_H) * QW + PAD_W, QW, from, W);
+    } else if (LINES && D == 1) {
+        stepc_copy_planes(count, H, W, QW - W, image + (PAD_D * QH + PAD_H) * QW + PAD_W, QD * QH * QW, QW, from);
     } else if (LINES) {
-        for (int z = 0; z < D; z++)
-            stepc_copy_lines(H, W, QW - W, image + ((z + PAD_D) * QH + PAD_H) * QW + PAD_W, QW, plane + z * (H * W), W);
+        for (int k = 0; k < count; k++)
+            stepc_copy_planes(D, H, W, QW - W, image + k * (QD * QH * QW) + (PAD_D * QH + PAD_H) * QW + PAD_W, QH * QW,
+                              QW, from + k * (D * H * W));
     } else {
-        for (int p = 0; p < PD * PH; p++)
-            fill_phases(image + p * (PW * QD * QH * QW), plane, p / PH, p % PH);
+        const struct stepc_image padded = {.planes = D,
+                                           .lines = H,
+                                           .columns = W,
+                                           .plane_stride = SD,
+                                           .line_stride = SH,
+                                           .column_stride = SW,
+                                           .plane_pad = PAD_D,
+                                           .line_pad = PAD_H,
+                                           .column_pad = PAD_W,
+                                           .plane_phases = PD,
+                                           .line_phases = PH,
+                                           .column_phases = PW,
+                                           .image_planes = QD,
+                                           .image_lines = QH,
+                                           .image_columns = QW};
+        stepc_fill_phases(count, padded, image, from);
     }
 }
 
-/* Copies are made of a plane that may be read beyond its ends. */
-static inline void fill_channel(T *restrict image, const T *restrict from, T *restrict plane)
+/* Channels of group g of x, in one of the ways; in place where a plane is one line. */
+static inline void fill_from_x(T *restrict scratch, const T *restrict x, const int n, const int g)
 {
-    if (COPIES) {
-        stepc_copy_line(D * H * W, plane + 16, from);
-        fill_plane(image, plane);
+    if (WITH_X && !COPIES && LINES && D * H == 1 && QD * QH == 1) {
+        for (int k = 0; k < CHANNELS; k++)
+            compute_x(scratch + k * QW + PAD_W, n, g * CHANNELS + k);
+    } else if (WITH_X && COPIES) {
+        for (int k = 0; k < CHANNELS; k++) {
+            compute_x(scratch + PLANE + 16, n, g * CHANNELS + k);
+            shift_plane(scratch + k * (PW * QD * QH * QW), scratch + PLANE + 16);
+        }
+    } else if (WITH_X && LINES && !CUTS && D == 1) {
+        for (int k = 0; k < CHANNELS; k++) {
+            compute_x(scratch + PLANE, n, g * CHANNELS + k);
+            stepc_copy_lines(H, W, QW - W, scratch + k * (QD * QH * QW) + ((PAD_D * QH + PAD_H) * QW + PAD_W), QW,
+                             scratch + PLANE, W);
+        }
+    } else if (WITH_X) {
+        for (int k = 0; k < CHANNELS; k++) {
+            compute_x(scratch + PLANE, n, g * CHANNELS + k);
+            fill_image(scratch + k * (PD * PH * PW * QD * QH * QW), scratch + PLANE, 1);
+        }
+    } else if (COPIES) {
+        for (int k = 0; k < CHANNELS; k++) {
+            stepc_copy_line(D * H * W, scratch + PLANE + 16, x + ((n * G + g) * CHANNELS + k) * (D * H * W));
+            shift_plane(scratch + k * (PW * QD * QH * QW), scratch + PLANE + 16);
+        }
     } else {
-        fill_plane(image, from);
-        (void)plane;
-    }
-}
-
-static inline void fill_image(T *restrict image, T *restrict plane, const T *restrict from, const int first,
-                              const int end)
-{
-    for (int k = first; k < end; k++)
-        fill_channel(image + k * (PD * PH * PW * QD * QH * QW), from + k * (D * H * W), plane);
-}
-
-/* Plane k of image n. The last vector overlaps the one before it. */
-static inline void compute_x(T *restrict to, const int n, const int k)
-{
-    STEPC_LANE_LOOP
-    for (int i = 0; i < (D * H * W < 16 ? D * H * W : D * H * W - D * H * W % 16); i++)
-        x_into(n, k, i, to);
-    if (D * H * W > 16 && D * H * W % 16 > 0) {
-        STEPC_WHOLE_LOOP
-        for (int i = D * H * W - 16; i < D * H * W; i++)
-            x_into(n, k, i, to);
-    }
-}
-
-static STEPC_INLINE void compute_dy(T *restrict to, const int n, const int k, const int count)
-{
-    STEPC_LANE_LOOP
-    for (int i = 0; i < (count < 16 ? count : count - count % 16); i++)
-        dy_into(n, k, i, to);
-    if (count > 16 && count % 16 > 0) {
-        STEPC_WHOLE_LOOP
-        for (int i = count - 16; i < count; i++)
-            dy_into(n, k, i, to);
-    }
-}
-
-/* The image of x, of the channels first .. end - 1 of group g, which are computed one after the other; in place where a
- * plane is one line. */
-static inline void fill_computed_x(T *restrict image, T *restrict plane, const int n, const int g, const int first,
-                                   const int end)
-{
-    for (int k = first; k < end; k++) {
-        if (!COPIES && LINES && D * H == 1 && QD * QH == 1) {
-            compute_x(image + k * QW + PAD_W, n, g * CHANNELS + k);
-        } else {
-            compute_x(plane + (COPIES ? 16 : 0), n, g * CHANNELS + k);
-            fill_plane(image + k * (PD * PH * PW * QD * QH * QW), plane);
-        }
-    }
-}
-
-/* The same of dy. */
-static inline void fill_computed_dy(T *restrict image, T *restrict plane, const int n, const int g, const int first,
-                                    const int end)
-{
-    for (int k = first; k < end; k++) {
-        if (!COPIES && LINES && D * H == 1 && QD * QH == 1) {
-            compute_dy(image + k * QW + PAD_W, n, g * CHANNELS + k, W);
-        } else {
-            compute_dy(plane + (COPIES ? 16 : 0), n, g * CHANNELS + k, D * H * W);
-            fill_plane(image + k * (PW * QD * QH * QW), plane);
-        }
+        fill_image(scratch, x + (n * G + g) * (CHANNELS * D * H * W), CHANNELS);
     }
 }
 
@@ -286,192 +233,137 @@ static inline void zero_image(T *restrict image)
         image[i] = (T)0;
 }
 
-/* ---- windows ----------------------------------------------------------------------------------------------------- */
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms terms_of(const int count, const int w_row, const int w_channel,
-                                                       const int w_tap, const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1,
-                                             .channels = CHANNELS,
-                                             .taps = count,
-                                             .w_row = w_row,
-                                             .w_channel = w_channel,
-                                             .w_tap = w_tap,
-                                             .image_channel = PD * PH * PW * QD * QH * QW,
-                                             .at = at};
-    return terms;
-}
-
-/* A tile of windows, the first of which lies at `place`. If all weights are `finite`, it leaves out the first and last
- * terms that are zeros around the image for all of its windows. */
-static STEPC_INLINE void tile_inside(const int rows, const int vectors, const struct stepc_window_terms terms,
-                                     T *restrict to, const int to_step, const T *restrict w, const T *restrict image,
-                                     const int place, const int finite)
-{
-    const int begin = (PAD_D * QH + PAD_H) * QW + PAD_W - place - vectors * STEPC_WINDOW_LANES(T);
-    const int end = ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W - place;
-    const int idle = finite ? stepc_idle_taps(terms, begin, end) : 0;
-    const struct stepc_window_terms inside = finite ? stepc_terms_inside(terms, idle, begin, end) : terms;
-    stepc_window_tile(rows, vectors, inside, to, to_step, w + idle * terms.w_tap, image + place, STEPC_WINDOW_LANES(T));
-}
-
-/* flat[rows, windows] = w * image, from `place` on */
-static STEPC_INLINE void windows(const int rows, const struct stepc_window_terms terms, T *restrict flat,
-                                 const int flat_step, const T *restrict w, const T *restrict image, const int place,
-                                 const int finite)
-{
-    const int vectors = STEPC_LINE_VECTORS_OF(T, ((OD - 1) * QH + OH - 1) * QW + OW),
-              most = SKIPS ? STEPC_FEW_VECTORS(rows) : STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(T);
-    if (SKIPS) {
-        for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(T))
-            tile_inside(rows, most, terms, flat + q, flat_step, w, image, place + q, finite);
-        if (vectors % most > 0)
-            tile_inside(rows, vectors % most, terms, flat + whole, flat_step, w, image, place + whole, finite);
-    } else {
-        for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(T))
-            stepc_window_tile(rows, most, terms, flat + q, flat_step, w, image + place + q, STEPC_WINDOW_LANES(T));
-        if (vectors % most > 0)
-            stepc_window_tile(rows, vectors % most, terms, flat + whole, flat_step, w, image + place + whole,
-                              STEPC_WINDOW_LANES(T));
-        (void)finite;
-    }
-}
-
-/* The same with a single row. */
-static STEPC_INLINE void windows_of_one(const int taps_count, T *restrict flat, const T *restrict w,
-                                        const int w_channel, const int w_tap, const T *restrict image,
-                                        const int32_t *restrict at)
-{
-    for (int q = 0; q < (((OD - 1) * QH + OH - 1) * QW + OW) / STEPC_LINE_COLUMNS(T) * STEPC_LINE_COLUMNS(T);
-         q += STEPC_LINE_COLUMNS(T))
-        stepc_window_line(STEPC_LINE_VECTORS, CHANNELS, taps_count, flat + q, w, w_channel, w_tap, image + q,
-                          PD * PH * PW * QD * QH * QW, at);
-    if ((((OD - 1) * QH + OH - 1) * QW + OW) % STEPC_LINE_COLUMNS(T) > 0) {
-        const int q = (((OD - 1) * QH + OH - 1) * QW + OW) / STEPC_LINE_COLUMNS(T) * STEPC_LINE_COLUMNS(T);
-        stepc_window_line(((((OD - 1) * QH + OH - 1) * QW + OW) % STEPC_LINE_COLUMNS(T) + STEPC_WINDOW_LANES(T) - 1) /
-                              STEPC_WINDOW_LANES(T),
-                          CHANNELS, taps_count, flat + q, w, w_channel, w_tap, image + q, PD * PH * PW * QD * QH * QW,
-                          at);
-    }
-}
-
-/* ---- lines of whole vectors -------------------------------------------------------------------------------------- */
-
-/* Where vector i of the windows lies in the image. */
-static inline int place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(T, OW);
-    return (line / OH * QH + line % OH) * QW + i % STEPC_LINE_OF_VECTORS(T, OW) * STEPC_WINDOW_LANES(T);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void finish_vectors(const int rows, const int vectors, const struct stepc_window_terms terms,
-                                        const int n, const int o, const int i, const T *restrict w,
-                                        const T *restrict image)
-{
-    T sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(T)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(T), w, image + place_of(i),
-                      vectors > 1 ? place_of(i + 1) - place_of(i) : 0);
-    for (int r = 0; r < rows; r++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(T); l++) {
-            const T v = sum[r * STEPC_WINDOW_COLUMNS(T) + l];
-            finish(n, o + r, i * STEPC_WINDOW_LANES(T) + l, v);
-        }
-    }
-}
-
-static STEPC_INLINE void finish_lines(const int rows, const struct stepc_window_terms terms, const int n, const int o,
-                                      const T *restrict w, const T *restrict image)
-{
-    const int vectors = OD * OH * STEPC_LINE_OF_VECTORS(T, OW);
-    for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-        finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image);
-    if (vectors % STEPC_VECTORS > 0)
-        finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image);
-}
-
 /* ---- conv -------------------------------------------------------------------------------------------------------- */
 
 /* Elements side by side. Where finishing twice changes nothing, the last vector overlaps the one before it. */
 static STEPC_INLINE void finish_elements(const int n, const int o, const int count, const T *restrict from)
 {
-    int whole = count;
-    if (AGAIN_FINISH)
-        whole -= count > 16 ? count % 16 : 0;
-    STEPC_WIDE_LOOP
-    for (int p = 0; p < whole; p++) {
-        const T v = from[p];
-        finish(n, o, p, v);
-    }
-    if (AGAIN_FINISH) {
-        if (count > 16 && count % 16 > 0) {
+    if (AGAIN_FINISH && count > 16 && count % 16 > 0) {
+        for (int i = 0; i < count; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, count);
             STEPC_WHOLE_LOOP
-            for (int p = count - 16; p < count; p++) {
+            for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
                 const T v = from[p];
                 finish(n, o, p, v);
+            }
+        }
+    } else {
+        STEPC_WIDE_LOOP
+        for (int p = 0; p < count; p++) {
+            const T v = from[p];
+            finish(n, o, p, v);
+        }
+    }
+}
+
+/* A line of windows, the first of which is number `first`. The last vector overlaps the one before it. */
+static STEPC_INLINE void finish_line(const int n, const int o, const int first, const T *restrict line)
+{
+    if (OW % 16 == 0) {
+        STEPC_WHOLE_LOOP
+        for (int column = 0; column < OW; column++) {
+            const T v = line[column];
+            finish(n, o, first + column, v);
+        }
+    } else {
+        for (int i = 0; i < OW; i += STEPC_TOGETHER(OW < 16 ? 8 : 16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, OW < 16 ? 8 : 16, OW);
+            STEPC_WHOLE_LOOP
+            for (int column = begin; column < begin + STEPC_TOGETHER(OW < 16 ? 8 : 16); column++) {
+                const T v = line[column];
+                finish(n, o, first + column, v);
             }
         }
     }
 }
 
-/* A line, whose last vector overlaps the one before it. */
-static STEPC_INLINE void finish_part(const int n, const int o, const int first, const int begin, const int end,
-                                     const T *restrict line)
+/* From line to line of windows: those of the image, unless vectors leave no gaps. These have 2 lanes at least, and at
+ * most 16. */
+static inline int line_step(void)
 {
-    STEPC_WHOLE_LOOP
-    for (int column = begin; column < end; column++) {
-        const T v = line[column];
-        finish(n, o, first + column, v);
-    }
+    if (ROWS == 1 || OW == QW || OW % 2 > 0)
+        return QW;
+    else if (OW % 16 == 0)
+        return OW;
+    else
+        return STEPC_WHOLE_VECTORS(T, OW) ? OW : QW;
 }
 
-static STEPC_INLINE void finish_overlapping(const int n, const int o, const int first, const T *restrict line)
+static inline int plane_step(void)
 {
-    const int lanes = STEPC_FORM == 0 ? 1 : OW < 16 ? 8 : 16;
-    finish_part(n, o, first, 0, OW - OW % lanes, line);
-    if (OW % lanes > 0)
-        finish_part(n, o, first, OW - lanes, OW, line);
+    if (ROWS == 1 || OW % 2 > 0)
+        return QH * QW;
+    else if (OW % 16 == 0)
+        return OH * OW;
+    else
+        return STEPC_WHOLE_VECTORS(T, OW) ? OH * OW : QH * QW;
 }
 
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void finish_row(const int n, const int o, const T *restrict flat, T *restrict plane)
+/* All windows of rows o ..; without the gaps between lines where these are short. */
+static STEPC_INLINE void finish_rows(const int rows, const int n, const int o, T *restrict flat)
 {
-    if (OD * OH == 1 || (OD == 1 && QW == OW)) {
-        finish_elements(n, o, OH * OW, flat);
-        (void)plane;
-    } else if (OW % 16 == 0 || (AGAIN_FINISH && OW >= 8)) {
-        for (int z = 0; z < OD; z++) {
-            for (int y = 0; y < OH; y++)
-                finish_overlapping(n, o, (z * OH + y) * OW, flat + (z * QH + y) * QW);
+    const int step = line_step(), plane = plane_step();
+    for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const T *const sums = flat + r * FLAT_STEP;
+        if (OD * OH == 1 || (OD == 1 && QW == OW)) {
+            finish_elements(n, row, OH * OW, sums);
+        } else if (OW % 16 == 0 || (AGAIN_FINISH && OW >= 8)) {
+            for (int z = 0; z < OD; z++) {
+                for (int y = 0; y < OH; y++)
+                    finish_line(n, row, (z * OH + y) * OW, sums + z * plane + y * step);
+            }
+        } else {
+            T *const dense = flat + rows * FLAT_STEP;
+            for (int z = 0; z < OD; z++)
+                stepc_copy_lines(OH, OW, 0, dense + z * (OH * OW), OW, sums + z * plane, step);
+            finish_elements(n, row, OD * OH * OW, dense);
         }
-        (void)plane;
-    } else {
-        for (int z = 0; z < OD; z++)
-            stepc_copy_lines(OH, OW, 0, plane + z * (OH * OW), OW, flat + z * (QH * QW), QW);
-        finish_elements(n, o, OD * OH * OW, plane);
     }
 }
 
-static STEPC_INLINE void conv_rows(const int rows, const int n, const int o, T *restrict flat,
-                                   const T *restrict weights, const T *restrict image, const int32_t *restrict at,
-                                   const int finite)
+/* Rows o .. of group g. */
+static STEPC_INLINE void part(const int rows, const int o, const int n, const int g, T *restrict flat,
+                              const T *restrict weights, const T *restrict image, const int32_t *restrict taps,
+                              const int finite)
 {
-    if (STEPC_WHOLE_VECTORS(T, ROWS, OW)) {
-        finish_lines(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), n, o, weights + o * (CHANNELS * TAPS), image);
-        return;
-    }
+    const struct stepc_window_terms terms = {.planes = 1,
+                                             .channels = CHANNELS,
+                                             .taps = TAPS,
+                                             .w_row = W_ROW,
+                                             .w_channel = W_CHANNEL,
+                                             .w_tap = 1,
+                                             .image_channel = PD * PH * PW * QD * QH * QW,
+                                             .at = taps};
+    const struct stepc_windows windows = {
+        .planes = OD, .lines = OH, .columns = OW, .image_line = QW, .image_plane = QH * QW};
     if (ROWS == 1) {
-        windows_of_one(TAPS, flat, weights + o * (CHANNELS * TAPS), TAPS, 1, image, at);
-        (void)finite;
+        stepc_window_row(((OD - 1) * QH + OH - 1) * QW + OW, CHANNELS, TAPS, flat, weights, W_CHANNEL, 1, image,
+                         PD * PH * PW * QD * QH * QW, taps);
+        finish_rows(1, n, g, flat);
+    } else if (FLAT_STEP == 0) {
+        for (int p = 0; p < OD * OH * OW; p += STEPC_WINDOW_COLUMNS(T)) {
+            T sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(T)];
+            stepc_window_vectors(rows, p, terms, windows, sum, weights + o * W_ROW, image);
+            for (int r = 0; r < rows; r++) {
+                STEPC_LANE_LOOP
+                for (int l = 0; l < STEPC_WINDOW_COLUMNS(T); l++) {
+                    const T v = sum[r * STEPC_WINDOW_COLUMNS(T) + l];
+                    finish(n, g * ROWS + o + r, p + l, v);
+                }
+            }
+        }
+    } else if (SKIPS) {
+        stepc_window_rows_inside(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image,
+                                 (PAD_D * QH + PAD_H) * QW + PAD_W,
+                                 ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W, finite);
+        finish_rows(rows, n, g * ROWS + o, flat);
     } else {
-        windows(rows, terms_of(TAPS, CHANNELS * TAPS, TAPS, 1, at), flat, FLAT_STEP, weights + o * (CHANNELS * TAPS),
-                image, 0, finite);
+        stepc_window_rows(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image);
+        finish_rows(rows, n, g * ROWS + o, flat);
     }
-    for (int i = 0; i < rows; i++)
-        finish_row(n, o + i, flat + i * FLAT_STEP, flat + rows * FLAT_STEP);
+    if (!SKIPS)
+        (void)finite;
 }
 
 KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
@@ -480,65 +372,65 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
     const int finite = SKIPS ? stepc_are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
     if (COPIES)
-        mark_columns(scratch + (PLANE + D * H * W + 48));
+        stepc_mark_shifted(PW, H, W, SHIFT, SHIFT_STEP, scratch + (PLANE + D * H * W + 48));
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
-            if (WITH_X)
-                fill_computed_x(scratch, scratch + PLANE, n, g, 0, CHANNELS);
-            else
-                fill_image(scratch, scratch + PLANE, x + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
-            for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
-                conv_rows(STEPC_WINDOW_ROWS(ROWS), n, g * ROWS + o, flat, w, scratch, taps, finite);
-            if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
-                conv_rows(STEPC_WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), flat, w,
-                          scratch, taps, finite);
+            fill_from_x(scratch, WITH_X ? (const T *)0 : x, n, g);
+            if (ROWS <= 4) {
+                part(ROWS, 0, n, g, flat, w + g * (ROWS * CHANNELS * TAPS), scratch, taps, finite);
+            } else {
+                for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
+                    part(STEPC_WINDOW_ROWS(ROWS), o, n, g, flat, w + g * (ROWS * CHANNELS * TAPS), scratch, taps,
+                         finite);
+                if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
+                    part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat,
+                         w + g * (ROWS * CHANNELS * TAPS), scratch, taps, finite);
+            }
         }
     }
 }
 
 /* ---- conv_grad_input --------------------------------------------------------------------------------------------- */
 
-/* to[c / STEPC_WINDOW_ROWS(ROWS), o, t, c % STEPC_WINDOW_ROWS(ROWS)] = w[o,c,t], t in the order of phases */
-static inline void pack_weights(T *restrict to, const T *restrict w, const int32_t *restrict order)
+/* The same of dy. */
+static inline void fill_from_dy(T *restrict scratch, const T *restrict dy, const int n, const int g)
 {
-    for (int first = 0; first < ROWS; first += STEPC_WINDOW_ROWS(ROWS)) {
-        for (int o = 0; o < CHANNELS; o++) {
-            for (int t = 0; t < TAPS; t++) {
-                for (int c = first; c < first + STEPC_WINDOW_ROWS(ROWS) && c < ROWS; c++)
-                    to[first * (CHANNELS * TAPS) + (o * TAPS + t) * STEPC_WINDOW_ROWS(ROWS) + c - first] =
-                        w[(o * ROWS + c) * TAPS + order[t]];
-            }
+    if (WITH_DY && LINES && D * H == 1 && QD * QH == 1) {
+        for (int k = 0; k < CHANNELS; k++)
+            compute_dy(scratch + k * QW + PAD_W, n, g * CHANNELS + k, W);
+    } else if (WITH_DY) {
+        for (int k = 0; k < CHANNELS; k++) {
+            compute_dy(scratch + PLANE, n, g * CHANNELS + k, D * H * W);
+            fill_image(scratch + k * (QD * QH * QW), scratch + PLANE, 1);
         }
+    } else {
+        fill_image(scratch, dy + (n * G + g) * (CHANNELS * D * H * W), CHANNELS);
     }
-}
-
-/* Terms of `count` positions; where there are no phases, weights are read in place. */
-static STEPC_INLINE struct stepc_window_terms terms_of_phase(const int count, const int32_t *restrict at)
-{
-    if (TD * TH * TW == 1)
-        return terms_of(count, TAPS, ROWS * TAPS, 1, at);
-    else
-        return terms_of(count, 1, TAPS * STEPC_WINDOW_ROWS(ROWS), STEPC_WINDOW_ROWS(ROWS), at);
 }
 
 /* The window of a phase that comes first, where all phases have equally many. */
-static inline int first_window(const int low, const int phase, const int size, const int stride)
+static inline int first_plane(const int phase)
 {
-    return size % stride == 0 && low + phase < 0;
+    return XD % TD == 0 && LOW_D < 0 ? phase < -LOW_D : 0;
+}
+static inline int first_line(const int phase)
+{
+    return XH % TH == 0 && LOW_H < 0 ? phase < -LOW_H : 0;
+}
+static inline int first_column(const int phase)
+{
+    return XW % TW == 0 && LOW_W < 0 ? phase < -LOW_W : 0;
 }
 
-/* A line of dx from those of its phases. */
-static inline void merge_line(T *restrict line, const T *restrict phases)
+/* Where the phases of a line of dx begin: those of its plane and line, and there the window. */
+static inline int phase_begin(const int z, const int y)
 {
-    STEPC_LANE_LOOP
-    for (int j = 0; j < OW; j++) {
-        STEPC_UNROLL
-        for (int c = 0; c < TW; c++)
-            line[(j + first_window(LOW_W, c, XW, TW)) * TW + c] = phases[c * FLAT_STEP + j];
-    }
+    return ((z - LOW_D) % TD * TH + (y - LOW_H) % TH) * (TW * FLAT_STEP) +
+           ((z - LOW_D) / TD - first_plane((z - LOW_D) % TD)) * plane_step() +
+           ((y - LOW_H) / TH - first_line((y - LOW_H) % TH)) * line_step();
 }
 
-static STEPC_INLINE void finish_line(const int n, const int channel, const int first, const T *restrict line)
+static STEPC_INLINE void finish_line_of_dx(const int n, const int channel, const int first, const T *restrict line)
 {
     STEPC_LANE_LOOP
     for (int column = 0; column < XW; column++) {
@@ -547,208 +439,125 @@ static STEPC_INLINE void finish_line(const int n, const int channel, const int f
     }
 }
 
-/* Which phase gives element x, and which of its windows. */
-static inline int phase_of(const int x, const int low, const int stride)
-{
-    return (x - low) % stride;
-}
-
-static inline int window_of(const int x, const int low, const int size, const int stride)
-{
-    return (x - low) / stride - first_window(low, phase_of(x, low, stride), size, stride);
-}
-
-/* A short line of dx from those of its phases, without what lies beyond its ends. */
-static STEPC_INLINE void merge_short_line(T *restrict to, const T *restrict phases)
-{
-    STEPC_UNROLL
-    for (int x = 0; x < XW; x++)
-        to[x] = phases[phase_of(x, LOW_W, TW) * FLAT_STEP + window_of(x, LOW_W, XW, TW)];
-}
-
 /* A channel of dx. Short lines are finished all together. */
 /* Why: GCC makes no vectors of a few elements (25 lines of 5: a third of the time). */
 static STEPC_INLINE void finish_channel(const int n, const int channel, const T *restrict flat, T *restrict line)
 {
-    if (TD * TH * TW == 1 && (XD * XH == 1 || (XD == 1 && QW == XW))) {
-        finish_elements(n, channel, XH * XW, flat);
-    } else if (TD * TH * TW == 1 && XW % 16 > 0) {
-        for (int z = 0; z < XD; z++)
-            stepc_copy_lines(XH, XW, 0, line + z * (XH * XW), XW, flat + z * (QH * QW), QW);
-        finish_elements(n, channel, XD * XH * XW, line);
-    } else {
-        const int width = STEPC_WHOLE_VECTORS(T, ROWS, OW) ? OW : QW,
-                  height = STEPC_WHOLE_VECTORS(T, ROWS, OW) ? OH : QH;
-        for (int z = 0; z < XD; z++) {
-            for (int y = 0; y < XH; y++) {
-                const T *const phases = flat +
-                                        (phase_of(z, LOW_D, TD) * TH + phase_of(y, LOW_H, TH)) * (TW * FLAT_STEP) +
-                                        (window_of(z, LOW_D, XD, TD) * height + window_of(y, LOW_H, XH, TH)) * width;
-                if (TW == 1) {
-                    finish_line(n, channel, (z * XH + y) * XW, phases);
-                } else if (MERGES) {
-                    merge_short_line(line + (z * XH + y) * XW, phases);
-                } else {
-                    merge_line(line, phases);
-                    finish_line(n, channel, (z * XH + y) * XW, line);
-                }
+    for (int z = 0; z < XD; z++) {
+        for (int y = 0; y < XH; y++) {
+            const T *const phases = flat + phase_begin(z, y);
+            if (TW == 1) {
+                finish_line_of_dx(n, channel, (z * XH + y) * XW, phases);
+            } else if (MERGES) {
+                stepc_merge_short_line(XW, TW, XW % TW == 0 ? -LOW_W : 0, -LOW_W, line + (z * XH + y) * XW, phases,
+                                       FLAT_STEP);
+            } else {
+                stepc_merge_line(OW, TW, XW % TW == 0 ? -LOW_W : 0, line, phases, FLAT_STEP);
+                finish_line_of_dx(n, channel, (z * XH + y) * XW, line);
             }
         }
-        if (MERGES)
-            finish_elements(n, channel, XD * XH * XW, line);
     }
+    if (MERGES)
+        finish_elements(n, channel, XD * XH * XW, line);
 }
 
-static STEPC_INLINE void zero_phase(const int rows, T *restrict flat)
+/* Rows c .. of group g: one phase of dx after the other. */
+static STEPC_INLINE void phases_part(const int rows, const int c, const int n, const int g, T *restrict flat,
+                                     const T *restrict weights, const T *restrict image, const int32_t *restrict taps,
+                                     const int finite)
 {
-    for (int i = 0; i < rows; i++) {
-        for (int q = 0; q < FLAT_STEP; q++)
-            flat[i * (TD * TH * TW * FLAT_STEP) + q] = (T)0;
-    }
-}
-
-/* The same windows side by side, without gaps. */
-static STEPC_INLINE void vectors_of_lines(const int rows, const struct stepc_window_terms terms, T *restrict flat,
-                                          const T *restrict packed, const T *restrict image)
-{
-    const int vectors = OD * OH * STEPC_LINE_OF_VECTORS(T, OW);
-    for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-        stepc_window_tile(rows, STEPC_VECTORS, terms, flat + i * STEPC_WINDOW_LANES(T), TD * TH * TW * FLAT_STEP,
-                          packed, image + place_of(i), STEPC_VECTORS > 1 ? place_of(i + 1) - place_of(i) : 0);
-    if (vectors % STEPC_VECTORS > 0) {
-        const int i = vectors - vectors % STEPC_VECTORS;
-        stepc_window_tile(rows, 1, terms, flat + i * STEPC_WINDOW_LANES(T), TD * TH * TW * FLAT_STEP, packed,
-                          image + place_of(i), 0);
-    }
-}
-
-/* All windows of a phase. */
-static STEPC_INLINE void phase_windows(const int rows, const int count, T *restrict flat, const T *restrict packed,
-                                       const T *restrict image, const int place, const int32_t *restrict at,
-                                       const int finite)
-{
-    if (ROWS == 1) {
-        windows_of_one(count, flat, packed, TAPS, 1, image + place, at);
-        (void)rows;
-        (void)finite;
-    } else if (count == 0) {
-        zero_phase(rows, flat);
-    } else if (STEPC_WHOLE_VECTORS(T, ROWS, OW)) {
-        vectors_of_lines(rows, terms_of_phase(count, at), flat, packed, image + place);
-    } else {
-        windows(rows, terms_of_phase(count, at), flat, TD * TH * TW * FLAT_STEP, packed, image, place, finite);
-    }
-}
-
-static STEPC_INLINE void grad_input_rows(const int rows, const int n, const int channel, T *restrict flat,
-                                         const T *restrict packed, const T *restrict image,
-                                         const int32_t *restrict taps, const int finite)
-{
-    if (TD * TH * TW == 1) {
-        if (STEPC_WHOLE_VECTORS(T, ROWS, OW)) {
-            finish_lines(rows, terms_of_phase(TAPS, taps), n, channel, packed, image);
-            return;
+    for (int p = 0; p < TD * TH * TW; p++) {
+        const int from = (int)taps[2 * TAPS + p], count = (int)taps[2 * TAPS + p + 1] - from;
+        const int place = (first_plane(p / (TH * TW)) * QH + first_line(p / TW % TH)) * QW + first_column(p % TW);
+        if (ROWS == 1) {
+            stepc_window_row(((OD - 1) * QH + OH - 1) * QW + OW, CHANNELS, count, flat + p * FLAT_STEP, weights + from,
+                             TAPS, 1, image + place, QD * QH * QW, taps + from);
+            (void)finite;
+        } else {
+            const struct stepc_window_terms terms = {.planes = 1,
+                                                     .channels = CHANNELS,
+                                                     .taps = count,
+                                                     .w_row = 1,
+                                                     .w_channel = TAPS * STEPC_WINDOW_ROWS(ROWS),
+                                                     .w_tap = STEPC_WINDOW_ROWS(ROWS),
+                                                     .image_channel = QD * QH * QW,
+                                                     .at = taps + from};
+            const struct stepc_windows windows = {
+                .planes = OD, .lines = OH, .columns = OW, .image_line = QW, .image_plane = QH * QW};
+            if (SKIPS) {
+                stepc_window_rows_inside(rows, terms, windows, flat + p * FLAT_STEP, TD * TH * TW * FLAT_STEP,
+                                         weights + c * (CHANNELS * TAPS) + from * STEPC_WINDOW_ROWS(ROWS),
+                                         image + place, (PAD_D * QH + PAD_H) * QW + PAD_W - place,
+                                         ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W - place, finite);
+            } else {
+                stepc_window_rows(rows, terms, windows, flat + p * FLAT_STEP, TD * TH * TW * FLAT_STEP,
+                                  weights + c * (CHANNELS * TAPS) + from * STEPC_WINDOW_ROWS(ROWS), image + place);
+                (void)finite;
+            }
         }
     }
-    for (int p = 0; p < TD * TH * TW; p++) {
-        const int from = (int)taps[2 * TAPS + p], count = (int)(taps[2 * TAPS + p + 1] - from);
-        const int z = first_window(LOW_D, p / (TH * TW), XD, TD), y = first_window(LOW_H, p / TW % TH, XH, TH);
-        phase_windows(rows, count, flat + p * FLAT_STEP, packed + from * STEPC_WINDOW_ROWS(ROWS), image,
-                      (z * QH + y) * QW + first_window(LOW_W, p % TW, XW, TW), taps + from, finite);
-    }
-    for (int i = 0; i < rows; i++)
-        finish_channel(n, channel + i, flat + i * (TD * TH * TW * FLAT_STEP), flat + rows * (TD * TH * TW * FLAT_STEP));
+    for (int r = 0; r < rows; r++)
+        finish_channel(n, g * ROWS + c + r, flat + r * (TD * TH * TW * FLAT_STEP),
+                       flat + rows * (TD * TH * TW * FLAT_STEP));
 }
 
-/* Where the weights of group g begin. */
-static inline int group_at(const int g, const int rows)
+/* Where the packed weights of group g begin. */
+static inline int group_at(const int g)
 {
-    return g * (CHANNELS * TAPS) * rows;
+    return g * (CHANNELS * TAPS) * STEPC_WINDOW_ALL_ROWS(ROWS);
 }
 
 KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, const int32_t *restrict taps,
                                    T *restrict scratch)
 {
-    const int rows = TD * TH * TW == 1
-                         ? ROWS
-                         : (ROWS + STEPC_WINDOW_ROWS(ROWS) - 1) / STEPC_WINDOW_ROWS(ROWS) * STEPC_WINDOW_ROWS(ROWS);
-    const int row = TD * TH * TW == 1 ? TAPS : CHANNELS * TAPS;
-    T *const packed = scratch + (CHANNELS * PW * QD * QH * QW + SLACK);
-    T *const flat = packed + (TD * TH * TW == 1 ? 0 : group_at(G, rows));
-    const T *const weights = TD * TH * TW == 1 ? w : packed;
+    T *const packed = scratch + (CHANNELS * QD * QH * QW + SLACK);
+    T *const flat = packed + group_at(G);
     const int finite = SKIPS ? stepc_are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
-    if (COPIES)
-        mark_columns(scratch + (PLANE + D * H * W + 48));
-    if (TD * TH * TW > 1) {
-        for (int g = 0; g < G; g++)
-            pack_weights(packed + group_at(g, rows), w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
-    }
+    for (int g = 0; g < G; g++)
+        stepc_pack_phases(ROWS, CHANNELS, TAPS, packed + group_at(g), w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
-            if (WITH_DY)
-                fill_computed_dy(scratch, scratch + PLANE, n, g, 0, CHANNELS);
-            else
-                fill_image(scratch, scratch + PLANE, dy + (n * G + g) * (CHANNELS * D * H * W), 0, CHANNELS);
-            for (int c = 0; c < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); c += STEPC_WINDOW_ROWS(ROWS))
-                grad_input_rows(STEPC_WINDOW_ROWS(ROWS), n, g * ROWS + c, flat, weights + group_at(g, rows) + c * row,
-                                scratch, taps, finite);
-            if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
-                grad_input_rows(STEPC_WINDOW_LAST_ROWS(ROWS), n, g * ROWS + ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), flat,
-                                weights + group_at(g, rows) + (ROWS - STEPC_WINDOW_LAST_ROWS(ROWS)) * row, scratch,
-                                taps, finite);
+            fill_from_dy(scratch, WITH_DY ? (const T *)0 : dy, n, g);
+            if (ROWS <= 4) {
+                phases_part(ROWS, 0, n, g, flat, packed + group_at(g), scratch, taps, finite);
+            } else {
+                for (int c = 0; c < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); c += STEPC_WINDOW_ROWS(ROWS))
+                    phases_part(STEPC_WINDOW_ROWS(ROWS), c, n, g, flat, packed + group_at(g), scratch, taps, finite);
+                if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
+                    phases_part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat,
+                                packed + group_at(g), scratch, taps, finite);
+            }
         }
     }
 }
 
 /* ---- conv_grad_weight -------------------------------------------------------------------------------------------- */
 
-/* Element k of the columns of a line, which may see the line or not. The first line of the window sees plane z, line
- * y. */
-static inline void fill_element(T *restrict to, const T *restrict from, const int k, const int z, const int y)
+/* Adds what image n gives to the sums of rows first .. end - 1 of group g, which lie behind `total` elements of own, the
+ * image. What is computed is not read from x or dy. */
+static STEPC_INLINE void add_image(const int n, const int g, const int first, const int end, const int total,
+                                   const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
+                                   T *restrict own)
 {
-    const int depth = z + k / (HELD_H * HELD_W) % HELD_D * REACH_D, line = y + k / HELD_W % HELD_H * REACH_H;
-    if (depth >= 0 && depth < D && line >= 0 && line < H) {
-        for (int x = 0; x < QW; x++) {
-            const int column = x - PAD_W + k % HELD_W * REACH_W;
-            if (column >= 0 && column < W)
-                to[x * COLUMN + k] = from[(k / (HELD_D * HELD_H * HELD_W) * D + depth) * (H * W) + line * W + column];
-        }
-    }
-}
-
-/* The columns of a line; what is not written is zero already. */
-static inline void fill_columns(T *restrict to, const T *restrict from, const int z, const int y,
-                                const int32_t *restrict lines)
-{
-    if (HELD_W > 1) {
-        for (int k = 0; k < COLUMN; k++)
-            fill_element(to, from, k, z, y);
-    } else {
-        const int first = PAD_W > 0 ? PAD_W : 0, end = W + PAD_W < QW ? W + PAD_W : QW;
-        const int is_whole = z >= 0 && z + (HELD_D - 1) * REACH_D < D && y >= 0 && y + (HELD_H - 1) * REACH_H < H;
-        if (is_whole)
-            stepc_interleave_lines(COLUMN, end - first, to + first * COLUMN, COLUMN,
-                                   from + ((z * H + y) * W + first - PAD_W), lines);
-        if (HELD_D * HELD_H > 1) {
-            for (int k = 0; !is_whole && k < COLUMN; k++)
-                fill_element(to, from, k, z, y);
-        }
-    }
-}
-
-static inline void fill_all_columns(T *restrict image, const T *restrict from, const int32_t *restrict lines)
-{
-    for (int z = 0; z < QD; z++) {
-        for (int y = 0; y < QH; y++)
-            fill_columns(image + (z * QH + y) * (QW * COLUMN), from, z * TD - PAD_D, y * TH - PAD_H, lines);
-    }
-}
-
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict total, const T *restrict image,
-                                  const T *restrict dy)
-{
+    const struct stepc_columns columns = {.planes = D,
+                                          .lines = H,
+                                          .columns = W,
+                                          .image_planes = QD,
+                                          .image_lines = QH,
+                                          .image_columns = QW,
+                                          .plane_step = TD,
+                                          .line_step = TH,
+                                          .plane_pad = PAD_D,
+                                          .line_pad = PAD_H,
+                                          .column_pad = PAD_W,
+                                          .held_planes = HELD_D,
+                                          .held_lines = HELD_H,
+                                          .held_columns = HELD_W,
+                                          .plane_reach = REACH_D,
+                                          .line_reach = REACH_H,
+                                          .column_reach = REACH_W,
+                                          .column = COLUMN};
     const struct stepc_window_terms terms = {.planes = OD,
                                              .channels = OH,
                                              .taps = OW,
@@ -759,91 +568,21 @@ static STEPC_INLINE void add_sums(const int rows, const int vectors, T *restrict
                                              .image_plane = SD * (QH * QW * COLUMN),
                                              .image_channel = SH * (QW * COLUMN),
                                              .image_tap = SW * COLUMN};
-    T sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(T)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(T), dy, image, STEPC_WINDOW_LANES(T));
-    for (int i = 0; i < rows; i++) {
-        STEPC_LANE_LOOP
-        for (int l = 0; l < vectors * STEPC_WINDOW_LANES(T); l++)
-            total[i * (RUNS * RUN_STEP) + l] += sum[i * (vectors * STEPC_WINDOW_LANES(T)) + l];
-    }
-}
-
-/* All of the runs. */
-static STEPC_INLINE void add_rows(const int rows, T *restrict total, const T *restrict image,
-                                  const int32_t *restrict begins, const T *restrict dy)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(T, RUN), rows);
-    for (int r = 0; r < RUNS; r++) {
-        for (int v = 0; v < STEPC_LINE_VECTORS_OF(T, RUN) - STEPC_LINE_VECTORS_OF(T, RUN) % most; v += most)
-            add_sums(rows, most, total + r * RUN_STEP + v * STEPC_WINDOW_LANES(T),
-                     image + begins[r] + v * STEPC_WINDOW_LANES(T), dy);
-        if (STEPC_LINE_VECTORS_OF(T, RUN) % most > 0) {
-            const int v = STEPC_LINE_VECTORS_OF(T, RUN) - STEPC_LINE_VECTORS_OF(T, RUN) % most;
-            add_sums(rows, STEPC_LINE_VECTORS_OF(T, RUN) % most, total + r * RUN_STEP + v * STEPC_WINDOW_LANES(T),
-                     image + begins[r] + v * STEPC_WINDOW_LANES(T), dy);
-        }
-    }
-}
-
-/* The rows that a share computes: whole tiles, and for the last one what is left. */
-static inline int first_row(const int rows)
-{
-    return share() * (ROWS / rows) / SHARES * rows;
-}
-
-static inline int end_row(const int rows)
-{
-    return share() + 1 < SHARES ? (share() + 1) * (ROWS / rows) / SHARES * rows : ROWS;
-}
-
-static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict begins,
-                                   const T *restrict dy)
-{
-    const int rows = STEPC_WINDOW_ROWS(ROWS), rest = STEPC_WINDOW_LAST_ROWS(ROWS);
-    const int end = SHARES > 1 && !CUT_IMAGES ? end_row(STEPC_WINDOW_ROWS(ROWS)) : ROWS;
-    const int first = SHARES > 1 && !CUT_IMAGES ? first_row(STEPC_WINDOW_ROWS(ROWS)) : 0;
-    const int whole = first + (end - first) / rows * rows;
-    for (int o = first; o < whole; o += rows)
-        add_rows(rows, total + o * (RUNS * RUN_STEP), image, begins, dy + o * (OD * OH * OW));
-    if (rest > 0 && whole < end)
-        add_rows(rest, total + whole * (RUNS * RUN_STEP), image, begins, dy + whole * (OD * OH * OW));
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void finish_weights(const int o, const T *restrict total, T *restrict row,
-                                        const int32_t *restrict places)
-{
-    for (int c = 0; c < CHANNELS; c++) {
-        for (int t = 0; t < TAPS; t++)
-            row[c * TAPS + t] = total[c * (HELD_D * HELD_H * HELD_W) + places[t]];
-    }
-    STEPC_LANE_LOOP
-    for (int k = 0; k < CHANNELS * TAPS; k++) {
-        const T v = row[k];
-        finish_weight(o, k, v);
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void add_weights_of(const int n, const int g, const int first, const int end, T *restrict total,
-                                        const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
-                                        T *restrict scratch)
-{
+    const struct stepc_runs runs = {.runs = RUNS, .length = RUN, .step = RUN_STEP};
     if (WITH_X) {
         for (int k = 0; k < CHANNELS; k++)
-            compute_x(scratch + PLANE + k * (D * H * W), n, g * CHANNELS + k);
-        fill_all_columns(scratch, scratch + PLANE, taps + TAPS + RUNS);
+            compute_x(own + PLANE + k * (D * H * W), n, g * CHANNELS + k);
+        stepc_fill_columns(columns, own, own + PLANE, taps + TAPS + RUNS);
     } else {
-        fill_all_columns(scratch, x + (n * G + g) * (CHANNELS * D * H * W), taps + TAPS + RUNS);
+        stepc_fill_columns(columns, own, x + (n * G + g) * (CHANNELS * D * H * W), taps + TAPS + RUNS);
     }
     if (WITH_DY) {
         for (int o = first; o < end; o++)
-            compute_dy(scratch + PLANE + o * (OD * OH * OW), n, g * ROWS + o, OD * OH * OW);
-        add_image(total, scratch, taps + TAPS, scratch + PLANE);
+            compute_dy(own + PLANE + o * (OD * OH * OW), n, g * ROWS + o, OD * OH * OW);
+        stepc_add_window_sums(ROWS, first, end, terms, runs, own + total, own, taps + TAPS, own + PLANE);
     } else {
-        (void)first;
-        (void)end;
-        add_image(total, scratch, taps + TAPS, dy + (n * G + g) * (ROWS * OD * OH * OW));
+        stepc_add_window_sums(ROWS, first, end, terms, runs, own + total, own, taps + TAPS,
+                              dy + (n * G + g) * (ROWS * OD * OH * OW));
     }
 }
 
@@ -864,10 +603,10 @@ static STEPC_INLINE void sum_images(const T *restrict dy, const T *restrict x, c
     for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
         own[i] = (T)0;
     for (int n = share() * N / SHARES; n < (share() + 1) * N / SHARES; n++) {
-        T *const total = scratch + waiting_place(share(), n);
+        const int total = waiting_place(share(), n) - share() * OWN;
         for (int i = 0; (share() > 0 || n == 0) && i < ROWS * (RUNS * RUN_STEP); i++)
-            total[i] = (T)0;
-        add_weights_of(n, 0, 0, ROWS, total, dy, x, taps, own);
+            own[total + i] = (T)0;
+        add_image(n, 0, 0, ROWS, total, dy, x, taps, own);
     }
 }
 
@@ -885,8 +624,25 @@ static STEPC_INLINE void add_images(const int32_t *restrict taps, T *restrict sc
                 total[i] += waiting[i];
         }
     }
-    for (int o = first; o < end; o++)
-        finish_weights(o, total + o * (RUNS * RUN_STEP), row, taps);
+    for (int o = first; o < end; o++) {
+        stepc_order_weights(CHANNELS, TAPS, HELD_D * HELD_H * HELD_W, row, total + o * (RUNS * RUN_STEP), taps);
+        STEPC_LANE_LOOP
+        for (int k = 0; k < CHANNELS * TAPS; k++) {
+            const T v = row[k];
+            finish_weight(o, k, v);
+        }
+    }
+}
+
+/* The rows that a share computes: whole tiles, and for the last one what is left. */
+static inline int first_row(const int rows)
+{
+    return share() * (ROWS / rows) / SHARES * rows;
+}
+
+static inline int end_row(const int rows)
+{
+    return share() + 1 < SHARES ? (share() + 1) * (ROWS / rows) / SHARES * rows : ROWS;
 }
 
 KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
@@ -901,16 +657,22 @@ KERNEL static void conv_grad_weight(const T *restrict dy, const T *restrict x, c
         T *const total = scratch + (QD * QH * QW * COLUMN + SLACK), *const row = total + ROWS * (RUNS * RUN_STEP);
         const int first = SHARES > 1 ? first_row(STEPC_WINDOW_ROWS(ROWS)) : 0,
                   end = SHARES > 1 ? end_row(STEPC_WINDOW_ROWS(ROWS)) : ROWS;
-        for (int i = 0; i < QD * QH * QW * COLUMN + SLACK; i++)
+        for (int i = 0; i < QD * QH * QW * COLUMN + SLACK + (G == 1 ? ROWS * (RUNS * RUN_STEP) : 0); i++)
             scratch[i] = (T)0;
         for (int g = 0; g < G; g++) {
-            for (int i = 0; i < ROWS * (RUNS * RUN_STEP); i++)
+            for (int i = 0; i < (G == 1 ? 0 : ROWS * (RUNS * RUN_STEP)); i++)
                 total[i] = (T)0;
             for (int n = 0; n < N; n++)
-                add_weights_of(n, g, first, end, total, WITH_DY ? (const T *)0 : dy, WITH_X ? (const T *)0 : x, taps,
-                               scratch);
-            for (int o = first; o < end; o++)
-                finish_weights(g * ROWS + o, total + o * (RUNS * RUN_STEP), row, taps);
+                add_image(n, g, first, end, QD * QH * QW * COLUMN + SLACK, WITH_DY ? (const T *)0 : dy,
+                          WITH_X ? (const T *)0 : x, taps, scratch);
+            for (int o = first; o < end; o++) {
+                stepc_order_weights(CHANNELS, TAPS, HELD_D * HELD_H * HELD_W, row, total + o * (RUNS * RUN_STEP), taps);
+                STEPC_LANE_LOOP
+                for (int k = 0; k < CHANNELS * TAPS; k++) {
+                    const T v = row[k];
+                    finish_weight(g * ROWS + o, k, v);
+                }
+            }
         }
     }
 }

@@ -50,143 +50,109 @@ static inline void HOLE finish_weight(int g, int t, T sum)
     out[g * TAPS + t] = sum;
 }
 
-/* ---- the image --------------------------------------------------------------------------------------------------- */
+/* ---- planes ------------------------------------------------------------------------------------------------------ */
 
+/* How many channels from g on a vector has. */
 static inline int channels_from(const int g)
 {
-    return G - g < STEPC_WINDOW_LANES(T) ? G - g : STEPC_WINDOW_LANES(T);
+    if (G % 16 == 0)
+        return STEPC_WINDOW_LANES(T);
+    else
+        return G - g < STEPC_WINDOW_LANES(T) ? G - g : STEPC_WINDOW_LANES(T);
 }
 
 static inline void compute_x(T *restrict to, const int n, const int g)
 {
-    STEPC_LANE_LOOP
-    for (int i = 0; i < (D * H * W < 16 ? D * H * W : D * H * W - D * H * W % 16); i++)
-        x_into(n, g, i, to);
     if (D * H * W > 16 && D * H * W % 16 > 0) {
-        STEPC_LANE_LOOP
-        for (int i = D * H * W - 16; i < D * H * W; i++)
-            x_into(n, g, i, to);
-    }
-}
-
-static inline void compute_planes_of_x(T *restrict to, const int n, const int g)
-{
-    for (int l = 0; l < channels_from(g); l++)
-        compute_x(to + l * (D * H * W), n, g + l);
-}
-
-static inline void zero_image(T *restrict image)
-{
-    for (int i = 0; i < PD * PH * PW * QD * QH * QW * STEPC_WINDOW_LANES(T); i++)
-        image[i] = (T)0;
-}
-
-/* Columns of one line into the phases of theirs, which begin at `to`; what lies outside is cut off. */
-static STEPC_INLINE void fill_columns(T *restrict to, const T *restrict from)
-{
-    const int first = PAD_W < 0 ? -PAD_W : 0, end = W < QW * SW - PAD_W ? W : QW * SW - PAD_W;
-    if (SW == 1) {
-        for (int i = 0; i < (end - first) * STEPC_WINDOW_LANES(T); i++)
-            to[(first + PAD_W) * STEPC_WINDOW_LANES(T) + i] = from[first * STEPC_WINDOW_LANES(T) + i];
+        for (int i = 0; i < D * H * W; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, D * H * W);
+            STEPC_WHOLE_LOOP
+            for (int e = begin; e < begin + STEPC_TOGETHER(16); e++)
+                x_into(n, g, e, to);
+        }
     } else {
-        for (int x = first; x < end; x++) {
-            if ((x + PAD_W) % SW < PW) {
-                for (int l = 0; l < STEPC_WINDOW_LANES(T); l++)
-                    to[((x + PAD_W) % SW * (QD * QH * QW) + (x + PAD_W) / SW) * STEPC_WINDOW_LANES(T) + l] =
-                        from[x * STEPC_WINDOW_LANES(T) + l];
-            }
-        }
-    }
-}
-
-/* The image of `channels` planes; around them it is zero already. */
-static STEPC_INLINE void fill_image(T *restrict image, T *restrict planes, const T *restrict from, const int channels)
-{
-    stepc_transpose(planes, STEPC_WINDOW_LANES(T), from, D * H * W, channels, D * H * W);
-    for (int z = 0; z < D; z++) {
-        for (int y = 0; y < H; y++) {
-            const int a = z + PAD_D, b = y + PAD_H;
-            if (a >= 0 && a / SD < QD && a % SD < PD && b >= 0 && b / SH < QH && b % SH < PH)
-                fill_columns(image + ((a % SD * PH + b % SH) * (PW * QD * QH * QW) + (a / SD * QH + b / SH) * QW) *
-                                         STEPC_WINDOW_LANES(T),
-                             planes + (z * H + y) * (W * STEPC_WINDOW_LANES(T)));
-        }
-    }
-}
-
-/* ---- depthwise_grad_weight --------------------------------------------------------------------------------------- */
-
-static STEPC_INLINE void add_image(T *restrict total, const T *restrict image, const int32_t *restrict taps,
-                                   const T *restrict dy)
-{
-    for (int t = 0; t < TAPS / STEPC_CHANNEL_TAPS * STEPC_CHANNEL_TAPS; t += STEPC_CHANNEL_TAPS)
-        stepc_channel_sums(STEPC_CHANNEL_TAPS, OD, OH, OW, total + t * STEPC_WINDOW_LANES(T), image, taps + t, QH * QW,
-                           QW, dy);
-    if (TAPS % STEPC_CHANNEL_TAPS > 0) {
-        const int t = TAPS / STEPC_CHANNEL_TAPS * STEPC_CHANNEL_TAPS;
-        stepc_channel_sums(TAPS % STEPC_CHANNEL_TAPS, OD, OH, OW, total + t * STEPC_WINDOW_LANES(T), image, taps + t,
-                           QH * QW, QW, dy);
+        STEPC_LANE_LOOP
+        for (int i = 0; i < D * H * W; i++)
+            x_into(n, g, i, to);
     }
 }
 
 static inline void compute_dy(T *restrict to, const int n, const int g)
 {
-    STEPC_LANE_LOOP
-    for (int i = 0; i < (OD * OH * OW < 16 ? OD * OH * OW : OD * OH * OW - OD * OH * OW % 16); i++)
-        dy_into(n, g, i, to);
     if (OD * OH * OW > 16 && OD * OH * OW % 16 > 0) {
+        for (int i = 0; i < OD * OH * OW; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, OD * OH * OW);
+            STEPC_WHOLE_LOOP
+            for (int e = begin; e < begin + STEPC_TOGETHER(16); e++)
+                dy_into(n, g, e, to);
+        }
+    } else {
         STEPC_LANE_LOOP
-        for (int i = OD * OH * OW - 16; i < OD * OH * OW; i++)
+        for (int i = 0; i < OD * OH * OW; i++)
             dy_into(n, g, i, to);
     }
 }
 
-static inline void transpose_computed(T *restrict to, T *restrict planes, const int n, const int g)
-{
-    for (int l = 0; l < channels_from(g); l++)
-        compute_dy(planes + l * (OD * OH * OW), n, g + l);
-    stepc_transpose(to, STEPC_WINDOW_LANES(T), planes, OD * OH * OW, channels_from(g), OD * OH * OW);
-}
-
-static STEPC_INLINE void finish_window(const int g, const T *restrict total)
-{
-    for (int t = 0; t < TAPS; t++) {
-        const T v = total[t * STEPC_WINDOW_LANES(T)];
-        finish_weight(g, t, v);
-    }
-}
+/* ---- depthwise_grad_weight --------------------------------------------------------------------------------------- */
 
 KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
                                          T *restrict scratch)
 {
+    const struct stepc_image padded = {.planes = D,
+                                       .lines = H,
+                                       .columns = W,
+                                       .plane_stride = SD,
+                                       .line_stride = SH,
+                                       .column_stride = SW,
+                                       .plane_pad = PAD_D,
+                                       .line_pad = PAD_H,
+                                       .column_pad = PAD_W,
+                                       .plane_phases = PD,
+                                       .line_phases = PH,
+                                       .column_phases = PW,
+                                       .image_planes = QD,
+                                       .image_lines = QH,
+                                       .image_columns = QW};
     T *const planes = scratch + PD * PH * PW * QD * QH * QW * STEPC_WINDOW_LANES(T);
-    T *const transposed = planes + D * H * W * STEPC_WINDOW_LANES(T);
-    T *const total = transposed + OD * OH * OW * STEPC_WINDOW_LANES(T);
+    T *const flows = scratch + (PD * PH * PW * QD * QH * QW + D * H * W) * STEPC_WINDOW_LANES(T);
+    T *const total = scratch + (PD * PH * PW * QD * QH * QW + D * H * W + OD * OH * OW) * STEPC_WINDOW_LANES(T);
     const int first =
         SHARES > 1 ? (G + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T) * share() / SHARES * STEPC_WINDOW_LANES(T)
                    : 0;
     const int end = SHARES > 1 ? (G + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T) * (share() + 1) / SHARES *
                                      STEPC_WINDOW_LANES(T)
                                : G;
-    zero_image(scratch);
+    for (int i = 0; i < PD * PH * PW * QD * QH * QW * STEPC_WINDOW_LANES(T); i++)
+        scratch[i] = (T)0;
     for (int g = first; g < end; g += STEPC_WINDOW_LANES(T)) {
+        const int channels = channels_from(g);
         for (int i = 0; i < TAPS * STEPC_WINDOW_LANES(T); i++)
             total[i] = (T)0;
         for (int n = 0; n < N; n++) {
             if (WITH_X) {
-                compute_planes_of_x(scratch + PLANE, n, g);
-                fill_image(scratch, planes, scratch + PLANE, channels_from(g));
+                for (int l = 0; l < channels; l++)
+                    compute_x(scratch + PLANE + l * (D * H * W), n, g + l);
+                stepc_transpose(planes, STEPC_WINDOW_LANES(T), scratch + PLANE, D * H * W, channels, D * H * W);
             } else {
-                fill_image(scratch, planes, x + (n * G + g) * (D * H * W), channels_from(g));
+                stepc_transpose(planes, STEPC_WINDOW_LANES(T), x + (n * G + g) * (D * H * W), D * H * W, channels,
+                                D * H * W);
             }
-            if (WITH_DY)
-                transpose_computed(transposed, scratch + PLANE, n, g);
-            else
-                stepc_transpose(transposed, STEPC_WINDOW_LANES(T), dy + (n * G + g) * (OD * OH * OW), OD * OH * OW,
-                                channels_from(g), OD * OH * OW);
-            add_image(total, scratch, taps, transposed);
+            stepc_fill_channels(padded, scratch, planes);
+            if (WITH_DY) {
+                for (int l = 0; l < channels; l++)
+                    compute_dy(scratch + PLANE + l * (OD * OH * OW), n, g + l);
+                stepc_transpose(flows, STEPC_WINDOW_LANES(T), scratch + PLANE, OD * OH * OW, channels, OD * OH * OW);
+            } else {
+                stepc_transpose(flows, STEPC_WINDOW_LANES(T), dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels,
+                                OD * OH * OW);
+            }
+            stepc_add_channel_sums(TAPS, OD, OH, OW, total, scratch, taps, QH * QW, QW, flows);
         }
-        for (int l = 0; l < channels_from(g); l++)
-            finish_window(g + l, total + l);
+        for (int l = 0; l < channels; l++) {
+            for (int t = 0; t < TAPS; t++) {
+                const T v = total[t * STEPC_WINDOW_LANES(T) + l];
+                finish_weight(g + l, t, v);
+            }
+        }
     }
 }

@@ -53,88 +53,74 @@ static inline void HOLE finish(int n, int g, int p, T sum)
 /* The last vector overlaps the one before it. */
 static inline void compute_plane(T *restrict to, const int n, const int g)
 {
-    STEPC_LANE_LOOP
-    for (int i = 0; i < (H * W < 16 ? H * W : H * W - H * W % 16); i++)
-        x_into(n, g, i, to);
     if (H * W > 16 && H * W % 16 > 0) {
-        STEPC_LANE_LOOP
-        for (int i = H * W - 16; i < H * W; i++)
-            x_into(n, g, i, to);
-    }
-}
-
-static inline void zero_planes(T *restrict planes)
-{
-    for (int i = 0; i < PLANES * PLANE_STEP; i++)
-        planes[i] = (T)0;
-}
-
-/* For each column of the window: all bits where it is the window's own line. */
-static inline void mark_columns(T *restrict keep)
-{
-    for (int c = 0; c < COLUMNS; c++) {
-        for (int p = 0; p < KEPT; p++) {
-            const int x = p % W + SHIFT + c * SHIFT_STEP;
-            memset(keep + (c * KEPT + p), x >= 0 && x < W ? 0xff : 0, sizeof(T));
+        for (int i = 0; i < H * W; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, H * W);
+            STEPC_WHOLE_LOOP
+            for (int e = begin; e < begin + STEPC_TOGETHER(16); e++)
+                x_into(n, g, e, to);
         }
-    }
-}
-
-static STEPC_INLINE void windows(T *restrict flat, const T *restrict w, const T *restrict plane, const T *restrict keep)
-{
-    for (int q = 0; q < OH * W / STEPC_KEPT_COLUMNS(T) * STEPC_KEPT_COLUMNS(T); q += STEPC_KEPT_COLUMNS(T))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, LINES, COLUMNS, flat + q, w, plane + (LOW + q), LINE_STEP, SHIFT,
-                               SHIFT_STEP, keep + q, KEPT);
-    if (OH * W % STEPC_KEPT_COLUMNS(T) > 0) {
-        const int q = OH * W / STEPC_KEPT_COLUMNS(T) * STEPC_KEPT_COLUMNS(T);
-        stepc_window_line_kept((OH * W % STEPC_KEPT_COLUMNS(T) + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T),
-                               LINES, COLUMNS, flat + q, w, plane + (LOW + q), LINE_STEP, SHIFT, SHIFT_STEP, keep + q,
-                               KEPT);
+    } else {
+        STEPC_LANE_LOOP
+        for (int i = 0; i < H * W; i++)
+            x_into(n, g, i, to);
     }
 }
 
 /* Where finishing twice changes nothing, the last vector overlaps the one before it. */
 static STEPC_INLINE void finish_plane(const int n, const int g, const T *restrict flat)
 {
-    STEPC_LANE_LOOP
-    for (int p = 0; p < (AGAIN_FINISH && OH * W >= 16 ? OH * W - OH * W % 16 : OH * W); p++) {
-        const T v = flat[p];
-        finish(n, g, p, v);
-    }
     if (AGAIN_FINISH && OH * W > 16 && OH * W % 16 > 0) {
+        for (int i = 0; i < OH * W; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, OH * W);
+            STEPC_WHOLE_LOOP
+            for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
+                const T v = flat[p];
+                finish(n, g, p, v);
+            }
+        }
+    } else {
         STEPC_LANE_LOOP
-        for (int p = OH * W - 16; p < OH * W; p++) {
+        for (int p = 0; p < OH * W; p++) {
             const T v = flat[p];
             finish(n, g, p, v);
         }
     }
 }
 
+/* How many planes from g on are brought in together. */
 static inline int planes_from(const int g, const int end)
 {
-    return end - g < PLANES ? end - g : PLANES;
+    if (SHARES == 1 && G % PLANES == 0)
+        return PLANES;
+    else
+        return end - g < PLANES ? end - g : PLANES;
 }
 
 KERNEL static void depthwise(const T *restrict x, const T *restrict w, T *restrict scratch)
 {
     T *const keep = scratch + PLANES * PLANE_STEP;
     T *const flat = keep + COLUMNS * KEPT;
-    zero_planes(scratch);
-    mark_columns(keep);
+    for (int i = 0; i < PLANES * PLANE_STEP; i++)
+        scratch[i] = (T)0;
+    stepc_mark_kept(W, COLUMNS, SHIFT, SHIFT_STEP, keep, KEPT);
     const int first = SHARES > 1 && CUT_CHANNELS ? share() * G / SHARES : 0;
     const int end = SHARES > 1 && CUT_CHANNELS ? (share() + 1) * G / SHARES : G;
     for (int n = SHARES > 1 && !CUT_CHANNELS ? share() * N / SHARES : 0;
          n < (SHARES > 1 && !CUT_CHANNELS ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = first; g < end; g += PLANES) {
-            for (int i = 0; i < planes_from(g, end); i++) {
+            const int planes = planes_from(g, end);
+            for (int i = 0; i < planes; i++) {
                 if (WITH_X)
                     compute_plane(scratch + (i * PLANE_STEP + MARGIN), n, g + i);
                 else
                     memcpy(scratch + (i * PLANE_STEP + MARGIN), x + (n * G + g + i) * (H * W),
                            (size_t)(H * W) * sizeof(T));
             }
-            for (int i = 0; i < planes_from(g, end); i++) {
-                windows(flat, w + (g + i) * (LINES * COLUMNS), scratch + (i * PLANE_STEP + MARGIN), keep);
+            for (int i = 0; i < planes; i++) {
+                stepc_window_plane_kept(OH * W, LINES, COLUMNS, flat, w + (g + i) * (LINES * COLUMNS),
+                                        scratch + (i * PLANE_STEP + (MARGIN + LOW)), LINE_STEP, SHIFT, SHIFT_STEP, keep,
+                                        KEPT);
                 finish_plane(n, g + i, flat);
             }
         }

@@ -13,6 +13,7 @@
  * Functions that call a hole name nothing as a parameter of the kernel: what the hole reads may be that very operand.
  * Elements of a window are visited row-major, sums start from zero and run in the order of windows. */
 #include "kernels/stepc_registers.h"
+#include "kernels/stepc_window_flows.h"
 #include "template.h"
 
 enum HOLE {
@@ -53,14 +54,25 @@ static inline void HOLE finish_index(int plane, int o, int64_t index)
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-/* Position t of window o on each axis; outside of the input where not below its size. */
-static inline int depth_at(const int o, const int t)
+/* Which plane and line of windows a line is, of those of all planes. */
+static inline int plane_of(const int line)
 {
-    return o * SD + t * LD - PAD_D;
+    return OD == 1 ? 0 : line / OH;
 }
-static inline int row_at(const int o, const int t)
+static inline int line_of(const int line)
 {
-    return o * SH + t * LH - PAD_H;
+    return OD == 1 ? line : line % OH;
+}
+
+/* Position t of the windows of a line, or of window o of it, on each axis; outside of the input where not below its
+ * size. */
+static inline int depth_at(const int line, const int t)
+{
+    return plane_of(line) * SD + t * LD - PAD_D;
+}
+static inline int row_at(const int line, const int t)
+{
+    return line_of(line) * SH + t * LH - PAD_H;
 }
 static inline int column_at(const int o, const int t)
 {
@@ -79,10 +91,38 @@ static inline int end_inside(const int place, const int step, const int count, c
     return place + (count - 1) * step < size ? count : (size - place + step - 1) / step;
 }
 
+/* The same for the windows of a line; all positions where no window reaches beyond the input. */
+static inline int first_depth(const int line)
+{
+    return PAD_D > 0 ? first_inside(depth_at(line, 0), LD) : 0;
+}
+static inline int end_depth(const int line)
+{
+    return (OD - 1) * SD + (KD - 1) * LD - PAD_D < D ? KD : end_inside(depth_at(line, 0), LD, KD, D);
+}
+static inline int first_row(const int line)
+{
+    return PAD_H > 0 ? first_inside(row_at(line, 0), LH) : 0;
+}
+static inline int end_row(const int line)
+{
+    return (OH - 1) * SH + (KH - 1) * LH - PAD_H < H ? KH : end_inside(row_at(line, 0), LH, KH, H);
+}
+
+/* For window o. */
+static inline int first_column(const int o)
+{
+    return column_at(o, 0) < 0 ? (LW - 1 - column_at(o, 0)) / LW : 0;
+}
+static inline int end_column(const int o)
+{
+    return column_at(o, KW - 1) < W ? KW : (W - column_at(o, 0) + LW - 1) / LW;
+}
+
 /* The element at position (d,r,c) of a window. */
 static inline int element_at(const int line, const int o, const int d, const int r, const int c)
 {
-    return (depth_at(line / OH, d) * H + row_at(line % OH, r)) * W + column_at(o, c);
+    return ((D == 1 ? 0 : depth_at(line, d) * H) + row_at(line, r)) * W + column_at(o, c);
 }
 
 /* ---- maxima ------------------------------------------------------------------------------------------------------ */
@@ -92,16 +132,14 @@ static inline int element_at(const int line, const int o, const int d, const int
 static STEPC_INLINE void find_maxima(const int lanes, const T *restrict plane, const int line, const int o,
                                      const int first, const int end, T *restrict best, int32_t *restrict at)
 {
-    const int depth = first_inside(depth_at(line / OH, 0), LD),
-              end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
-    const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
+    const int depth = first_depth(line), depths = end_depth(line), row = first_row(line), rows = end_row(line);
     const int begin = element_at(line, o, depth, row, first);
     for (int l = 0; l < lanes; l++)
         best[l] = plane[begin + l * SW];
     for (int l = 0; l < lanes; l++)
         at[l] = begin;
-    for (int d = depth; d < end_depth; d++) {
-        for (int r = row; r < end_row; r++) {
+    for (int d = depth; d < depths; d++) {
+        for (int r = row; r < rows; r++) {
             for (int c = first; c < end; c++) {
                 const int i = element_at(line, o, d, r, c);
                 STEPC_LANE_LOOP
@@ -154,7 +192,7 @@ static STEPC_INLINE void pool_windows(const int lanes, const int p, const T *res
 /* A window at the end of a line. */
 static inline void pool_end(const int p, const T *restrict plane, const int line, const int o)
 {
-    pool_windows(1, p, plane, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W));
+    pool_windows(1, p, plane, line, o, first_column(o), end_column(o));
 }
 
 KERNEL static void max_pool(const T *restrict x)
@@ -195,7 +233,7 @@ static STEPC_INLINE void add_flows(const int lanes, const T *restrict plane, con
 static inline void add_flow_of_end(const T *restrict plane, const int line, const int o, const T *restrict flow,
                                    T *restrict sums)
 {
-    add_flows(1, plane, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W), flow, sums);
+    add_flows(1, plane, line, o, first_column(o), end_column(o), flow, sums);
 }
 
 static STEPC_INLINE void add_flows_of_line(const T *restrict plane, const int line, const T *restrict flow,
@@ -234,36 +272,18 @@ static STEPC_INLINE void finish_zeros(const int p, const int first, const int co
         finish(p, first + i, (T)0);
 }
 
-/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a
- * window are written out, and elements are selected, not branched upon. The last position whose element was taken gets
- * what flows. */
-/* Why: one comparison for each select, as GCC makes bits of two at once, one by one; and it would nest the selects of
- * the hole and of `flows` as branches if they were one loop. Numbers of positions, compared with each, took 1.5 times
- * as long. */
+/* `count` windows from `begin` on of a line, which begins at element `first`. Vectors run across windows. */
 static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict flow,
-                                       const int begin, const int end)
+                                       const int begin, const int count)
 {
     STEPC_LANE_LOOP
-    for (int o = begin; o < end; o++) {
-        T best = from[o * KW], rest = (T)0 + flow[o], taken[KD * KH * KW], flows[KD * KH * KW];
-        STEPC_UNROLL
-        for (int t = 1; t < KD * KH * KW; t++) {
-            const T v = from[(t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW];
-            const T later = v > best ? (T)1 : (T)0;
-            const T larger = v > best ? v : best;
-            taken[t] = v != v ? (T)1 : later;
-            best = v != v ? v : larger;
-        }
-        STEPC_UNROLL
-        for (int t = KD * KH * KW - 1; t > 0; t--) {
-            flows[t] = taken[t] > (T)0 ? rest : (T)0;
-            rest = taken[t] > (T)0 ? (T)0 : rest;
-        }
-        flows[0] = rest;
+    for (int o = begin; o < begin + count; o++) {
+        T flows[KD * KH * KW];
+        stepc_max_flows(KD, KH, KW, flows, from + o * KW, H * W, W, flow[o]);
         STEPC_UNROLL
         for (int t = 0; t < KD * KH * KW; t++) {
             const T v = flows[t];
-            finish(p, first + (t / (KH * KW) * H + t / KW % KH) * W + t % KW + o * KW, v);
+            finish(p, first + (KD > 1 ? t / (KH * KW) * (H * W) : 0) + t / KW % KH * W + t % KW + o * KW, v);
         }
     }
 }
@@ -271,11 +291,13 @@ static STEPC_INLINE void apart_windows(const int p, const int first, const T *re
 /* All windows of a line. Where finishing twice changes nothing, the last vector overlaps the one before it. */
 static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
 {
-    if (AGAIN_FINISH && OW > 4) {
-        const int lanes = STEPC_FORM == 0 ? 1 : OW >= 8 ? 8 : 4;
-        apart_windows(p, first, from, flow, 0, OW - OW % lanes);
-        if (OW % lanes > 0)
-            apart_windows(p, first, from, flow, OW - lanes, OW);
+    if (AGAIN_FINISH && OW >= 8) {
+        for (int i = 0; i < OW; i += STEPC_TOGETHER(8))
+            apart_windows(p, first, from, flow, STEPC_TOGETHER_FROM(i, 8, OW), STEPC_TOGETHER(8));
+    } else if (AGAIN_FINISH && OW > 4) {
+        STEPC_UNROLL
+        for (int i = 0; i < OW; i += STEPC_TOGETHER(4))
+            apart_windows(p, first, from, flow, STEPC_TOGETHER_FROM(i, 4, OW), STEPC_TOGETHER(4));
     } else {
         apart_windows(p, first, from, flow, 0, OW);
     }
@@ -320,23 +342,40 @@ static inline int counted(const int place, const int step, const int count, cons
     return n;
 }
 
+/* For the windows of a line, and for window o of it; all where no window reaches beyond what counts. */
+static inline int counted_planes(const int line)
+{
+    return BEGIN_D <= -PAD_D && (OD - 1) * SD + (KD - 1) * LD - PAD_D < END_D
+               ? KD
+               : counted(depth_at(line, 0), LD, KD, BEGIN_D, END_D);
+}
+static inline int counted_lines(const int line)
+{
+    return BEGIN_H <= -PAD_H && (OH - 1) * SH + (KH - 1) * LH - PAD_H < END_H
+               ? KH
+               : counted(row_at(line, 0), LH, KH, BEGIN_H, END_H);
+}
+static inline int counted_columns(const int o)
+{
+    return BEGIN_W <= -PAD_W && (OW - 1) * SW + (KW - 1) * LW - PAD_W < END_W
+               ? KW
+               : counted(column_at(o, 0), LW, KW, BEGIN_W, END_W);
+}
+
 /* Elements of window o, of a line, that the average is over. */
 static inline int population(const int line, const int o)
 {
-    return counted(depth_at(line / OH, 0), LD, KD, BEGIN_D, END_D) *
-           counted(row_at(line % OH, 0), LH, KH, BEGIN_H, END_H) * counted(column_at(o, 0), LW, KW, BEGIN_W, END_W);
+    return counted_planes(line) * counted_lines(line) * counted_columns(o);
 }
 
 static STEPC_INLINE void average_windows(const int lanes, const int p, const T *restrict plane, const int line,
                                          const int o, const int first, const int end)
 {
-    const int depth = first_inside(depth_at(line / OH, 0), LD),
-              end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
-    const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
+    const int depth = first_depth(line), depths = end_depth(line), row = first_row(line), rows = end_row(line);
     const T count = (T)population(line, o);
     T sum[16] = {(T)0};
-    for (int d = depth; d < end_depth; d++) {
-        for (int r = row; r < end_row; r++) {
+    for (int d = depth; d < depths; d++) {
+        for (int r = row; r < rows; r++) {
             for (int c = first; c < end; c++) {
                 const int i = element_at(line, o, d, r, c);
                 STEPC_LANE_LOOP
@@ -354,7 +393,7 @@ static STEPC_INLINE void average_windows(const int lanes, const int p, const T *
 
 static inline void average_end(const int p, const T *restrict plane, const int line, const int o)
 {
-    average_windows(1, p, plane, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W));
+    average_windows(1, p, plane, line, o, first_column(o), end_column(o));
 }
 
 KERNEL static void average_pool(const T *restrict x)
@@ -380,16 +419,14 @@ KERNEL static void average_pool(const T *restrict x)
 static STEPC_INLINE void add_parts(const int lanes, const int line, const int o, const int first, const int end,
                                    const T *restrict flow, T *restrict sums)
 {
-    const int depth = first_inside(depth_at(line / OH, 0), LD),
-              end_depth = end_inside(depth_at(line / OH, 0), LD, KD, D);
-    const int row = first_inside(row_at(line % OH, 0), LH), end_row = end_inside(row_at(line % OH, 0), LH, KH, H);
+    const int depth = first_depth(line), depths = end_depth(line), row = first_row(line), rows = end_row(line);
     const T count = (T)population(line, o);
     T part[16];
     STEPC_LANE_LOOP
     for (int l = 0; l < lanes; l++)
         part[l] = flow[line * OW + o + l] / count;
-    for (int d = depth; d < end_depth; d++) {
-        for (int r = row; r < end_row; r++) {
+    for (int d = depth; d < depths; d++) {
+        for (int r = row; r < rows; r++) {
             for (int c = end - 1; c >= first; c--) {
                 T *const to = sums + element_at(line, o, d, r, c);
                 STEPC_LANE_LOOP
@@ -402,7 +439,7 @@ static STEPC_INLINE void add_parts(const int lanes, const int line, const int o,
 
 static inline void add_part_of_end(const int line, const int o, const T *restrict flow, T *restrict sums)
 {
-    add_parts(1, line, o, first_inside(column_at(o, 0), LW), end_inside(column_at(o, 0), LW, KW, W), flow, sums);
+    add_parts(1, line, o, first_column(o), end_column(o), flow, sums);
 }
 
 static STEPC_INLINE void add_parts_of_line(const int line, const T *restrict flow, T *restrict sums)

@@ -105,12 +105,13 @@ bool conv_takes_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     return across < along - along / SAVING;
 }
 
-static int64_t add_spans(int64_t *to, const struct span_axis *a)
+/* tap, place: elements of the window and of the operand between neighbours along the axis. */
+static int64_t add_spans(int64_t *to, const struct span_axis *a, int64_t tap, int64_t place)
 {
     enum { NUMBERS = 5 };
     for (int64_t i = 0; i < a->windows; i++) {
         const struct span s = span_of(a, i);
-        const int64_t numbers[NUMBERS] = {s.tap, s.place, s.count, s.before, s.behind};
+        const int64_t numbers[NUMBERS] = {s.tap * tap, s.place * place, s.count, s.before, s.behind};
         for (int k = 0; k < NUMBERS; k++)
             to[i * NUMBERS + k] = numbers[k];
     }
@@ -124,7 +125,7 @@ void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     const struct span_axis lines = span_axis_of(&v->window.axis[1], gradient),
                            columns = span_axis_of(&v->window.axis[2], gradient);
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c, taps = window_size(&v->window);
-    const int64_t in = lines.in * columns.in, out = lines.windows * columns.windows;
+    const int64_t in = lines.in * columns.in, out = lines.windows * columns.windows, width = columns.w->size;
     int64_t *const spans = arena_array(c->arena, int64_t, (size_t)(5 * (lines.windows + columns.windows)));
     lower_template(c, &images_template, lower_out_dtype(c, 0));
     lower_template_pieces(c, out / LANES_MOST);
@@ -134,23 +135,21 @@ void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     lower_template_int(c, "CHANNELS", channels);
     lower_template_int(c, "ROWS", rows);
     lower_template_int(c, "IN", in);
-    lower_template_int(c, "W", columns.in);
     lower_template_int(c, "OUT", out);
     lower_template_int(c, "OH", lines.windows);
     lower_template_int(c, "OW", columns.windows);
     lower_template_int(c, "TAPS", taps);
-    lower_template_int(c, "KW", v->window.axis[2].size);
-    lower_template_int(c, "TAP_STEP_H", lines.tap_step);
+    lower_template_int(c, "TAP_STEP_H", lines.tap_step * width);
     lower_template_int(c, "TAP_STEP_W", columns.tap_step);
-    lower_template_int(c, "PLACE_STEP_H", lines.place_step);
+    lower_template_int(c, "PLACE_STEP_H", lines.place_step * columns.in);
     lower_template_int(c, "PLACE_STEP_W", columns.place_step);
     lower_template_int(c, "W_ROW", gradient ? taps : v->c * taps);
     lower_template_int(c, "W_CHANNEL", gradient ? v->c * taps : taps);
     lower_template_int(c, "PADDED", has_padding(&lines) || has_padding(&columns));
     conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, in * IMAGES_MOST);
     conv_bind_operand(c, "w", w);
-    const int64_t count = add_spans(spans, &lines);
-    conv_bind_table(c, "conv_spans", "spans", spans, count + add_spans(spans + count, &columns));
+    const int64_t count = add_spans(spans, &lines, width, columns.in);
+    conv_bind_table(c, "conv_spans", "spans", spans, count + add_spans(spans + count, &columns, 1, 1));
     int64_t scratch = (channels * in + conv_tile_rows(rows) * LANES_MOST) * IMAGES_MOST;
     scratch += v->groups * channels * taps * (rows + conv_tile_rows(rows) - 1);
     conv_bind_scratch(c, scratch, 0);

@@ -1,5 +1,6 @@
 /* What the kernels of convolutions share: conv_rules.c chooses among them and has most, conv_images_rules.c those that
- * take a batch of images at a time, conv_plain_rules.c plain loops. Internal to these three. */
+ * take a batch of images at a time, conv_narrow_rules.c those of short lines and a window for each channel,
+ * conv_plain_rules.c plain loops. Internal to these four. */
 #ifndef STEPC_OPS_CONV_INTERNAL_H
 #define STEPC_OPS_CONV_INTERNAL_H
 
@@ -8,6 +9,8 @@
 #define ROWS_MOST 8    /* rows of a tile, at most */
 #define LANES_MOST 16  /* channels of a vector, at most */
 #define IMAGES_MOST 32 /* images of a tile, at most */
+#define NARROW_MOST 15 /* elements of a short line, at most */
+#define SHIFT_MOST 16  /* columns that a short line is moved by, at most */
 
 /* ---- holes of templates: conv_rules.c ---------------------------------------------------------------------------- */
 
@@ -29,6 +32,14 @@ void conv_bind_table(struct lower_ctx *c, const char *name, const char *param, c
  * templates/conv.c would compute for a row of an image. */
 bool conv_takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, int64_t vectors);
 void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w);
+
+/* ---- a window for each channel: conv_narrow_rules.c --------------------------------------------------------------- */
+
+bool conv_is_depthwise(const struct conv *v);
+/* Lines shorter than a vector, and as many windows on each as elements? They are computed over a whole plane. */
+bool conv_is_narrow(const struct conv *v);
+/* y, or with `gradient` dx, which is the same with the window reversed. */
+void conv_lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w);
 
 /* ---- plain loops: conv_plain_rules.c ----------------------------------------------------------------------------- */
 

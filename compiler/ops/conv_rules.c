@@ -1,6 +1,6 @@
 /* Convolutions as kernels: with --optimize size they are plain loops (conv_plain_rules.c). Else windows of 1 with
- * stride 1 are matrix products, windows of single channels templates/depthwise*.c in part, short lines of large batches
- * templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs to know
+ * stride 1 are matrix products, windows of single channels templates/depthwise*.c in part (conv_narrow_rules.c), short
+ * lines of large batches templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs to know
  * of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
 #include "ops/conv_internal.h"
 
@@ -38,9 +38,6 @@ static bool holds_lines(const struct image_axis *a)
 }
 
 /* Copies of lines instead of zeros between them: for as many windows as elements, and fewer than a vector. */
-#define NARROW_MOST 15
-#define SHIFT_MOST 16
-
 static bool takes_copies(const struct window *w, const struct image_axis *a)
 {
     const struct window_axis *line = &w->axis[WINDOW_AXES - 1];
@@ -293,41 +290,9 @@ static const struct template_traits forward_template = {.name = "conv", .late = 
                                     input_grad_template = {.name = "conv_grad_input", .late = late},
                                     weight_grad_template = {.name = "conv_grad_weight", .cut = cut_weight_grad,
                                                             .late = late},
-                                    narrow_template = {.name = "depthwise", .late = late},
                                     channels_template = {.name = "depthwise_grad_weight", .late = late};
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
-
-static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
-{
-    struct image_axis a[WINDOW_AXES];
-    for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_x(&v->window.axis[i]);
-    if (conv_takes_images(c, v, false, flat_vectors(&v->window, a))) {
-        conv_lower_images(c, v, false, x, w);
-        return;
-    }
-    const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
-    lower_template(c, &forward_template, lower_out_dtype(c, 0));
-    const bool copies = takes_copies(&v->window, a);
-    const int64_t plane = copies ? take_copies(c, &v->window, a, -line->pad_begin, line->dilation) : 0;
-    if (!copies && takes_cuts(c, v, a))
-        take_cuts(c, &v->window, a);
-    const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
-    align_lines(a);
-    lower_template_pieces(c, v->n);
-    bind_sizes(c, v, v->c, v->o, slack);
-    bind_image(c, a);
-    lower_template_int(c, "FLAT_STEP", flat_step(a));
-    const int64_t in = window_in_count(&v->window);
-    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, in, copies ? 0 : in);
-    conv_bind_operand(c, "w", w);
-    const int64_t taps = window_size(&v->window), *const at = distances_in_x(c->arena, &v->window, a);
-    lower_template_int(c, "SKIPS", skips_padding(a, v->o, at, taps));
-    conv_bind_table(c, "conv_taps", "taps", at, taps);
-    const int64_t image = v->c * image_channel(a) + slack, out = window_out_count(&v->window) + LINE_OVER;
-    conv_bind_scratch(c, image + conv_tile_rows(v->o) * flat_step(a) + out, plane);
-}
 
 /* ---- gradients of weights ---------------------------------------------------------------------------------------- */
 
@@ -448,7 +413,7 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     conv_bind_scratch(c, image + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
 }
 
-/* ---- images of dy ------------------------------------------------------------------------------------------------ */
+/* ---- y, and dx from images of dy ------------------------------------------------------------------------------------------------ */
 
 /* dx is computed phase by phase: element i = stride * (first + j) + phase - pad_begin is window j, and reads dy at
  * first + j - distance / stride for each position of the window whose distance has that phase. */
@@ -512,21 +477,61 @@ static int64_t table_for_dy(struct arena *arena, const struct window *w, const s
     return 2 * count + phases + 1;
 }
 
-static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)
+/* y, or dx where the stride is 1: windows over dy with the positions of the window the other way round. */
+static void lower_windows(struct lower_ctx *c, const struct conv *v, bool gradient, struct image_axis *a, int x, int w)
+{
+    const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
+    const int64_t channels = gradient ? v->o : v->c, rows = gradient ? v->c : v->o, taps = window_size(&v->window);
+    const int64_t y_count = window_out_count(&v->window), x_count = window_in_count(&v->window);
+    const int64_t in = gradient ? y_count : x_count, out = gradient ? x_count : y_count;
+    lower_template(c, &forward_template, lower_out_dtype(c, 0));
+    const bool copies = takes_copies(&v->window, a);
+    const int64_t plane = copies ? take_copies(c, &v->window, a, gradient ? line->pad_begin : -line->pad_begin,
+                                               gradient ? -line->dilation : line->dilation)
+                                 : 0;
+    if (!gradient && !copies && takes_cuts(c, v, a))
+        take_cuts(c, &v->window, a);
+    const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
+    align_lines(a);
+    lower_template_pieces(c, v->n);
+    bind_sizes(c, v, channels, rows, slack);
+    bind_image(c, a);
+    lower_template_int(c, "W_ROW", gradient ? taps : channels * taps);
+    lower_template_int(c, "W_CHANNEL", gradient ? rows * taps : taps);
+    const bool whole = rows > 1 && a[2].windows % LANES_MOST == 0 && out % (2 * LANES_MOST) == 0;
+    const int64_t step = whole ? 0 : flat_step(a);
+    lower_template_int(c, "FLAT_STEP", step);
+    conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, copies ? 0 : in);
+    conv_bind_operand(c, "w", w);
+    int64_t *at;
+    if (gradient)
+        table_for_dy(c->arena, &v->window, a, &at); /* of its only phase */
+    else
+        at = distances_in_x(c->arena, &v->window, a);
+    lower_template_int(c, "SKIPS", skips_padding(a, rows, at, taps));
+    conv_bind_table(c, "conv_taps", "taps", at, taps);
+    const int64_t image = channels * image_channel(a) + slack;
+    conv_bind_scratch(c, image + conv_tile_rows(rows) * step + out + LINE_OVER, plane);
+}
+
+static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
 {
     struct image_axis a[WINDOW_AXES];
-    int64_t *table;
     for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_dy(&v->window.axis[i]);
-    if (conv_takes_images(c, v, true, flat_vectors(&v->window, a))) {
-        conv_lower_images(c, v, true, dy, w);
-        return;
-    }
+        a[i] = axis_of_x(&v->window.axis[i]);
+    if (conv_takes_images(c, v, false, flat_vectors(&v->window, a)))
+        conv_lower_images(c, v, false, x, w);
+    else
+        lower_windows(c, v, false, a, x, w);
+}
+
+/* dx phase by phase. */
+static void lower_phases(struct lower_ctx *c, const struct conv *v, struct image_axis *a, int dy, int w)
+{
+    int64_t *table;
     const struct window_axis *last = &v->window.axis[WINDOW_AXES - 1];
     lower_template(c, &input_grad_template, lower_out_dtype(c, 0));
-    const bool copies = takes_copies(&v->window, a);
-    const int64_t plane = copies ? take_copies(c, &v->window, a, last->pad_begin, -last->dilation) : 0;
-    const int64_t slack = SLACK + (copies ? 0 : share_padding(&a[WINDOW_AXES - 1]));
+    const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
     align_lines(a);
     lower_template_pieces(c, v->n);
     bind_sizes(c, v, v->o, v->c, slack);
@@ -539,26 +544,33 @@ static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, 
     }
     lower_template_int(c, "FLAT_STEP", flat_step(a));
     const int64_t out = window_out_count(&v->window);
-    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, out, copies ? 0 : out);
+    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, out, out);
     conv_bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
     conv_bind_table(c, "conv_taps", "taps", table, count);
-    const int64_t phases = count_phases(&v->window);
     const bool merges = last->stride > 1 && last->in < SHORT_LINE;
     lower_template_int(c, "MERGES", merges);
-    const int64_t line = phases > 1 && !merges ? a[2].windows * last->stride : window_in_count(&v->window) + LINE_OVER;
-    const int64_t rows = conv_tile_rows(v->c), taps = window_size(&v->window);
-    const int64_t packed = phases > 1 ? v->groups * v->o * (v->c + rows - 1) * taps : 0;
-    conv_bind_scratch(c, v->o * image_channel(a) + slack + packed + rows * phases * flat_step(a) + line, plane);
+    const int64_t line = merges ? window_in_count(&v->window) + LINE_OVER : a[2].windows * last->stride;
+    const int64_t rows = conv_tile_rows(v->c), packed = v->groups * v->o * (v->c + rows - 1) * window_size(&v->window);
+    conv_bind_scratch(c, v->o * image_channel(a) + slack + packed + rows * count_phases(&v->window) * flat_step(a) + line,
+                      0);
+}
+
+static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)
+{
+    struct image_axis a[WINDOW_AXES];
+    for (int i = 0; i < WINDOW_AXES; i++)
+        a[i] = axis_of_dy(&v->window.axis[i]);
+    if (conv_takes_images(c, v, true, flat_vectors(&v->window, a)))
+        conv_lower_images(c, v, true, dy, w);
+    else if (count_phases(&v->window) == 1)
+        lower_windows(c, v, true, a, dy, w);
+    else
+        lower_phases(c, v, a, dy, w);
 }
 
 /* ---- a window for each channel ----------------------------------------------------------------------------------- */
-
-static bool is_depthwise(const struct conv *v)
-{
-    return v->groups > 1 && v->c == 1 && v->o == 1;
-}
 
 static void lower_channels(struct lower_ctx *c, const struct conv *v, const struct image_axis *a, const int64_t *at)
 {
@@ -570,58 +582,10 @@ static void lower_channels(struct lower_ctx *c, const struct conv *v, const stru
     conv_bind_table(c, "conv_taps", "taps", at, window_size(&v->window));
 }
 
-/* Lines shorter than a vector, and as many windows on each as elements: computed over a whole plane. */
-static bool is_narrow(const struct conv *v)
-{
-    const struct window_axis *a = v->window.axis, *lines = &a[1], *line = &a[2];
-    return is_depthwise(v) && a[0].in == 1 && a[0].size == 1 && a[0].out == 1 && lines->stride == 1 &&
-           line->stride == 1 && line->out == line->in && line->in <= NARROW_MOST && line->size > 1 &&
-           (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
-}
-
-/* The convolution, or its gradient in X, which is the same with the window reversed. */
-static void lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
-{
-    enum { PLANES_MOST = 8, UNIT = 16 };
-    const struct window_axis *lines = &v->window.axis[1], *line = &v->window.axis[2];
-    const int64_t height = gradient ? lines->out : lines->in, out = gradient ? lines->in : lines->out, width = line->in;
-    const int64_t planes = v->groups < PLANES_MOST ? v->groups : PLANES_MOST;
-    const int64_t low = gradient ? lines->pad_begin : -lines->pad_begin,
-                  step = gradient ? -lines->dilation : lines->dilation;
-    const int64_t reach = (lines->size - 1) * lines->dilation, kept = (out * width + UNIT - 1) / UNIT * UNIT;
-    /* Lines of the plane that windows read: from `first` up to `last`; what lies outside are zeros. */
-    const int64_t first = gradient ? low - reach : low, last = out - 1 + (gradient ? low : low + reach);
-    const int64_t above = first < 0 ? -first : 0, below = last >= height ? last - height + 1 : 0;
-    const int64_t margin = ((above > below ? above : below) * width + SHIFT_MOST + 2 * UNIT - 1) / UNIT * UNIT;
-    const int64_t place = 2 * margin + (height * width + UNIT - 1) / UNIT * UNIT;
-    lower_template(c, &narrow_template, lower_out_dtype(c, 0));
-    lower_template_pieces(c, v->n);
-    lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * out * width);
-    lower_template_int(c, "N", v->n);
-    lower_template_int(c, "G", v->groups);
-    lower_template_int(c, "H", height);
-    lower_template_int(c, "W", width);
-    lower_template_int(c, "OH", out);
-    lower_template_int(c, "LINES", lines->size);
-    lower_template_int(c, "COLUMNS", line->size);
-    lower_template_int(c, "LOW", low * width);
-    lower_template_int(c, "LINE_STEP", step * width);
-    lower_template_int(c, "SHIFT", gradient ? line->pad_begin : -line->pad_begin);
-    lower_template_int(c, "SHIFT_STEP", gradient ? -line->dilation : line->dilation);
-    lower_template_int(c, "MARGIN", margin);
-    lower_template_int(c, "KEPT", kept);
-    lower_template_int(c, "PLANES", planes);
-    lower_template_channels(c, v->groups, height * width, out * width);
-    conv_bind_planes(c, "x", x, v->n, v->groups, height * width, 0);
-    conv_bind_operand(c, "w", w);
-    lower_template_int(c, "PLANE_STEP", place);
-    lower_template_scratch(c, "scratch", planes * place + line->size * kept + kept);
-}
-
 static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
 {
     struct image_axis a[WINDOW_AXES];
-    if (!is_depthwise(v))
+    if (!conv_is_depthwise(v))
         return false;
     for (int i = 0; i < WINDOW_AXES; i++)
         a[i] = axis_of_x(&v->window.axis[i]);
@@ -778,8 +742,8 @@ bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role re
     lower_kernel(c, NULL);
     if (c->options.small) {
         conv_lower_plain(c, v, result, first, second);
-    } else if (result != CONV_W && is_narrow(v)) {
-        lower_narrow(c, v, result == CONV_X, first, second);
+    } else if (result != CONV_W && conv_is_narrow(v)) {
+        conv_lower_narrow(c, v, result == CONV_X, first, second);
     } else if (result == CONV_Y) {
         lower_forward(c, v, first, second);
     } else if (result == CONV_X) {

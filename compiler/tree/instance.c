@@ -347,8 +347,28 @@ static const struct expr *value_of_call(struct rebuild *r, const struct tree_fun
     return result;
 }
 
+/* {.low = 0, .high = n}: members that are not named are 0. */
+static const struct expr *rebuilt_initializer(struct rebuild *r, const struct expr *e)
+{
+    struct arena *const a = r->in->arena;
+    const struct tree_call *const c = e->call;
+    const struct expr **const args = rebuilt_arguments(r, c);
+    const char **const members = arena_array(a, const char *, c->count);
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (!index_is(args[i], 0) || (i + 1 == c->count && count == 0)) {
+            members[count] = c->members[i];
+            args[count++] = args[i];
+        }
+    const struct expr *const made = tree_call(a, bound_dtype(r->in, e->dtype), c->kind, c->name, args, count);
+    ((struct tree_call *)(uintptr_t)made->call)->members = members;
+    return made;
+}
+
 static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
 {
+    if (e->call->kind == CALL_INITIALIZER)
+        return rebuilt_initializer(r, e);
     struct instance *const in = r->in;
     const struct tree_call *const c = e->call;
     const struct expr **const args = rebuilt_arguments(r, c);
@@ -364,7 +384,6 @@ static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
     const struct expr *const call =
         tree_call(in->arena, bound_dtype(in, e->dtype), c->kind, name, args, c->count);
     struct tree_call *const made = (struct tree_call *)(uintptr_t)call->call;
-    made->members = c->members;
     made->each = c->each;
     made->sizes = c->sizes;
     made->given = c->given;

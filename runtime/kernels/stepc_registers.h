@@ -213,6 +213,16 @@
         if (stepc_last % 2 > 0)                                                                                        \
             part(1, (rows) - 1, __VA_ARGS__);                                                                          \
     } while (0)
+/* Elements that are finished together, so many with vectors. Where finishing twice changes nothing, those of the last
+ * time overlap the ones before: i, a multiple, becomes where those begin, so that none lies behind `count`, which is not
+ * below `lanes`. */
+#if STEPC_FORM == 0
+#define STEPC_TOGETHER(lanes) 1
+#else
+#define STEPC_TOGETHER(lanes) (lanes)
+#endif
+#define STEPC_TOGETHER_FROM(i, lanes, count)                                                                           \
+    ((i) + STEPC_TOGETHER(lanes) <= (count) ? (i) : (count) - STEPC_TOGETHER(lanes))
 /* Rows of four tiles: transposed, they fill whole cache lines. */
 #define STEPC_GROUP_ROWS(rows) (4 * STEPC_PART_ROWS(rows))
 

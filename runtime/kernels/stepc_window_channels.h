@@ -6,10 +6,20 @@
  *   stepc_channel_sums(taps, planes, lines, columns, ...)
  *
  * total[taps, lane] += the sum over planes, lines and columns p of dy[p, lane] * image[at[t] + p, lane];
- * taps <= STEPC_CHANNEL_TAPS. */
+ * taps <= STEPC_CHANNEL_TAPS.
+ *
+ *   stepc_add_channel_sums(taps, planes, lines, columns, ...)
+ *
+ * The same for any number of taps.
+ *
+ *   stepc_fill_channels(c, image, planes)
+ *
+ * image[phase, plane, line, column, lane] of planes[c.planes, c.lines, c.columns, lane], laid out as
+ * stepc_window_image.h says. What lies outside of the planes is not written: it is zero already. */
 #ifndef STEPC_KERNELS_WINDOW_CHANNELS_H
 #define STEPC_KERNELS_WINDOW_CHANNELS_H
 
+#include "stepc_window_image.h"
 #include "stepc_window_lanes.h"
 
 /* Positions of the window that are summed together. */

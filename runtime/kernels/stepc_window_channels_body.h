@@ -122,3 +122,55 @@ static STEPC_ROUTINE void STEPC_OF(channel_sums)(const int taps, const int plane
 }
 
 #endif
+
+static STEPC_INLINE void STEPC_OF(add_channel_sums)(const int taps, const int planes, const int lines,
+                                                    const int columns, STEPC_T *restrict total,
+                                                    const STEPC_T *restrict image, const int32_t *restrict at,
+                                                    const int plane_step, const int line_step,
+                                                    const STEPC_T *restrict dy)
+{
+    const int rest = taps % STEPC_CHANNEL_TAPS, whole = taps - rest;
+    for (int t = 0; t < whole; t += STEPC_CHANNEL_TAPS)
+        STEPC_OF(channel_sums)(STEPC_CHANNEL_TAPS, planes, lines, columns, total + t * STEPC_WINDOW_LANES(STEPC_T),
+                               image, at + t, plane_step, line_step, dy);
+    if (rest > 0)
+        STEPC_OF(channel_sums)(rest, planes, lines, columns, total + whole * STEPC_WINDOW_LANES(STEPC_T), image,
+                               at + whole, plane_step, line_step, dy);
+}
+
+/* Columns of one line into the phases of theirs, which begin at `to`; what lies outside is cut off. */
+static STEPC_INLINE void STEPC_OF(fill_channel_line)(const struct stepc_image c, STEPC_T *restrict to,
+                                                     const STEPC_T *restrict from)
+{
+    const int lanes = STEPC_WINDOW_LANES(STEPC_T), pad = c.column_pad,
+              seen = c.image_columns * c.column_stride - pad, phase = c.image_planes * c.image_lines * c.image_columns;
+    const int first = pad < 0 ? -pad : 0, end = c.columns < seen ? c.columns : seen;
+    if (c.column_stride == 1) {
+        for (int i = 0; i < (end - first) * lanes; i++)
+            to[(first + pad) * lanes + i] = from[first * lanes + i];
+        return;
+    }
+    for (int x = first; x < end; x++) {
+        const int at = (x + pad) % c.column_stride * phase + (x + pad) / c.column_stride;
+        for (int l = 0; l < lanes && (x + pad) % c.column_stride < c.column_phases; l++)
+            to[at * lanes + l] = from[x * lanes + l];
+    }
+}
+
+static STEPC_INLINE void STEPC_OF(fill_channels)(const struct stepc_image c, STEPC_T *restrict image,
+                                                 const STEPC_T *restrict planes)
+{
+    const int phase = c.image_planes * c.image_lines * c.image_columns;
+    for (int z = 0; z < c.planes; z++) {
+        for (int y = 0; y < c.lines; y++) {
+            const int a = z + c.plane_pad, b = y + c.line_pad;
+            if (a < 0 || a / c.plane_stride >= c.image_planes || a % c.plane_stride >= c.plane_phases || b < 0 ||
+                b / c.line_stride >= c.image_lines || b % c.line_stride >= c.line_phases)
+                continue;
+            const int of = (a % c.plane_stride * c.line_phases + b % c.line_stride) * c.column_phases,
+                      line = a / c.plane_stride * c.image_lines + b / c.line_stride;
+            STEPC_OF(fill_channel_line)(c, image + (of * phase + line * c.image_columns) * STEPC_WINDOW_LANES(STEPC_T),
+                                        planes + (z * c.lines + y) * (c.columns * STEPC_WINDOW_LANES(STEPC_T)));
+        }
+    }
+}

@@ -5,11 +5,22 @@
  *
  * to[vectors * lanes] = the sum over lines l and columns c of w[l, c] * x[l * line_step + m + column], where
  * m = shift + c * step; where m is not 0, of those columns only whose bits are all set in keep[c].
- * vectors <= STEPC_KEPT_VECTORS. */
+ * vectors <= STEPC_KEPT_VECTORS.
+ *
+ *   stepc_window_plane_kept(windows, lines, columns, to, w, x, line_step, shift, step, keep, keep_step)
+ *
+ * The same for all windows of a plane; whole vectors are written and read.
+ *
+ *   stepc_mark_kept(width, columns, shift, step, keep, keep_step)
+ *
+ * Sets the bits of keep[c, window], for a plane with lines of `width` elements and keep_step windows, where the element
+ * that column c sees is of the window's own line; clears the others. */
 #ifndef STEPC_KERNELS_WINDOW_KEPT_H
 #define STEPC_KERNELS_WINDOW_KEPT_H
 
 #include "stepc_window_lanes.h"
+
+#include <string.h>
 
 /* The most vectors, and columns, of a tile. */
 #if STEPC_FORM == 2

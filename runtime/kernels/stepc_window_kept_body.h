@@ -84,3 +84,30 @@ static STEPC_ROUTINE void STEPC_OF(window_line_kept)(const int vectors, const in
 }
 
 #endif
+
+static STEPC_INLINE void STEPC_OF(window_plane_kept)(const int windows, const int lines, const int columns,
+                                                     STEPC_T *restrict to, const STEPC_T *restrict w,
+                                                     const STEPC_T *restrict x, const int line_step, const int shift,
+                                                     const int step, const STEPC_T *restrict keep, const int keep_step)
+{
+    const int rest = windows % STEPC_KEPT_COLUMNS(STEPC_T), whole = windows - rest;
+    for (int q = 0; q < whole; q += STEPC_KEPT_COLUMNS(STEPC_T))
+        STEPC_OF(window_line_kept)(STEPC_KEPT_VECTORS, lines, columns, to + q, w, x + q, line_step, shift, step,
+                                   keep + q, keep_step);
+    if (rest > 0)
+        STEPC_OF(window_line_kept)((rest + STEPC_WINDOW_LANES(STEPC_T) - 1) / STEPC_WINDOW_LANES(STEPC_T), lines,
+                                   columns, to + whole, w, x + whole, line_step, shift, step, keep + whole, keep_step);
+}
+
+/* Why: no part of its callers. GCC would think that what is set as bytes may be any operand, and ask before each
+ * vector whether it is (depthwise windows of DS-CNN: 1.3 times the time). */
+static STEPC_ROUTINE void STEPC_OF(mark_kept)(const int width, const int columns, const int shift, const int step,
+                                              STEPC_T *restrict keep, const int keep_step)
+{
+    for (int c = 0; c < columns; c++) {
+        for (int p = 0; p < keep_step; p++) {
+            const int x = p % width + shift + c * step;
+            memset(keep + (c * keep_step + p), x >= 0 && x < width ? 0xff : 0, sizeof(STEPC_T));
+        }
+    }
+}

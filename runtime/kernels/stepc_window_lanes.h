@@ -41,9 +41,38 @@
     (((vectors) + STEPC_VECTOR_PARTS(vectors, rows) - 1) / STEPC_VECTOR_PARTS(vectors, rows))
 #define STEPC_LINE_VECTORS_OF(T, elements) (((elements) + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T))
 #define STEPC_WINDOW_LAST_ROWS(rows) ((rows) % STEPC_WINDOW_ROWS(rows))
-/* Are lines of `columns` whole vectors, for several rows? Their tiles go from line to line; others run over the
- * gaps. */
-#define STEPC_WHOLE_VECTORS(T, rows, columns) ((rows) > 1 && (columns) % STEPC_WINDOW_LANES(T) == 0)
+/* As many as whole tiles have, for these rows. */
+#define STEPC_WINDOW_ALL_ROWS(rows)                                                                                    \
+    (((rows) + STEPC_WINDOW_ROWS(rows) - 1) / STEPC_WINDOW_ROWS(rows) * STEPC_WINDOW_ROWS(rows))
+/* part(how many, first, ...) for all rows: the number of rows is a constant in each call. */
+#define STEPC_EACH_WINDOW_PART(rows, part, ...)                                                                        \
+    do {                                                                                                               \
+        for (int first_ = 0; first_ < (rows) - STEPC_WINDOW_LAST_ROWS(rows); first_ += STEPC_WINDOW_ROWS(rows))        \
+            part(STEPC_WINDOW_ROWS(rows), first_, __VA_ARGS__);                                                        \
+        if (STEPC_WINDOW_LAST_ROWS(rows) > 0)                                                                          \
+            part(STEPC_WINDOW_LAST_ROWS(rows), (rows) - STEPC_WINDOW_LAST_ROWS(rows), __VA_ARGS__);                    \
+    } while (0)
+/* part(rows, first row, windows, first window, ...) for all rows, and for all windows in vectors: both numbers are
+ * constants in each call. */
+#define STEPC_EACH_WINDOW_TILE(T, rows, windows, part, ...)                                                            \
+    do {                                                                                                               \
+        for (int row_ = 0; row_ < (rows) - STEPC_WINDOW_LAST_ROWS(rows); row_ += STEPC_WINDOW_ROWS(rows))              \
+            STEPC_EACH_WINDOW_VECTOR_(T, STEPC_WINDOW_ROWS(rows), row_, windows, part, __VA_ARGS__);                   \
+        if (STEPC_WINDOW_LAST_ROWS(rows) > 0)                                                                          \
+            STEPC_EACH_WINDOW_VECTOR_(T, STEPC_WINDOW_LAST_ROWS(rows), (rows) - STEPC_WINDOW_LAST_ROWS(rows), windows, \
+                                      part, __VA_ARGS__);                                                              \
+    } while (0)
+#define STEPC_EACH_WINDOW_VECTOR_(T, rows, row, windows, part, ...)                                                    \
+    do {                                                                                                               \
+        for (int window_ = 0; window_ < (windows) - (windows) % STEPC_WINDOW_LANES(T);                                 \
+             window_ += STEPC_WINDOW_LANES(T))                                                                         \
+            part(rows, row, STEPC_WINDOW_LANES(T), window_, __VA_ARGS__);                                              \
+        if ((windows) % STEPC_WINDOW_LANES(T) > 0)                                                                     \
+            part(rows, row, (windows) % STEPC_WINDOW_LANES(T), (windows) - (windows) % STEPC_WINDOW_LANES(T),          \
+                 __VA_ARGS__);                                                                                         \
+    } while (0)
+/* Are lines of `columns` whole vectors? Then tiles of several rows go from line to line; others run over the gaps. */
+#define STEPC_WHOLE_VECTORS(T, columns) ((columns) % STEPC_WINDOW_LANES(T) == 0)
 #define STEPC_LINE_OF_VECTORS(T, columns) ((columns) >= STEPC_WINDOW_LANES(T) ? (columns) / STEPC_WINDOW_LANES(T) : 1)
 
 #include "stepc_for_float.h"

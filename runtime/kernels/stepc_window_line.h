@@ -3,7 +3,11 @@
  *
  *   stepc_window_line(vectors, channels, taps, to, w, w_channel, w_tap, image, image_channel, at)
  *
- * to[vectors * lanes] = the sum over c and t of w[c, t] * image[c, at[t] + column]; vectors <= STEPC_LINE_VECTORS. */
+ * to[vectors * lanes] = the sum over c and t of w[c, t] * image[c, at[t] + column]; vectors <= STEPC_LINE_VECTORS.
+ *
+ *   stepc_window_row(columns, channels, taps, to, w, w_channel, w_tap, image, image_channel, at)
+ *
+ * The same for any number of columns, up to which whole vectors are written and read. */
 #ifndef STEPC_KERNELS_WINDOW_LINE_H
 #define STEPC_KERNELS_WINDOW_LINE_H
 

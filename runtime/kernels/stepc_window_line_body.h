@@ -71,3 +71,17 @@ static STEPC_ROUTINE void STEPC_OF(window_line)(const int vectors, const int cha
 }
 
 #endif
+
+static STEPC_INLINE void STEPC_OF(window_row)(const int columns, const int channels, const int taps,
+                                              STEPC_T *restrict to, const STEPC_T *restrict w, const int w_channel,
+                                              const int w_tap, const STEPC_T *restrict image, const int image_channel,
+                                              const int32_t *restrict at)
+{
+    const int rest = columns % STEPC_LINE_COLUMNS(STEPC_T), whole = columns - rest;
+    for (int q = 0; q < whole; q += STEPC_LINE_COLUMNS(STEPC_T))
+        STEPC_OF(window_line)(STEPC_LINE_VECTORS, channels, taps, to + q, w, w_channel, w_tap, image + q,
+                              image_channel, at);
+    if (rest > 0)
+        STEPC_OF(window_line)((rest + STEPC_WINDOW_LANES(STEPC_T) - 1) / STEPC_WINDOW_LANES(STEPC_T), channels, taps,
+                              to + whole, w, w_channel, w_tap, image + whole, image_channel, at);
+}

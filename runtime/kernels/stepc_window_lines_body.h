@@ -50,6 +50,14 @@ static STEPC_INLINE void STEPC_OF(copy_lines)(const int lines, const int columns
     STEPC_OF(copy_line)(columns, to + (lines - 1) * to_step, from + (lines - 1) * from_step);
 }
 
+static STEPC_INLINE void STEPC_OF(copy_planes)(const int planes, const int lines, const int columns, const int gap,
+                                               STEPC_T *restrict to, const int to_plane, const int to_line,
+                                               const STEPC_T *restrict from)
+{
+    for (int z = 0; z < planes; z++)
+        STEPC_OF(copy_lines)(lines, columns, gap, to + z * to_plane, to_line, from + z * (lines * columns), columns);
+}
+
 /* to[x * to_step + k] = from[at[k] + x]: lines come to lie side by side. In blocks of 4 x 4, the last of which overlap
  * those before them; a single line that is left over is copied. */
 static STEPC_INLINE void STEPC_OF(interleave_lines)(const int lines, const int columns, STEPC_T *restrict to,
