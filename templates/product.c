@@ -39,6 +39,7 @@ enum HOLE {
     CUT_ROWS = 0,                    /* product_blocked: rows */
     FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish reads, is in no near cache: ask for it ahead */
     READS_FINISH = 1,                /* finish reads other memory for each row */
+    PLAIN_FINISH = 0,                /* finish only stores, all elements one behind the other */
     WITH_LATE_M = 0,                 /* M is known when the kernel runs: whole tiles, then tiles of 4, 2 and 1 */
     RESULT_ROW = 0,                  /* product_blas: finish only stores, in rows so far apart; 0: it does more */
     WITH_FINISH = 1, WITH_ROW_SUM = 1
@@ -460,8 +461,13 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int first
         else
             stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left + i * A_ROW + k * A_COL, A_ROW, A_COL,
                        packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
-        if (whole)
-            finish_tile(rows, columns, i, j, sums_of_tile);
+        if (PLAIN_FINISH) {
+            if (whole)
+                stepc_store_tile(rows, columns, finish_place() + i * N + j, N, sums_of_tile);
+        } else {
+            if (whole)
+                finish_tile(rows, columns, i, j, sums_of_tile);
+        }
     }
 }
 

@@ -7,7 +7,11 @@
  * in order. c has STEPC_TILE_COLUMNS per row; element (i,k) of a is at a[i * row_step + k * depth_step], b_step lies
  * between rows of b, whose elements are neighbours. rows <= STEPC_TILE_ROWS, vectors <= STEPC_VECTORS, 0 < terms. What
  * `how` says is done with c. In the form without vectors all STEPC_TILE_ROWS rows of c are written. Rows, vectors,
- * terms and steps are literals in every call, which keeps the sums in registers. */
+ * terms and steps are literals in every call, which keeps the sums in registers.
+ *
+ *   stepc_store_tile(rows, columns, to, step, c)
+ *
+ * to[rows,columns] = the sums in c, step from row to row of `to`. */
 #ifndef STEPC_KERNELS_TILE_H
 #define STEPC_KERNELS_TILE_H
 

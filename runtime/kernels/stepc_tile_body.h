@@ -177,3 +177,18 @@ static STEPC_INLINE void STEPC_OF(tile)(const int rows, const int vectors, const
         STEPC_OF(tile_terms)(rows, vectors, depth - k < terms ? depth - k : terms, STEPC_TILE_ADDS, c, a + k *
             depth_step, row_step, depth_step, b + k * b_step, b_step);
 }
+
+static STEPC_INLINE void STEPC_OF(store_tile)(const int rows, const int columns, STEPC_T *restrict to, const int step,
+                                              const STEPC_T *restrict c)
+{
+    for (int r = 0; columns == STEPC_TILE_COLUMNS(STEPC_T) && r < rows; r++) {
+        STEPC_WIDE_LOOP
+        for (int l = 0; l < STEPC_TILE_COLUMNS(STEPC_T); l++)
+            to[r * step + l] = c[r * STEPC_TILE_COLUMNS(STEPC_T) + l];
+    }
+    for (int r = 0; columns < STEPC_TILE_COLUMNS(STEPC_T) && r < rows; r++) {
+        STEPC_LANE_LOOP
+        for (int l = 0; l < columns; l++)
+            to[r * step + l] = c[r * STEPC_TILE_COLUMNS(STEPC_T) + l];
+    }
+}
