@@ -208,7 +208,7 @@ bool cfront_parse(struct diag *d, struct arena *a, const char *path, const char 
 {
     /* One fixed target: what the build extracts must not depend on the machine that builds. */
     static const char *const fixed[] = {"-xc", "-std=c99", "-target", "x86_64-unknown-linux-gnu", "-nostdinc",
-                                        "-isystem" CFRONT_SYSTEM_DIR, "-Wall", "-Wextra", "-Wno-unused-function",
+                                        ("-isystem" CFRONT_SYSTEM_DIR), "-Wall", "-Wextra", "-Wno-unused-function",
                                         "-Wno-unused-parameter", "-Wno-unknown-pragmas",
                                         "-Wno-pragma-once-outside-header"};
     unsigned char *bytes = NULL;

@@ -124,9 +124,9 @@ static void write_argument(struct emission *e, const char *qualifier, const char
                            const struct value *v)
 {
     struct arena *const a = e->arena;
-    const char *const shape = v->late           ? comment_safe(a, value_shape_text(a, e->program, v))
-                              : v->shape.rank   ? shape_text(a, &v->shape)
-                                                : "scalar";
+    const char *const shape = v->late         ? comment_safe(a, value_shape_text(a, e->program, v))
+                              : v->shape.rank ? shape_text(a, &v->shape)
+                                              : "scalar";
     write_member(e, arena_printf(a, "%s%s *%s;", qualifier, c_type(v->dtype), identifier), identifier, name, shape,
                  v->dtype, v->specialised ? "fixed when the model was compiled" : NULL);
 }
