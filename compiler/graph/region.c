@@ -26,10 +26,7 @@ static struct variable *add_variable(struct region *r, const char *name, enum dt
 {
     struct program *const p = r->program;
     struct variable *const v = arena_new(p->arena, struct variable);
-    v->name = name;
-    for (size_t i = 0; i < p->variables.count; i++)
-        if (str_equal(p->variables.data[i]->name, v->name)) /* the number is no other's: it is the place in the list */
-            v->name = arena_printf(p->arena, "%s_%zu", name, p->variables.count);
+    v->name = program_variable(p, name) ? arena_printf(p->arena, "%s_%zu", name, p->variables.count) : name;
     v->dtype = dtype;
     v->shape = *shape;
     v->index = (int)p->variables.count;
@@ -48,8 +45,7 @@ struct value *region_state(struct region *r, const char *name, enum dtype dtype,
 static void bind(struct region *r, struct variable *to, struct value *v)
 {
     struct graph *const g = region_graph(r);
-    const struct binding b = {to, v, g->loc};
-    vec_push(g->arena, &g->bindings, b);
+    vec_push(g->arena, &g->bindings, ((struct binding){to, v, g->loc}));
 }
 
 void region_carry(struct region *r, int i, struct value *v)

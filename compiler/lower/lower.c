@@ -172,8 +172,7 @@ static void add_store(struct lower_ctx *c, struct part *p, const struct access *
     const enum dtype d = to->buffer->dtype;
     if (dtype_computed(d) != d)
         e = expr_cast(c->arena, d, expr_cast(c->arena, dtype_computed(d), e));
-    const struct store s = {.to = *to, .value = e};
-    vec_push(c->arena, &p->stores, s);
+    vec_push(c->arena, &p->stores, ((struct store){.to = *to, .value = e}));
 }
 
 void lower_store(struct lower_ctx *c, struct part *p, const struct view *to, const struct expr *e)

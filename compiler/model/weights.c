@@ -62,8 +62,8 @@ void weights_list(struct arena *a, const struct model *m, const struct weight_op
         if (!dtype_is_float(x->tensor->dtype))
             continue;
         const bool turn = x->tensor->shape.rank == 2 && is_transposed(o, x->name);
-        vec_push(a, out,
-                 ((struct named_tensor){name_in_file(a, o, x->name), turn ? tensor_transposed(a, x->tensor) : x->tensor}));
+        const struct tensor *const t = turn ? tensor_transposed(a, x->tensor) : x->tensor;
+        vec_push(a, out, ((struct named_tensor){name_in_file(a, o, x->name), t}));
     }
 }
 

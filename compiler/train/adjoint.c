@@ -166,20 +166,9 @@ static bool resolve_gradient(struct graph *g, struct gradient *gr)
 
 /* ---- analysis: which values matter ------------------------------------------------------------------------------- */
 
-/* The operand's parameter; the last one of a schema repeats. NULL: the schema has none. */
-static const struct op_param *param_of(const struct op_param *params, size_t i)
-{
-    if (params == NULL || params[0].name == NULL)
-        return NULL;
-    size_t k = 0;
-    while (k < i && params[k + 1].name != NULL)
-        k++;
-    return &params[k];
-}
-
 static bool is_marked_not_diff(const struct op_param *params, size_t i)
 {
-    const struct op_param *const p = param_of(params, i);
+    const struct op_param *const p = op_param_at(params, i);
     return p != NULL && (p->flags & PARAM_NOT_DIFF) != 0;
 }
 
@@ -401,7 +390,7 @@ static void tell_what_is_left_out(const struct expansion *e)
         const struct node *const n = e->nodes[k];
         for (size_t i = 0; i < n->inputs.count && has_needed_output(e, n); i++) {
             const struct mark *const m = mark_of(e, n->inputs.data[i]);
-            const struct op_param *const p = param_of(n->def->inputs, i);
+            const struct op_param *const p = op_param_at(n->def->inputs, i);
             if (m != NULL && m->active && p != NULL && p->why != NULL)
                 diag_warning(e->g->diag, &n->loc, "the gradient through input %zu '%s' is left out: %s", i,
                              n->inputs.data[i]->name, p->why);

@@ -432,19 +432,3 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
     *out = ok ? p : NULL;
     return ok;
 }
-
-struct entry *program_entry(const struct program *p, const char *name)
-{
-    for (size_t i = 0; i < p->entries.count; i++)
-        if (strcmp(p->entries.data[i].name, name) == 0)
-            return &p->entries.data[i];
-    return NULL;
-}
-
-struct variable *program_variable(const struct program *p, const char *name)
-{
-    for (size_t i = 0; i < p->variables.count; i++)
-        if (strcmp(p->variables.data[i]->name, name) == 0)
-            return p->variables.data[i];
-    return NULL;
-}
