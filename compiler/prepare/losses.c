@@ -30,9 +30,9 @@ static const struct model_type *declared_type(const struct preparer *p, const ch
     const struct model_value_info *vi = model_find_value(&g->outputs, name);
     if (!vi || !vi->type.has_shape)
         vi = model_find_value(&g->inputs, name);
-    for (size_t i = 0; (!vi || !vi->type.has_shape) && i < g->value_infos.count; i++)
-        if (str_equal(g->value_infos.data[i]->name, name))
-            vi = g->value_infos.data[i];
+    vec_each(const struct model_value_info *, declared, &g->value_infos)
+        if ((!vi || !vi->type.has_shape) && str_equal(declared->name, name))
+            vi = declared;
     return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.elem != DTYPE_UNDEFINED ? &vi->type
                                                                                                         : NULL;
 }
@@ -231,6 +231,15 @@ static const char *element_count(struct preparer *p, const char *x)
     return add_cast(p, "loss_count", add_op(p, "loss_count.int64", "Size", x), p->loss_dtype);
 }
 
+/* loss: the last node's output; where losses are added up, a sum over all of x. */
+static bool finish_mean(struct preparer *p, const char *loss, const char *x)
+{
+    if (p->sums)
+        return finish_quotient(p, loss, element_count(p, x));
+    finish(p);
+    return true;
+}
+
 /* x: one loss for each sample, [N]. loss = sum(w x) / sum(w): a sample of weight 0 is as good as absent. */
 static bool weighted_mean(struct preparer *p, const char *x, const struct model_dim *batch)
 {
@@ -366,10 +375,7 @@ static const char *add_class_weights(struct preparer *p, const struct classes *c
                    dtype_name(w->dtype), shape_text(p->arena, &w->shape), (long long)c->count);
         return NULL;
     }
-    struct tensor *const own = tensor_new(p->arena, p->loss_dtype, &w->shape);
-    for (int64_t i = 0; i < w->count; i++)
-        tensor_set_double(own, i, tensor_get_double(w, i));
-    return add_tensor(p, "class_weights", own);
+    return add_tensor(p, "class_weights", tensor_cast(p->arena, w, p->loss_dtype));
 }
 
 static bool refuse_together(struct preparer *p, bool both, const char *one, const char *other)
@@ -418,11 +424,7 @@ static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
     const char *const each = add_reduce(p, "log_probability", "ReduceSum", chosen, 1);
     const char *const mean = add_reduce(p, p->sums ? "log_probability_sum" : "mean_log_probability",
                                         p->sums ? "ReduceSum" : "ReduceMean", each, -1);
-    const char *const loss = add_op(p, "loss.mean", "Neg", mean);
-    if (p->sums)
-        return finish_quotient(p, loss, element_count(p, each));
-    finish(p);
-    return true;
+    return finish_mean(p, add_op(p, "loss.mean", "Neg", mean), each);
 }
 
 static const char *loss_operator(struct preparer *p, const char *op, const struct classes *c, const char *weights)
@@ -462,11 +464,7 @@ static bool smoothed(struct preparer *p, struct classes *c)
         mean = add_reduce(p, "log_probability_sum", "ReduceSum", mean, -1);
     const char *const hard = add_op(p, "hard_loss", "Mul", nll, add_scalar(p, "hard", p->loss_dtype, 1 - s));
     const char *const soft = add_op(p, "soft_loss", "Mul", mean, add_scalar(p, "soft", p->loss_dtype, s));
-    const char *const loss = add_op(p, "loss.mean", "Sub", hard, soft);
-    if (p->sums)
-        return finish_quotient(p, loss, element_count(p, c->target));
-    finish(p);
-    return true;
+    return finish_mean(p, add_op(p, "loss.mean", "Sub", hard, soft), c->target);
 }
 
 /* One loss for each label, back in the target's shape, then one for each sample. */

@@ -20,13 +20,13 @@ enum {
 
 /* ---- what the model has ------------------------------------------------------------------------------------------ */
 
-static void index_nodes(struct preparer *p)
+void index_nodes(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     vec_each(struct model_node *, n, &g->nodes)
-        for (size_t k = 0; k < n->outputs.count; k++)
-            if (n->outputs.data[k][0] != '\0')
-                map_set(&p->producers, n->outputs.data[k], n);
+        vec_each(const char *, name, &n->outputs)
+            if (name[0] != '\0')
+                map_set(&p->producers, name, n);
 }
 
 void find_statistics(struct preparer *p)
@@ -311,8 +311,8 @@ static bool prepare_evaluation(struct preparer *p)
 static bool undo_export(struct edit *e, const struct prepare_options *o)
 {
     bool ok = !o->names_from || name_initializers(e, o->names_from);
-    ok = ok && untie_initializers(e, o->untie.data, o->untie.count);
-    ok = ok && tie_initializers(e, o->tie.data, o->tie.count);
+    ok = ok && untie_initializers(e, &o->untie);
+    ok = ok && tie_initializers(e, &o->tie);
     return ok && (o->batch == 0 || rebatch_model(e, o->batch, o->import));
 }
 

@@ -129,6 +129,8 @@ void bind_update(struct preparer *p, const char *key, const char *value, const s
 /* What produces a value of the main graph, looking through Identity; NULL: an input or an initializer. */
 struct model_node *producer_of(const struct preparer *p, const char *name);
 bool is_op(const struct model_node *n, const char *op); /* of ONNX's own domain; false for NULL */
+/* The tensor of a Constant node; NULL: the node is another, or its value is of another form. */
+struct tensor *constant_of(const struct model_node *n);
 const char *node_title(const struct model_node *n);     /* its name, or that of its first output */
 int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback);
 void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -142,7 +144,8 @@ void add_gradient(struct preparer *p, const char *y);
 /* The training_info that was begun last becomes part of the model. */
 void attach_algorithm(struct preparer *p);
 
-/* Enters the running means and variances. */
+/* Enters the producers; the running means and variances. */
+void index_nodes(struct preparer *p);
 void find_statistics(struct preparer *p);
 
 /* Does shape inference give this size whatever the sizes of the inputs are? */
@@ -164,6 +167,8 @@ const char *part_of_input(struct preparer *p, const char *input);
 
 /* ---- trainables.c ---- */
 
+/* Is some output of the node among the names? */
+bool gives_one_of(const struct model_node *n, const struct map *names);
 /* Adds to the marked names of the graph those that they depend on. */
 void mark_ancestors(const struct model_graph *g, struct map *marked);
 /* Enters what the loss depends on into ancestors. */
