@@ -186,29 +186,29 @@ void clean_format(struct strbuf *b, const char *fmt, va_list args)
     *b = plain;
 }
 
+static const char *formatted(struct arena *a, const char *fmt, va_list args)
+{
+    struct strbuf b = {.arena = a, .clean = true};
+    strbuf_addv(&b, fmt, args);
+    return strbuf_text(&b);
+}
+
 /* ---- to a file --------------------------------------------------------------------------------------------------- */
 
 void clean_print(FILE *to, const char *text)
 {
-    while (*text) {
-        bool unsafe;
-        const size_t safe = safe_bytes(text);
-        fwrite(text, 1, safe, to);
-        text += safe;
-        for (size_t n = *text ? clean_next(text, &unsafe) : 0; n > 0; n--)
-            fprintf(to, "\\x%02X", (unsigned char)*text++);
-    }
+    struct arena scratch = {0};
+    fputs(clean_text(&scratch, text), to);
+    arena_free(&scratch);
 }
 
 void say_text(const char *fmt, ...)
 {
     struct arena scratch = {0};
-    struct strbuf b = {.arena = &scratch, .clean = true};
     va_list args;
     va_start(args, fmt);
-    strbuf_addv(&b, fmt, args);
+    fputs(formatted(&scratch, fmt, args), stderr);
     va_end(args);
-    fputs(strbuf_text(&b), stderr);
     arena_free(&scratch);
 }
 
@@ -216,8 +216,9 @@ void say_text(const char *fmt, ...)
 
 static int first_error; /* why the first piece that did not arrive did not */
 
-static void put(const char *text, size_t length)
+void print_lines(const char *text)
 {
+    const size_t length = strlen(text);
     errno = 0;
     if (fwrite(text, 1, length, stdout) != length && first_error == 0)
         first_error = errno;
@@ -226,18 +227,11 @@ static void put(const char *text, size_t length)
 void print_text(const char *fmt, ...)
 {
     struct arena scratch = {0};
-    struct strbuf b = {.arena = &scratch, .clean = true};
     va_list args;
     va_start(args, fmt);
-    strbuf_addv(&b, fmt, args);
+    print_lines(formatted(&scratch, fmt, args));
     va_end(args);
-    put(strbuf_text(&b), b.length);
     arena_free(&scratch);
-}
-
-void print_lines(const char *text)
-{
-    put(text, strlen(text));
 }
 
 void print_flush(void)

@@ -556,7 +556,7 @@ static bool reads_copied(const struct model_node *n, const struct map *renamed)
     return false;
 }
 
-bool copy_in_training_form(struct preparer *p)
+void copy_in_training_form(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     struct map renamed = {.arena = p->arena};
@@ -569,7 +569,6 @@ bool copy_in_training_form(struct preparer *p)
             copy_main_node(p, n, &renamed);
     }
     p->loss_input = name_in_copy(p, &renamed, p->loss_input);
-    return true;
 }
 
 void bind_statistics(struct preparer *p)
