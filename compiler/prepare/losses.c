@@ -88,20 +88,6 @@ static bool tensor_type_of(struct preparer *p, const char *name, struct tensor_t
     return true;
 }
 
-static const char *dims_text(struct arena *a, const struct model_dim *dims, size_t rank)
-{
-    struct strbuf b = {.arena = a};
-    strbuf_add(&b, "[");
-    for (size_t i = 0; i < rank; i++) {
-        if (dims[i].value >= 0)
-            strbuf_addf(&b, "%s%lld", i ? "," : "", (long long)dims[i].value);
-        else
-            strbuf_addf(&b, "%s%s", i ? "," : "", dims[i].param[0] ? dims[i].param : "?");
-    }
-    strbuf_add(&b, "]");
-    return strbuf_text(&b);
-}
-
 /* ---- a final Softmax or Sigmoid ---------------------------------------------------------------------------------- */
 
 /* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on: no matter where they
@@ -158,7 +144,7 @@ static bool add_input(struct preparer *p, const char *option, const char *name, 
 {
     const struct model_value_info *const old = model_find_value(&p->model->graph->inputs, name);
     const struct model_value_info *const own = model_find_value(&p->algorithm->inputs, name);
-    const char *const shape = dims_text(p->arena, dims, rank);
+    const char *const shape = model_dims_text(p->arena, dims, rank);
     if (own) { /* of an earlier part of the batch */
         *dtype = own->type.elem;
         return true;
@@ -181,7 +167,7 @@ static bool add_input(struct preparer *p, const char *option, const char *name, 
     if (old->type.has_shape && !dims_agree(&old->type, dims, rank))
         return diag_error(p->diag, &old->loc, "--%s %s: this input is %s%s, expected shape %s to match '%s'", option,
                           name, dtype_name(old->type.elem),
-                          dims_text(p->arena, old->type.dims.data, old->type.dims.count), shape, p->source);
+                          model_dims_text(p->arena, old->type.dims.data, old->type.dims.count), shape, p->source);
     *dtype = old->type.elem;
     say(p, "the %s is the input '%s'", option, name);
     return true;
@@ -504,7 +490,7 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
     if (!shape_axis((int)t->rank, p->options->class_axis, &c.axis))
         return diag_error(p->diag, &p->loc, "--class-axis %lld: '%s' is %s%s; name the axis of the classes",
                           (long long)p->options->class_axis, p->source, dtype_name(t->dtype),
-                          dims_text(p->arena, t->dims, t->rank));
+                          model_dims_text(p->arena, t->dims, t->rank));
     c.count = t->dims[c.axis].value;
     for (size_t i = 0; i < t->rank; i++)
         if ((int)i != c.axis)
@@ -547,7 +533,7 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
     for (size_t i = 0; i < t->rank; i++)
         if (t->dims[i].value != 1)
             return diag_error(p->diag, &p->loc, "--loss output: '%s' is %s%s, expected a scalar", p->source,
-                              dtype_name(t->dtype), dims_text(p->arena, t->dims, t->rank));
+                              dtype_name(t->dtype), model_dims_text(p->arena, t->dims, t->rank));
     if (p->sums) { /* nothing is known of what it divides by: batches count alike */
         const char *const sum =
             t->rank == 0 ? p->loss_input : add_reduce(p, "loss_sum", "ReduceSum", p->loss_input, -1);
@@ -585,7 +571,7 @@ bool add_loss(struct preparer *p)
         return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source,
                           dtype_name(t.dtype), o->output ? "" : "; --output names another tensor");
     say(p, "loss: %s of '%s', %s%s", loss_names[o->loss], p->source, dtype_name(t.dtype),
-        dims_text(p->arena, t.dims, t.rank));
+        model_dims_text(p->arena, t.dims, t.rank));
     if (o->loss == LOSS_SOFTMAX_CROSS_ENTROPY || o->loss == LOSS_NLL)
         return class_loss(p, &t);
     bool ok = refuse_option(p, o->class_weights, "class-weights");

@@ -292,15 +292,9 @@ static uint64_t content_sum(const struct tensor *t)
     return sum;
 }
 
-static bool may_be_transposed(const struct tensor *a, const struct tensor *b)
-{
-    return a->dtype == b->dtype && a->shape.rank == 2 && b->shape.rank == 2 && a->shape.dim[0] == b->shape.dim[1] &&
-           a->shape.dim[1] == b->shape.dim[0];
-}
-
 static bool is_transposed(const struct tensor *a, const struct tensor *b)
 {
-    if (!may_be_transposed(a, b))
+    if (a->dtype != b->dtype || !shape_is_transposed(&a->shape, &b->shape))
         return false;
     for (int64_t i = 0; i < a->shape.dim[0]; i++)
         for (int64_t k = 0; k < a->shape.dim[1]; k++)
@@ -389,7 +383,8 @@ static bool parse_tie(struct edit *e, const char *text, struct tie *out)
 
 static bool types_fit(const struct tie *t, const struct tensor *a, const struct tensor *b)
 {
-    return t->transposed ? may_be_transposed(a, b) : a->dtype == b->dtype && shape_equal(&a->shape, &b->shape);
+    return a->dtype == b->dtype &&
+           (t->transposed ? shape_is_transposed(&a->shape, &b->shape) : shape_equal(&a->shape, &b->shape));
 }
 
 static bool tie_one(struct edit *e, const char *text)
