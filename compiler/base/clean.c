@@ -2,24 +2,24 @@
 
 #include "base/str.h"
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
-static bool continues(unsigned char c)
+bool utf8_continues(char c)
 {
-    return (c & 0xc0) == 0x80;
+    return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Length of the UTF-8 character at s, 0 if it is none. Never looks behind the end of the text: a byte of 0
- * continues nothing. */
-static size_t character(const unsigned char *s)
+size_t utf8_character(const char *text, size_t left)
 {
+    const unsigned char *const s = (const unsigned char *)text;
     if (s[0] < 0x80)
         return 1;
     const size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
+    if (s[0] < 0xc2 || s[0] > 0xf4 || n > left)
         return 0;
     for (size_t i = 1; i < n; i++)
-        if (!continues(s[i]))
+        if (!utf8_continues(text[i]))
             return 0;
     const bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
     const bool beyond = (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf4 && s[1] >= 0x90);
@@ -39,7 +39,7 @@ static bool is_unsafe(const unsigned char *s, size_t length)
 
 size_t clean_next(const char *s, bool *unsafe)
 {
-    const size_t length = character((const unsigned char *)s);
+    const size_t length = utf8_character(s, SIZE_MAX);
     *unsafe = is_unsafe((const unsigned char *)s, length);
     return length > 0 ? length : 1;
 }

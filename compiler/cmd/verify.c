@@ -44,11 +44,6 @@ struct suite {
 
 /* ---- finding tests ----------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void find_tests(struct suite *t, const char *below, int depth)
 {
     struct arena *a = &t->s->arena;
@@ -66,8 +61,7 @@ static void find_tests(struct suite *t, const char *below, int depth)
         if (e->d_name[0] != '.' && file_is_directory(path_join(a, dir, e->d_name)))
             vec_push(a, &names, arena_strdup(a, e->d_name));
     closedir(d);
-    if (names.count > 0)
-        qsort(names.data, names.count, sizeof *names.data, by_name);
+    str_sort(names.data, names.count);
     vec_each(const char *, name, &names)
         find_tests(t, *below ? arena_printf(a, "%s/%s", below, name) : name, depth + 1);
 }

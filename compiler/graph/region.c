@@ -10,8 +10,8 @@ struct region *region_new(const struct graph *g, int64_t trips, bool backwards)
                           .fold = g->program->fold};
     struct graph *const body = graph_new(p, "region");
     body->loc = g->loc;
-    const struct entry e = {.name = "region", .kind = ENTRY_STEP, .graph = body, .training = -1, .is_region = true};
-    vec_push(a, &p->entries, e);
+    vec_push(a, &p->entries,
+             ((struct entry){.name = "region", .kind = ENTRY_STEP, .graph = body, .training = -1, .is_region = true}));
     struct region *const r = arena_new(a, struct region);
     *r = (struct region){.program = p, .trips = trips, .backwards = backwards};
     return r;
@@ -150,14 +150,11 @@ struct region *region_copy(const struct graph *g, const struct region *r)
         if (read)
             now[read->id] = graph_add_variable(region_graph(copy), own);
     }
-    for (size_t i = 0; i < from->inputs.count; i++) {
-        const struct value *const v = from->inputs.data[i];
-        now[v->id] = region_input(copy, v->name, v->dtype, &v->shape, r->is_slice.data[i]);
-    }
+    vec_each(const struct value *, v, &from->inputs)
+        now[v->id] = region_input(copy, v->name, v->dtype, &v->shape, r->is_slice.data[v_at]);
     region_copy_nodes(region_graph(copy), from, now);
-    for (size_t i = 0; i < from->bindings.count; i++)
-        bind(copy, copy->program->variables.data[from->bindings.data[i].variable->index],
-             now[from->bindings.data[i].value->id]);
+    vec_each_ptr(const struct binding, b, &from->bindings)
+        bind(copy, copy->program->variables.data[b->variable->index], now[b->value->id]);
     arena_free(&scratch);
     return copy;
 }

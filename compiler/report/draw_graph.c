@@ -1,4 +1,5 @@
 /* A picture of boxes and arrows as SVG. Colours come from the page's style sheet, by class. */
+#include "base/clean.h"
 #include "report/layers.h"
 #include "report/markup.h"
 #include "report/picture.h"
@@ -27,7 +28,7 @@ static double text_width(const char *text, double each)
 {
     double n = 0;
     for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) == 0x80 ? 0 : (unsigned char)*text >= 0xe3 ? 2 : 1;
+        n += utf8_continues(*text) ? 0 : (unsigned char)*text >= 0xe3 ? 2 : 1;
     return n * each;
 }
 

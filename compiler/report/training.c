@@ -151,18 +151,13 @@ static void follow(const struct reader *q, struct chain *c, const char *first)
     }
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static const char *operators_of(struct arena *a, const struct chain *c)
 {
     const char **names = arena_array(a, const char *, c->nodes.count + 1);
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < c->nodes.count; i++)
         names[i] = c->nodes.data[i]->op_type;
-    qsort(names, c->nodes.count, sizeof *names, by_text);
+    str_sort(names, c->nodes.count);
     for (size_t i = 0; i < c->nodes.count; i++)
         if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
             strbuf_addf(&b, "%s%s", i ? ", " : "", names[i]);

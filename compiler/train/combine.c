@@ -104,17 +104,12 @@ static struct variable *find_variable(const struct combiner *c, size_t k, const 
 
 /* ---- names of entries -------------------------------------------------------------------------------------------- */
 
-static bool is_letter(char ch)
-{
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
-}
-
 static const char *c_identifier(struct arena *a, const char *name)
 {
     const bool starts_well = is_letter(name[0]);
     char *const id = arena_printf(a, "%s%s", starts_well ? "" : "m_", name);
     for (char *p = id; *p != '\0'; p++)
-        if (!is_letter(*p) && !(*p >= '0' && *p <= '9'))
+        if (!is_letter(*p) && !is_digit(*p))
             *p = '_';
     return id;
 }
