@@ -2,24 +2,24 @@
 
 #include "base/str.h"
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
-static bool continues(unsigned char c)
+bool utf8_continues(char c)
 {
-    return (c & 0xc0) == 0x80;
+    return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Length of the UTF-8 character at s, 0 if it is none. Never looks behind the end of the text: a byte of 0
- * continues nothing. */
-static size_t character(const unsigned char *s)
+size_t utf8_character(const char *text, size_t left)
 {
+    const unsigned char *const s = (const unsigned char *)text;
     if (s[0] < 0x80)
         return 1;
     const size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
+    if (s[0] < 0xc2 || s[0] > 0xf4 || n > left)
         return 0;
     for (size_t i = 1; i < n; i++)
-        if (!continues(s[i]))
+        if (!utf8_continues(text[i]))
             return 0;
     const bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
     const bool beyond = (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf4 && s[1] >= 0x90);
@@ -39,7 +39,7 @@ static bool is_unsafe(const unsigned char *s, size_t length)
 
 size_t clean_next(const char *s, bool *unsafe)
 {
-    const size_t length = character((const unsigned char *)s);
+    const size_t length = utf8_character(s, SIZE_MAX);
     *unsafe = is_unsafe((const unsigned char *)s, length);
     return length > 0 ? length : 1;
 }
@@ -186,29 +186,29 @@ void clean_format(struct strbuf *b, const char *fmt, va_list args)
     *b = plain;
 }
 
+static const char *formatted(struct arena *a, const char *fmt, va_list args)
+{
+    struct strbuf b = {.arena = a, .clean = true};
+    strbuf_addv(&b, fmt, args);
+    return strbuf_text(&b);
+}
+
 /* ---- to a file --------------------------------------------------------------------------------------------------- */
 
 void clean_print(FILE *to, const char *text)
 {
-    while (*text) {
-        bool unsafe;
-        const size_t safe = safe_bytes(text);
-        fwrite(text, 1, safe, to);
-        text += safe;
-        for (size_t n = *text ? clean_next(text, &unsafe) : 0; n > 0; n--)
-            fprintf(to, "\\x%02X", (unsigned char)*text++);
-    }
+    struct arena scratch = {0};
+    fputs(clean_text(&scratch, text), to);
+    arena_free(&scratch);
 }
 
 void say_text(const char *fmt, ...)
 {
     struct arena scratch = {0};
-    struct strbuf b = {.arena = &scratch, .clean = true};
     va_list args;
     va_start(args, fmt);
-    strbuf_addv(&b, fmt, args);
+    fputs(formatted(&scratch, fmt, args), stderr);
     va_end(args);
-    fputs(strbuf_text(&b), stderr);
     arena_free(&scratch);
 }
 
@@ -216,8 +216,9 @@ void say_text(const char *fmt, ...)
 
 static int first_error; /* why the first piece that did not arrive did not */
 
-static void put(const char *text, size_t length)
+void print_lines(const char *text)
 {
+    const size_t length = strlen(text);
     errno = 0;
     if (fwrite(text, 1, length, stdout) != length && first_error == 0)
         first_error = errno;
@@ -226,18 +227,11 @@ static void put(const char *text, size_t length)
 void print_text(const char *fmt, ...)
 {
     struct arena scratch = {0};
-    struct strbuf b = {.arena = &scratch, .clean = true};
     va_list args;
     va_start(args, fmt);
-    strbuf_addv(&b, fmt, args);
+    print_lines(formatted(&scratch, fmt, args));
     va_end(args);
-    put(strbuf_text(&b), b.length);
     arena_free(&scratch);
-}
-
-void print_lines(const char *text)
-{
-    put(text, strlen(text));
 }
 
 void print_flush(void)

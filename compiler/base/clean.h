@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Length of the UTF-8 character at s, of which `left` bytes are there; 0: it is none, being overlong, a surrogate, or
+ * beyond U+10FFFF. Does a byte go on with a character? One of 0 does not, so `left` may be SIZE_MAX for a string. */
+size_t utf8_character(const char *s, size_t left);
+bool utf8_continues(char c);
 /* Bytes of the character at s, which is not empty. *unsafe: it is to be shown by its numbers, being a control character
  * (C0, DEL, C1), one that changes the direction of text or ends a line (U+061C, U+200E, U+200F, U+2028 to U+202E,
  * U+2066 to U+2069), or no UTF-8 (then 1 byte). */

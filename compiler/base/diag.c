@@ -173,11 +173,6 @@ static void print_place(FILE *to, const struct loc *at)
         fputs("stepc: ", to);
 }
 
-static bool continues_utf8(char c)
-{
-    return ((unsigned char)c & 0xc0) == 0x80;
-}
-
 /* The source line as it stands and a caret below its column (which counts bytes). Tabs stay tabs in both lines; other
  * control characters become '?', one column wide as the caret line expects. */
 static void print_caret(FILE *to, const struct loc *at)
@@ -189,9 +184,9 @@ static void print_caret(FILE *to, const struct loc *at)
         return;
     size_t begin = col > LINE_COLUMNS / 2 && length > LINE_COLUMNS ? col - LINE_COLUMNS / 2 : 0;
     size_t end = length - begin > LINE_COLUMNS ? begin + LINE_COLUMNS : length;
-    while (begin > 0 && continues_utf8(line[begin]))
+    while (begin > 0 && utf8_continues(line[begin]))
         begin--;
-    while (end < length && continues_utf8(line[end]))
+    while (end < length && utf8_continues(line[end]))
         end++;
     fputs(begin > 0 ? "..." : "", to);
     for (size_t i = begin, n; i < end; i += n) {
@@ -205,7 +200,7 @@ static void print_caret(FILE *to, const struct loc *at)
     fputs(end < length ? "...\n" : "\n", to);
     fputs(begin > 0 ? "   " : "", to);
     for (size_t i = begin; i < col; i++)
-        if (!continues_utf8(line[i]))
+        if (!utf8_continues(line[i]))
             fputc(line[i] == '\t' ? '\t' : ' ', to);
     fputs("^\n", to);
 }

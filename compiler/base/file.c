@@ -12,15 +12,11 @@
 #include <unistd.h>
 
 /* The diag keeps a loc's parts by pointer, so the path is copied to where the diag lives. */
-static struct loc place_of(struct diag *d, const char *path)
-{
-    return LOC_FILE(arena_strdup(d->arena, path));
-}
+#define PLACE(d, path) &LOC_FILE(arena_strdup((d)->arena, path))
 
 static bool file_error(struct diag *d, const char *path, const char *what, int error)
 {
-    const struct loc at = place_of(d, path);
-    return diag_error(d, &at, "%s: %s", what, strerror(error));
+    return diag_error(d, PLACE(d, path), "%s: %s", what, strerror(error));
 }
 
 bool file_exists(const char *path)
@@ -63,9 +59,8 @@ static bool read_all(struct diag *d, struct arena *a, int fd, const char *path, 
     if (S_ISDIR(st.st_mode))
         return file_error(d, path, "cannot read", EISDIR);
     const bool regular = S_ISREG(st.st_mode);
-    const struct loc at = place_of(d, path);
     if (regular && (uintmax_t)st.st_size > limit)
-        return diag_error(d, &at, "the file has %llu bytes, at most %zu can be read",
+        return diag_error(d, PLACE(d, path), "the file has %llu bytes, at most %zu can be read",
                           (unsigned long long)st.st_size, limit);
     size_t capacity = regular ? (size_t)st.st_size : 64 << 10, used = 0;
     if (capacity > limit)
@@ -79,7 +74,7 @@ static bool read_all(struct diag *d, struct arena *a, int fd, const char *path, 
         if (used <= capacity)
             break;
         if (capacity == limit)
-            return diag_error(d, &at, "the file has more than %zu bytes", limit);
+            return diag_error(d, PLACE(d, path), "the file has more than %zu bytes", limit);
         capacity = capacity > limit / 2 ? limit : 2 * capacity + 64;
         if (capacity > limit)
             capacity = limit;
@@ -131,10 +126,8 @@ static bool read_part(struct diag *d, struct arena *a, const struct loc *at, int
     if (offset > length || size > length - offset)
         return diag_error(d, at, "'%s' has %llu bytes, expected at least %llu after offset %llu", path,
                           (unsigned long long)length, (unsigned long long)size, (unsigned long long)offset);
-    if (lseek(fd, (off_t)offset, SEEK_SET) < 0)
-        return diag_error(d, at, "cannot read '%s': %s", path, strerror(errno));
     unsigned char *buffer = arena_alloc(a, size, 1, alignof(max_align_t));
-    const ssize_t n = read_up_to(fd, buffer, size);
+    const ssize_t n = lseek(fd, (off_t)offset, SEEK_SET) < 0 ? -1 : read_up_to(fd, buffer, size);
     if (n < 0)
         return diag_error(d, at, "cannot read '%s': %s", path, strerror(errno));
     if ((size_t)n != size)
@@ -290,10 +283,8 @@ bool file_write_from(struct diag *d, const char *path, byte_source put, const vo
         return file_error(d, path, "cannot write", errno);
     if (stat(target, &st) != 0)
         return replace_file(d, path, target, 0, &c);
-    if (S_ISDIR(st.st_mode)) {
-        const struct loc at = place_of(d, path);
-        return diag_error(d, &at, "is a directory, expected the name of a file to write");
-    }
+    if (S_ISDIR(st.st_mode))
+        return diag_error(d, PLACE(d, path), "is a directory, expected the name of a file to write");
     if (!S_ISREG(st.st_mode))
         return write_special(d, path, &c);
     if ((uintmax_t)st.st_size == size && has_content(target, &c))
@@ -316,8 +307,7 @@ static bool put_bytes(const void *from, byte_sink sink, void *to)
 
 bool file_write(struct diag *d, const char *path, const void *bytes, size_t size)
 {
-    const struct bytes b = {bytes, size};
-    return file_write_from(d, path, put_bytes, &b, size);
+    return file_write_from(d, path, put_bytes, &(struct bytes){bytes, size}, size);
 }
 
 /* The last component begins at *base and has *length bytes; slashes at the end do not count ("a/b/" is "a/b"). */

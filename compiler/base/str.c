@@ -198,6 +198,27 @@ const char *str_suggestion(struct arena *a, const char *s, const char *const *na
     return close ? arena_printf(a, "; did you mean '%s'?", close) : "";
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void str_sort(const char **names, size_t count)
+{
+    if (count > 0)
+        qsort(names, count, sizeof *names, by_text);
+}
+
+bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 bool str_list_has(const str_list *l, const char *s)
 {
     vec_each(const char *, own, l)

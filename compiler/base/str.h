@@ -39,6 +39,12 @@ typedef VEC(const char *) str_list;
 bool str_list_has(const str_list *l, const char *s);
 void str_list_add(struct arena *a, str_list *l, const char *s); /* if it is not there yet */
 
+void str_sort(const char **names, size_t count);
+
+/* ASCII, whatever the locale: what names in C begin with; digits. */
+bool is_letter(char c);
+bool is_digit(char c);
+
 /* Whole-string parsing; false (and *out untouched) unless the whole of s is one number in range. */
 bool str_to_int64(const char *s, long long *out);
 bool str_to_double(const char *s, double *out); /* independent of the locale */

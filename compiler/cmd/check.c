@@ -31,19 +31,11 @@ static bool is_given(const struct import_options *o, const struct model_value_in
     return entry || (o->shapes && map_has(o->shapes, vi->name));
 }
 
-static bool has_symbol(const struct model_value_info *vi, const char *symbol)
-{
-    for (size_t k = 0; k < vi->type.dims.count; k++)
-        if (vi->type.dims.data[k].value < 0 && str_equal(vi->type.dims.data[k].param, symbol))
-            return true;
-    return false;
-}
-
 /* Inference gives the size of a symbol that the main graph's outputs have. */
 static bool follows_from_outputs(const struct model_graph *g, const char *symbol)
 {
     for (size_t i = 0; symbol[0] != '\0' && i < g->outputs.count; i++)
-        if (has_symbol(g->outputs.data[i], symbol))
+        if (model_type_has(&g->outputs.data[i]->type, symbol))
             return true;
     return false;
 }
@@ -74,25 +66,17 @@ static const char *assumed_text(struct session *s, const struct import_options *
     struct map seen = {.arena = &s->arena};
     struct strbuf text = {.arena = &s->arena};
     add_assumed(&s->arena, o, m, m->graph, &seen, &text);
-    for (size_t i = 0; i < m->training.count; i++)
-        add_assumed(&s->arena, o, m, m->training.data[i]->algorithm, &seen, &text);
+    vec_each(const struct model_training *, t, &m->training)
+        add_assumed(&s->arena, o, m, t->algorithm, &seen, &text);
     return strbuf_text(&text);
 }
 
 static bool says(const struct diag *d, const struct diag_message *m)
 {
-    for (size_t i = 0; i < d->messages.count; i++)
-        if (d->messages.data[i].severity == m->severity && str_equal(d->messages.data[i].text, m->text))
+    vec_each_ptr(const struct diag_message, own, &d->messages)
+        if (own->severity == m->severity && str_equal(own->text, m->text))
             return true;
     return false;
-}
-
-static const char *first_error(const struct diag *d)
-{
-    for (size_t i = 0; i < d->messages.count; i++)
-        if (d->messages.data[i].severity == DIAG_ERROR)
-            return d->messages.data[i].text;
-    return "";
 }
 
 /* Warnings and errors that all trials share. */
@@ -136,7 +120,7 @@ static bool check_with_sizes(struct session *s, const struct model *m, struct pi
         return false;
     diag_warning(&s->diag, &LOC_FILE(m->file),
                  "not judged with sizes, since %s is not given; with %lld: %s; --dim gives sizes", assumed,
-                 (long long)assumed_sizes[ASSUMED - 1], first_error(&trials[ASSUMED - 1]));
+                 (long long)assumed_sizes[ASSUMED - 1], diag_first_error(&trials[ASSUMED - 1]));
     return true;
 }
 
@@ -174,8 +158,8 @@ static bool examine(struct session *s, const struct options *o, const char *path
     if (!read_import_options(s, o, &import) || !refuse_range(s, &import, "check") || !read_model(s, o, path, &m))
         return false;
     examine_export(&s->arena, m, &import, &found);
-    for (size_t i = 0; i < found.count; i++)
-        print_text("%s: %s\n  cure: %s\n", path, found.data[i].text, found.data[i].cure);
+    vec_each_ptr(const struct finding, f, &found)
+        print_text("%s: %s\n  cure: %s\n", path, f->text, f->cure);
     print_text("%s: %zu finding%s\n", path, found.count, found.count == 1 ? "" : "s");
     return true;
 }
@@ -187,9 +171,8 @@ static int run(struct session *s, const struct options *o)
         return EXIT_USAGE;
     }
     bool ok = true;
-    for (size_t i = 0; i < o->arguments.count; i++)
-        ok &= check_model(s, o, o->arguments.data[i]) &&
-              (!option_given(o, "training") || examine(s, o, o->arguments.data[i]));
+    vec_each(const char *, path, &o->arguments)
+        ok &= check_model(s, o, path) && (!option_given(o, "training") || examine(s, o, path));
     return exit_status(ok);
 }
 

@@ -88,30 +88,24 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
     dims->arena = shapes->arena = &s->arena;
     *out = (struct import_options){.dims = dims, .shapes = shapes};
     s->diag.strict = option_given(o, "strict");
-    for (size_t i = 0; i < dim_list.count; i++) {
+    vec_each(const char *, pair, &dim_list) {
         const char *name, *value;
         long long size;
-        if (!option_pair(&s->arena, dim_list.data[i], &name, &value) ||
-            (!strstr(value, "..") && (!str_to_int64(value, &size) || size < 0))) {
-            ok = diag_error(&s->diag, NULL, "--dim %s: expected NAME=SIZE", dim_list.data[i]);
-            continue;
-        }
-        if (strstr(value, "..") && !read_range(s, dim_list.data[i], name, value, out, &size)) {
+        if (!option_pair(&s->arena, pair, &name, &value) ||
+            (!strstr(value, "..") && (!str_to_int64(value, &size) || size < 0)))
+            ok = diag_error(&s->diag, NULL, "--dim %s: expected NAME=SIZE", pair);
+        else if (strstr(value, "..") && !read_range(s, pair, name, value, out, &size))
             ok = false;
-            continue;
-        }
-        int64_t *stored = arena_new(&s->arena, int64_t);
-        *stored = size;
-        map_set(dims, name, stored);
+        else
+            map_set(dims, name, arena_copy(&s->arena, &(int64_t){size}, sizeof(int64_t), alignof(int64_t)));
     }
-    for (size_t i = 0; i < shape_list.count; i++) {
+    vec_each(const char *, pair, &shape_list) {
         const char *name, *value;
         struct shape *shape = arena_new(&s->arena, struct shape);
-        if (!option_pair(&s->arena, shape_list.data[i], &name, &value) || !parse_shape(value, shape)) {
-            ok = diag_error(&s->diag, NULL, "--shape %s: expected INPUT=1x3x224x224", shape_list.data[i]);
-            continue;
-        }
-        map_set(shapes, name, shape);
+        if (option_pair(&s->arena, pair, &name, &value) && parse_shape(value, shape))
+            map_set(shapes, name, shape);
+        else
+            ok = diag_error(&s->diag, NULL, "--shape %s: expected INPUT=1x3x224x224", pair);
     }
     return ok;
 }
@@ -179,13 +173,13 @@ static void add_sizes(struct arena *a, const struct model_graph *g, str_list *di
 static void warn_of_unknown(struct session *s, const char *path, const str_list *given, const char *option,
                             const char *what, const str_list *known)
 {
-    for (size_t i = 0; i < given->count; i++) {
+    vec_each(const char *, pair, given) {
         const char *name, *value;
-        if (!option_pair(&s->arena, given->data[i], &name, &value))
+        if (!option_pair(&s->arena, pair, &name, &value))
             continue;
         const char *colon = strchr(name, ':'), *own = colon ? colon + 1 : name;
         if (!str_list_has(known, name) && !(colon && str_list_has(known, own)))
-            diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s", option, given->data[i], what,
+            diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s", option, pair, what,
                          own, str_suggestion(&s->arena, own, known->data, known->count));
     }
 }

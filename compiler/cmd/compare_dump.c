@@ -60,10 +60,10 @@ static bool list_files(struct comparison *c)
     for (struct dirent *e; (e = readdir(d));) {
         const size_t n = strlen(e->d_name);
         const size_t ending = str_ends_with(e->d_name, ".npy") ? 4 : str_ends_with(e->d_name, ".pb") ? 3 : 0;
-        const struct dump_file f = {.stem = arena_strndup(a, e->d_name, n - ending),
-                                    .path = path_join(a, c->o->folder, e->d_name)};
         if (ending)
-            vec_push(a, &c->files, f);
+            vec_push(a, &c->files,
+                     ((struct dump_file){.stem = arena_strndup(a, e->d_name, n - ending),
+                                         .path = path_join(a, c->o->folder, e->d_name)}));
     }
     closedir(d);
     if (c->files.count == 0)
@@ -111,17 +111,13 @@ static const struct tensor *converted(struct arena *a, const struct tensor *t, e
 static void name_gradients(struct comparison *c)
 {
     c->parameters.arena = &c->s->arena;
-    for (size_t k = 0; k < c->m->training.count; k++) {
-        const struct model_graph *g = c->m->training.data[k]->algorithm;
-        for (size_t i = 0; g && i < g->nodes.count; i++) {
-            const struct model_node *n = g->nodes.data[i];
-            for (size_t j = 0; str_equal(n->op_type, "Gradient") && j < n->attrs.count; j++) {
-                const struct model_attr *xs = n->attrs.data[j];
-                for (size_t x = 0; str_equal(xs->name, "xs") && x < xs->strings.count && x < n->outputs.count; x++)
-                    map_set(&c->parameters, n->outputs.data[x], (void *)(uintptr_t)xs->strings.data[x].data);
-            }
+    vec_each(const struct model_training *, t, &c->m->training)
+        for (size_t i = 0; t->algorithm && i < t->algorithm->nodes.count; i++) {
+            const struct model_node *n = t->algorithm->nodes.data[i];
+            const struct model_attr *xs = str_equal(n->op_type, "Gradient") ? model_find_attr(&n->attrs, "xs") : NULL;
+            for (size_t x = 0; xs && x < xs->strings.count && x < n->outputs.count; x++)
+                map_set(&c->parameters, n->outputs.data[x], (void *)(uintptr_t)xs->strings.data[x].data);
         }
-    }
 }
 
 /* Tensors of the dump that are inputs of the model settle its open sizes. */
@@ -147,8 +143,8 @@ static bool make_program(struct comparison *c, struct map *fed)
     fed->arena = &c->s->arena;
     if (!read_fed(c, c->m->graph, fed))
         return false;
-    for (size_t k = 0; k < c->m->training.count; k++)
-        if (!read_fed(c, c->m->training.data[k]->algorithm, fed))
+    vec_each(const struct model_training *, t, &c->m->training)
+        if (!read_fed(c, t->algorithm, fed))
             return false;
     p.import.fed = fed;
     p.entries = entry;
@@ -188,11 +184,6 @@ static void drop_step_axis(struct tensor *want, const struct shape *got)
     memmove(want->shape.dim, want->shape.dim + 1, (size_t)want->shape.rank * sizeof *want->shape.dim);
 }
 
-static bool is_transposed(const struct shape *a, const struct shape *b)
-{
-    return a->rank == 2 && b->rank == 2 && a->dim[0] == b->dim[1] && a->dim[1] == b->dim[0];
-}
-
 /* |a - b| / |b|, Euclidean; NaN at the same place counts as equal. Element i of a against element at(i) of b. */
 static double distance(const struct tensor *a, const struct tensor *b, bool transposed)
 {
@@ -221,7 +212,7 @@ static void compare_tensor(struct comparison *c, struct dump_line line, const st
     line.remark = "";
     if (got->count == want->count && (got->count == 1 || shape_equal(&got->shape, &want->shape))) {
         line.distance = distance(got, want, false);
-    } else if (is_transposed(&got->shape, &want->shape)) {
+    } else if (shape_is_transposed(&got->shape, &want->shape)) {
         line.distance = distance(got, want, true);
         line.remark = "  (transposed in the dump)";
     } else {
@@ -252,7 +243,8 @@ static bool set_variables(struct comparison *c)
             return false;
         const struct tensor *start = converted(a, t, v->dtype);
         compare_tensor(c, (struct dump_line){.kind = LINE_START, .name = v->name}, own, start);
-        const bool transposed = !shape_equal(&own->shape, &start->shape) && is_transposed(&own->shape, &start->shape);
+        const bool transposed =
+            !shape_equal(&own->shape, &start->shape) && shape_is_transposed(&own->shape, &start->shape);
         for (int64_t k = 0; start->dtype == own->dtype && start->count == own->count && k < own->count; k++) {
             const int64_t at = transposed ? k % own->shape.dim[1] * own->shape.dim[0] + k / own->shape.dim[1] : k;
             memcpy((char *)own->data + (size_t)k * dtype_size(own->dtype),
@@ -281,14 +273,12 @@ static bool run_and_compare(struct comparison *c)
     VEC(struct dump_file *) files = {0};
     str_list parameters = {0};
     graph_each_node(c->entry->graph, n)
-        for (size_t o = 0; o < n->outputs.count; o++) {
+        vec_each(const struct value *, v, &n->outputs) {
             const char *parameter = NULL;
-            const struct value *v = n->outputs.data[o];
             struct dump_file *f = v ? file_of(c, v, &parameter) : NULL;
-            const struct interp_fetch fetch = {.name = v ? v->name : NULL};
             if (!f)
                 continue;
-            vec_push(a, &c->fetches, fetch);
+            vec_push(a, &c->fetches, ((struct interp_fetch){.name = v->name}));
             vec_push(a, &files, f);
             vec_push(a, &parameters, parameter);
         }
@@ -339,9 +329,9 @@ static bool report(struct comparison *c)
             print_text("%-6s %-9s %-40s %.3g%s\n", differs(c, l) ? "DIFFER" : "same", kinds[l->kind], l->name,
                        l->distance, l->remark);
     }
-    for (size_t i = 0; i < c->files.count && !c->o->quiet; i++)
-        if (!c->files.data[i].used)
-            print_text("unused %s\n", c->files.data[i].path);
+    vec_each_ptr(const struct dump_file, f, &c->files)
+        if (!f->used && !c->o->quiet)
+            print_text("unused %s\n", f->path);
     print_text("%zu compared, %zu differ\n", c->lines.count, different);
     if (compared == 0)
         return diag_error(&c->s->diag, NULL, "--against %s: no tensor that entry '%s' computes is there", c->o->folder,

@@ -27,14 +27,10 @@ static const struct option_spec from_inference[] = {
 static const struct option_spec *const tables[] = {specs, program_options, depfile_options, from_inference,
                                                    training_options, model_options, NULL};
 
-static const char *header_path(struct arena *a, const char *source)
+/* Beside the source. */
+static const char *path_beside(struct arena *a, const char *source, const char *ending)
 {
-    return arena_printf(a, "%.*s.h", (int)(strlen(source) - 2), source);
-}
-
-static const char *weights_path(struct arena *a, const char *source)
-{
-    return arena_printf(a, "%.*s.weights", (int)(strlen(source) - 2), source);
+    return arena_printf(a, "%.*s%s", (int)(strlen(source) - 2), source, ending);
 }
 
 /* In the order in which they run; those of the canonical graph repeat until nothing changes. */
@@ -77,7 +73,8 @@ static bool read_options(struct job *j)
 static bool write_files(struct job *j, const struct model *m, const struct emitted *text)
 {
     struct session *const s = j->session;
-    const char *const header = header_path(&s->arena, j->out), *const weights = weights_path(&s->arena, j->out);
+    const char *const header = path_beside(&s->arena, j->out, ".h");
+    const char *const weights = path_beside(&s->arena, j->out, ".weights");
     str_list outputs = {0};
     vec_push(&s->arena, &outputs, j->out);
     vec_push(&s->arena, &outputs, header);
@@ -115,7 +112,7 @@ static bool compile(struct job *j)
         diag_note(d, &LOC_FILE(j->path),
                   "%zu MB of weights are in %s, which init() takes as in->weights: a C compiler would take very long "
                   "over them; --weights embed keeps them in the text, incbin leaves them to the assembler",
-                  text.weights->bytes >> 20, path_base(a, weights_path(a, j->out)));
+                  text.weights->bytes >> 20, path_base(a, path_beside(a, j->out, ".weights")));
     if (!option_given(o, "quiet"))
         print_lines(strbuf_text(&j->report));
     return true;

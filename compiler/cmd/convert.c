@@ -37,11 +37,11 @@ static bool check_arguments(const struct options *o)
         return false;
     }
     const char *const in = o->arguments.data[0], *const out = o->arguments.data[1];
-    for (size_t i = 0; i < 2; i++)
-        if (!is_model_file(o->arguments.data[i]) && !is_weight_file(o->arguments.data[i])) {
+    vec_each(const char *, path, &o->arguments)
+        if (!is_model_file(path) && !is_weight_file(path)) {
             say_text("stepc convert: '%s': a model's file name ends in .onnx or .onnxtxt, "
                      "that of weights in .safetensors\n",
-                     o->arguments.data[i]);
+                     path);
             return false;
         }
     if (is_weight_file(in) && is_weight_file(out)) {
@@ -63,12 +63,12 @@ static bool read_weight_options(struct session *s, const struct options *o, stru
     const str_list renames = option_list(o, "rename");
     bool ok = true;
     *out = (struct weight_options){.transpose = option_list(o, "transpose"), .partial = option_given(o, "partial")};
-    for (size_t i = 0; i < renames.count; i++) {
+    vec_each(const char *, pair, &renames) {
         struct weight_rename r;
-        if (option_pair(&s->arena, renames.data[i], &r.in_model, &r.in_file))
+        if (option_pair(&s->arena, pair, &r.in_model, &r.in_file))
             vec_push(&s->arena, &out->renames, r);
         else
-            ok = diag_error(&s->diag, NULL, "--rename %s: expected NAME=NAME", renames.data[i]);
+            ok = diag_error(&s->diag, NULL, "--rename %s: expected NAME=NAME", pair);
     }
     return ok;
 }

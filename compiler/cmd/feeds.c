@@ -76,10 +76,7 @@ struct map *feeds_writable_map(struct arena *a, const struct map **m)
 bool feeds_have_range(const struct model *m, const char *name, const struct import_options *import)
 {
     const struct model_type *const t = &feeds_find_input(m, name)->type;
-    bool found = false;
-    for (size_t k = 0; import->range && t->has_shape && k < t->dims.count; k++)
-        found |= t->dims.data[k].value < 0 && str_equal(t->dims.data[k].param, import->range->name);
-    return found;
+    return import->range && t->has_shape && model_type_has(t, import->range->name);
 }
 
 bool feeds_read(struct session *s, const struct model *m, str_list files, struct import_options *import,
@@ -126,8 +123,8 @@ static const struct tensor *slice_of(struct arena *a, const struct feed *f, int6
 
 const struct tensor *feeds_tensor(const struct feeds *f, const char *name, int64_t step, struct arena *a)
 {
-    for (size_t i = 0; i < f->list.count; i++)
-        if (str_equal(f->list.data[i].name, name))
-            return slice_of(a, &f->list.data[i], step);
+    vec_each_ptr(const struct feed, feed, &f->list)
+        if (str_equal(feed->name, name))
+            return slice_of(a, feed, step);
     return NULL;
 }

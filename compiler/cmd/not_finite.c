@@ -109,8 +109,7 @@ static bool look_at(struct replay *r, int64_t step)
     graph_each_node(g, n)
         for (size_t o = 0; o < n->outputs.count; o++)
             if (n->outputs.data[o]) {
-                const struct interp_fetch f = {.name = n->outputs.data[o]->name};
-                vec_push(&r->arena, &fetches, f);
+                vec_push(&r->arena, &fetches, ((struct interp_fetch){.name = n->outputs.data[o]->name}));
                 vec_push(&r->arena, &ids, n->outputs.data[o]->id);
             }
     if (!interp_run(p, r->entry, inputs, NULL, fetches.data, fetches.count, &r->arena, &r->s->diag))

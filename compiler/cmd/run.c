@@ -120,12 +120,12 @@ static bool read_fetches(struct run *r)
 {
     const str_list list = option_list(r->o, "fetch");
     bool ok = true;
-    for (size_t i = 0; i < list.count; i++) {
+    vec_each(const char *, pair, &list) {
         struct fetch f = {.output = -1};
-        if (option_pair(&r->s->arena, list.data[i], &f.name, &f.path))
+        if (option_pair(&r->s->arena, pair, &f.name, &f.path))
             vec_push(&r->s->arena, &r->fetches, f);
         else
-            ok = diag_error(&r->s->diag, NULL, "--fetch %s: expected NAME=FILE", list.data[i]);
+            ok = diag_error(&r->s->diag, NULL, "--fetch %s: expected NAME=FILE", pair);
     }
     return ok;
 }
@@ -307,16 +307,16 @@ static bool finish_epoch(struct run *r, int64_t step)
     struct validation *v = &r->validation;
     if (v->data.batches && !validation_run(r->engine, v))
         return false;
-    for (size_t i = 0; i < v->metrics.count; i++)
-        table_set(&r->table, v->metrics.data[i].column, v->metrics.data[i].value);
+    vec_each_ptr(const struct metric, x, &v->metrics)
+        table_set(&r->table, x->column, x->value);
     progress_clear(&r->progress);
     if (r->print_epochs) {
         print_text("epoch %lld", (long long)epoch);
         for (size_t i = 0; i < r->entry->graph->outputs.count; i++)
             if (is_scalar(r, i))
                 print_text("  %s %.6g", r->entry->graph->outputs.data[i].name, r->sums[i] / (double)steps);
-        for (size_t i = 0; i < v->metrics.count; i++)
-            print_text("  %s %.6g", v->metrics.data[i].name, v->metrics.data[i].value);
+        vec_each_ptr(const struct metric, x, &v->metrics)
+            print_text("  %s %.6g", x->name, x->value);
         putchar('\n');
         print_flush();
     }
@@ -372,8 +372,8 @@ static void print_hash(struct run *r)
 {
     const struct program *p = engine_program(r->engine);
     unsigned char digest[32];
-    for (size_t i = 0; i < p->variables.count; i++)
-        hash_tensor(r, engine_read(r->engine, p->variables.data[i], &r->s->arena));
+    vec_each(const struct variable *, v, &p->variables)
+        hash_tensor(r, engine_read(r->engine, v, &r->s->arena));
     sha256_end(&r->hash, digest);
     for (int i = 0; i < 32; i++)
         print_text("%02x", digest[i]);

@@ -12,24 +12,10 @@
 
 const struct data_set *data_find(const struct data *d, const char *name)
 {
-    for (size_t i = 0; i < d->list.count; i++)
-        if (str_equal(d->list.data[i].name, name))
-            return &d->list.data[i];
+    vec_each_ptr(const struct data_set, set, &d->list)
+        if (str_equal(set->name, name))
+            return set;
     return NULL;
-}
-
-static const char *declared_text(struct arena *a, const struct model_type *t)
-{
-    struct strbuf b = {.arena = a};
-    for (size_t k = 0; k < t->dims.count; k++) {
-        strbuf_add(&b, k ? "," : "[");
-        if (t->dims.data[k].value >= 0)
-            strbuf_addf(&b, "%lld", (long long)t->dims.data[k].value);
-        else
-            strbuf_add(&b, t->dims.data[k].param[0] ? t->dims.data[k].param : "?");
-    }
-    strbuf_add(&b, t->dims.count ? "]" : "[]");
-    return strbuf_text(&b);
 }
 
 /* All but the leading axis must be as declared, where it is declared. */
@@ -45,7 +31,7 @@ static bool check_type(struct session *s, const struct model_value_info *vi, con
         fits = type->dims.data[k].value < 0 || type->dims.data[k].value == t->shape.dim[k];
     if (!fits)
         return diag_error(&s->diag, NULL, "%s: the file holds %s, but input '%s' is %s, a batch first", text,
-                          shape_text(a, &t->shape), vi->name, declared_text(a, type));
+                          shape_text(a, &t->shape), vi->name, model_dims_text(a, type->dims.data, type->dims.count));
     if (t->shape.dim[0] > INT32_MAX || shape_count_range(&t->shape, 1, t->shape.rank) == 0 || t->dtype == DTYPE_STRING)
         return diag_error(&s->diag, NULL, "%s: %s %s is no data set", text, dtype_name(t->dtype),
                           shape_text(a, &t->shape));
@@ -96,8 +82,8 @@ static bool settle_batch(struct session *s, const struct model *m, const char *o
                          const struct import_options *import, struct data *d)
 {
     d->batch = wanted;
-    for (size_t i = 0; i < d->list.count; i++) {
-        const char *name = d->list.data[i].name;
+    vec_each_ptr(const struct data_set, set, &d->list) {
+        const char *name = set->name;
         const bool is_open = wanted > 0 && feeds_have_range(m, name, import);
         const int64_t declared = is_open ? 0 : declared_batch(m, name, import);
         if (declared && d->batch && declared != d->batch)
@@ -121,8 +107,8 @@ bool data_read(struct session *s, const struct model *m, const char *option, str
     struct map *shapes = feeds_writable_map(&s->arena, &import->shapes);
     bool ok = true;
     *out = (struct data){.samples = 0};
-    for (size_t i = 0; i < files.count; i++)
-        ok &= read_set(s, m, option, files.data[i], out);
+    vec_each(const char *, file, &files)
+        ok &= read_set(s, m, option, file, out);
     if (!ok || files.count == 0)
         return ok;
     if (!settle_batch(s, m, option, batch, import, out))
@@ -133,10 +119,8 @@ bool data_read(struct session *s, const struct model *m, const char *option, str
         if (known && !shape_equal(known, &set->batch_shape))
             return diag_error(&s->diag, NULL, "--%s: a batch of '%s' is %s, elsewhere %s", option, set->name,
                               shape_text(&s->arena, &set->batch_shape), shape_text(&s->arena, known));
-        struct shape *shape = arena_new(&s->arena, struct shape);
-        *shape = set->batch_shape;
         if (!feeds_have_range(m, set->name, import))
-            map_set(shapes, set->name, shape);
+            map_set(shapes, set->name, &set->batch_shape);
     }
     return true;
 }

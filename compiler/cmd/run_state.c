@@ -41,9 +41,9 @@ const char *state_entries(struct arena *a, const struct state_options *o, const 
 
 static bool is_reset(const struct state_options *o, const struct variable *v)
 {
-    for (size_t i = 0; i < o->reset.count; i++)
-        if (str_equal(o->reset.data[i], "optimizer") ? v->role == ROLE_OPTIMIZER || v->role == ROLE_COUNTER
-                                                     : str_glob(o->reset.data[i], v->name))
+    vec_each(const char *, glob, &o->reset)
+        if (str_equal(glob, "optimizer") ? v->role == ROLE_OPTIMIZER || v->role == ROLE_COUNTER
+                                         : str_glob(glob, v->name))
             return true;
     return false;
 }
@@ -131,10 +131,9 @@ static bool check_items(struct session *s, const struct state_options *o, const 
         wanted += !reset;
         loaded += !reset && items->data[i].outcome == STEPC_LOADED;
     }
-    for (size_t i = 0; i < unknown->count; i++)
-        ok = report_misfit(s, o,
-                           arena_printf(&s->arena, "the model has no variable '%s', but the state has one",
-                                        unknown->data[i])) &&
+    vec_each(const char *, name, unknown)
+        ok = report_misfit(
+                 s, o, arena_printf(&s->arena, "the model has no variable '%s', but the state has one", name)) &&
              ok;
     if (!ok)
         diag_note(&s->diag, &LOC_FILE(o->load), "--partial loads what fits");
@@ -149,12 +148,12 @@ static bool check_items(struct session *s, const struct state_options *o, const 
 static bool check_patterns(struct session *s, const struct state_options *o, const struct program *p)
 {
     bool ok = true;
-    for (size_t i = 0; i < o->reset.count; i++) {
-        bool found = str_equal(o->reset.data[i], "optimizer");
-        for (size_t k = 0; k < p->variables.count && !found; k++)
-            found = str_glob(o->reset.data[i], p->variables.data[k]->name);
+    vec_each(const char *, glob, &o->reset) {
+        bool found = str_equal(glob, "optimizer");
+        vec_each(const struct variable *, v, &p->variables)
+            found = found || str_glob(glob, v->name);
         if (!found)
-            ok = diag_error(&s->diag, NULL, "--reset %s: no variable has such a name", o->reset.data[i]);
+            ok = diag_error(&s->diag, NULL, "--reset %s: no variable has such a name", glob);
     }
     return ok;
 }

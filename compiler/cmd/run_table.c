@@ -8,8 +8,7 @@
 
 size_t table_add_column(struct run_table *t, const char *name, enum dtype dtype)
 {
-    const struct run_column c = {.name = name, .dtype = dtype};
-    vec_push(t->arena, &t->columns, c);
+    vec_push(t->arena, &t->columns, ((struct run_column){.name = name, .dtype = dtype}));
     return t->columns.count - 1;
 }
 

@@ -46,16 +46,14 @@ static void add_metrics(struct arena *a, const struct model *m, struct validatio
         const struct graph_output *o = &g->outputs.data[i];
         if (!dtype_is_float(o->value->dtype) || shape_count(&o->value->shape) != 1)
             continue;
-        const struct metric mean = {.name = arena_printf(a, "validate.%s", o->name), .output = i};
-        vec_push(a, &v->metrics, mean);
+        vec_push(a, &v->metrics, ((struct metric){.name = arena_printf(a, "validate.%s", o->name), .output = i}));
     }
     for (size_t i = 0; i < g->outputs.count && v->label; i++) {
         const struct value *scores = g->outputs.data[i].value;
         const struct shape shape = value_shape_at(scores, v->data.batch);
         if (!dtype_is_float(scores->dtype) || !are_scores(&shape, &v->label->batch_shape, &v->class_axis))
             continue;
-        const struct metric accuracy = {.name = "validate.accuracy", .output = i, .accuracy = true};
-        vec_push(a, &v->metrics, accuracy);
+        vec_push(a, &v->metrics, ((struct metric){.name = "validate.accuracy", .output = i, .accuracy = true}));
         return;
     }
 }

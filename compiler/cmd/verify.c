@@ -44,21 +44,11 @@ struct suite {
 
 /* ---- finding tests ----------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool has_data_set(struct arena *a, const char *dir)
-{
-    return file_is_directory(path_join(a, dir, "test_data_set_0"));
-}
-
 static void find_tests(struct suite *t, const char *below, int depth)
 {
     struct arena *a = &t->s->arena;
     const char *dir = *below ? path_join(a, t->root, below) : t->root;
-    if (file_exists(path_join(a, dir, "model.onnx")) && has_data_set(a, dir)) {
+    if (file_exists(path_join(a, dir, "model.onnx")) && file_is_directory(path_join(a, dir, "test_data_set_0"))) {
         if (!t->use_list || map_has(&t->wanted, below))
             vec_push(a, &t->tests, *below ? below : ".");
         return;
@@ -71,10 +61,9 @@ static void find_tests(struct suite *t, const char *below, int depth)
         if (e->d_name[0] != '.' && file_is_directory(path_join(a, dir, e->d_name)))
             vec_push(a, &names, arena_strdup(a, e->d_name));
     closedir(d);
-    if (names.count > 0)
-        qsort(names.data, names.count, sizeof *names.data, by_name);
-    for (size_t i = 0; i < names.count; i++)
-        find_tests(t, *below ? arena_printf(a, "%s/%s", below, names.data[i]) : names.data[i], depth + 1);
+    str_sort(names.data, names.count);
+    vec_each(const char *, name, &names)
+        find_tests(t, *below ? arena_printf(a, "%s/%s", below, name) : name, depth + 1);
 }
 
 static bool read_list(struct suite *t, const char *path)
@@ -135,11 +124,6 @@ static void read_tolerance(struct test *t)
     t->rtol = json_is_number(r) ? json_number_value(r) : t->rtol;
     t->atol = json_is_number(a) ? json_number_value(a) : t->atol;
     json_decref(root);
-}
-
-static bool is_tensor(const struct model_value_info *vi)
-{
-    return vi->type.kind == TYPE_TENSOR;
 }
 
 static const char *input_file(struct test *t, const char *set, size_t i)
@@ -244,12 +228,11 @@ static enum verdict run_test(struct test *t)
     read_tolerance(t);
     if (!model_read(&t->s->diag, a, path_join(a, t->dir, "model.onnx"), &t->m))
         return conclude_from_messages(t);
-    for (size_t i = 0; i < t->m->graph->inputs.count + t->m->graph->outputs.count; i++) {
-        const size_t n = t->m->graph->inputs.count;
-        const struct model_value_info *vi = i < n ? t->m->graph->inputs.data[i] : t->m->graph->outputs.data[i - n];
-        if (!is_tensor(vi))
-            return conclude(t, UNSUPPORTED, arena_printf(a, "'%s' is not a tensor", vi->name));
-    }
+    const model_values *const lists[] = {&t->m->graph->inputs, &t->m->graph->outputs};
+    for (int i = 0; i < 2; i++)
+        vec_each(const struct model_value_info *, vi, lists[i])
+            if (vi->type.kind != TYPE_TENSOR)
+                return conclude(t, UNSUPPORTED, arena_printf(a, "'%s' is not a tensor", vi->name));
     enum verdict v = PASS;
     for (int k = 0; v == PASS; k++) {
         const char *set = path_join(a, t->dir, arena_printf(a, "test_data_set_%d", k));

@@ -1,8 +1,8 @@
 /* One program for a range of counts: the same is made for the highest count and for two counts beside it, and what
- * differs between the three is known late (fuse/late.h). */
+ * differs between the three is known late (fuse/late.c). */
 #include "engine/pipeline_internal.h"
 
-#include "fuse/late.h"
+#include "fuse/fuse.h"
 #include "graph/op_def.h"
 #include "lower/state_layout.h"
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "fuse/blas.h"
+#include "fuse/fuse.h"
 
 /* There is no size at which OpenBLAS beats the emitted tiles on the processors that were measured (GCC or Clang, GNU
  * vectors, 16 x 16 x 16 to 2048 x 2048 x 2048, one thread). It pays where it knows a processor better, where the C

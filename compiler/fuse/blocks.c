@@ -21,9 +21,7 @@
 
 /* ---- what it weighs ---------------------------------------------------------------------------------------------- */
 
-enum {
-    ROWS_AT_ONCE = 64,     /* rows of a block: tiles in number, and what they pack is used often enough */
-};
+enum { ROWS_AT_ONCE = 64 }; /* rows of a block: tiles in number, and what they pack is used often enough */
 
 /* A matrix is rather computed twice than kept from forward pass to gradient if it has twice the bytes of the second
  * cache (two layers of a GPT with context 512 and 1 MiB of it: 14 % less time). */
@@ -43,9 +41,9 @@ int64_t blocks_rows(int64_t rows)
 
 static struct member *find_member(const struct group *g, const struct kernel *k)
 {
-    for (size_t i = 0; i < g->members.count; i++)
-        if (g->members.data[i].k == k)
-            return &g->members.data[i];
+    vec_each_ptr(struct member, m, &g->members)
+        if (m->k == k)
+            return m;
     return NULL;
 }
 
@@ -376,14 +374,10 @@ static bool never_meet(const struct part *p, const struct access *a, const struc
 /* Do two kernels write different elements of the buffer? */
 static bool write_apart(const struct kernel *k, const struct kernel *l, const struct buffer *b)
 {
-    for (size_t i = 0; i < k->parts.count; i++)
-        for (size_t s = 0; s < k->parts.data[i].stores.count; s++)
-            for (size_t j = 0; k->parts.data[i].stores.data[s].to.buffer == b && j < l->parts.count; j++)
-                for (size_t t = 0; t < l->parts.data[j].stores.count; t++)
-                    if (l->parts.data[j].stores.data[t].to.buffer == b &&
-                        !never_meet(&k->parts.data[i], &k->parts.data[i].stores.data[s].to, &l->parts.data[j],
-                                    &l->parts.data[j].stores.data[t].to))
-                        return false;
+    kernel_each_store(k, p, s)
+        kernel_each_store(l, q, t)
+            if (s->to.buffer == b && t->to.buffer == b && !never_meet(p, &s->to, q, &t->to))
+                return false;
     return k->blocks.stages.count == 0 && l->blocks.stages.count == 0;
 }
 

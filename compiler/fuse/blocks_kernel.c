@@ -127,8 +127,7 @@ static void make_block(struct group *g, struct kernel *all, const struct buffer 
     const struct shape shape = SHAPE(g->block, m->step);
     m->block = buffer_new(g->f->l, BUFFER_TEMP, arena_printf(g->f->arena, "rows of %s", m->from->name), m->from->dtype,
                           &shape);
-    const struct own own = {m->block, "block"};
-    vec_push(g->f->arena, &all->blocks.own, own);
+    vec_push(g->f->arena, &all->blocks.own, ((struct own){m->block, "block"}));
 }
 
 static void make_blocks(struct group *g, struct kernel *all)
@@ -205,8 +204,7 @@ static void copy_row_memory(struct to_block *t, const struct member *m)
                 vec_push(t->g->f->l->arena, &t->g->f->l->buffers, row.row);
             } else {
                 row.row = buffer_new(t->g->f->l, BUFFER_TEMP, old->name, old->dtype, &old->shape);
-                const struct own own = {row.row, "row"};
-                vec_push(t->g->f->arena, &t->all->blocks.own, own);
+                vec_push(t->g->f->arena, &t->all->blocks.own, ((struct own){row.row, "row"}));
             }
             vec_push(t->g->f->arena, &t->rows, row);
         }
@@ -241,8 +239,7 @@ static void turn_product(struct to_block *t, struct kernel *k, enum role role)
     if (k->tmpl.scratch_count > 0) {
         const struct shape shape = SHAPE(k->tmpl.scratch_count);
         k->tmpl.scratch = buffer_new(g->f->l, BUFFER_TEMP, "scratch", k->tmpl.type, &shape);
-        const struct own own = {k->tmpl.scratch, k->tmpl.scratch_param};
-        vec_push(g->f->arena, &t->all->blocks.own, own);
+        vec_push(g->f->arena, &t->all->blocks.own, ((struct own){k->tmpl.scratch, k->tmpl.scratch_param}));
     }
     move_operands(t, k, role);
 }

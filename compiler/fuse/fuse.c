@@ -263,8 +263,8 @@ static bool writes_only(struct fusion *f, const struct kernel *k, const struct b
     buffer_list writes = {0};
     kernel_writes(f->arena, k, &writes);
     bool ok = !fuse_reads(f, k, b);
-    for (size_t i = 0; i < writes.count; i++)
-        ok &= writes.data[i] == b || is_internal(f, k, writes.data[i]);
+    vec_each(const struct buffer *, own, &writes)
+        ok &= own == b || is_internal(f, k, own);
     return ok;
 }
 
@@ -293,8 +293,8 @@ bool fuse_is_needless_copy(struct fusion *f, const struct kernel *copy)
         return false;
     const struct fuse_buffer *b = fuse_buffer(f, from);
     bool ok = b->readers.count == 1 && b->writers.count > 0;
-    for (size_t i = 0; ok && i < b->writers.count; i++)
-        ok = writes_only(f, b->writers.data[i], from);
+    vec_each(const struct kernel *, k, &b->writers)
+        ok = ok && writes_only(f, k, from);
     return ok;
 }
 

@@ -1,4 +1,4 @@
-#include "fuse/late.h"
+#include "fuse/fuse.h"
 
 #include "base/str.h"
 #include <inttypes.h>
@@ -7,18 +7,22 @@
 
 enum { PROBES = 3 };
 
+/* What of each probe, in the place of a list of them. */
+#define OF_ALL(x, what) {(x)[0]what, (x)[1]what, (x)[2]what}
 /* No base + per * n, but the kernel's template may do without it. */
 #define NO_LATE_SIZE ((struct late_size){INT64_MIN, 1})
+
+typedef VEC(const struct expr *) expr_list;
 
 struct late {
     struct diag *diag;
     struct lowered *const *probe;
     const struct size_range *range;
-    int64_t step;                       /* from probe to probe */
-    const struct kernel *kernel;        /* at hand, of the first probe: where errors are */
-    VEC(const struct expr *) seen;      /* of the kernel at hand */
-    VEC(const struct expr *) rewritten; /* factors */
-    bool *constants;                    /* by buffer: its content has been compared */
+    int64_t step;                  /* from probe to probe */
+    const struct kernel *kernel;   /* at hand, of the first probe: where errors are */
+    expr_list seen;                /* of the kernel at hand */
+    expr_list rewritten;           /* factors */
+    bool *constants;               /* by buffer: its content has been compared */
     bool ok;
 };
 
@@ -91,7 +95,7 @@ static bool factor(struct late *l, const struct expr *const e[PROBES])
 {
     struct arena *const a = l->probe[0]->arena;
     struct expr *const made = (struct expr *)(uintptr_t)e[0], count = {.op = EXPR_COUNT, .dtype = DTYPE_INT64};
-    const double x[PROBES] = {e[0]->f, e[1]->f, e[2]->f};
+    const double x[PROBES] = OF_ALL(e, ->f);
     const enum dtype d = e[0]->dtype;
     double numerator = 0;
     const bool is_multiple = find_multiple(l, x, &count.i);
@@ -137,7 +141,7 @@ static bool same_expr(struct late *l, const struct expr *const e[PROBES]);
 
 static bool same_access(struct late *l, const struct access *const a[PROBES])
 {
-    const struct buffer *const b[PROBES] = {a[0]->buffer, a[1]->buffer, a[2]->buffer};
+    const struct buffer *const b[PROBES] = OF_ALL(a, ->buffer);
     for (int i = 1; i < PROBES; i++) {
         if (a[i]->term_count != a[0]->term_count || a[i]->offset != a[0]->offset ||
             memcmp(a[i]->stride, a[0]->stride, sizeof a[0]->stride) != 0)
@@ -149,17 +153,17 @@ static bool same_access(struct late *l, const struct access *const a[PROBES])
                                             b[0]->name));
     }
     for (int t = 0; t < a[0]->term_count; t++) {
-        const struct expr *const index[PROBES] = {a[0]->term[t].index, a[1]->term[t].index, a[2]->term[t].index};
+        const struct expr *const index[PROBES] = OF_ALL(a, ->term[t].index);
         if (!same_expr(l, index))
             return false;
     }
     return same_buffer(l, b);
 }
 
-static bool is_among(const struct expr *const *list, size_t count, const struct expr *e)
+static bool is_among(const expr_list *list, const struct expr *e)
 {
-    for (size_t i = 0; i < count; i++)
-        if (list[i] == e)
+    vec_each(const struct expr *, x, list)
+        if (x == e)
             return true;
     return false;
 }
@@ -178,7 +182,7 @@ static bool same_expr(struct late *l, const struct expr *const e[PROBES])
         return true;
     if (!e[0] || !e[1] || !e[2])
         return fail(l, "what is computed differs from count to count");
-    if (is_among(l->seen.data, l->seen.count, e[0]) || is_among(l->rewritten.data, l->rewritten.count, e[0]))
+    if (is_among(&l->seen, e[0]) || is_among(&l->rewritten, e[0]))
         return true;
     vec_push(l->probe[0]->arena, &l->seen, e[0]);
     for (int i = 1; i < PROBES; i++)
@@ -186,12 +190,10 @@ static bool same_expr(struct late *l, const struct expr *const e[PROBES])
             return fail(l, "what is computed differs from count to count");
     if (e[0]->op == EXPR_FLOAT && (e[0]->f != e[1]->f || e[0]->f != e[2]->f))
         return (isnan(e[0]->f) && isnan(e[1]->f) && isnan(e[2]->f)) || factor(l, e);
-    if (e[0]->op == EXPR_LOAD) {
-        const struct access *const a[PROBES] = {e[0]->access, e[1]->access, e[2]->access};
-        return same_access(l, a);
-    }
+    if (e[0]->op == EXPR_LOAD)
+        return same_access(l, (const struct access *const[])OF_ALL(e, ->access));
     for (int i = 0, count = expr_arg_count(e[0]); i < count; i++) {
-        const struct expr *const arg[PROBES] = {e[0]->arg[i], e[1]->arg[i], e[2]->arg[i]};
+        const struct expr *const arg[PROBES] = OF_ALL(e, ->arg[i]);
         if (!same_expr(l, arg))
             return false;
     }
@@ -203,7 +205,7 @@ static bool same_expr(struct late *l, const struct expr *const e[PROBES])
 static bool extents(struct late *l, int rank, const int64_t *const x[PROBES], struct late_size *out)
 {
     for (int d = 0; d < rank; d++) {
-        const int64_t extent[PROBES] = {x[0][d], x[1][d], x[2][d]};
+        const int64_t extent[PROBES] = OF_ALL(x, [d]);
         if (!size_of(l, extent, &out[d]))
             return false;
     }
@@ -214,7 +216,7 @@ static bool stores(struct late *l, const struct part *const p[PROBES])
 {
     for (size_t s = 0; s < p[0]->stores.count; s++) {
         const struct store *const x[PROBES] = {&p[0]->stores.data[s], &p[1]->stores.data[s], &p[2]->stores.data[s]};
-        const struct expr *const value[PROBES] = {x[0]->value, x[1]->value, x[2]->value};
+        const struct expr *const value[PROBES] = OF_ALL(x, ->value);
         const struct access *const to[PROBES] = {&x[0]->to, &x[1]->to, &x[2]->to};
         if (!same_access(l, to) || !same_expr(l, value))
             return false;
@@ -244,9 +246,9 @@ static bool one_part(struct late *l, struct part *const p[PROBES])
             memcmp(p[i]->reduced, p[0]->reduced, sizeof p[0]->reduced) != 0 ||
             (p[i]->hole == NULL) != (p[0]->hole == NULL) || (p[0]->hole && !str_equal(p[i]->hole, p[0]->hole)))
             return fail(l, "its loops differ from count to count");
-    const int64_t *const extent[PROBES] = {p[0]->extent, p[1]->extent, p[2]->extent};
-    const struct expr *const element[PROBES] = {p[0]->element, p[1]->element, p[2]->element};
-    const struct part *const all[PROBES] = {p[0], p[1], p[2]};
+    const int64_t *const extent[PROBES] = OF_ALL(p, ->extent);
+    const struct expr *const element[PROBES] = OF_ALL(p, ->element);
+    const struct part *const all[PROBES] = OF_ALL(p, );
     if (!extents(l, p[0]->rank, extent, p[0]->late) || !same_expr(l, element) || !stores(l, all))
         return false;
     return !p[0]->hole && order_depends(p[0], l->kernel->rows)
@@ -261,8 +263,8 @@ static bool one_check(struct late *l, struct check *const c[PROBES])
             c[i]->has_except != c[0]->has_except || c[i]->except != c[0]->except ||
             strcmp(c[i]->status, c[0]->status) != 0)
             return fail(l, "the range of an index depends on it");
-    const int64_t *const extent[PROBES] = {c[0]->extent, c[1]->extent, c[2]->extent};
-    const struct expr *const value[PROBES] = {c[0]->value, c[1]->value, c[2]->value};
+    const int64_t *const extent[PROBES] = OF_ALL(c, ->extent);
+    const struct expr *const value[PROBES] = OF_ALL(c, ->value);
     return extents(l, c[0]->rank, extent, c[0]->late) && same_expr(l, value);
 }
 
@@ -289,7 +291,7 @@ static bool one_operand(struct late *l, const struct operand *const o[PROBES])
         if (!str_equal(o[i]->param, o[0]->param) || o[i]->rank != o[0]->rank)
             return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
     const struct access *const access[PROBES] = {&o[0]->access, &o[1]->access, &o[2]->access};
-    const struct expr *const value[PROBES] = {o[0]->value, o[1]->value, o[2]->value};
+    const struct expr *const value[PROBES] = OF_ALL(o, ->value);
     return same_expr(l, value) && (value[0] || same_access(l, access));
 }
 
@@ -331,8 +333,8 @@ static const char *refused_int(const struct kernel *k)
 
 static bool has_part(const struct kernel *k, const char *hole)
 {
-    for (size_t i = 0; i < k->parts.count; i++)
-        if (str_equal(k->parts.data[i].hole, hole))
+    vec_each_ptr(const struct part, p, &k->parts)
+        if (str_equal(p->hole, hole))
             return true;
     return false;
 }
@@ -355,9 +357,9 @@ static bool settle_template(struct late *l, struct kernel *k)
             return fail(l, "its kernel sums up rows whose number depends on it");
         has_late |= is_late(&x->late);
     }
-    for (size_t i = 0; i < k->parts.count; i++)
-        for (int d = k->outer_rank; d < k->parts.data[i].rank && !has_late; d++)
-            if (is_late(&k->parts.data[i].late[d]))
+    vec_each_ptr(const struct part, p, &k->parts)
+        for (int d = k->outer_rank; d < p->rank && !has_late; d++)
+            if (is_late(&p->late[d]))
                 return fail(l, "its kernel does not take this size when it runs");
     return true;
 }
@@ -372,9 +374,9 @@ static bool is_late_within(const struct kernel *k, int outer)
     bool late = false;
     for (int d = outer; d < k->outer_rank; d++)
         late |= is_late(&k->outer_late[d]);
-    for (size_t i = 0; i < k->parts.count; i++)
-        for (int d = outer; d < k->parts.data[i].rank; d++)
-            late |= is_late(&k->parts.data[i].late[d]);
+    vec_each_ptr(const struct part, p, &k->parts)
+        for (int d = outer; d < p->rank; d++)
+            late |= is_late(&p->late[d]);
     for (int i = 0; i < k->tmpl.int_count; i++)
         late |= is_late(&k->tmpl.ints[i].late);
     return late;
@@ -386,8 +388,7 @@ static bool stages(struct late *l, struct kernel *const k[PROBES])
     const int around = k[0]->outer_rank - 1;
     bool late = k[0]->blocks.stages.count > 0 && is_late(&k[0]->outer_late[around]);
     for (size_t s = 0; s < k[0]->blocks.stages.count; s++) {
-        struct kernel *const x[PROBES] = {k[0]->blocks.stages.data[s], k[1]->blocks.stages.data[s],
-                                          k[2]->blocks.stages.data[s]};
+        struct kernel *const x[PROBES] = OF_ALL(k, ->blocks.stages.data[s]);
         if (!one_kernel(l, x))
             return false;
         late |= is_late_within(x[0], around);
@@ -410,7 +411,7 @@ static bool one_kernel(struct late *l, struct kernel *const k[PROBES])
             return fail(l, "what is fused into its kernel differs from count to count; another highest count may do");
     if (k[0]->region || k[1]->region || k[2]->region)
         return fail(l, "sizes within steps of time have to be known when the model is compiled");
-    const int64_t *const outer[PROBES] = {k[0]->outer_extent, k[1]->outer_extent, k[2]->outer_extent};
+    const int64_t *const outer[PROBES] = OF_ALL(k, ->outer_extent);
     if (!extents(l, k[0]->outer_rank, outer, k[0]->outer_late))
         return false;
     for (size_t i = 0; i < k[0]->parts.count; i++) {
@@ -423,10 +424,8 @@ static bool one_kernel(struct late *l, struct kernel *const k[PROBES])
         if (!one_check(l, c))
             return false;
     }
-    if (!stages(l, k))
-        return false;
-    return (k[0]->tmpl.traits || k[1]->tmpl.traits || k[2]->tmpl.traits) == false ||
-           (one_template(l, k) && settle_template(l, k[0]));
+    const bool has_template = k[0]->tmpl.traits || k[1]->tmpl.traits || k[2]->tmpl.traits;
+    return stages(l, k) && (!has_template || (one_template(l, k) && settle_template(l, k[0])));
 }
 
 /* What is copied as a whole has its elements from its buffer. */
@@ -436,8 +435,7 @@ static void buffer_sizes(struct late *l)
         struct buffer *const b = l->probe[0]->buffers.data[i];
         if (i >= l->probe[1]->buffers.count || i >= l->probe[2]->buffers.count)
             return;
-        const int64_t count[PROBES] = {b->count, l->probe[1]->buffers.data[i]->count,
-                                       l->probe[2]->buffers.data[i]->count};
+        const int64_t count[PROBES] = OF_ALL(l->probe, ->buffers.data[i]->count);
         if (!late_size_of(count, l->range->high, l->step, l->range->low, &b->late))
             b->late = (struct late_size){0};
     }
@@ -452,8 +450,7 @@ bool late_kernels(struct diag *d, struct lowered *const probe[PROBES], const str
         if (probe[i]->kernels.count != probe[0]->kernels.count)
             return fail(&l, "the kernels differ from count to count; another highest count may do");
     for (size_t i = 0; i < probe[0]->kernels.count && l.ok; i++) {
-        struct kernel *const k[PROBES] = {probe[0]->kernels.data[i], probe[1]->kernels.data[i],
-                                          probe[2]->kernels.data[i]};
+        struct kernel *const k[PROBES] = OF_ALL(probe, ->kernels.data[i]);
         l.kernel = k[0];
         l.seen.count = 0;
         if (!k[0]->removed || !k[1]->removed || !k[2]->removed)

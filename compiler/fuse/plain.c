@@ -1,4 +1,4 @@
-#include "fuse/plain.h"
+#include "fuse/fuse.h"
 
 static void make_plain(struct kernel *k)
 {

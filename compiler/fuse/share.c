@@ -1,4 +1,4 @@
-#include "fuse/share.h"
+#include "fuse/fuse.h"
 
 #include "lower/targets.h"
 

@@ -84,9 +84,7 @@ struct value *build_ints(struct builder *b, const int64_t *x, size_t count)
 
 struct value *build_int(struct builder *b, int64_t x)
 {
-    struct tensor *t = tensor_new(b->graph->arena, DTYPE_INT64, &SHAPE_SCALAR);
-    tensor_set_int(t, 0, x);
-    return build_constant(b, t);
+    return build_constant(b, tensor_scalar_int(b->graph->arena, x));
 }
 
 struct value *build_counter(struct builder *b, enum dtype dtype, int64_t first, const struct shape *s)

@@ -15,20 +15,10 @@ struct parser {
     bool failed;
 };
 
-static bool starts_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static size_t name_length(const char *text)
 {
     size_t n = 0;
-    while (starts_name(text[n]) || is_digit(text[n]) || text[n] == '.')
+    while (is_letter(text[n]) || is_digit(text[n]) || text[n] == '.')
         n++;
     return n;
 }
@@ -173,7 +163,7 @@ static struct ratio parse_factor(struct parser *p)
         return fail(p);
     const char c = next(p);
     const struct ratio x = is_digit(c)      ? parse_number(p)
-                           : starts_name(c) ? parse_name(p)
+                           : is_letter(c)   ? parse_name(p)
                            : take(p, "-")   ? negative(parse_factor(p))
                                             : parse_parenthesis(p);
     p->depth--;
@@ -220,7 +210,7 @@ static struct ratio parse_sum(struct parser *p)
 
 bool dim_is_expression(const char *text)
 {
-    return text[0] != '\0' && (!starts_name(text[0]) || text[name_length(text)] != '\0');
+    return text[0] != '\0' && (!is_letter(text[0]) || text[name_length(text)] != '\0');
 }
 
 int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context)
@@ -236,7 +226,7 @@ const char *dim_expression_bind(struct arena *a, const char *text, const char *s
     struct strbuf out = {.arena = a};
     bool found = false;
     while (*text != '\0') {
-        const size_t n = starts_name(*text) ? name_length(text) : 1;
+        const size_t n = is_letter(*text) ? name_length(text) : 1;
         const bool is_it = strlen(symbol) == n && strncmp(text, symbol, n) == 0;
         found = found || is_it;
         if (is_it)

@@ -290,6 +290,22 @@ void graph_move_before(struct graph *g, struct node *n, struct node *before)
     link_before(g, n, before);
 }
 
+struct entry *program_entry(const struct program *p, const char *name)
+{
+    vec_each_ptr(struct entry, e, &p->entries)
+        if (str_equal(e->name, name))
+            return e;
+    return NULL;
+}
+
+struct variable *program_variable(const struct program *p, const char *name)
+{
+    vec_each(struct variable *, v, &p->variables)
+        if (str_equal(v->name, name))
+            return v;
+    return NULL;
+}
+
 struct graph *graph_new(struct program *p, const char *name)
 {
     struct graph *g = arena_new(p->arena, struct graph);

@@ -201,6 +201,9 @@ struct program {
     struct program *others[4];
 };
 
+struct entry *program_entry(const struct program *p, const char *name);       /* NULL if absent, */
+struct variable *program_variable(const struct program *p, const char *name); /* and so here */
+
 struct graph *graph_new(struct program *p, const char *name);
 
 /* Sources. Names are made unique if taken. */

@@ -100,11 +100,8 @@ static const struct tensor *tensor_from_attr(struct diag *d, struct arena *a, co
         return attr->sparse != NULL ? import_dense(d, a, attr->sparse) : NULL;
     case ATTR_FLOAT:
         return tensor_scalar_double(a, DTYPE_FLOAT, attr->f);
-    case ATTR_INT: {
-        struct tensor *const t = tensor_new(a, DTYPE_INT64, &SHAPE_SCALAR);
-        tensor_set_int(t, 0, attr->i);
-        return t;
-    }
+    case ATTR_INT:
+        return tensor_scalar_int(a, attr->i);
     case ATTR_FLOATS: {
         struct tensor *const t = tensor_new(a, DTYPE_FLOAT, &SHAPE((int64_t)attr->floats.count));
         for (size_t i = 0; i < attr->floats.count; i++)

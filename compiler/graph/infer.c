@@ -58,52 +58,26 @@ static const char *set_text(struct arena *a, dtype_set set)
 
 /* ---- schema ------------------------------------------------------------------------------------------------------ */
 
-static size_t count_params(const struct op_param *params)
-{
-    size_t count = 0;
-    while (params != NULL && params[count].name != NULL)
-        count++;
-    return count;
-}
-
-/* A variadic parameter is the last one and stands for all further operands. NULL beyond the end. */
-static const struct op_param *param_at(const struct op_param *params, size_t i)
-{
-    const size_t count = count_params(params);
-    if (i < count)
-        return &params[i];
-    return count > 0 && (params[count - 1].flags & PARAM_VARIADIC) ? &params[count - 1] : NULL;
-}
-
-static size_t count_required(const struct op_param *params)
-{
-    size_t required = 0;
-    for (size_t i = 0; i < count_params(params); i++)
-        if (!(params[i].flags & PARAM_OPTIONAL))
-            required = i + 1;
-    return required;
-}
-
 static bool check_counts(struct infer_ctx *c)
 {
     const struct node *n = c->node;
     const struct op_param *params = n->def->inputs;
     const char *const op = op_display_name(n->def);
-    const size_t given = n->inputs.count, required = count_required(params), known = count_params(params);
+    const size_t given = n->inputs.count, required = op_count_required(params), known = op_count_params(params);
     if (given < required)
         return infer_error(c, "%s needs %s%zu input%s, given %zu", op,
-                           param_at(params, required) != NULL ? "at least " : "", required, plural(required), given);
-    if (given > 0 && param_at(params, given - 1) == NULL)
+                           op_param_at(params, required) != NULL ? "at least " : "", required, plural(required), given);
+    if (given > 0 && op_param_at(params, given - 1) == NULL)
         return infer_error(c, "%s takes at most %zu input%s, given %zu", op, known, plural(known), given);
     bool ok = true;
     for (size_t i = 0; i < given; i++)
-        if (n->inputs.data[i] == NULL && !(param_at(params, i)->flags & PARAM_OPTIONAL))
+        if (n->inputs.data[i] == NULL && !(op_param_at(params, i)->flags & PARAM_OPTIONAL))
             ok = infer_error(c, "input %zu (%s) of %s is required and cannot be omitted", i,
-                             param_at(params, i)->name, op);
+                             op_param_at(params, i)->name, op);
     const size_t outputs = n->outputs.count;
-    if (outputs > 0 && param_at(n->def->outputs, outputs - 1) == NULL)
-        return infer_error(c, "%s has at most %zu output%s, the node wants %zu", op, count_params(n->def->outputs),
-                           plural(count_params(n->def->outputs)), outputs);
+    if (outputs > 0 && op_param_at(n->def->outputs, outputs - 1) == NULL)
+        return infer_error(c, "%s has at most %zu output%s, the node wants %zu", op, op_count_params(n->def->outputs),
+                           plural(op_count_params(n->def->outputs)), outputs);
     if (outputs > INFER_MAX_OUTPUTS)
         return infer_unsupported(c, "the node has %zu outputs, at most %d are supported", outputs, INFER_MAX_OUTPUTS);
     return ok;
@@ -122,9 +96,9 @@ static bool is_same_type(const struct op_param *p, const struct op_param *q)
 static int find_same_type(const struct node *n, const struct op_param *p, size_t limit)
 {
     for (size_t i = 0; i < limit && i < n->inputs.count; i++) {
-        if (n->inputs.data[i] != NULL && is_same_type(param_at(n->def->inputs, i), p))
+        if (n->inputs.data[i] != NULL && is_same_type(op_param_at(n->def->inputs, i), p))
             return (int)i;
-        if (i > count_params(n->def->inputs))
+        if (i > op_count_params(n->def->inputs))
             break; /* only further operands of the variadic parameter, whose first ones have been seen */
     }
     return -1;
@@ -136,7 +110,7 @@ static bool check_dtypes(struct infer_ctx *c, struct arena *scratch)
     bool ok = true;
     for (size_t i = 0; i < n->inputs.count; i++) {
         const struct value *v = n->inputs.data[i];
-        const struct op_param *p = param_at(n->def->inputs, i);
+        const struct op_param *p = op_param_at(n->def->inputs, i);
         if (v == NULL)
             continue;
         if (p->dtypes != 0 && !(p->dtypes & DTYPE_BIT(v->dtype))) {
@@ -165,7 +139,7 @@ static void set_output_dtypes(struct infer_ctx *c)
 {
     const struct node *n = c->node;
     for (size_t i = 0; i < c->out_count; i++) {
-        const struct op_param *p = param_at(n->def->outputs, i);
+        const struct op_param *p = op_param_at(n->def->outputs, i);
         if (p == NULL)
             break;
         const int same = p->type != 0 ? find_same_type(n, p, n->inputs.count) : -1;
@@ -313,7 +287,7 @@ const struct tensor *infer_known(struct infer_ctx *c, int i)
     const struct tensor *known = value_known(v);
     if (known != NULL)
         return known;
-    const struct op_param *p = param_at(c->node->def->inputs, (size_t)i);
+    const struct op_param *p = op_param_at(c->node->def->inputs, (size_t)i);
     const char *what = arena_printf(c->diag->arena, "input %d '%s' (%s)", i, v->name, p->name);
     return known_or_report(c->graph, &c->node->loc, what, v);
 }
@@ -388,7 +362,7 @@ bool infer_node_into(struct infer_ctx *c, struct node *n, struct arena *a, struc
     *c = (struct infer_ctx){.node = n, .graph = n->graph, .diag = d};
     if (!check_counts(c) || !check_dtypes(c, a))
         return false;
-    const size_t params = count_params(n->def->outputs);
+    const size_t params = op_count_params(n->def->outputs);
     c->out_count = n->outputs.count > params ? n->outputs.count : params;
     const bool few = c->out_count <= INFER_FEW_OUTPUTS;
     c->out_dtype = few ? c->few_dtypes : arena_array(a, enum dtype, c->out_count);

@@ -101,6 +101,30 @@ const char *op_display_name(const struct op_def *def)
     return slot->def == def ? slot->display : def->name;
 }
 
+size_t op_count_params(const struct op_param *params)
+{
+    size_t count = 0;
+    while (params != NULL && params[count].name != NULL)
+        count++;
+    return count;
+}
+
+size_t op_count_required(const struct op_param *params)
+{
+    size_t required = op_count_params(params);
+    while (required > 0 && (params[required - 1].flags & PARAM_OPTIONAL))
+        required--;
+    return required;
+}
+
+const struct op_param *op_param_at(const struct op_param *params, size_t i)
+{
+    const size_t count = op_count_params(params);
+    if (i < count)
+        return &params[i];
+    return count > 0 && (params[count - 1].flags & PARAM_VARIADIC) ? &params[count - 1] : NULL;
+}
+
 bool node_is(const struct node *n, const char *op)
 {
     return (n->def->domain == NULL || n->def->domain[0] == '\0') && strcmp(n->def->name, op) == 0;

@@ -144,6 +144,12 @@ struct op_def {
 /* The generated table: arrays of op_def, NULL-terminated. */
 extern const struct op_def *const op_table[];
 
+/* Of a list of parameters, NULL or ended by a name that is NULL: how many; how many up to the last one that must be
+ * given; the one of operand i: a variadic one, the last, stands for all further operands. NULL beyond the end. */
+size_t op_count_params(const struct op_param *params);
+size_t op_count_required(const struct op_param *params);
+const struct op_param *op_param_at(const struct op_param *params, size_t i);
+
 /* By domain ("" = ONNX) and name, or NULL. */
 const struct op_def *op_find(const char *domain, const char *name);
 /* By qualified name as build() takes it: "Add", "stepc.ScatterAddRows", "ai.onnx.preview.training.Adam". */

@@ -201,6 +201,15 @@ static void print_source(struct strbuf *b, const struct value *v)
     strbuf_add(b, "\n");
 }
 
+static void print_pair(struct strbuf *b, const char *what, const char *left, const char *sign, const char *right)
+{
+    strbuf_add(b, what);
+    print_name(b, left);
+    strbuf_add(b, sign);
+    print_name(b, right);
+    strbuf_add(b, "\n");
+}
+
 const char *graph_print(struct arena *a, const struct graph *g)
 {
     struct strbuf b = {.arena = a, .clean = true};
@@ -216,20 +225,10 @@ const char *graph_print(struct arena *a, const struct graph *g)
         print_source(&b, g->sources.data[i]);
     for (const struct node *n = g->first; n != NULL; n = n->next)
         print_node(&b, n);
-    for (size_t i = 0; i < g->outputs.count; i++) {
-        strbuf_add(&b, "  output ");
-        print_name(&b, g->outputs.data[i].name);
-        strbuf_add(&b, " = ");
-        print_name(&b, g->outputs.data[i].value->name);
-        strbuf_add(&b, "\n");
-    }
-    for (size_t i = 0; i < g->bindings.count; i++) {
-        strbuf_add(&b, "  ");
-        print_name(&b, g->bindings.data[i].variable->name);
-        strbuf_add(&b, " <- ");
-        print_name(&b, g->bindings.data[i].value->name);
-        strbuf_add(&b, "\n");
-    }
+    vec_each_ptr(const struct graph_output, o, &g->outputs)
+        print_pair(&b, "  output ", o->name, " = ", o->value->name);
+    vec_each_ptr(const struct binding, bound, &g->bindings)
+        print_pair(&b, "  ", bound->variable->name, " <- ", bound->value->name);
     strbuf_add(&b, "}\n");
     return strbuf_text(&b);
 }

@@ -10,8 +10,8 @@ struct region *region_new(const struct graph *g, int64_t trips, bool backwards)
                           .fold = g->program->fold};
     struct graph *const body = graph_new(p, "region");
     body->loc = g->loc;
-    const struct entry e = {.name = "region", .kind = ENTRY_STEP, .graph = body, .training = -1, .is_region = true};
-    vec_push(a, &p->entries, e);
+    vec_push(a, &p->entries,
+             ((struct entry){.name = "region", .kind = ENTRY_STEP, .graph = body, .training = -1, .is_region = true}));
     struct region *const r = arena_new(a, struct region);
     *r = (struct region){.program = p, .trips = trips, .backwards = backwards};
     return r;
@@ -26,10 +26,7 @@ static struct variable *add_variable(struct region *r, const char *name, enum dt
 {
     struct program *const p = r->program;
     struct variable *const v = arena_new(p->arena, struct variable);
-    v->name = name;
-    for (size_t i = 0; i < p->variables.count; i++)
-        if (str_equal(p->variables.data[i]->name, v->name)) /* the number is no other's: it is the place in the list */
-            v->name = arena_printf(p->arena, "%s_%zu", name, p->variables.count);
+    v->name = program_variable(p, name) ? arena_printf(p->arena, "%s_%zu", name, p->variables.count) : name;
     v->dtype = dtype;
     v->shape = *shape;
     v->index = (int)p->variables.count;
@@ -48,8 +45,7 @@ struct value *region_state(struct region *r, const char *name, enum dtype dtype,
 static void bind(struct region *r, struct variable *to, struct value *v)
 {
     struct graph *const g = region_graph(r);
-    const struct binding b = {to, v, g->loc};
-    vec_push(g->arena, &g->bindings, b);
+    vec_push(g->arena, &g->bindings, ((struct binding){to, v, g->loc}));
 }
 
 void region_carry(struct region *r, int i, struct value *v)
@@ -154,14 +150,11 @@ struct region *region_copy(const struct graph *g, const struct region *r)
         if (read)
             now[read->id] = graph_add_variable(region_graph(copy), own);
     }
-    for (size_t i = 0; i < from->inputs.count; i++) {
-        const struct value *const v = from->inputs.data[i];
-        now[v->id] = region_input(copy, v->name, v->dtype, &v->shape, r->is_slice.data[i]);
-    }
+    vec_each(const struct value *, v, &from->inputs)
+        now[v->id] = region_input(copy, v->name, v->dtype, &v->shape, r->is_slice.data[v_at]);
     region_copy_nodes(region_graph(copy), from, now);
-    for (size_t i = 0; i < from->bindings.count; i++)
-        bind(copy, copy->program->variables.data[from->bindings.data[i].variable->index],
-             now[from->bindings.data[i].value->id]);
+    vec_each_ptr(const struct binding, b, &from->bindings)
+        bind(copy, copy->program->variables.data[b->variable->index], now[b->value->id]);
     arena_free(&scratch);
     return copy;
 }

@@ -101,34 +101,6 @@ static const struct op_param *params_of(const struct op_choice *c, bool inputs)
     return inputs ? c->def->inputs : c->def->outputs;
 }
 
-/* Parameter that operand i belongs to: the last one repeats if variadic. NULL beyond the end. */
-static const struct op_param *param_at(const struct op_param *params, size_t i)
-{
-    if (params == NULL)
-        return NULL;
-    for (size_t k = 0; params[k].name != NULL; k++)
-        if (k == i || (params[k].flags & PARAM_VARIADIC))
-            return &params[k];
-    return NULL;
-}
-
-static size_t count_required(const struct op_param *params)
-{
-    size_t required = 0;
-    for (size_t k = 0; params != NULL && params[k].name != NULL; k++)
-        if (!(params[k].flags & PARAM_OPTIONAL))
-            required = k + 1;
-    return required;
-}
-
-static size_t count_params(const struct op_param *params)
-{
-    size_t count = 0;
-    while (params != NULL && params[count].name != NULL)
-        count++;
-    return count;
-}
-
 /* Operands given: omitted ones at the end do not count. */
 static size_t count_operands(const str_list *names)
 {
@@ -153,18 +125,19 @@ static const char *version_text(struct diag *d, const struct op_choice *c, const
 static bool check_inputs_present(struct diag *d, const struct op_choice *c, const struct model_node *mn)
 {
     const struct op_param *const params = params_of(c, true);
-    const size_t given = count_operands(&mn->inputs), required = count_required(params), known = count_params(params);
+    const size_t given = count_operands(&mn->inputs);
+    const size_t required = op_count_required(params), known = op_count_params(params);
     bool ok = true;
     if (given < required && mn->inputs.count < required)
         return diag_error(d, &mn->loc, "%s needs %s%zu input%s, given %zu", version_text(d, c, mn),
-                          param_at(params, required) != NULL ? "at least " : "", required, plural(required), given);
+                          op_param_at(params, required) != NULL ? "at least " : "", required, plural(required), given);
     for (size_t i = 0; i < required; i++) {
-        const struct op_param *const p = param_at(params, i);
+        const struct op_param *const p = op_param_at(params, i);
         if (!(p->flags & PARAM_OPTIONAL) && mn->inputs.data[i][0] == '\0')
             ok = diag_error(d, &mn->loc, "input %zu (%s) of %s is required and cannot be omitted", i, p->name,
                             mn->op_type);
     }
-    if (given > 0 && param_at(params, given - 1) == NULL)
+    if (given > 0 && op_param_at(params, given - 1) == NULL)
         ok = diag_error(d, &mn->loc, "%s takes at most %zu input%s, given %zu", version_text(d, c, mn), known,
                         plural(known), given);
     return ok;
@@ -173,12 +146,13 @@ static bool check_inputs_present(struct diag *d, const struct op_choice *c, cons
 static bool check_outputs_present(struct diag *d, const struct op_choice *c, const struct model_node *mn)
 {
     const struct op_param *const params = params_of(c, false);
-    const size_t given = count_operands(&mn->outputs), required = count_required(params), known = count_params(params);
+    const size_t given = count_operands(&mn->outputs);
+    const size_t required = op_count_required(params), known = op_count_params(params);
     if (mn->outputs.count < required)
         return diag_error(d, &mn->loc, "%s has %s%zu output%s, the node names %zu", version_text(d, c, mn),
-                          param_at(params, required) != NULL ? "at least " : "", required, plural(required),
+                          op_param_at(params, required) != NULL ? "at least " : "", required, plural(required),
                           mn->outputs.count);
-    if (given > 0 && param_at(params, given - 1) == NULL)
+    if (given > 0 && op_param_at(params, given - 1) == NULL)
         return diag_error(d, &mn->loc, "%s has at most %zu output%s, the node names %zu", version_text(d, c, mn), known,
                           plural(known), given);
     return true;
@@ -266,14 +240,14 @@ bool upgrade_check_inputs(struct diag *d, const struct op_choice *c, const struc
     const bool own_schema = params != c->def->inputs;
     bool ok = true;
     for (size_t i = 0; i < n->inputs.count; i++) {
-        const struct op_param *const p = param_at(params, i);
+        const struct op_param *const p = op_param_at(params, i);
         const struct value *const v = n->inputs.data[i];
         if (v == NULL || p == NULL)
             continue;
         dtype_set allowed = own_schema && p->dtypes != 0 ? p->dtypes : ~(dtype_set)0;
         if (p->type == 'T' && c->version->dtypes != 0)
             allowed &= c->version->dtypes;
-        const struct op_param *const newest = param_at(c->def->inputs, i);
+        const struct op_param *const newest = op_param_at(c->def->inputs, i);
         const bool newest_refuses = newest != NULL && newest->dtypes != 0 && !(newest->dtypes & DTYPE_BIT(v->dtype));
         if (!(allowed & DTYPE_BIT(v->dtype)) && (own_schema || !newest_refuses))
             ok = diag_error(d, &n->loc, "input %zu '%s' is %s, which version %d of %s (opset %d) does not take", i,

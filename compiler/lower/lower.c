@@ -172,8 +172,7 @@ static void add_store(struct lower_ctx *c, struct part *p, const struct access *
     const enum dtype d = to->buffer->dtype;
     if (dtype_computed(d) != d)
         e = expr_cast(c->arena, d, expr_cast(c->arena, dtype_computed(d), e));
-    const struct store s = {.to = *to, .value = e};
-    vec_push(c->arena, &p->stores, s);
+    vec_push(c->arena, &p->stores, ((struct store){.to = *to, .value = e}));
 }
 
 void lower_store(struct lower_ctx *c, struct part *p, const struct view *to, const struct expr *e)
@@ -208,13 +207,8 @@ void lower_add_check(struct lower_ctx *c, const struct shape *domain, const stru
 /* A constant whose elements are all the same number becomes a literal. */
 static const struct expr *literal_of(struct arena *a, const struct tensor *t)
 {
-    if (!t || t->count == 0 || t->count > 65536 || t->dtype == DTYPE_STRING)
+    if (!t || t->count == 0 || t->count > 65536 || t->dtype == DTYPE_STRING || !tensor_is_uniform(t))
         return NULL;
-    const size_t size = dtype_size(t->dtype);
-    const unsigned char *bytes = t->data;
-    for (int64_t i = 1; i < t->count; i++)
-        if (memcmp(bytes, bytes + (size_t)i * size, size) != 0)
-            return NULL;
     return dtype_is_float(t->dtype) ? expr_float(a, dtype_computed(t->dtype), tensor_get_double(t, 0))
                                     : expr_int(a, dtype_computed(t->dtype), tensor_get_int(t, 0));
 }
@@ -479,8 +473,8 @@ static void lower_outputs(struct lower_ctx *c, const struct graph *g)
 
 static bool is_bound(const struct graph *g, const struct variable *v)
 {
-    for (size_t i = 0; i < g->bindings.count; i++)
-        if (g->bindings.data[i].variable == v)
+    vec_each_ptr(const struct binding, b, &g->bindings)
+        if (b->variable == v)
             return true;
     return false;
 }

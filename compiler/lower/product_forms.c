@@ -59,7 +59,7 @@ void product_of_terms(struct kernel *k, int64_t terms)
     k->tmpl.scratch_count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
 }
 
-/* ---- plain loops (fuse/plain.h) ---------------------------------------------------------------------------------- */
+/* ---- plain loops (fuse/plain.c) ---------------------------------------------------------------------------------- */
 
 static void make_plain(struct kernel *k)
 {
@@ -98,7 +98,7 @@ static void make_vector_plain(struct kernel *k)
     make_plain(k);
 }
 
-/* ---- a library (fuse/blas.h) ------------------------------------------------------------------------------------- */
+/* ---- a library (fuse/blas.c) ------------------------------------------------------------------------------------- */
 
 /* Rows or columns without gaps, the other step no shorter than what it steps over. */
 static bool is_matrix(int64_t row_step, int64_t column_step, int64_t rows, int64_t columns)

@@ -4,12 +4,12 @@
 
 void region_write_to(struct kernel_region *k, const struct buffer *from, struct buffer *to)
 {
-    for (size_t i = 0; i < k->writes.count; i++)
-        if (k->writes.data[i].outer == from)
-            k->writes.data[i].outer = to;
-    for (size_t i = 0; i < k->starts.count; i++)
-        if (k->starts.data[i].inner == from)
-            k->starts.data[i].inner = to;
+    vec_each_ptr(struct region_port, p, &k->writes)
+        if (p->outer == from)
+            p->outer = to;
+    vec_each_ptr(struct region_port, p, &k->starts)
+        if (p->inner == from)
+            p->inner = to;
 }
 
 void region_add_scratch(struct lowered *l, struct kernel *k, int64_t bytes)
@@ -20,9 +20,9 @@ void region_add_scratch(struct lowered *l, struct kernel *k, int64_t bytes)
 
 static struct buffer *find_input(const struct lowered *body, int index)
 {
-    for (size_t i = 0; i < body->buffers.count; i++)
-        if (body->buffers.data[i]->kind == BUFFER_INPUT && body->buffers.data[i]->index == index)
-            return body->buffers.data[i];
+    vec_each(struct buffer *, b, &body->buffers)
+        if (b->kind == BUFFER_INPUT && b->index == index)
+            return b;
     UNREACHABLE("input %d of a region has no buffer", index);
 }
 
@@ -35,15 +35,13 @@ static void add_reads(struct lower_ctx *c, struct kernel_region *k)
             continue;
         const struct view v = lower_contiguous(c, k->region->states + i);
         const int64_t step = k->region->is_slice.data[i] ? shape_count(&g->inputs.data[i]->shape) : 0;
-        const struct region_port p = {find_input(k->body, i), v.buffer, v.offset, step};
-        vec_push(c->arena, &k->reads, p);
+        vec_push(c->arena, &k->reads, ((struct region_port){find_input(k->body, i), v.buffer, v.offset, step}));
     }
-    vec_each(struct buffer *, inner, &k->body->buffers) {
-        if (inner->kind != BUFFER_CONSTANT)
-            continue;
-        const struct region_port p = {.inner = inner, .outer = lower_table(c, inner->name, inner->constant).buffer};
-        vec_push(c->arena, &k->reads, p);
-    }
+    vec_each(struct buffer *, inner, &k->body->buffers)
+        if (inner->kind == BUFFER_CONSTANT) {
+            struct buffer *const outer = lower_table(c, inner->name, inner->constant).buffer;
+            vec_push(c->arena, &k->reads, ((struct region_port){.inner = inner, .outer = outer}));
+        }
 }
 
 static void add_start(struct lower_ctx *c, struct kernel_region *k, int i, struct buffer *state)
@@ -78,8 +76,8 @@ static void add_writes(struct lower_ctx *c, struct kernel_region *k)
 
 static bool can_fail(const struct lowered *body)
 {
-    for (size_t i = 0; i < body->kernels.count; i++)
-        if (body->kernels.data[i]->checks.count > 0)
+    vec_each(const struct kernel *, k, &body->kernels)
+        if (k->checks.count > 0)
             return true;
     return false;
 }

@@ -1,5 +1,6 @@
 #include "model/lex_text.h"
 
+#include "base/str.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -30,16 +31,6 @@ bool text_special_number(const char *text, double *out)
     return true;
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The beginning of a line, as far as a message shows it: locations are kept for every node, so a file that is one long
  * line must not be copied for each. */
 static const char *line_text(const struct lexer *l, const char *start)
@@ -62,31 +53,15 @@ struct loc lexer_loc(const struct lexer *l)
     return token_loc(l, &l->token);
 }
 
-static bool report(struct lexer *l, const struct token *t, const char *fmt, va_list ap)
-{
-    if (!l->failed && !l->silent) { /* what follows the first fault is guesswork */
-        const struct loc at = token_loc(l, t);
-        diag_errorv(l->diag, &at, fmt, ap);
-    }
-    l->failed = true;
-    return false;
-}
-
-bool lexer_error(struct lexer *l, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    report(l, &l->token, fmt, ap);
-    va_end(ap);
-    return false;
-}
-
 bool lexer_error_at(struct lexer *l, const struct token *at, const char *fmt, ...)
 {
+    const struct loc loc = token_loc(l, at);
     va_list ap;
     va_start(ap, fmt);
-    report(l, at, fmt, ap);
+    if (!l->failed && !l->silent) /* what follows the first fault is guesswork */
+        diag_errorv(l->diag, &loc, fmt, ap);
     va_end(ap);
+    l->failed = true;
     return false;
 }
 

@@ -40,8 +40,8 @@ struct token lexer_peek(const struct lexer *l);
 /* Place of the current token, with its line for the caret. */
 struct loc lexer_loc(const struct lexer *l);
 /* Reports at the current token, or at an earlier one; only the first fault of a file. Return false. */
-bool lexer_error(struct lexer *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool lexer_error_at(struct lexer *l, const struct token *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+#define lexer_error(l, ...) lexer_error_at((l), &(l)->token, __VA_ARGS__)
 bool lexer_is(const struct lexer *l, char mark);
 /* How messages call the current token: "'Add'", "the number 5", "the end of the file". */
 const char *lexer_describe(const struct lexer *l);

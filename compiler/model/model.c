@@ -126,6 +126,29 @@ struct model_value_info *model_find_value(const model_values *values, const char
     return NULL;
 }
 
+bool model_type_has(const struct model_type *t, const char *symbol)
+{
+    vec_each_ptr(const struct model_dim, dim, &t->dims)
+        if (dim->value < 0 && str_equal(dim->param, symbol))
+            return true;
+    return false;
+}
+
+const char *model_dims_text(struct arena *a, const struct model_dim *dims, size_t rank)
+{
+    struct strbuf b = {.arena = a};
+    strbuf_add(&b, "[");
+    for (size_t i = 0; i < rank; i++) {
+        strbuf_add(&b, i ? "," : "");
+        if (dims[i].value >= 0)
+            strbuf_addf(&b, "%lld", (long long)dims[i].value);
+        else
+            strbuf_add(&b, dims[i].param[0] ? dims[i].param : "?");
+    }
+    strbuf_add(&b, "]");
+    return strbuf_text(&b);
+}
+
 const char *model_domain(const char *domain)
 {
     return str_equal(domain, "ai.onnx") ? "" : domain;

@@ -222,6 +222,9 @@ void model_each_node(const struct model_graph *g, void (*visit)(void *to, const 
 struct model_initializer *model_find_initializer(const struct model_graph *g, const char *name);
 struct model_attr *model_find_attr(const model_attrs *attrs, const char *name);
 struct model_value_info *model_find_value(const model_values *values, const char *name);
+/* Is the symbol the size of some dimension? The dimensions as text, "[batch,64,?]". */
+bool model_type_has(const struct model_type *t, const char *symbol);
+const char *model_dims_text(struct arena *a, const struct model_dim *dims, size_t rank);
 /* "ai.onnx" and "" are one domain, which is "" in all but functions: these must name theirs. */
 const char *model_domain(const char *domain);
 /* Version imported for a domain ("" = ai.onnx), or 0. */

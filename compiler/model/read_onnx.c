@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "model/model_internal.h"
 
+#include "base/clean.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "model/scan.h"
@@ -24,26 +25,10 @@
 
 /* ---- text ------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at s, 0 if there is none: no overlong forms, surrogates, or values past U+10FFFF. */
-static size_t utf8_character(const unsigned char *s, size_t left)
-{
-    if (s[0] < 0x80)
-        return 1;
-    const size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    const bool bad = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-                     (s[0] == 0xf4 && s[1] > 0x8f);
-    return bad ? 0 : n;
-}
-
 const char *text_fault(struct arena *a, const unsigned char *s, size_t size)
 {
     for (size_t i = 0, n; i < size; i += n) {
-        n = utf8_character(s + i, size - i);
+        n = utf8_character((const char *)s + i, size - i);
         if (s[i] == 0)
             return arena_printf(a, "has a NUL character at position %zu", i);
         if (n == 0)

@@ -201,19 +201,19 @@ static named_tensors in_order_of_width(struct arena *a, const named_tensors *ten
 {
     named_tensors out = {0};
     for (size_t width = 8; width > 0; width /= 2)
-        for (size_t i = 0; i < tensors->count; i++)
-            if (dtype_size(tensors->data[i].tensor->dtype) == width)
-                vec_push(a, &out, tensors->data[i]);
+        vec_each(const struct named_tensor, x, tensors)
+            if (dtype_size(x.tensor->dtype) == width)
+                vec_push(a, &out, x);
     return out;
 }
 
 static bool check_types(struct diag *d, const char *path, const named_tensors *tensors)
 {
     bool ok = true;
-    for (size_t i = 0; i < tensors->count; i++)
-        if (!type_name(tensors->data[i].tensor->dtype))
-            ok = diag_error(d, &LOC_FILE(path), "'%s' is %s, which the format does not have", tensors->data[i].name,
-                            dtype_name(tensors->data[i].tensor->dtype));
+    vec_each_ptr(const struct named_tensor, x, tensors)
+        if (!type_name(x->tensor->dtype))
+            ok = diag_error(d, &LOC_FILE(path), "'%s' is %s, which the format does not have", x->name,
+                            dtype_name(x->tensor->dtype));
     return ok;
 }
 
@@ -261,10 +261,9 @@ bool safetensors_encode(struct diag *d, struct arena *a, const char *path, const
         (*bytes)[i] = (unsigned char)((uint64_t)length >> (8 * i));
     memcpy(*bytes + LENGTH_BYTES, header, length);
     unsigned char *to = *bytes + LENGTH_BYTES + length;
-    for (size_t i = 0; i < ordered.count; i++) {
-        const struct tensor *const t = ordered.data[i].tensor;
-        copy_little_endian(to, t->data, (size_t)t->count, dtype_size(t->dtype));
-        to += tensor_bytes(t);
+    vec_each_ptr(const struct named_tensor, x, &ordered) {
+        copy_little_endian(to, x->tensor->data, (size_t)x->tensor->count, dtype_size(x->tensor->dtype));
+        to += tensor_bytes(x->tensor);
     }
     return true;
 }

@@ -98,8 +98,7 @@ static const struct tensor *turn_to_shape(struct setter *s, const struct model_i
                                           const struct tensor *t)
 {
     struct arena *const a = s->arena;
-    const struct shape turned = {.rank = 2, .dim = {t->shape.dim[1], t->shape.dim[0]}};
-    const bool can_turn = t->shape.rank == 2 && shape_equal(&turned, &x->tensor->shape),
+    const bool can_turn = shape_is_transposed(&t->shape, &x->tensor->shape),
                forced = is_transposed(s->options, x->name);
     if (can_turn && (forced || !shape_equal(&t->shape, &x->tensor->shape))) {
         strbuf_addf(s->report, "transposed: '%s' %s from %s%s\n", x->name, shape_text(a, &x->tensor->shape),
@@ -148,14 +147,14 @@ bool weights_set(struct diag *d, struct arena *a, struct model *m, const char *p
 {
     struct setter s = {.diag = d, .arena = a, .path = path, .options = o, .report = report, .tensors.arena = a,
                        .used.arena = a, .ok = true};
-    for (size_t i = 0; i < tensors->count; i++)
-        map_set(&s.tensors, tensors->data[i].name, (void *)(uintptr_t)tensors->data[i].tensor);
-    for (size_t i = 0; i < m->graph->initializers.count; i++)
-        set_one(&s, m->graph->initializers.data[i]);
-    for (size_t i = 0; i < tensors->count; i++)
-        if (!map_has(&s.used, tensors->data[i].name))
-            diag_warning(d, &LOC_FILE(path), "'%s' %s fits no initializer of the model by name", tensors->data[i].name,
-                         type_text(a, tensors->data[i].tensor));
+    vec_each_ptr(const struct named_tensor, t, tensors)
+        map_set(&s.tensors, t->name, (void *)(uintptr_t)t->tensor);
+    vec_each(struct model_initializer *, x, &m->graph->initializers)
+        set_one(&s, x);
+    vec_each_ptr(const struct named_tensor, t, tensors)
+        if (!map_has(&s.used, t->name))
+            diag_warning(d, &LOC_FILE(path), "'%s' %s fits no initializer of the model by name", t->name,
+                         type_text(a, t->tensor));
     if (s.ok && s.set == 0)
         return diag_error(d, &LOC_FILE(path), "none of its %zu tensors has the name of an initializer of %s",
                           tensors->count, m->file);

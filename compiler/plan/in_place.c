@@ -71,8 +71,8 @@ static bool is_operand(const struct readings *r, const struct buffer *b)
     for (int o = 0; o < r->kernel->tmpl.operand_count; o++)
         if (operand_reads(&r->kernel->tmpl.operands[o], b))
             return true;
-    for (size_t i = 0; i < r->list.count; i++)
-        if (r->list.data[i].part < 0 && r->list.data[i].access->buffer == b)
+    vec_each_ptr(const struct reading, it, &r->list)
+        if (it->part < 0 && it->access->buffer == b)
             return true;
     return false;
 }
@@ -80,9 +80,8 @@ static bool is_operand(const struct readings *r, const struct buffer *b)
 static int stores_to(const struct kernel *k, const struct buffer *b)
 {
     int n = 0;
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            n += k->parts.data[p].stores.data[s].to.buffer == b;
+    kernel_each_store(k, p, s)
+        n += s->to.buffer == b;
     return n;
 }
 
@@ -142,11 +141,9 @@ static void find_for_store(struct arena *a, const struct readings *r, size_t at,
     if (result->kind != BUFFER_TEMP || is_output[result->id] || stores_to(r->kernel, result) != 1 ||
         !covers_whole(&r->kernel->parts.data[at], &to->to))
         return;
-    for (size_t i = 0; i < reads->count; i++) {
-        const struct in_place pair = {reads->data[i], to->to.buffer};
-        if (out->count < IN_PLACE_MOST && !is_output[pair.operand->id] && may_replace(r, at, to, pair.operand))
-            vec_push(a, out, pair);
-    }
+    vec_each(struct buffer *, operand, reads)
+        if (out->count < IN_PLACE_MOST && !is_output[operand->id] && may_replace(r, at, to, operand))
+            vec_push(a, out, ((struct in_place){operand, to->to.buffer}));
 }
 
 void in_place_find(struct arena *a, const struct kernel *k, const bool *is_output, in_place_list *out)
@@ -158,9 +155,9 @@ void in_place_find(struct arena *a, const struct kernel *k, const bool *is_outpu
     find_readings(&readings);
     struct buffer *from, *to;
     const bool copies = kernel_is_copy(k, &from, &to); /* onto itself would be no copy */
-    for (size_t p = 0; !copies && p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            find_for_store(a, &readings, p, &k->parts.data[p].stores.data[s], &reads, is_output, out);
+    kernel_each_store(k, p, s)
+        if (!copies)
+            find_for_store(a, &readings, p_at, s, &reads, is_output, out);
     arena_free(&scratch);
 }
 
@@ -176,9 +173,9 @@ bool in_place_is_free(const in_place_list *pairs, const bool *taken, size_t i)
 bool *in_place_outputs(struct arena *a, const struct lowered *l)
 {
     bool *is_output = arena_array(a, bool, l->buffers.count + 1);
-    for (size_t i = 0; i < l->kernels.count; i++) {
+    vec_each(const struct kernel *, k, &l->kernels) {
         struct buffer *from, *to;
-        if (kernel_is_copy(l->kernels.data[i], &from, &to) && to->kind == BUFFER_OUTPUT)
+        if (kernel_is_copy(k, &from, &to) && to->kind == BUFFER_OUTPUT)
             is_output[from->id] = true;
     }
     return is_output;

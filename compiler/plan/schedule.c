@@ -16,7 +16,7 @@ enum {
     WANDER_WORK = 1000 * 400 /* kernels that all single moves place */
 };
 
-enum policy { POLICY_GREEDY, POLICY_GIVEN, POLICY_BLURRED, POLICY_RANDOM };
+enum policy { POLICY_GREEDY, POLICY_GIVEN, POLICY_BLURRED, POLICY_RANDOM, POLICY_SEARCH /* of all of them */ };
 
 struct schedule {
     const struct task_list *tasks;
@@ -480,44 +480,35 @@ static void reorder(struct lowered *l, const struct schedule *s)
             l->kernels.data[at++] = s->tasks->tasks[s->order[i]].kernel;
 }
 
-bool schedule_kernels(struct diag *d, struct lowered *l)
+static bool schedule(struct diag *d, struct lowered *l, enum policy policy, uint64_t seed, int64_t *peak)
 {
     struct arena scratch = {0};
     struct task_list tasks;
     const bool ok = tasks_make(d, &scratch, l, &tasks);
     if (ok) {
         struct schedule s = make_schedule(&scratch, &tasks);
-        search(&scratch, &s);
+        if (policy == POLICY_SEARCH)
+            search(&scratch, &s);
+        else
+            run(&s, policy, seed);
         reorder(l, &s);
-    }
-    arena_free(&scratch);
-    return ok;
-}
-
-bool schedule_at_random(struct diag *d, struct lowered *l, uint64_t seed)
-{
-    struct arena scratch = {0};
-    struct task_list tasks;
-    const bool ok = tasks_make(d, &scratch, l, &tasks);
-    if (ok) {
-        struct schedule s = make_schedule(&scratch, &tasks);
-        run(&s, POLICY_RANDOM, seed);
-        reorder(l, &s);
-    }
-    arena_free(&scratch);
-    return ok;
-}
-
-bool schedule_peak(struct diag *d, struct lowered *l, int64_t *peak)
-{
-    struct arena scratch = {0};
-    struct task_list tasks;
-    const bool ok = tasks_make(d, &scratch, l, &tasks);
-    if (ok) {
-        struct schedule s = make_schedule(&scratch, &tasks);
-        run(&s, POLICY_GIVEN, 0);
         *peak = s.peak;
     }
     arena_free(&scratch);
     return ok;
+}
+
+bool schedule_kernels(struct diag *d, struct lowered *l)
+{
+    return schedule(d, l, POLICY_SEARCH, 0, &(int64_t){0});
+}
+
+bool schedule_at_random(struct diag *d, struct lowered *l, uint64_t seed)
+{
+    return schedule(d, l, POLICY_RANDOM, seed, &(int64_t){0});
+}
+
+bool schedule_peak(struct diag *d, struct lowered *l, int64_t *peak)
+{
+    return schedule(d, l, POLICY_GIVEN, 0, peak);
 }

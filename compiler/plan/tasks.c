@@ -30,20 +30,18 @@ static void add_data_edges(struct task_list *l)
     memset(writer, -1, l->buffer_count * sizeof *writer);
     for (int i = 0; i < l->count; i++) {
         const struct task *t = &l->tasks[i];
-        for (size_t r = 0; r < t->reads.count; r++) {
-            const int b = t->reads.data[r]->id;
-            if (writer[b] >= 0)
-                add_edge(l, writer[b], i);
-            vec_push(&scratch, &readers[b], i);
+        vec_each(const struct buffer *, b, &t->reads) {
+            if (writer[b->id] >= 0)
+                add_edge(l, writer[b->id], i);
+            vec_push(&scratch, &readers[b->id], i);
         }
-        for (size_t w = 0; w < t->writes.count; w++) {
-            const int b = t->writes.data[w]->id;
-            if (writer[b] >= 0)
-                add_edge(l, writer[b], i);
-            for (size_t r = 0; r < readers[b].count; r++)
-                add_edge(l, readers[b].data[r], i);
-            readers[b].count = 0;
-            writer[b] = i;
+        vec_each(const struct buffer *, b, &t->writes) {
+            if (writer[b->id] >= 0)
+                add_edge(l, writer[b->id], i);
+            vec_each(int, reader, &readers[b->id])
+                add_edge(l, reader, i);
+            readers[b->id].count = 0;
+            writer[b->id] = i;
         }
     }
     arena_free(&scratch);
@@ -53,11 +51,8 @@ static void add_data_edges(struct task_list *l)
 
 static void add_touch(struct task_list *l, struct task *t, struct buffer *b)
 {
-    if (!b || b->kind != BUFFER_TEMP)
+    if (!b || b->kind != BUFFER_TEMP || buffers_have(&t->touches, b))
         return;
-    for (size_t i = 0; i < t->touches.count; i++)
-        if (t->touches.data[i] == b)
-            return;
     vec_push(l->arena, &t->touches, b);
     vec_push(l->arena, &t->touched, b->id);
     l->touches[b->id]++;
@@ -69,11 +64,11 @@ static void fill_task(struct task_list *l, struct task *t, struct kernel *k, con
     kernel_reads(l->arena, k, &t->reads);
     kernel_writes(l->arena, k, &t->writes);
     t->can_fail = k->checks.count > 0;
-    for (size_t r = 0; r < t->reads.count; r++)
-        add_touch(l, t, t->reads.data[r]);
-    for (size_t w = 0; w < t->writes.count; w++) {
-        add_touch(l, t, t->writes.data[w]);
-        t->writes_state |= t->writes.data[w]->kind == BUFFER_VARIABLE;
+    vec_each(struct buffer *, b, &t->reads)
+        add_touch(l, t, b);
+    vec_each(struct buffer *, b, &t->writes) {
+        add_touch(l, t, b);
+        t->writes_state |= b->kind == BUFFER_VARIABLE;
     }
     add_touch(l, t, k->tmpl.scratch);
     in_place_find(l->arena, k, is_output, &t->in_place);
@@ -113,10 +108,10 @@ static struct kernel *only_checks(struct arena *a, struct kernel *k)
     struct kernel *const only = arena_new(a, struct kernel);
     only->id = k->id;
     only->label = "check";
-    for (size_t n = 0; n < k->nodes.count; n++)
-        vec_push(a, &only->nodes, k->nodes.data[n]);
-    for (size_t c = 0; c < k->checks.count; c++)
-        vec_push(a, &only->checks, k->checks.data[c]);
+    vec_each(const struct node *, n, &k->nodes)
+        vec_push(a, &only->nodes, n);
+    vec_each_ptr(const struct check, c, &k->checks)
+        vec_push(a, &only->checks, *c);
     k->checks.count = 0;
     return only;
 }

@@ -58,13 +58,10 @@ struct accumulator {
     const struct tensor *initial;
 };
 
-struct accumulators {
-    struct accumulator *data;
-    size_t count, capacity;
-};
+typedef VEC(struct accumulator) accumulator_list;
 
 /* main: NAME += addend. The variable is an initializer of the main graph. */
-static const char *add_accumulator(struct preparer *p, struct accumulators *all, const char *wish, const char *addend,
+static const char *add_accumulator(struct preparer *p, accumulator_list *all, const char *wish, const char *addend,
                                    enum dtype dtype, const struct shape *shape)
 {
     struct tensor *const zeros = tensor_new(p->arena, dtype, shape);
@@ -86,17 +83,10 @@ static void reset_accumulator(struct preparer *p, const struct accumulator *a)
     bind_update(p, a->name, zeros, a->initial);
 }
 
-static bool begin_accumulate(struct preparer *p, struct accumulators *all)
+static bool begin_accumulate(struct preparer *p, accumulator_list *all)
 {
-    begin_algorithm(p, "accumulate");
-    p->sums = true;
-    if (!copy_in_training_form(p))
+    if (!begin_training(p, "accumulate", true))
         return false;
-    bool ok = add_loss(p);
-    ok = choose_trainables(p) && ok;
-    if (!ok)
-        return false;
-    add_gradient(p, p->loss_sum);
     add_loss_output(p, p->loss_sum, p->loss_weight);
     p->loss_weight = add_accumulator(p, all, "sample_count", p->loss_weight, p->loss_dtype, &SHAPE_SCALAR);
     p->loss_sum = add_accumulator(p, all, "loss_sum", p->loss_sum, p->loss_dtype, &SHAPE_SCALAR);
@@ -111,7 +101,7 @@ static bool begin_accumulate(struct preparer *p, struct accumulators *all)
 
 bool prepare_split(struct preparer *p)
 {
-    struct accumulators all = {0};
+    accumulator_list all = {0};
     if (p->opset < ZEROS_OPSET)
         return diag_error(p->diag, &p->loc, "--split needs an operator of opset %d, the model imports ai.onnx %lld",
                           ZEROS_OPSET, (long long)p->opset);
@@ -122,8 +112,8 @@ bool prepare_split(struct preparer *p)
     add_loss_output(p, p->loss_sum, p->loss_weight);
     if (!add_optimizer(p))
         return false;
-    for (size_t i = 0; i < all.count; i++)
-        reset_accumulator(p, &all.data[i]);
+    vec_each_ptr(const struct accumulator, x, &all)
+        reset_accumulator(p, x);
     attach_algorithm(p);
     say(p, "entries: 'accumulate' adds up gradients in NAME.grad_sum, 'apply' takes their mean and updates");
     return true;
@@ -146,16 +136,15 @@ static const struct model_dim *leading_dim(const struct model_value_info *vi)
 static bool find_batch(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->inputs.count; i++) {
-        const struct model_dim *const dim = leading_dim(g->inputs.data[i]);
-        if (!dim || !map_has(&p->ancestors, g->inputs.data[i]->name) ||
-            model_find_initializer(g, g->inputs.data[i]->name))
+    vec_each(const struct model_value_info *, vi, &g->inputs) {
+        const struct model_dim *const dim = leading_dim(vi);
+        if (!dim || !map_has(&p->ancestors, vi->name) || model_find_initializer(g, vi->name))
             continue;
         p->batch = *dim;
         const int64_t n = p->options->accumulate;
         return dim->value < 0 || dim->value % n == 0 ||
                diag_error(p->diag, &p->loc, "--accumulate %lld: the batch of input '%s' is %lld, which is no multiple",
-                          (long long)n, g->inputs.data[i]->name, (long long)dim->value);
+                          (long long)n, vi->name, (long long)dim->value);
     }
     return diag_error(p->diag, &p->loc, "--accumulate: the loss depends on no input with a batch axis");
 }
@@ -220,9 +209,9 @@ static bool add_part(struct preparer *p, const char *loss_input)
 {
     const struct model_graph *const g = p->model->graph;
     struct map renamed = {.arena = p->arena};
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (is_needed(p, g->nodes.data[i]))
-            copy_main_node(p, g->nodes.data[i], &renamed);
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (is_needed(p, n))
+            copy_main_node(p, n, &renamed);
     const char *const own = map_get(&renamed, loss_input);
     p->loss_input = own ? own : part_of_input(p, loss_input);
     p->silent = p->part > 0;

@@ -111,6 +111,13 @@ bool is_op(const struct model_node *n, const char *op)
     return n && n->domain[0] == '\0' && str_equal(n->op_type, op);
 }
 
+struct tensor *constant_of(const struct model_node *n)
+{
+    const struct model_attr *const value =
+        is_op(n, "Constant") && n->outputs.count == 1 ? model_find_attr(&n->attrs, "value") : NULL;
+    return value && value->type == ATTR_TENSOR ? value->t : NULL;
+}
+
 /* Chains are as long as the graph at most; a cycle, which only a broken model has, ends the walk too. */
 struct model_node *producer_of(const struct preparer *p, const char *name)
 {

@@ -48,18 +48,18 @@ static void examine_merged(struct doctor *x)
             arena_printf(x->arena, "%s %s merged by the exporter with what %s equal to", named(x, &apart),
                          apart.count == 1 ? "is" : "are", apart.count == 1 ? "it was" : "they were"),
             "none needed: prepare makes them variables of their own again (--untie never does not)");
-    for (size_t i = 0; i < all.count; i++) {
+    vec_each_ptr(const struct merged, m, &all) {
         str_list others = {0};
-        for (size_t k = 0; k < all.data[i].others.count; k++)
-            for (size_t j = 0; j < unknown.count; j++)
-                if (unknown.data[j] == all.data[i].others.data[k])
-                    vec_push(x->arena, &others, all.data[i].others.data[k]);
+        vec_each(const char *, other, &m->others)
+            vec_each(const char *, name, &unknown)
+                if (name == other)
+                    vec_push(x->arena, &others, other);
         if (others.count > 0)
             add(x,
                 arena_printf(x->arena,
                              "initializer '%s' also stands for %s: merged because they were equal, they would be "
                              "trained as one",
-                             all.data[i].kept, named(x, &others)),
+                             m->kept, named(x, &others)),
                 "prepare --untie auto makes them variables of their own again");
     }
 }
@@ -68,19 +68,18 @@ static void examine_ties(struct doctor *x)
 {
     tie_list sure = {0}, unknown = {0};
     find_cut_ties(&x->edit, &sure, &unknown);
-    for (size_t i = 0; i < sure.count; i++)
+    vec_each_ptr(const struct tie, t, &sure)
         add(x,
-            arena_printf(x->arena, "'%s' is a copy of '%s'%s that the exporter made", sure.data[i].tensor,
-                         sure.data[i].equals, sure.data[i].transposed ? " transposed" : ""),
+            arena_printf(x->arena, "'%s' is a copy of '%s'%s that the exporter made", t->tensor, t->equals,
+                         t->transposed ? " transposed" : ""),
             arena_printf(x->arena, "none needed: prepare makes them one variable (as --tie '%s'; --tie never does not)",
-                         tie_text(x->arena, &sure.data[i])));
-    for (size_t i = 0; i < unknown.count; i++)
+                         tie_text(x->arena, t)));
+    vec_each_ptr(const struct tie, t, &unknown)
         add(x,
             arena_printf(x->arena,
                          "'%s' has the content of '%s'%s: if they were one parameter, they would be trained apart",
-                         unknown.data[i].tensor, unknown.data[i].equals,
-                         unknown.data[i].transposed ? " transposed" : ""),
-            arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, &unknown.data[i])));
+                         t->tensor, t->equals, t->transposed ? " transposed" : ""),
+            arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, t)));
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -105,9 +104,9 @@ static void examine_computed(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
     str_list computed = {0};
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (is_computed(x, g->nodes.data[i]))
-            vec_push(x->arena, &computed, g->nodes.data[i]->inputs.data[1]);
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (is_computed(x, n))
+            vec_push(x->arena, &computed, n->inputs.data[1]);
     if (computed.count > 0)
         add(x,
             arena_printf(x->arena,
@@ -127,9 +126,9 @@ static void examine_folded(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
     str_list folded = {0};
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (is_folded(x, g->nodes.data[i]))
-            vec_push(x->arena, &folded, node_title(g->nodes.data[i]));
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (is_folded(x, n))
+            vec_push(x->arena, &folded, node_title(n));
     if (folded.count > 0)
         add(x,
             arena_printf(x->arena,
@@ -143,10 +142,10 @@ static void examine_names(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
     str_list anonymous = {0};
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t k = 0; k < g->nodes.data[i]->inputs.count && !is_folded(x, g->nodes.data[i]); k++)
-            if (anonymous_input(x, g->nodes.data[i], k))
-                vec_push(x->arena, &anonymous, g->nodes.data[i]->inputs.data[k]);
+    vec_each(const struct model_node *, n, &g->nodes)
+        for (size_t k = 0; k < n->inputs.count && !is_folded(x, n); k++)
+            if (anonymous_input(x, n, k))
+                vec_push(x->arena, &anonymous, n->inputs.data[k]);
     if (anonymous.count > 0)
         add(x,
             arena_printf(x->arena,
@@ -158,31 +157,31 @@ static void examine_names(struct doctor *x)
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
+/* Do the outputs depend on it, and is it no running statistic? Then *v is what the rules say. */
+static bool may_be_trained(const struct doctor *x, struct rules *rules, const struct model_initializer *init,
+                           struct verdict *v)
+{
+    if (!dtype_is_float(init->tensor->dtype) || !map_has(&rules->reached, init->name) ||
+        map_has(&x->view.statistics, init->name))
+        return false;
+    *v = judge(rules, init);
+    return true;
+}
+
 /* What a gradient would reach, and what prepare would not train unless it is told to. */
-static void examine_left_out(struct doctor *x)
+static void examine_left_out(struct doctor *x, struct rules *rules)
 {
     const struct model_graph *const g = x->model->graph;
-    struct map outputs = {.arena = x->arena};
-    struct rules rules;
-    for (size_t i = 0; i < g->outputs.count; i++)
-        map_set(&outputs, g->outputs.data[i]->name, NULL);
-    rules_begin(&rules, &x->view, &outputs);
     vec_each(const struct model_initializer *, init, &g->initializers) {
-        const struct verdict v = dtype_is_float(init->tensor->dtype) && map_has(&rules.reached, init->name) &&
-                                             !map_has(&x->view.statistics, init->name)
-                                     ? judge(&rules, init)
-                                     : (struct verdict){.trained = true};
-        if (!v.trained && !v.moot)
+        struct verdict v;
+        if (may_be_trained(x, rules, init, &v) && !v.trained && !v.moot)
             add(x, arena_printf(x->arena, "'%s' %s%s is not trained: %s", init->name, dtype_name(init->tensor->dtype),
                                 shape_text(x->arena, &init->tensor->shape), v.why),
                 arena_printf(x->arena, "prepare --train '%s', if it is a parameter", init->name));
     }
     vec_each(const struct model_node *, n, &g->nodes) {
-        const struct model_attr *const value =
-            is_op(n, "Constant") && n->outputs.count == 1 ? model_find_attr(&n->attrs, "value") : NULL;
         struct verdict v;
-        if (value && value->type == ATTR_TENSOR && value->t && dtype_is_float(value->t->dtype) &&
-            judge_constant(&rules, n, value->t, &v) && !v.moot)
+        if (is_like_weight(rules, n, &v))
             add(x,
                 arena_printf(x->arena, "constant '%s' stands where a parameter does and is not trained: %s",
                              n->outputs.data[0], v.why),
@@ -191,21 +190,13 @@ static void examine_left_out(struct doctor *x)
 }
 
 /* What prepare trains, although it might be a buffer. */
-static void examine_unsure(struct doctor *x)
+static void examine_unsure(struct doctor *x, struct rules *rules)
 {
     const struct model_graph *const g = x->model->graph;
-    struct map outputs = {.arena = x->arena};
-    struct rules rules;
     str_list unsure = {0};
-    for (size_t i = 0; i < g->outputs.count; i++)
-        map_set(&outputs, g->outputs.data[i]->name, NULL);
-    rules_begin(&rules, &x->view, &outputs);
     vec_each(const struct model_initializer *, init, &g->initializers) {
-        if (!dtype_is_float(init->tensor->dtype) || !map_has(&rules.reached, init->name) ||
-            map_has(&x->view.statistics, init->name))
-            continue;
-        const struct verdict v = judge(&rules, init);
-        if (v.trained && !v.sure)
+        struct verdict v;
+        if (may_be_trained(x, rules, init, &v) && v.trained && !v.sure)
             vec_push(x->arena, &unsure, init->name);
     }
     if (unsure.count > 0)
@@ -227,10 +218,10 @@ static bool is_loss(const struct doctor *x, const struct model_value_info *outpu
 static void examine_end(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
-    for (size_t i = 0; i < g->outputs.count; i++) {
-        const char *const name = g->outputs.data[i]->name;
+    vec_each(const struct model_value_info *, vi, &g->outputs) {
+        const char *const name = vi->name;
         const struct model_node *const n = producer_of(&x->view, name);
-        if (is_loss(x, g->outputs.data[i], n))
+        if (is_loss(x, vi, n))
             add(x,
                 arena_printf(x->arena, "output '%s', out of a %s, is a loss: the model computes it when it infers, too",
                              name, n->op_type),
@@ -247,35 +238,30 @@ static void examine_end(struct doctor *x)
     }
 }
 
-static bool has_op(const struct model_graph *g, const char *op)
+static size_t count_ops(const struct doctor *x, const char *op)
 {
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (is_op(g->nodes.data[i], op))
-            return true;
-    return false;
+    const struct model_graph *const g = x->model->graph;
+    size_t count = 0;
+    vec_each(const struct model_node *, n, &g->nodes)
+        count += is_op(n, op);
+    return count;
 }
 
 /* Is there a sign that the export was in training form? Dropout is left out of an export in inference
  * form without a trace. */
 static void examine_dropped(struct doctor *x)
 {
-    const struct model_graph *const g = x->model->graph;
-    if (!str_equal(x->model->producer_name, "pytorch") || has_op(g, "Dropout") || has_training_form(&x->view) ||
-        x->view.known.says_export)
-        return;
-    add(x, "no Dropout: if the network has any, the exporter has left it out, and a step trains without it",
-        EXPORT_CURE);
+    if (str_equal(x->model->producer_name, "pytorch") && count_ops(x, "Dropout") == 0 && !has_training_form(&x->view) &&
+        !x->view.known.says_export)
+        add(x, "no Dropout: if the network has any, the exporter has left it out, and a step trains without it",
+            EXPORT_CURE);
 }
 
 static void examine_forms(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
-    size_t norms = 0, quantized = 0;
+    const size_t norms = count_ops(x, "BatchNormalization"), quantized = count_ops(x, "DequantizeLinear");
     str_list half = {0};
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        norms += is_op(g->nodes.data[i], "BatchNormalization");
-        quantized += is_op(g->nodes.data[i], "DequantizeLinear");
-    }
     vec_each(const struct model_initializer *, init, &g->initializers)
         if (dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 &&
             (DTYPE_BIT(init->tensor->dtype) & DTYPES_FLOAT_DOUBLE) == 0)
@@ -317,8 +303,8 @@ static void examine_batch(struct doctor *x, const struct import_options *o)
     str_list titles = {0};
     int64_t size;
     find_frozen_batch(&x->edit, o, &size, &nodes);
-    for (size_t i = 0; i < nodes.count; i++)
-        vec_push(x->arena, &titles, node_title(nodes.data[i]));
+    vec_each(const struct model_node *, n, &nodes)
+        vec_push(x->arena, &titles, node_title(n));
     if (titles.count > 0)
         add(x,
             arena_printf(x->arena, "the batch of the example, %lld, is in constants of %s", (long long)size,
@@ -338,10 +324,7 @@ static struct doctor doctor_of(struct arena *a, struct model *m, finding_list *o
     x.view.statistics.arena = a;
     known_names_read(a, m, &x.view.known);
     find_statistics(&x.view);
-    for (size_t i = 0; i < m->graph->nodes.count; i++)
-        for (size_t k = 0; k < m->graph->nodes.data[i]->outputs.count; k++)
-            if (m->graph->nodes.data[i]->outputs.data[k][0] != '\0')
-                map_set(&x.view.producers, m->graph->nodes.data[i]->outputs.data[k], m->graph->nodes.data[i]);
+    index_nodes(&x.view);
     return x;
 }
 
@@ -361,8 +344,13 @@ void examine_export(struct arena *a, struct model *m, const struct import_option
     x.edit.known = &x.view.known;
     examine_merged(&x);
     examine_ties(&x);
-    examine_left_out(&x);
-    examine_unsure(&x);
+    struct map outputs = {.arena = a};
+    struct rules rules;
+    vec_each(const struct model_value_info *, vi, &m->graph->outputs)
+        map_set(&outputs, vi->name, NULL);
+    rules_begin(&rules, &x.view, &outputs);
+    examine_left_out(&x, &rules);
+    examine_unsure(&x, &rules);
     examine_end(&x);
     examine_folded(&x);
     examine_computed(&x);

@@ -93,6 +93,14 @@ void edit_remove_initializer(struct edit *e, const char *name)
             vec_remove(&g->inputs, i);
 }
 
+const char *initializer_suggestion(struct arena *a, const struct model_graph *g, const char *name)
+{
+    str_list names = {0};
+    vec_each(const struct model_initializer *, x, &g->initializers)
+        vec_push(a, &names, x->name);
+    return str_suggestion(a, name, names.data, names.count);
+}
+
 struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, const char *a, const char *b,
                                     const char *output)
 {

@@ -31,6 +31,8 @@ void rename_names(str_list *names, const char *old, const char *name);
 void rename_values(model_values *values, const char *old, const char *name);
 
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report);
+/* "Did you mean" for a name that no initializer has, or "". */
+const char *initializer_suggestion(struct arena *a, const struct model_graph *g, const char *name);
 /* A line of the report. */
 void edit_say(struct edit *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The main graph has changed in this respect. */

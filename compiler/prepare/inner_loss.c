@@ -22,18 +22,10 @@ struct mover {
 
 static bool is_variable(const struct model *m, const char *name)
 {
-    for (size_t k = 0; k < m->training.count; k++)
-        for (size_t i = 0; i < m->training.data[k]->update_binding.count; i++)
-            if (str_equal(m->training.data[k]->update_binding.data[i].key, name))
+    vec_each(const struct model_training *, t, &m->training)
+        vec_each_ptr(const struct model_pair, binding, &t->update_binding)
+            if (str_equal(binding->key, name))
                 return true;
-    return false;
-}
-
-static bool is_kept(const struct mover *v, const struct model_node *n)
-{
-    for (size_t k = 0; k < n->outputs.count; k++)
-        if (n->outputs.data[k][0] != '\0' && map_has(&v->kept, n->outputs.data[k]))
-            return true;
     return false;
 }
 
@@ -43,13 +35,13 @@ static bool find_nodes(struct mover *v)
     const struct model_graph *const g = v->p->model->graph;
     struct map read = {.arena = v->p->arena};
     vec_each(struct model_node *, n, &g->nodes) {
-        if (is_kept(v, n) || !is_needed(v->p, n))
+        if (gives_one_of(n, &v->kept) || !is_needed(v->p, n))
             continue;
         vec_push(v->p->arena, &v->nodes, n);
-        for (size_t k = 0; k < n->outputs.count; k++)
-            if (n->outputs.data[k][0] != '\0') {
-                map_set(&v->values, n->outputs.data[k], NULL);
-                map_set(&read, n->outputs.data[k], NULL);
+        vec_each(const char *, name, &n->outputs)
+            if (name[0] != '\0') {
+                map_set(&v->values, name, NULL);
+                map_set(&read, name, NULL);
             }
     }
     mark_ancestors(&(struct model_graph){.nodes = v->nodes}, &read);
@@ -71,16 +63,16 @@ static bool find_nodes(struct mover *v)
 static bool reads_any(struct arena *a, const struct model_graph *g, const struct map *names)
 {
     struct map read = {.arena = a};
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t k = 0; k < g->nodes.data[i]->outputs.count; k++)
-            if (g->nodes.data[i]->outputs.data[k][0] != '\0')
-                map_set(&read, g->nodes.data[i]->outputs.data[k], NULL);
+    vec_each(const struct model_node *, n, &g->nodes)
+        vec_each(const char *, name, &n->outputs)
+            if (name[0] != '\0')
+                map_set(&read, name, NULL);
     mark_ancestors(g, &read);
     for (size_t i = 0; i < read.count; i++)
         if (map_has(names, read.entries[i].key))
             return true;
-    for (size_t i = 0; i < g->nodes.count; i++) {
-        const struct model_attr *const y = model_find_attr(&g->nodes.data[i]->attrs, "y");
+    vec_each(const struct model_node *, n, &g->nodes) {
+        const struct model_attr *const y = model_find_attr(&n->attrs, "y");
         if (y && y->type == ATTR_STRING && y->s.data && map_has(names, y->s.data))
             return true;
     }
@@ -93,14 +85,14 @@ static void put_nodes_first(struct mover *v, struct model_graph *g)
 {
     struct model_graph old = *g;
     memset(&g->nodes, 0, sizeof g->nodes);
-    for (size_t i = 0; i < v->nodes.count; i++)
-        vec_push(v->p->arena, &g->nodes, v->nodes.data[i]);
-    for (size_t i = 0; i < old.nodes.count; i++)
-        vec_push(v->p->arena, &g->nodes, old.nodes.data[i]);
+    vec_each(struct model_node *, n, &v->nodes)
+        vec_push(v->p->arena, &g->nodes, n);
+    vec_each(struct model_node *, n, &old.nodes)
+        vec_push(v->p->arena, &g->nodes, n);
     const struct model_graph *const from = v->p->model->graph;
-    for (size_t i = 0; i < from->value_infos.count; i++)
-        if (map_has(&v->values, from->value_infos.data[i]->name))
-            vec_push(v->p->arena, &g->value_infos, from->value_infos.data[i]);
+    vec_each(struct model_value_info *, vi, &from->value_infos)
+        if (map_has(&v->values, vi->name))
+            vec_push(v->p->arena, &g->value_infos, vi);
     if (!model_find_value(&g->outputs, v->p->source))
         vec_push(v->p->arena, &g->outputs, model_find_value(&from->outputs, v->p->source));
 }
@@ -111,8 +103,8 @@ static void put_inputs_first(struct mover *v, struct model_graph *g)
     memset(&g->inputs, 0, sizeof g->inputs);
     for (size_t i = 0; i < v->inputs.count; i++)
         vec_push(v->p->arena, &g->inputs, model_find_value(&v->p->model->graph->inputs, v->inputs.entries[i].key));
-    for (size_t i = 0; i < old.inputs.count; i++)
-        vec_push(v->p->arena, &g->inputs, old.inputs.data[i]);
+    vec_each(struct model_value_info *, vi, &old.inputs)
+        vec_push(v->p->arena, &g->inputs, vi);
 }
 
 /* An entry that binds nothing is there to give the loss. */
@@ -198,15 +190,15 @@ static void give_name_away(struct preparer *p, const char *step_loss)
     const char *const name = edit_fresh_name(&p->edit, "inference_loss");
     rename_everywhere(m->graph, "loss", name);
     rename_values(&m->graph->value_infos, "loss", name);
-    for (size_t k = 0; k < m->training.count; k++)
-        rename_reads(m->training.data[k]->algorithm, "loss", name);
+    vec_each(const struct model_training *, t, &m->training)
+        rename_reads(t->algorithm, "loss", name);
     if (!str_equal(step_loss, "loss"))
         rename_everywhere(m->training.data[0]->algorithm, step_loss, "loss");
     for (size_t i = 0; i < p->left_losses.count; i++)
         add_left_loss(p, &p->left_losses.data[i]);
-    for (size_t k = 0; k < m->training.count; k++)
-        if (m->training.data[k]->update_binding.count == 0)
-            add_same_loss(p, m->training.data[k]->algorithm, name);
+    vec_each(const struct model_training *, t, &m->training)
+        if (t->update_binding.count == 0)
+            add_same_loss(p, t->algorithm, name);
     edit_changed(&p->edit, "another name for its own loss");
     say(p, "'loss' is what a step minimizes; infer() calls its own '%s'", name);
 }
@@ -221,17 +213,17 @@ void take_loss_out(struct preparer *p, const char *step_loss)
         give_name_away(p, step_loss);
         return;
     }
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (!str_equal(g->outputs.data[i]->name, p->source))
-            map_set(&v.kept, g->outputs.data[i]->name, NULL);
+    vec_each(const struct model_value_info *, vi, &g->outputs)
+        if (!str_equal(vi->name, p->source))
+            map_set(&v.kept, vi->name, NULL);
     mark_ancestors(g, &v.kept);
     if (map_has(&v.kept, p->source) || !find_nodes(&v)) {
         say(p, "infer() computes the loss too: other outputs, or parameters of its own, depend on it");
         give_name_away(p, step_loss);
         return;
     }
-    for (size_t k = 0; k < p->model->training.count; k++)
-        move_into(&v, p->model->training.data[k]);
+    vec_each(const struct model_training *, t, &p->model->training)
+        move_into(&v, t);
     remove_from_main(&v);
     edit_changed(&p->edit, "without its loss");
     say(p, "infer() does not compute the loss%s%s%s", v.inputs.count > 0 ? " and does not take " : "",

@@ -49,23 +49,23 @@ static void add_listed(struct arena *a, const struct model *m, const char *key, 
                        enum known_kind kind)
 {
     str_list names = {0};
-    for (size_t i = 0; i < m->metadata.count; i++)
-        if (str_equal(m->metadata.data[i].key, key)) {
+    vec_each_ptr(const struct model_pair, pair, &m->metadata)
+        if (str_equal(pair->key, key)) {
             k->says_export = true;
-            add_lines(a, m->metadata.data[i].value, &names);
+            add_lines(a, pair->value, &names);
         }
-    for (size_t i = 0; i < names.count; i++)
-        add_name(k, names.data[i], kind);
+    vec_each(const char *, name, &names)
+        add_name(k, name, kind);
 }
 
 static void add_values(const model_pairs *pairs, const char *name, struct known_names *k)
 {
-    for (size_t i = 0; i < pairs->count; i++) {
-        if (!str_equal(pairs->data[i].key, value_kind))
+    vec_each_ptr(const struct model_pair, pair, pairs) {
+        if (!str_equal(pair->key, value_kind))
             continue;
-        if (str_equal(pairs->data[i].value, "PARAMETER"))
+        if (str_equal(pair->value, "PARAMETER"))
             add_name(k, name, KNOWN_PARAMETER);
-        else if (str_equal(pairs->data[i].value, "BUFFER") || str_equal(pairs->data[i].value, "CONSTANT_TENSOR"))
+        else if (str_equal(pair->value, "BUFFER") || str_equal(pair->value, "CONSTANT_TENSOR"))
             add_name(k, name, KNOWN_BUFFER);
     }
 }
@@ -77,12 +77,12 @@ void known_names_read(struct arena *a, const struct model *m, struct known_names
     add_listed(a, m, METADATA_FROZEN, out, KNOWN_FROZEN);
     add_listed(a, m, METADATA_PARAMETERS, out, KNOWN_PARAMETER);
     add_listed(a, m, METADATA_BUFFERS, out, KNOWN_BUFFER);
-    for (size_t i = 0; i < g->initializers.count; i++)
-        add_values(&g->initializers.data[i]->metadata, g->initializers.data[i]->name, out);
-    for (size_t i = 0; i < g->inputs.count; i++)
-        add_values(&g->inputs.data[i]->metadata, g->inputs.data[i]->name, out);
-    for (size_t i = 0; i < g->value_infos.count; i++)
-        add_values(&g->value_infos.data[i]->metadata, g->value_infos.data[i]->name, out);
+    vec_each(const struct model_initializer *, x, &g->initializers)
+        add_values(&x->metadata, x->name, out);
+    vec_each(const struct model_value_info *, vi, &g->inputs)
+        add_values(&vi->metadata, vi->name, out);
+    vec_each(const struct model_value_info *, vi, &g->value_infos)
+        add_values(&vi->metadata, vi->name, out);
 }
 
 void known_names_add_parameter(struct known_names *k, const char *name)

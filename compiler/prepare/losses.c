@@ -30,9 +30,9 @@ static const struct model_type *declared_type(const struct preparer *p, const ch
     const struct model_value_info *vi = model_find_value(&g->outputs, name);
     if (!vi || !vi->type.has_shape)
         vi = model_find_value(&g->inputs, name);
-    for (size_t i = 0; (!vi || !vi->type.has_shape) && i < g->value_infos.count; i++)
-        if (str_equal(g->value_infos.data[i]->name, name))
-            vi = g->value_infos.data[i];
+    vec_each(const struct model_value_info *, declared, &g->value_infos)
+        if ((!vi || !vi->type.has_shape) && str_equal(declared->name, name))
+            vi = declared;
     return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.elem != DTYPE_UNDEFINED ? &vi->type
                                                                                                         : NULL;
 }
@@ -86,20 +86,6 @@ static bool tensor_type_of(struct preparer *p, const char *name, struct tensor_t
             out->dims[i] = refined_dim(p, name, (int)i, out->dims[i], v->shape.dim[i]);
     }
     return true;
-}
-
-static const char *dims_text(struct arena *a, const struct model_dim *dims, size_t rank)
-{
-    struct strbuf b = {.arena = a};
-    strbuf_add(&b, "[");
-    for (size_t i = 0; i < rank; i++) {
-        if (dims[i].value >= 0)
-            strbuf_addf(&b, "%s%lld", i ? "," : "", (long long)dims[i].value);
-        else
-            strbuf_addf(&b, "%s%s", i ? "," : "", dims[i].param[0] ? dims[i].param : "?");
-    }
-    strbuf_add(&b, "]");
-    return strbuf_text(&b);
 }
 
 /* ---- a final Softmax or Sigmoid ---------------------------------------------------------------------------------- */
@@ -158,7 +144,7 @@ static bool add_input(struct preparer *p, const char *option, const char *name, 
 {
     const struct model_value_info *const old = model_find_value(&p->model->graph->inputs, name);
     const struct model_value_info *const own = model_find_value(&p->algorithm->inputs, name);
-    const char *const shape = dims_text(p->arena, dims, rank);
+    const char *const shape = model_dims_text(p->arena, dims, rank);
     if (own) { /* of an earlier part of the batch */
         *dtype = own->type.elem;
         return true;
@@ -181,7 +167,7 @@ static bool add_input(struct preparer *p, const char *option, const char *name, 
     if (old->type.has_shape && !dims_agree(&old->type, dims, rank))
         return diag_error(p->diag, &old->loc, "--%s %s: this input is %s%s, expected shape %s to match '%s'", option,
                           name, dtype_name(old->type.elem),
-                          dims_text(p->arena, old->type.dims.data, old->type.dims.count), shape, p->source);
+                          model_dims_text(p->arena, old->type.dims.data, old->type.dims.count), shape, p->source);
     *dtype = old->type.elem;
     say(p, "the %s is the input '%s'", option, name);
     return true;
@@ -229,6 +215,15 @@ static bool finish_quotient(struct preparer *p, const char *sum, const char *wei
 static const char *element_count(struct preparer *p, const char *x)
 {
     return add_cast(p, "loss_count", add_op(p, "loss_count.int64", "Size", x), p->loss_dtype);
+}
+
+/* loss: the last node's output; where losses are added up, a sum over all of x. */
+static bool finish_mean(struct preparer *p, const char *loss, const char *x)
+{
+    if (p->sums)
+        return finish_quotient(p, loss, element_count(p, x));
+    finish(p);
+    return true;
 }
 
 /* x: one loss for each sample, [N]. loss = sum(w x) / sum(w): a sample of weight 0 is as good as absent. */
@@ -366,10 +361,7 @@ static const char *add_class_weights(struct preparer *p, const struct classes *c
                    dtype_name(w->dtype), shape_text(p->arena, &w->shape), (long long)c->count);
         return NULL;
     }
-    struct tensor *const own = tensor_new(p->arena, p->loss_dtype, &w->shape);
-    for (int64_t i = 0; i < w->count; i++)
-        tensor_set_double(own, i, tensor_get_double(w, i));
-    return add_tensor(p, "class_weights", own);
+    return add_tensor(p, "class_weights", tensor_cast(p->arena, w, p->loss_dtype));
 }
 
 static bool refuse_together(struct preparer *p, bool both, const char *one, const char *other)
@@ -418,11 +410,7 @@ static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
     const char *const each = add_reduce(p, "log_probability", "ReduceSum", chosen, 1);
     const char *const mean = add_reduce(p, p->sums ? "log_probability_sum" : "mean_log_probability",
                                         p->sums ? "ReduceSum" : "ReduceMean", each, -1);
-    const char *const loss = add_op(p, "loss.mean", "Neg", mean);
-    if (p->sums)
-        return finish_quotient(p, loss, element_count(p, each));
-    finish(p);
-    return true;
+    return finish_mean(p, add_op(p, "loss.mean", "Neg", mean), each);
 }
 
 static const char *loss_operator(struct preparer *p, const char *op, const struct classes *c, const char *weights)
@@ -462,11 +450,7 @@ static bool smoothed(struct preparer *p, struct classes *c)
         mean = add_reduce(p, "log_probability_sum", "ReduceSum", mean, -1);
     const char *const hard = add_op(p, "hard_loss", "Mul", nll, add_scalar(p, "hard", p->loss_dtype, 1 - s));
     const char *const soft = add_op(p, "soft_loss", "Mul", mean, add_scalar(p, "soft", p->loss_dtype, s));
-    const char *const loss = add_op(p, "loss.mean", "Sub", hard, soft);
-    if (p->sums)
-        return finish_quotient(p, loss, element_count(p, c->target));
-    finish(p);
-    return true;
+    return finish_mean(p, add_op(p, "loss.mean", "Sub", hard, soft), c->target);
 }
 
 /* One loss for each label, back in the target's shape, then one for each sample. */
@@ -506,7 +490,7 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
     if (!shape_axis((int)t->rank, p->options->class_axis, &c.axis))
         return diag_error(p->diag, &p->loc, "--class-axis %lld: '%s' is %s%s; name the axis of the classes",
                           (long long)p->options->class_axis, p->source, dtype_name(t->dtype),
-                          dims_text(p->arena, t->dims, t->rank));
+                          model_dims_text(p->arena, t->dims, t->rank));
     c.count = t->dims[c.axis].value;
     for (size_t i = 0; i < t->rank; i++)
         if ((int)i != c.axis)
@@ -549,7 +533,7 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
     for (size_t i = 0; i < t->rank; i++)
         if (t->dims[i].value != 1)
             return diag_error(p->diag, &p->loc, "--loss output: '%s' is %s%s, expected a scalar", p->source,
-                              dtype_name(t->dtype), dims_text(p->arena, t->dims, t->rank));
+                              dtype_name(t->dtype), model_dims_text(p->arena, t->dims, t->rank));
     if (p->sums) { /* nothing is known of what it divides by: batches count alike */
         const char *const sum =
             t->rank == 0 ? p->loss_input : add_reduce(p, "loss_sum", "ReduceSum", p->loss_input, -1);
@@ -587,7 +571,7 @@ bool add_loss(struct preparer *p)
         return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source,
                           dtype_name(t.dtype), o->output ? "" : "; --output names another tensor");
     say(p, "loss: %s of '%s', %s%s", loss_names[o->loss], p->source, dtype_name(t.dtype),
-        dims_text(p->arena, t.dims, t.rank));
+        model_dims_text(p->arena, t.dims, t.rank));
     if (o->loss == LOSS_SOFTMAX_CROSS_ENTROPY || o->loss == LOSS_NLL)
         return class_loss(p, &t);
     bool ok = refuse_option(p, o->class_weights, "class-weights");

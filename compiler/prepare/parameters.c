@@ -95,10 +95,8 @@ static bool passes_gradient(const struct model_node *n, size_t input)
         return true;
     if (def->grad == grad_none && !def->expand)
         return false;
-    for (size_t i = 0; def->inputs && def->inputs[i].name; i++)
-        if (i == input || (i < input && !def->inputs[i + 1].name))
-            return (def->inputs[i].flags & PARAM_NOT_DIFF) == 0;
-    return true;
+    const struct op_param *const p = op_param_at(def->inputs, input);
+    return !p || (p->flags & PARAM_NOT_DIFF) == 0;
 }
 
 static void reach_captures(struct rules *r, const struct model_graph *g);
@@ -108,20 +106,16 @@ static void reach_inputs(struct rules *r, const struct model_node *n)
     for (size_t i = 0; i < n->inputs.count; i++)
         if (n->inputs.data[i][0] != '\0' && passes_gradient(n, i))
             map_set(&r->reached, n->inputs.data[i], NULL);
-    vec_each(const struct model_attr *, x, &n->attrs) {
-        if (x->type == ATTR_GRAPH && x->g)
-            reach_captures(r, x->g);
-        for (size_t k = 0; x->type == ATTR_GRAPHS && k < x->graphs.count; k++)
-            reach_captures(r, x->graphs.data[k]);
-    }
+    model_each_inner(n, inner)
+        reach_captures(r, inner);
 }
 
 static void reach_captures(struct rules *r, const struct model_graph *g)
 {
-    for (size_t i = 0; i < g->nodes.count; i++)
-        reach_inputs(r, g->nodes.data[i]);
-    for (size_t i = 0; i < g->outputs.count; i++)
-        map_set(&r->reached, g->outputs.data[i]->name, NULL);
+    vec_each(const struct model_node *, n, &g->nodes)
+        reach_inputs(r, n);
+    vec_each(const struct model_value_info *, vi, &g->outputs)
+        map_set(&r->reached, vi->name, NULL);
 }
 
 static void add_consumers(struct rules *r, const struct model_graph *g)
@@ -130,12 +124,8 @@ static void add_consumers(struct rules *r, const struct model_graph *g)
         for (size_t k = 0; k < n->inputs.count; k++)
             if (passes_gradient(n, k))
                 add_consumer(r, n->inputs.data[k], n, k);
-        vec_each(const struct model_attr *, x, &n->attrs) { /* subgraphs read values of the graph around them */
-            if (x->type == ATTR_GRAPH && x->g)
-                add_consumers(r, x->g);
-            for (size_t j = 0; x->type == ATTR_GRAPHS && j < x->graphs.count; j++)
-                add_consumers(r, x->graphs.data[j]);
-        }
+        model_each_inner(n, inner) /* reads values of the graph around it */
+            add_consumers(r, inner);
     }
 }
 
@@ -154,9 +144,9 @@ static bool is_arithmetic(const struct model_node *n)
 /* Enters the inputs of the model, and what constants make of them. */
 static void find_inputs(struct rules *r, const struct model_graph *g)
 {
-    for (size_t i = 0; i < g->inputs.count; i++)
-        if (!map_has(&r->initializers, g->inputs.data[i]->name))
-            map_set(&r->from_input, g->inputs.data[i]->name, NULL);
+    vec_each(const struct model_value_info *, vi, &g->inputs)
+        if (!map_has(&r->initializers, vi->name))
+            map_set(&r->from_input, vi->name, NULL);
     vec_each(const struct model_node *, n, &g->nodes) {
         if (!only_moves(n) && !(is_arithmetic(n) && is_constant(r, n->inputs.data[1])))
             continue;
@@ -184,20 +174,15 @@ void rules_begin(struct rules *r, const struct preparer *p, const struct map *lo
     struct arena *const a = p->arena;
     *r = (struct rules){
         .p = p, .consumers.arena = a, .reached.arena = a, .initializers.arena = a, .from_input.arena = a};
-    for (size_t i = 0; i < g->initializers.count; i++)
-        map_set(&r->initializers, g->initializers.data[i]->name, g->initializers.data[i]);
+    vec_each(struct model_initializer *, x, &g->initializers)
+        map_set(&r->initializers, x->name, x);
     r->from_pytorch = str_equal(p->model->producer_name, "pytorch");
     r->exported = r->from_pytorch || is_exporter(p->model->producer_name);
     for (size_t i = 0; i < loss->count; i++)
         map_set(&r->reached, loss->entries[i].key, NULL);
-    for (size_t i = g->nodes.count; i-- > 0;) { /* topological order: one walk backwards finds all */
-        const struct model_node *const n = g->nodes.data[i];
-        bool reached = false;
-        for (size_t k = 0; k < n->outputs.count; k++)
-            reached = reached || (n->outputs.data[k][0] != '\0' && map_has(&r->reached, n->outputs.data[k]));
-        if (reached)
-            reach_inputs(r, n);
-    }
+    for (size_t i = g->nodes.count; i-- > 0;) /* topological order: one walk backwards finds all */
+        if (gives_one_of(g->nodes.data[i], &r->reached))
+            reach_inputs(r, g->nodes.data[i]);
     add_consumers(r, g);
     find_inputs(r, g);
 }
@@ -385,9 +370,10 @@ static bool is_random_feature(const struct rules *r, const struct model_node *n)
         const reading_list *const l = map_get(&r->consumers, n->outputs.data[0]);
         const struct model_node *next = NULL;
         for (size_t i = 0; l && i < l->count; i++) {
-            sine = sine || is_op(l->data[i].node, "Sin");
-            cosine = cosine || is_op(l->data[i].node, "Cos");
-            next = is_op(l->data[i].node, "Mul") && l->data[i].node->outputs.count > 0 ? l->data[i].node : next;
+            const struct model_node *const reader = l->data[i].node;
+            sine = sine || is_op(reader, "Sin");
+            cosine = cosine || is_op(reader, "Cos");
+            next = is_op(reader, "Mul") && reader->outputs.count > 0 ? reader : next;
         }
         if (sine && cosine)
             return true;
@@ -541,9 +527,9 @@ int64_t padding_row(struct rules *r, const struct model_initializer *init)
     if (!r->from_pytorch || t->shape.rank != 2 || t->shape.dim[0] < 3)
         return -1;
     find_uses(r, init->name, &uses);
-    for (size_t i = 0; i < uses.count; i++)
-        if (!is_op(uses.data[i].node, "Gather") || uses.data[i].input != 0 || uses.data[i].flips > 0 ||
-            uses.data[i].reshaped || attribute_int(uses.data[i].node, "axis", 0) != 0)
+    vec_each_ptr(const struct reading, u, &uses)
+        if (!is_op(u->node, "Gather") || u->input != 0 || u->flips > 0 || u->reshaped ||
+            attribute_int(u->node, "axis", 0) != 0)
             return -1;
     for (int64_t row = 0; row < t->shape.dim[0]; row++) {
         if (!is_zero_row(t, row))

@@ -56,5 +56,7 @@ struct verdict judge(struct rules *r, const struct model_initializer *init);
 int64_t padding_row(struct rules *r, const struct model_initializer *init);
 /* A Constant node in the place of a weight; false: it is in none. */
 bool judge_constant(struct rules *r, const struct model_node *constant, const struct tensor *t, struct verdict *out);
+/* And one of floating numbers that no exporter has filled in? Such a one nobody can want to train. */
+bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict *v);
 
 #endif

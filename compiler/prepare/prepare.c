@@ -20,13 +20,13 @@ enum {
 
 /* ---- what the model has ------------------------------------------------------------------------------------------ */
 
-static void index_nodes(struct preparer *p)
+void index_nodes(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     vec_each(struct model_node *, n, &g->nodes)
-        for (size_t k = 0; k < n->outputs.count; k++)
-            if (n->outputs.data[k][0] != '\0')
-                map_set(&p->producers, n->outputs.data[k], n);
+        vec_each(const char *, name, &n->outputs)
+            if (name[0] != '\0')
+                map_set(&p->producers, name, n);
 }
 
 void find_statistics(struct preparer *p)
@@ -66,10 +66,7 @@ static void number_symbols(struct preparer *p)
     }
 }
 
-/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here.
- * Sizes of symbols are multiplied by `factor`; 0: all have one size.
- */
-static const struct graph *try_import(struct preparer *p, struct diag *trial, int64_t factor)
+struct program *try_program(struct preparer *p, struct diag *trial, const char *entry, int64_t factor, int64_t other)
 {
     struct map dims = {.arena = p->arena};
     struct import_options options = p->options->import ? *p->options->import : (struct import_options){0};
@@ -78,15 +75,23 @@ static const struct graph *try_import(struct preparer *p, struct diag *trial, in
         map_set(&dims, options.dims->entries[i].key, options.dims->entries[i].value);
     for (size_t i = 0; factor > 0 && i < p->symbols.count; i++) {
         const int64_t *const own = p->symbols.entries[i].value;
-        int64_t *const size = arena_new(p->arena, int64_t);
-        *size = factor * (own ? *own : ONE_SIZE);
-        map_set(&dims, p->symbols.entries[i].key, size);
+        if (own)
+            map_set(&dims, p->symbols.entries[i].key,
+                    arena_copy(p->arena, &(int64_t){factor * *own}, sizeof *own, alignof(int64_t)));
     }
     options.dims = &dims;
-    options.provisional_dim = factor > 1 ? factor * ONE_SIZE : ONE_SIZE;
-    if (combine_program(trial, p->arena, p->model, &options, "prepare", "infer", &program))
-        return program_entry(program, "infer")->graph;
-    return NULL;
+    options.provisional_dim = other;
+    return combine_program(trial, p->arena, p->model, &options, "prepare", entry, &program) ? program : NULL;
+}
+
+/* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here.
+ * Sizes of symbols are multiplied by `factor`; 0: all have one size.
+ */
+static const struct graph *try_import(struct preparer *p, struct diag *trial, int64_t factor)
+{
+    const struct program *const program =
+        try_program(p, trial, "infer", factor, factor > 1 ? factor * ONE_SIZE : ONE_SIZE);
+    return program ? program_entry(program, "infer")->graph : NULL;
 }
 
 static void find_shapes(struct preparer *p)
@@ -267,21 +272,26 @@ void begin_algorithm(struct preparer *p, const char *name)
         map_set(&p->names, p->main_names.entries[i].key, NULL);
 }
 
+bool begin_training(struct preparer *p, const char *name, bool sums)
+{
+    begin_algorithm(p, name);
+    p->sums = sums;
+    copy_in_training_form(p);
+    const bool ok = add_loss(p);
+    if (!choose_trainables(p) || !ok)
+        return false;
+    add_gradient(p, sums ? p->loss_sum : p->loss_name);
+    return true;
+}
+
 /* One entry that does all: loss, gradients, updates. */
 static bool prepare_step(struct preparer *p)
 {
-    begin_algorithm(p, "train");
-    if (!copy_in_training_form(p))
+    if (!begin_training(p, "train", false))
         return false;
-    bool ok = add_loss(p);
-    ok = choose_trainables(p) && ok;
-    if (!ok)
-        return false;
-    add_gradient(p, p->loss_name);
-    for (size_t i = 0; p->options->gradients && i < p->trainables.count; i++) {
-        const struct trainable *const t = &p->trainables.data[i];
-        declare_output(p, t->gradient, t->tensor->dtype, &t->tensor->shape);
-    }
+    vec_each_ptr(const struct trainable, t, &p->trainables)
+        if (p->options->gradients)
+            declare_output(p, t->gradient, t->tensor->dtype, &t->tensor->shape);
     if (!add_optimizer(p))
         return false;
     bind_statistics(p);
@@ -311,8 +321,8 @@ static bool prepare_evaluation(struct preparer *p)
 static bool undo_export(struct edit *e, const struct prepare_options *o)
 {
     bool ok = !o->names_from || name_initializers(e, o->names_from);
-    ok = ok && untie_initializers(e, o->untie.data, o->untie.count);
-    ok = ok && tie_initializers(e, o->tie.data, o->tie.count);
+    ok = ok && untie_initializers(e, &o->untie);
+    ok = ok && tie_initializers(e, &o->tie);
     return ok && (o->batch == 0 || rebatch_model(e, o->batch, o->import));
 }
 

@@ -24,8 +24,8 @@ static bool is_known(const struct model *m, const struct model_node *n)
 {
     if (op_find(n->domain, n->op_type))
         return true;
-    for (size_t i = 0; i < m->functions.count; i++)
-        if (str_equal(m->functions.data[i]->name, n->op_type) && str_equal(m->functions.data[i]->domain, n->domain))
+    vec_each(const struct model_function *, f, &m->functions)
+        if (str_equal(f->name, n->op_type) && str_equal(f->domain, n->domain))
             return true;
     return false;
 }
@@ -65,21 +65,12 @@ static void warn_missing(struct preparer *p, const missing_list *all)
 
 static bool passes(struct preparer *p, struct diag *trial, int64_t size, bool own_sizes)
 {
-    struct map dims = {.arena = p->arena};
-    struct import_options options = p->options->import ? *p->options->import : (struct import_options){0};
-    struct program *program;
     trial->arena = p->arena;
-    for (size_t i = 0; options.dims && i < options.dims->count; i++)
-        map_set(&dims, options.dims->entries[i].key, options.dims->entries[i].value);
-    for (size_t i = 0; own_sizes && i < p->symbols.count; i++)
-        if (p->symbols.entries[i].value)
-            map_set(&dims, p->symbols.entries[i].key, p->symbols.entries[i].value);
-    options.dims = &dims;
-    options.provisional_dim = size;
-    if (!combine_program(trial, p->arena, p->model, &options, "prepare", NULL, &program))
+    const struct program *const program = try_program(p, trial, NULL, own_sizes, size);
+    if (!program)
         return false;
-    for (size_t i = 0; i < program->entries.count; i++)
-        if (!adjoint_expand(program->entries.data[i].graph))
+    vec_each_ptr(const struct entry, e, &program->entries)
+        if (!adjoint_expand(e->graph))
             return false;
     return true;
 }
@@ -87,9 +78,9 @@ static bool passes(struct preparer *p, struct diag *trial, int64_t size, bool ow
 static bool has_open_sizes(const struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->inputs.count; i++)
-        for (size_t k = 0; k < g->inputs.data[i]->type.dims.count; k++)
-            if (g->inputs.data[i]->type.dims.data[k].value < 0)
+    vec_each(const struct model_value_info *, vi, &g->inputs)
+        vec_each_ptr(const struct model_dim, dim, &vi->type.dims)
+            if (dim->value < 0)
                 return true;
     return false;
 }

@@ -129,6 +129,8 @@ void bind_update(struct preparer *p, const char *key, const char *value, const s
 /* What produces a value of the main graph, looking through Identity; NULL: an input or an initializer. */
 struct model_node *producer_of(const struct preparer *p, const char *name);
 bool is_op(const struct model_node *n, const char *op); /* of ONNX's own domain; false for NULL */
+/* The tensor of a Constant node; NULL: the node is another, or its value is of another form. */
+struct tensor *constant_of(const struct model_node *n);
 const char *node_title(const struct model_node *n);     /* its name, or that of its first output */
 int64_t attribute_int(const struct model_node *n, const char *name, int64_t fallback);
 void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -137,14 +139,20 @@ void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* A training_info of its own, which is written from now on. It shares the main graph's names only. */
 void begin_algorithm(struct preparer *p, const char *name);
+/* The same with the main graph in training form, its loss (`sums`: what that is a quotient of) and the gradients. */
+bool begin_training(struct preparer *p, const char *name, bool sums) MUST_USE;
 /* NAME.gradient of y, for every trainable. */
 void add_gradient(struct preparer *p, const char *y);
 /* The training_info that was begun last becomes part of the model. */
 void attach_algorithm(struct preparer *p);
 
-/* Enters the running means and variances. */
+/* Enters the producers; the running means and variances. */
+void index_nodes(struct preparer *p);
 void find_statistics(struct preparer *p);
 
+/* The program of the model, or one entry of it, with sizes for its symbols: `factor` times what each has, and `other`
+ * for all else. NULL: trial says why not. */
+struct program *try_program(struct preparer *p, struct diag *trial, const char *entry, int64_t factor, int64_t other);
 /* Does shape inference give this size whatever the sizes of the inputs are? */
 bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size);
 
@@ -164,6 +172,8 @@ const char *part_of_input(struct preparer *p, const char *input);
 
 /* ---- trainables.c ---- */
 
+/* Is some output of the node among the names? */
+bool gives_one_of(const struct model_node *n, const struct map *names);
 /* Adds to the marked names of the graph those that they depend on. */
 void mark_ancestors(const struct model_graph *g, struct map *marked);
 /* Enters what the loss depends on into ancestors. */
@@ -185,7 +195,7 @@ bool has_training_form(const struct preparer *p);
 /* The main graph takes inference form; says which nodes a step has in training form. */
 void plan_training_form(struct preparer *p);
 /* Copies the main graph into the algorithm from those nodes on; the loss reads the copy. */
-bool copy_in_training_form(struct preparer *p) MUST_USE;
+void copy_in_training_form(struct preparer *p);
 /* Does the loss depend on an output of the node? */
 bool is_needed(const struct preparer *p, const struct model_node *n);
 /* A node of the main graph, in the form that a step has, becomes one of the algorithm. renamed: value -> its copy. */

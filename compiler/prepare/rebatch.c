@@ -106,10 +106,8 @@ static const struct value *value_of(const struct side *s, const char *name)
 
 static const char *first_message(const struct diag *d)
 {
-    for (size_t i = 0; i < d->messages.count; i++)
-        if (d->messages.data[i].severity == DIAG_ERROR)
-            return d->messages.data[i].text;
-    return "it does not fit";
+    const char *const text = diag_first_error(d);
+    return text ? text : "it does not fit";
 }
 
 static bool fail_at(struct rebatch *r, const struct model_node *n, const char *why)
@@ -206,11 +204,6 @@ static void replace_by(struct rebatch *r, struct model_node *n, size_t input, st
     vec_push(r->arena, &r->changed, n);
 }
 
-static void replace_input(struct rebatch *r, struct model_node *n, size_t input, const int64_t *x, size_t count)
-{
-    replace_by(r, n, input, tensor_from_ints(r->arena, x, (int64_t)count));
-}
-
 static const struct tensor *known_input(const struct side *s, const struct model_node *n, size_t input)
 {
     if (n->inputs.count <= input || n->inputs.data[input][0] == '\0')
@@ -220,12 +213,14 @@ static const struct tensor *known_input(const struct side *s, const struct model
     return t && t->shape.rank == 1 && dtype_is_int(t->dtype) && t->count <= SHAPE_MAX_RANK ? t : NULL;
 }
 
-static bool differs(const struct tensor *t, const int64_t *x, size_t count)
+static void change_input(struct rebatch *r, struct model_node *n, size_t input, const struct tensor *old,
+                         const int64_t *x, int64_t count)
 {
-    bool same = (size_t)t->count == count;
-    for (size_t i = 0; same && i < count; i++)
-        same = tensor_get_int(t, (int64_t)i) == x[i];
-    return !same;
+    bool same = old->count == count;
+    for (int64_t i = 0; same && i < count; i++)
+        same = tensor_get_int(old, i) == x[i];
+    if (!same)
+        replace_by(r, n, input, tensor_from_ints(r->arena, x, count));
 }
 
 /* The target in the file: -1 and 0 may already say the right thing. `resolved`: the example's output. */
@@ -252,8 +247,7 @@ static bool fix_reshape(struct rebatch *r, struct model_node *n)
         const bool copies = said == 0 && d < now->shape.rank && now->shape.dim[d] == size;
         wanted[d] = said == -1 || copies ? said : size;
     }
-    if (differs(target, wanted, (size_t)resolved->shape.rank))
-        replace_input(r, n, 1, wanted, (size_t)resolved->shape.rank);
+    change_input(r, n, 1, target, wanted, resolved->shape.rank);
     return true;
 }
 
@@ -280,8 +274,7 @@ static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
             wanted[d] = r->to;
         }
     }
-    if (differs(target, wanted, (size_t)target->count))
-        replace_input(r, n, input, wanted, (size_t)target->count);
+    change_input(r, n, input, target, wanted, target->count);
 }
 
 /* The size of AffineGrid's images begins with their number. */
@@ -296,8 +289,7 @@ static void fix_size(struct rebatch *r, struct model_node *n)
         wanted[d] = tensor_get_int(size, d);
     if (wanted[0] == r->from)
         wanted[0] = theta->shape.dim[0];
-    if (differs(size, wanted, (size_t)size->count))
-        replace_input(r, n, 1, wanted, (size_t)size->count);
+    change_input(r, n, 1, size, wanted, size->count);
 }
 
 /* An initial state or a part of a Concat for one example is the same for all of them: it is expanded. */
@@ -424,9 +416,9 @@ static bool step(struct rebatch *r, struct model_node *n)
         return fail_at(r, n,
                        arena_printf(r->arena, "a constant that it reads cannot be read as a batch: %s",
                                     first_message(&r->next.diag)));
-    for (size_t i = 0; i < n->outputs.count; i++)
-        if (n->outputs.data[i][0] != '\0')
-            find_place(r, n, n->outputs.data[i]);
+    vec_each(const char *, name, &n->outputs)
+        if (name[0] != '\0')
+            find_place(r, n, name);
     return check_batch_is_kept(r, n);
 }
 
@@ -434,20 +426,18 @@ static bool step(struct rebatch *r, struct model_node *n)
 static const struct model_dim *example_batch(const struct model *m)
 {
     const struct model_graph *const g = m->graph;
-    for (size_t i = 0; i < g->inputs.count; i++) {
-        const struct model_type *const t = &g->inputs.data[i]->type;
-        if (!model_find_initializer(g, g->inputs.data[i]->name) && t->kind == TYPE_TENSOR && t->dims.count > 0)
-            return &t->dims.data[0];
-    }
+    vec_each(const struct model_value_info *, vi, &g->inputs)
+        if (!model_find_initializer(g, vi->name) && vi->type.kind == TYPE_TENSOR && vi->type.dims.count > 0)
+            return &vi->type.dims.data[0];
     return NULL;
 }
 
 static void find_input_places(struct rebatch *r)
 {
     const struct model_graph *const g = r->edit->model->graph;
-    for (size_t i = 0; i < g->inputs.count; i++)
-        if (is_batch(g, g->inputs.data[i], r->from))
-            set_place(r, g->inputs.data[i]->name, 0, 1);
+    vec_each(const struct model_value_info *, vi, &g->inputs)
+        if (is_batch(g, vi, r->from))
+            set_place(r, vi->name, 0, 1);
 }
 
 /* What the model declares of a value that has a new shape. */
@@ -540,8 +530,8 @@ bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o
         return false;
     edit_changed(e, "the batch size");
     edit_say(e, "batch: %lld, in the model's example it was %lld", (long long)batch, (long long)r.from);
-    for (size_t i = 0; i < r.changed.count; i++)
-        edit_say(e, "  '%s' (%s) held it as a constant", node_title(r.changed.data[i]), r.changed.data[i]->op_type);
+    vec_each(const struct model_node *, n, &r.changed)
+        edit_say(e, "  '%s' (%s) held it as a constant", node_title(n), n->op_type);
     declare_all_anew(&r);
     return true;
 }

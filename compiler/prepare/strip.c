@@ -66,8 +66,8 @@ static bool reads(const struct model_graph *g, const char *name)
 
 static bool is_key(const model_pairs *pairs, const char *name)
 {
-    for (size_t i = 0; i < pairs->count; i++)
-        if (str_equal(pairs->data[i].key, name))
+    vec_each_ptr(const struct model_pair, x, pairs)
+        if (str_equal(x->key, name))
             return true;
     return false;
 }
@@ -75,17 +75,16 @@ static bool is_key(const model_pairs *pairs, const char *name)
 /* Does training write it (a binding), or only read it? */
 static bool is_written(const struct model *m, const char *name)
 {
-    for (size_t k = 0; k < m->training.count; k++)
-        if (is_key(&m->training.data[k]->update_binding, name) ||
-            is_key(&m->training.data[k]->initialization_binding, name))
+    vec_each(const struct model_training *, t, &m->training)
+        if (is_key(&t->update_binding, name) || is_key(&t->initialization_binding, name))
             return true;
     return false;
 }
 
 static bool is_read_by_training(const struct model *m, const char *name)
 {
-    for (size_t k = 0; k < m->training.count; k++)
-        if (reads(m->training.data[k]->algorithm, name) || reads(m->training.data[k]->initialization, name))
+    vec_each(const struct model_training *, t, &m->training)
+        if (reads(t->algorithm, name) || reads(t->initialization, name))
             return true;
     return false;
 }

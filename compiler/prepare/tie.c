@@ -118,11 +118,12 @@ static bool merges_no_equals(const struct edit *e)
 /* Was some layer with a random start copied? Then its weights without names were, too. */
 static bool has_copied_layers(const struct edit *e, const merged_list *all)
 {
-    for (size_t i = 0; i < all->count; i++) {
-        const struct model_initializer *const init = model_find_initializer(e->model->graph, all->data[i].kept);
-        for (size_t k = 0; !tensor_is_uniform(init->tensor) && k < all->data[i].others.count; k++)
-            if (!is_anonymous(init->name) && differ_in_numbers(init->name, all->data[i].others.data[k]))
-                return true;
+    vec_each_ptr(const struct merged, m, all) {
+        const struct model_initializer *const init = model_find_initializer(e->model->graph, m->kept);
+        if (!is_anonymous(init->name) && !tensor_is_uniform(init->tensor))
+            vec_each(const char *, other, &m->others)
+                if (differ_in_numbers(init->name, other))
+                    return true;
     }
     return false;
 }
@@ -154,9 +155,9 @@ static enum merge decide(const struct edit *e, const merged_list *all, const str
 void find_separable(struct edit *e, const merged_list *all, str_list *apart, str_list *unknown)
 {
     const bool none_equal = merges_no_equals(e);
-    for (size_t i = 0; i < all->count; i++)
-        vec_each(const char *, other, &all->data[i].others) {
-            const enum merge how = decide(e, all, &all->data[i], other, none_equal);
+    vec_each_ptr(const struct merged, m, all)
+        vec_each(const char *, other, &m->others) {
+            const enum merge how = decide(e, all, m, other, none_equal);
             if (how != MERGE_ONE)
                 vec_push(e->arena, how == MERGE_APART ? apart : unknown, other);
         }
@@ -165,10 +166,15 @@ void find_separable(struct edit *e, const merged_list *all, str_list *apart, str
 /* ---- --untie ------------------------------------------------------------------------------------------------------
  */
 
-static bool is_wanted(const char *const *which, size_t count, const char *name)
+static bool is_named(const char *pattern, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (str_equal(which[i], "auto") || str_equal(which[i], name) || str_glob(which[i], name))
+    return str_equal(pattern, "auto") || str_equal(pattern, name) || str_glob(pattern, name);
+}
+
+static bool is_wanted(const str_list *which, const char *name)
+{
+    vec_each(const char *, pattern, which)
+        if (is_named(pattern, name))
             return true;
     return false;
 }
@@ -176,9 +182,9 @@ static bool is_wanted(const char *const *which, size_t count, const char *name)
 static void remove_producer(struct edit *e, const char *name)
 {
     struct model_graph *const g = e->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (is_identity(g->nodes.data[i]) && str_equal(g->nodes.data[i]->outputs.data[0], name)) {
-            vec_remove(&g->nodes, i);
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (is_identity(n) && str_equal(n->outputs.data[0], name)) {
+            vec_remove(&g->nodes, n_at);
             return;
         }
 }
@@ -186,10 +192,9 @@ static void remove_producer(struct edit *e, const char *name)
 /* The variables share the tensor, which nobody writes. */
 static void separate(struct edit *e, const struct merged *m, const char *name)
 {
-    struct tensor *const t = model_find_initializer(e->model->graph, m->kept)->tensor;
-    remove_producer(e, name);
-    model_add_initializer(e->arena, e->model->graph, name, t);
     struct model_graph *const g = e->model->graph;
+    remove_producer(e, name);
+    model_add_initializer(e->arena, g, name, model_find_initializer(g, m->kept)->tensor);
     g->initializers.data[g->initializers.count - 1]->loc = e->loc;
 }
 
@@ -202,18 +207,18 @@ static void warn_merged(struct edit *e, const struct merged *m)
                  m->others.count == 1 ? "both" : "all of them");
 }
 
-static bool check_patterns(struct edit *e, const char *const *which, size_t count, const merged_list *all)
+static bool check_patterns(struct edit *e, const str_list *which, const merged_list *all)
 {
     bool ok = true;
-    for (size_t i = 0; i < count; i++) {
-        bool found = str_equal(which[i], "auto") || str_equal(which[i], "never");
-        for (size_t k = 0; k < all->count; k++)
-            for (size_t j = 0; j < all->data[k].others.count; j++)
-                found = found || is_wanted(&which[i], 1, all->data[k].others.data[j]);
+    vec_each(const char *, pattern, which) {
+        bool found = str_equal(pattern, "auto") || str_equal(pattern, "never");
+        vec_each_ptr(const struct merged, m, all)
+            vec_each(const char *, name, &m->others)
+                found = found || is_named(pattern, name);
         if (!found)
             ok = diag_error(e->diag, &e->loc,
                             "--untie %s: no Identity node gives an initializer this name; see stepc check --training",
-                            which[i]);
+                            pattern);
     }
     return ok;
 }
@@ -236,24 +241,24 @@ static void say_separated(struct edit *e, const str_list *apart, bool by_itself)
              by_itself ? " (--untie never leaves them merged)" : "");
 }
 
-bool untie_initializers(struct edit *e, const char *const *which, size_t count)
+bool untie_initializers(struct edit *e, const str_list *which)
 {
     merged_list all = {0};
+    const bool by_itself = which->count == 0;
     find_merged(e, &all);
-    for (size_t i = 0; i < count; i++)
-        if (str_equal(which[i], "never") && count > 1)
-            return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
-    if (!check_patterns(e, which, count, &all))
+    if (which->count > 1 && str_list_has(which, "never"))
+        return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
+    if (!check_patterns(e, which, &all))
         return false;
     str_list apart = {0};
-    const bool none_equal = count == 0 && merges_no_equals(e);
+    const bool none_equal = by_itself && merges_no_equals(e);
     vec_each_ptr(const struct merged, m, &all) {
         struct merged left = {.kept = m->kept};
         vec_each(const char *, name, &m->others) {
-            const enum merge how = count > 0 ? MERGE_UNKNOWN : decide(e, &all, m, name, none_equal);
+            const enum merge how = !by_itself ? MERGE_UNKNOWN : decide(e, &all, m, name, none_equal);
             if (how == MERGE_APART && !is_parameter_of_both(e, m, name))
                 separate_statistic(e, m, name);
-            else if (how == MERGE_APART || is_wanted(which, count, name))
+            else if (how == MERGE_APART || is_wanted(which, name))
                 vec_push(e->arena, &apart, name);
             else if (how == MERGE_UNKNOWN)
                 vec_push(e->arena, &left.others, name);
@@ -261,14 +266,14 @@ bool untie_initializers(struct edit *e, const char *const *which, size_t count)
                 edit_say(e, "'%s' is '%s': one parameter under two names (--untie '%s' makes it two)", name,
                          m->kept, name);
         }
-        if (count == 0 && left.others.count > 0)
+        if (by_itself && left.others.count > 0)
             warn_merged(e, &left);
     }
-    for (size_t i = 0; i < all.count; i++)
-        for (size_t k = 0; k < all.data[i].others.count; k++)
-            if (str_list_has(&apart, all.data[i].others.data[k]))
-                separate(e, &all.data[i], all.data[i].others.data[k]);
-    say_separated(e, &apart, count == 0);
+    vec_each_ptr(const struct merged, m, &all)
+        vec_each(const char *, name, &m->others)
+            if (str_list_has(&apart, name))
+                separate(e, m, name);
+    say_separated(e, &apart, by_itself);
     return true;
 }
 
@@ -289,8 +294,7 @@ static uint64_t content_sum(const struct tensor *t)
 
 static bool is_transposed(const struct tensor *a, const struct tensor *b)
 {
-    if (a->dtype != b->dtype || a->shape.rank != 2 || b->shape.rank != 2 || a->shape.dim[0] != b->shape.dim[1] ||
-        a->shape.dim[1] != b->shape.dim[0])
+    if (a->dtype != b->dtype || !shape_is_transposed(&a->shape, &b->shape))
         return false;
     for (int64_t i = 0; i < a->shape.dim[0]; i++)
         for (int64_t k = 0; k < a->shape.dim[1]; k++)
@@ -353,11 +357,8 @@ static const struct model_initializer *find_or_report(struct edit *e, const char
     const struct model_initializer *const init = model_find_initializer(g, name);
     if (init)
         return init;
-    const char **const names = arena_array(e->arena, const char *, g->initializers.count);
-    for (size_t i = 0; i < g->initializers.count; i++)
-        names[i] = g->initializers.data[i]->name;
     diag_error(e->diag, &e->loc, "--tie %s: no initializer has the name '%s'%s", option, name,
-               str_suggestion(e->arena, name, names, g->initializers.count));
+               initializer_suggestion(e->arena, g, name));
     return NULL;
 }
 
@@ -380,22 +381,10 @@ static bool parse_tie(struct edit *e, const char *text, struct tie *out)
            diag_error(e->diag, &e->loc, "--tie %s: expected A=B or A=B^T, names of initializers", text);
 }
 
-static bool shapes_fit(const struct tie *t, const struct tensor *a, const struct tensor *b)
+static bool types_fit(const struct tie *t, const struct tensor *a, const struct tensor *b)
 {
-    if (a->dtype != b->dtype)
-        return false;
-    if (!t->transposed)
-        return shape_equal(&a->shape, &b->shape);
-    return a->shape.rank == 2 && b->shape.rank == 2 && a->shape.dim[0] == b->shape.dim[1] &&
-           a->shape.dim[1] == b->shape.dim[0];
-}
-
-static void warn_different(struct edit *e, const struct tie *t, const struct tensor *a, const struct tensor *b)
-{
-    if (t->transposed ? is_transposed(a, b) : tensor_identical(a, b))
-        return;
-    diag_warning(e->diag, &e->loc, "--tie %s: the two differ in the file; the values of '%s' are used for both",
-                 tie_text(e->arena, t), t->equals);
+    return a->dtype == b->dtype &&
+           (t->transposed ? shape_is_transposed(&a->shape, &b->shape) : shape_equal(&a->shape, &b->shape));
 }
 
 static bool tie_one(struct edit *e, const char *text)
@@ -409,11 +398,13 @@ static bool tie_one(struct edit *e, const char *text)
         return false;
     if (a == b)
         return diag_error(e->diag, &e->loc, "--tie %s: both sides are one initializer", text);
-    if (!shapes_fit(&t, a->tensor, b->tensor))
+    if (!types_fit(&t, a->tensor, b->tensor))
         return diag_error(e->diag, &a->loc, "--tie %s: '%s' is %s%s, but '%s' is %s%s", text, t.tensor,
                           dtype_name(a->tensor->dtype), shape_text(e->arena, &a->tensor->shape), t.equals,
                           dtype_name(b->tensor->dtype), shape_text(e->arena, &b->tensor->shape));
-    warn_different(e, &t, a->tensor, b->tensor);
+    if (!(t.transposed ? is_transposed(a->tensor, b->tensor) : tensor_identical(a->tensor, b->tensor)))
+        diag_warning(e->diag, &e->loc, "--tie %s: the two differ in the file; the values of '%s' are used for both",
+                     tie_text(e->arena, &t), t.equals);
     edit_remove_initializer(e, t.tensor);
     struct model_node *const n =
         edit_insert_node(e, 0, t.transposed ? "Transpose" : "Identity", t.equals, NULL, t.tensor);
@@ -437,8 +428,8 @@ static enum merge decide_tie(const struct edit *e, const struct tie *t)
 
 static bool has_equal_names(const tie_list *all)
 {
-    for (size_t i = 0; i < all->count; i++)
-        if (differ_in_numbers(all->data[i].tensor, all->data[i].equals) && !is_anonymous(all->data[i].tensor))
+    vec_each_ptr(const struct tie, t, all)
+        if (differ_in_numbers(t->tensor, t->equals) && !is_anonymous(t->tensor))
             return true;
     return false;
 }
@@ -449,7 +440,7 @@ void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown)
     find_ties(e, &all);
     vec_each_ptr(const struct tie, t, &all) {
         const enum merge how = decide_tie(e, t);
-        const bool copies = is_anonymous(t->tensor) && is_anonymous(t->equals) && (has_equal_names(&all));
+        const bool copies = is_anonymous(t->tensor) && is_anonymous(t->equals) && has_equal_names(&all);
         if (how == MERGE_ONE)
             vec_push(e->arena, sure, *t);
         else if (how == MERGE_UNKNOWN && !copies)
@@ -457,15 +448,14 @@ void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown)
     }
 }
 
-bool tie_initializers(struct edit *e, const char *const *ties, size_t count)
+bool tie_initializers(struct edit *e, const str_list *ties)
 {
     bool ok = true;
     tie_list sure = {0}, unknown = {0};
-    for (size_t i = 0; i < count; i++)
-        ok = (str_equal(ties[i], "never") || tie_one(e, ties[i])) && ok;
-    for (size_t i = 0; i < count; i++)
-        if (str_equal(ties[i], "never"))
-            return ok;
+    vec_each(const char *, text, ties)
+        ok = (str_equal(text, "never") || tie_one(e, text)) && ok;
+    if (str_list_has(ties, "never"))
+        return ok;
     find_cut_ties(e, &sure, &unknown);
     for (size_t i = 0; ok && i < sure.count; i++)
         ok = tie_one(e, tie_text(e->arena, &sure.data[i]));

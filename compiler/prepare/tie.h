@@ -40,9 +40,9 @@ const char *tie_text(struct arena *a, const struct tie *t);
 
 /* --untie: "auto", "never" or patterns for the names to separate. None at all: running statistics are separated, which
  * are no parameters, and what were parameters of their own; a warning names what may have been. */
-bool untie_initializers(struct edit *e, const char *const *which, size_t count) MUST_USE;
+bool untie_initializers(struct edit *e, const str_list *which) MUST_USE;
 /* --tie, each "A=B" or "A=B^T"; what the exporter cut is joined unasked, unless one is "never"; what may be
  * cut is warned of. */
-bool tie_initializers(struct edit *e, const char *const *ties, size_t count) MUST_USE;
+bool tie_initializers(struct edit *e, const str_list *ties) MUST_USE;
 
 #endif

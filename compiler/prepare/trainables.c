@@ -20,10 +20,10 @@ static void mark_inputs(struct map *marked, const struct model_node *n);
  * own among them do no harm. */
 static void mark_captures(struct map *marked, const struct model_graph *g)
 {
-    for (size_t i = 0; i < g->nodes.count; i++)
-        mark_inputs(marked, g->nodes.data[i]);
-    for (size_t i = 0; i < g->outputs.count; i++)
-        mark(marked, g->outputs.data[i]->name);
+    vec_each(const struct model_node *, n, &g->nodes)
+        mark_inputs(marked, n);
+    vec_each(const struct model_value_info *, vi, &g->outputs)
+        mark(marked, vi->name);
 }
 
 static void mark_inputs(struct map *marked, const struct model_node *n)
@@ -37,15 +37,20 @@ static void mark_inputs(struct map *marked, const struct model_node *n)
         mark_captures(marked, inner);
 }
 
+bool gives_one_of(const struct model_node *n, const struct map *names)
+{
+    vec_each(const char *, name, &n->outputs)
+        if (name[0] != '\0' && map_has(names, name))
+            return true;
+    return false;
+}
+
 /* Nodes stand in topological order, so that one walk backwards finds all. */
 void mark_ancestors(const struct model_graph *g, struct map *marked)
 {
     for (size_t i = g->nodes.count; i-- > 0;) {
         const struct model_node *const n = g->nodes.data[i];
-        bool needed = false;
-        for (size_t k = 0; k < n->outputs.count; k++)
-            needed = needed || (n->outputs.data[k][0] != '\0' && map_has(marked, n->outputs.data[k]));
-        if (needed)
+        if (gives_one_of(n, marked))
             mark_inputs(marked, n);
     }
 }
@@ -66,14 +71,6 @@ static bool matches(const str_list *globs, const char *name)
     return false;
 }
 
-/* The tensor of a Constant node; NULL: the node is another, or its value is of another form. */
-static struct tensor *constant_of(const struct model_node *n)
-{
-    const struct model_attr *const value =
-        is_op(n, "Constant") && n->outputs.count == 1 ? model_find_attr(&n->attrs, "value") : NULL;
-    return value && value->type == ATTR_TENSOR ? value->t : NULL;
-}
-
 /* Node `at`, a Constant, becomes an initializer, which a binding may write. */
 static void lift_constant(struct preparer *p, size_t at)
 {
@@ -90,15 +87,14 @@ static void lift_constant(struct preparer *p, size_t at)
 void lift_named_constant(struct preparer *p, const char *name)
 {
     const struct model_graph *const g = p->model->graph;
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (constant_of(g->nodes.data[i]) && str_equal(g->nodes.data[i]->outputs.data[0], name)) {
-            lift_constant(p, i);
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (constant_of(n) && str_equal(n->outputs.data[0], name)) {
+            lift_constant(p, n_at);
             return;
         }
 }
 
-/* Does the constant stand in the place of a weight? One that an exporter filled in nobody can want to train. */
-static bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict *v)
+bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict *v)
 {
     return constant_of(n) && dtype_is_float(constant_of(n)->dtype) && judge_constant(r, n, constant_of(n), v) &&
            !v->moot;
@@ -126,25 +122,22 @@ static void lift_constants(struct preparer *p, struct rules *r)
 /* ---- --train and --freeze -------------------------------------------------------------------------------------------
  */
 
-static bool check_glob(struct preparer *p, const char *option, const char *glob, const char *const *names, size_t count)
+static bool check_glob(struct preparer *p, const char *option, const char *glob)
 {
-    for (size_t i = 0; i < count; i++)
-        if (str_glob(glob, names[i]))
+    const struct model_graph *const g = p->model->graph;
+    vec_each(const struct model_initializer *, x, &g->initializers)
+        if (str_glob(glob, x->name))
             return true;
     return diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s", option, glob,
                       strpbrk(glob, "*?") ? "a name that matches" : "that name",
-                      str_suggestion(p->arena, glob, names, count));
+                      initializer_suggestion(p->arena, g, glob));
 }
 
 static bool check_globs(struct preparer *p, const char *option, const str_list *globs)
 {
-    const struct model_graph *const g = p->model->graph;
     bool ok = true;
-    const char **const names = arena_array(p->arena, const char *, g->initializers.count);
-    for (size_t i = 0; i < g->initializers.count; i++)
-        names[i] = g->initializers.data[i]->name;
-    for (size_t k = 0; k < globs->count; k++)
-        ok = check_glob(p, option, globs->data[k], names, g->initializers.count) && ok;
+    vec_each(const char *, glob, globs)
+        ok = check_glob(p, option, glob) && ok;
     return ok;
 }
 
@@ -156,8 +149,8 @@ static const char *find_listed(const struct model_graph *g, const char *name)
     const char *found = NULL;
     if (model_find_initializer(g, name))
         return name;
-    for (size_t i = 0; i < g->initializers.count; i++) {
-        const char *const own = g->initializers.data[i]->name;
+    vec_each(const struct model_initializer *, x, &g->initializers) {
+        const char *const own = x->name;
         const size_t a = strlen(own), b = strlen(name);
         const bool longer = a > b + 1 && own[a - b - 1] == '.' && str_equal(own + a - b, name);
         const bool shorter = b > a + 1 && name[b - a - 1] == '.' && str_equal(name + b - a, own);
@@ -172,12 +165,12 @@ static const char *find_listed(const struct model_graph *g, const char *name)
 
 static void resolve(struct preparer *p, struct choice *c)
 {
-    for (size_t i = 0; i < c->lines.count; i++) {
-        const char *const name = find_listed(p->model->graph, c->lines.data[i]);
+    vec_each(const char *, line, &c->lines) {
+        const char *const name = find_listed(p->model->graph, line);
         if (name)
             map_set(&c->listed, name, NULL);
         else
-            vec_push(p->arena, &c->missing, c->lines.data[i]);
+            vec_push(p->arena, &c->missing, line);
     }
 }
 
@@ -329,10 +322,9 @@ static void say_left_out(struct preparer *p, const chosen_list *all)
 static void say_unsure(struct preparer *p, const chosen_list *all)
 {
     str_list names = {0};
-    for (size_t i = 0; i < all->count; i++)
-        if (!all->data[i].against && all->data[i].verdict.trained && !all->data[i].verdict.sure &&
-            !has_choice(&p->train))
-            vec_push(p->arena, &names, all->data[i].init->name);
+    vec_each_ptr(const struct chosen, c, all)
+        if (!c->against && c->verdict.trained && !c->verdict.sure && !has_choice(&p->train))
+            vec_push(p->arena, &names, c->init->name);
     if (names.count > 0)
         say(p,
             "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone; an export by "
@@ -356,9 +348,9 @@ static bool may_hold_mask(const struct trainable *t)
 static void say_masked(struct preparer *p)
 {
     str_list names = {0};
-    for (size_t i = 0; i < p->trainables.count; i++)
-        if (may_hold_mask(&p->trainables.data[i]))
-            vec_push(p->arena, &names, p->trainables.data[i].name);
+    vec_each_ptr(const struct trainable, t, &p->trainables)
+        if (may_hold_mask(t))
+            vec_push(p->arena, &names, t->name);
     if (names.count > 0 && !p->silent)
         say(p,
             "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; an "
@@ -386,9 +378,9 @@ static void say_trainables(struct preparer *p)
 static void say_missing(struct preparer *p)
 {
     str_list instead = {0};
-    for (size_t i = 0; i < p->trainables.count; i++)
-        if (!map_has(&p->train.listed, p->trainables.data[i].name) && is_anonymous(p->trainables.data[i].name))
-            vec_push(p->arena, &instead, p->trainables.data[i].name);
+    vec_each_ptr(const struct trainable, t, &p->trainables)
+        if (!map_has(&p->train.listed, t->name) && is_anonymous(t->name))
+            vec_push(p->arena, &instead, t->name);
     if (p->train.missing.count == 0 || p->silent)
         return;
     const char *const missing = names_text(p->arena, &p->train.missing, MOST_NAMED);

@@ -32,10 +32,7 @@ static const struct tensor *constant_input(const struct preparer *p, const struc
     const struct model_initializer *const init = model_find_initializer(p->model->graph, name);
     if (init)
         return init->tensor;
-    const struct model_node *const producer = producer_of(p, name);
-    const struct model_attr *const value =
-        is_op(producer, "Constant") ? model_find_attr(&producer->attrs, "value") : NULL;
-    return value && value->type == ATTR_TENSOR ? value->t : NULL;
+    return constant_of(producer_of(p, name));
 }
 
 static bool is_training_batchnorm(const struct preparer *p, const struct model_node *n)
@@ -177,28 +174,23 @@ static void set_all(struct preparer *p, const char *name, double x)
 static void lift_statistics(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    VEC(const struct model_node *) norms = {0};
-    for (size_t i = 0; i < g->nodes.count && p->options->batchnorm == BATCHNORM_TRAIN; i++)
-        if (is_batchnorm(g->nodes.data[i]))
-            vec_push(p->arena, &norms, g->nodes.data[i]);
-    for (size_t i = 0; i < norms.count; i++) {
-        lift_named_constant(p, norms.data[i]->inputs.data[MEAN]);
-        lift_named_constant(p, norms.data[i]->inputs.data[VARIANCE]);
-    }
-}
-
-static size_t count_trained_forms(const struct preparer *p)
-{
-    const struct model_graph *const g = p->model->graph;
-    size_t count = 0;
-    for (size_t i = 0; i < g->nodes.count; i++)
-        count += is_batchnorm(g->nodes.data[i]) && is_training_batchnorm(p, g->nodes.data[i]);
-    return count;
+    str_list statistics = {0};
+    vec_each(const struct model_node *, n, &g->nodes)
+        for (size_t i = MEAN; i <= VARIANCE && p->options->batchnorm == BATCHNORM_TRAIN && is_batchnorm(n); i++)
+            vec_push(p->arena, &statistics, n->inputs.data[i]);
+    vec_each(const char *, name, &statistics)
+        lift_named_constant(p, name);
 }
 
 size_t moved_statistics(const struct preparer *p)
 {
-    return str_equal(p->model->producer_name, "pytorch") ? count_trained_forms(p) : 0;
+    const struct model_graph *const g = p->model->graph;
+    size_t count = 0;
+    if (!str_equal(p->model->producer_name, "pytorch"))
+        return 0;
+    vec_each(const struct model_node *, n, &g->nodes)
+        count += is_batchnorm(n) && is_training_batchnorm(p, n);
+    return count;
 }
 
 /* An exporter in training form runs the network on its example, which moves the statistics that the file has. Who
@@ -258,10 +250,7 @@ struct form_counts {
 
 bool is_needed(const struct preparer *p, const struct model_node *n)
 {
-    for (size_t k = 0; k < n->outputs.count; k++)
-        if (n->outputs.data[k][0] != '\0' && map_has(&p->ancestors, n->outputs.data[k]))
-            return true;
-    return false;
+    return gives_one_of(n, &p->ancestors);
 }
 
 static void plan_batchnorm(struct preparer *p, struct model_node *n, struct form_counts *c)
@@ -547,19 +536,19 @@ static bool reads_copied(const struct model_node *n, const struct map *renamed);
 
 static bool graph_reads_copied(const struct model_graph *g, const struct map *renamed)
 {
-    for (size_t i = 0; i < g->nodes.count; i++)
-        if (reads_copied(g->nodes.data[i], renamed))
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (reads_copied(n, renamed))
             return true;
-    for (size_t i = 0; i < g->outputs.count; i++)
-        if (map_has(renamed, g->outputs.data[i]->name))
+    vec_each(const struct model_value_info *, vi, &g->outputs)
+        if (map_has(renamed, vi->name))
             return true;
     return false;
 }
 
 static bool reads_copied(const struct model_node *n, const struct map *renamed)
 {
-    for (size_t i = 0; i < n->inputs.count; i++)
-        if (map_has(renamed, n->inputs.data[i]))
+    vec_each(const char *, name, &n->inputs)
+        if (map_has(renamed, name))
             return true;
     model_each_inner(n, inner)
         if (graph_reads_copied(inner, renamed))
@@ -567,7 +556,7 @@ static bool reads_copied(const struct model_node *n, const struct map *renamed)
     return false;
 }
 
-bool copy_in_training_form(struct preparer *p)
+void copy_in_training_form(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     struct map renamed = {.arena = p->arena};
@@ -580,7 +569,6 @@ bool copy_in_training_form(struct preparer *p)
             copy_main_node(p, n, &renamed);
     }
     p->loss_input = name_in_copy(p, &renamed, p->loss_input);
-    return true;
 }
 
 void bind_statistics(struct preparer *p)

@@ -151,14 +151,9 @@ static void touch_kernel(struct touched *reads, struct touched *writes, const st
         reads->part = writes->part = p;
         reads->seen.count = 0; /* strides mean something else in other loops */
         writes->seen.count = 0;
-        if (p->element)
-            expr_each_load(p->element, touch, reads);
-        for (size_t s = 0; s < p->stores.count; s++) {
-            expr_each_load(p->stores.data[s].value, touch, reads);
-            for (int t = 0; t < p->stores.data[s].to.term_count; t++)
-                expr_each_load(p->stores.data[s].to.term[t].index, touch, reads);
-            touch(&p->stores.data[s].to, writes);
-        }
+        part_each_load(p, touch, reads);
+        vec_each_ptr(const struct store, s, &p->stores)
+            touch(&s->to, writes);
     }
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         touch_kernel(reads, writes, k->blocks.stages.data[i]);

@@ -1,4 +1,5 @@
 /* A picture of boxes and arrows as SVG. Colours come from the page's style sheet, by class. */
+#include "base/clean.h"
 #include "report/layers.h"
 #include "report/markup.h"
 #include "report/picture.h"
@@ -27,7 +28,7 @@ static double text_width(const char *text, double each)
 {
     double n = 0;
     for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) == 0x80 ? 0 : (unsigned char)*text >= 0xe3 ? 2 : 1;
+        n += utf8_continues(*text) ? 0 : (unsigned char)*text >= 0xe3 ? 2 : 1;
     return n * each;
 }
 
@@ -78,24 +79,23 @@ static void measure(struct drawing *d)
 
 static void draw_line_of(struct drawing *d, double x, double y, const char *kind, const char *text)
 {
-    strbuf_addf(&d->svg, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", kind, x, y);
-    markup_text(&d->svg, text);
-    strbuf_add(&d->svg, "</text>\n");
+    strbuf_addf(&d->svg, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", kind, x, y,
+                markup_text(d->arena, text));
 }
 
 static void draw_node(struct drawing *d, size_t i)
 {
     const struct picture_node *n = &d->picture->nodes.data[i];
     const struct layout_node *at = &d->layout.nodes[i];
-    const bool is_end = n->number < 0;
     const char *small[] = {d->far_from[i], d->detail[i], d->far_to[i]};
     double y = at->y + MARGIN + PADDING / 2.0 + 11;
     if (n->id[0])
         strbuf_addf(&d->svg, "<a href=\"#%s\">", n->id);
-    strbuf_addf(&d->svg, "<g class=\"box %s\"><title>", n->kind);
-    markup_text(&d->svg, readable_shortened(d->arena, n->tooltip, 600));
-    strbuf_addf(&d->svg, "</title>\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>\n",
-                at->x + MARGIN, at->y + MARGIN, at->width, at->height, is_end ? 11 : 4);
+    strbuf_addf(&d->svg,
+                "<g class=\"box %s\"><title>%s</title>\n"
+                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>\n",
+                n->kind, markup_text(d->arena, readable_shortened(d->arena, n->tooltip, 600)), at->x + MARGIN,
+                at->y + MARGIN, at->width, at->height, n->number < 0 ? 11 : 4);
     const double middle = at->x + MARGIN + at->width / 2;
     for (int k = 0; k < 3; k++) {
         if (k == 1) {
@@ -119,8 +119,7 @@ static void draw_edge(struct drawing *d, size_t i)
     if (path->cut)
         return;
     double x = from->x + from->width / 2 + MARGIN, y = from->y + from->height + MARGIN;
-    strbuf_add(&d->svg, "<path class=\"edge\" marker-end=\"url(#head)\" d=\"");
-    strbuf_addf(&d->svg, "M%.1f %.1f", x, y);
+    strbuf_addf(&d->svg, "<path class=\"edge\" marker-end=\"url(#head)\" d=\"M%.1f %.1f", x, y);
     for (size_t k = 0; k <= path->bends.count; k++) {
         const bool last = k == path->bends.count;
         const double next_x = (last ? to->x + to->width / 2 : path->bends.data[k].x) + MARGIN;
@@ -132,9 +131,8 @@ static void draw_edge(struct drawing *d, size_t i)
         x = next_x;
         y = next_y;
     }
-    strbuf_add(&d->svg, "\"><title>");
-    markup_text(&d->svg, arena_printf(d->arena, "%s %s", e->name, e->type));
-    strbuf_add(&d->svg, "</title></path>\n");
+    strbuf_addf(&d->svg, "\"><title>%s %s</title></path>\n", markup_text(d->arena, e->name),
+                markup_text(d->arena, e->type));
 }
 
 /* A scalar that all updates read, the learning rate of this step say, would be an arrow to each of them. */

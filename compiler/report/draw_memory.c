@@ -37,16 +37,16 @@ static double plot_right(const struct drawing *d)
     return place_x(d, d->kernels);
 }
 
-static void put(struct drawing *d, const char *text)
-{
-    markup_text(&d->svg, text);
-}
-
 static void label(struct drawing *d, double x, double y, const char *attributes, const char *text)
 {
-    strbuf_addf(&d->svg, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    put(d, text);
-    strbuf_add(&d->svg, "</text>\n");
+    strbuf_addf(&d->svg, "<text x=\"%.1f\" y=\"%.1f\" %s>%s</text>\n", x, y, attributes, markup_text(d->arena, text));
+}
+
+/* From the left edge of the plot. */
+static void line(struct drawing *d, const char *kind, double y, double right)
+{
+    strbuf_addf(&d->svg, "<line class=\"%s\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", kind, LEFT, y, right,
+                y);
 }
 
 /* ---- axes -------------------------------------------------------------------------------------------------------- */
@@ -65,8 +65,7 @@ static void draw_offsets(struct drawing *d)
     const int64_t distance = tick_distance(d->top);
     for (int64_t v = 0; v <= d->top; v += distance) {
         const double y = place_y(d, v);
-        strbuf_addf(&d->svg, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, y,
-                    plot_right(d), y);
+        line(d, "grid", y, plot_right(d));
         label(d, LEFT - 6, y + 4, "class=\"axis\" text-anchor=\"end\"", readable_bytes(d->arena, v));
     }
     strbuf_addf(&d->svg,
@@ -80,22 +79,18 @@ static void draw_bounds(struct drawing *d)
 {
     const struct report_entry *e = d->entry;
     const double y = place_y(d, e->bound_bytes), right = plot_right(d);
-    const double x = right + 6;
-    const double text_y = place_y(d, e->arena_bytes) + 4;
-    strbuf_addf(&d->svg, "<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, y,
-                right + 4, y);
-    if (e->arena_bytes == e->bound_bytes) {
-        label(d, x, text_y, "class=\"axis strong\"",
-              arena_printf(d->arena, "arena %s", readable_bytes(d->arena, e->arena_bytes)));
+    const double x = right + 6, text_y = place_y(d, e->arena_bytes) + 4;
+    const bool is_bound = e->arena_bytes == e->bound_bytes;
+    line(d, "bound", y, right + 4);
+    if (!is_bound)
+        line(d, "arena", text_y - 4, right + 4);
+    label(d, x, text_y, "class=\"axis strong\"",
+          arena_printf(d->arena, "arena %s", readable_bytes(d->arena, e->arena_bytes)));
+    if (is_bound) {
         label(d, x, text_y + 14, "class=\"axis\"", "= the lower bound");
         return;
     }
-    const double bound_y = y + 4 > text_y + 28 ? y + 4 : text_y + 28;
-    strbuf_addf(&d->svg, "<line class=\"arena\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, text_y - 4,
-                right + 4, text_y - 4);
-    label(d, x, text_y, "class=\"axis strong\"",
-          arena_printf(d->arena, "arena %s", readable_bytes(d->arena, e->arena_bytes)));
-    label(d, x, bound_y, "class=\"axis\"",
+    label(d, x, y + 4 > text_y + 28 ? y + 4 : text_y + 28, "class=\"axis\"",
           arena_printf(d->arena, "lower bound %s", readable_bytes(d->arena, e->bound_bytes)));
 }
 
@@ -117,19 +112,17 @@ static void draw_kernels(struct drawing *d)
         const double x = place_x(d, i), middle = x + d->column / 2;
         strbuf_addf(&d->svg,
                     "<a href=\"#%s-%d\"><rect class=\"phase %s%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
-                    "height=\"%d\"><title>",
-                    e->name, i, report_phase_names[k->phase], k->updates ? " updates" : "", x, y, d->column, STRIP);
-        put(d, kernel_tooltip(d, i));
-        strbuf_add(&d->svg, "</title></rect></a>\n");
+                    "height=\"%d\"><title>%s</title></rect></a>\n",
+                    e->name, i, report_phase_names[k->phase], k->updates ? " updates" : "", x, y, d->column, STRIP,
+                    markup_text(d->arena, kernel_tooltip(d, i)));
         if (i % every == 0)
             label(d, middle, y + STRIP + 13, "class=\"axis\" text-anchor=\"middle\"", arena_printf(d->arena, "%d", i));
-        if (d->named) {
+        const char *name = k->is_called ? readable_shortened(d->arena, k->name, 26) : "(in place)";
+        if (d->named)
             strbuf_addf(&d->svg,
-                        "<text class=\"axis%s\" transform=\"translate(%.1f %.1f) rotate(-38)\" text-anchor=\"end\">",
-                        k->is_called ? "" : " faint", middle + 5, y + STRIP + NUMBERS + 8);
-            put(d, k->is_called ? readable_shortened(d->arena, k->name, 26) : "(in place)");
-            strbuf_add(&d->svg, "</text>\n");
-        }
+                        "<text class=\"axis%s\" transform=\"translate(%.1f %.1f) rotate(-38)\" "
+                        "text-anchor=\"end\">%s</text>\n",
+                        k->is_called ? "" : " faint", middle + 5, y + STRIP + NUMBERS + 8, markup_text(d->arena, name));
     }
 }
 
@@ -169,9 +162,10 @@ static void draw_temporary(struct drawing *d, const struct report_temporary *t)
     const double y = place_y(d, t->offset + t->space);
     double height = place_y(d, t->offset) - y;
     height = height < 0.6 ? 0.6 : height;
-    strbuf_addf(&d->svg, "<g class=\"temporary %s\"><title>", report_temporary_names[t->kind]);
-    put(d, temporary_tooltip(d, t));
-    strbuf_addf(&d->svg, "</title><rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>\n", x, y, width, height);
+    strbuf_addf(&d->svg,
+                "<g class=\"temporary %s\"><title>%s</title>"
+                "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>\n",
+                report_temporary_names[t->kind], markup_text(d->arena, temporary_tooltip(d, t)), x, y, width, height);
     draw_name(d, t, x, y, width, height);
     strbuf_add(&d->svg, "</g>\n");
 }
@@ -188,10 +182,9 @@ static void draw_alive(struct drawing *d, double top)
         const double y = bottom - ALIVE * (double)e->kernels.data[i].alive / (double)most;
         strbuf_addf(&d->svg, "V%.1fH%.2f", y, place_x(d, i + 1));
     }
-    strbuf_addf(&d->svg, "V%.1fZ\"/>\n<line class=\"bound\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", bottom,
-                LEFT, top, plot_right(d) + 4, top);
-    strbuf_addf(&d->svg, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", LEFT, bottom,
-                plot_right(d), bottom);
+    strbuf_addf(&d->svg, "V%.1fZ\"/>\n", bottom);
+    line(d, "bound", top, plot_right(d) + 4);
+    line(d, "grid", bottom, plot_right(d));
     label(d, LEFT - 6, top + 5, "class=\"axis\" text-anchor=\"end\"", readable_bytes(d->arena, most));
     label(d, LEFT - 6, bottom + 4, "class=\"axis\" text-anchor=\"end\"", "0 B");
     label(d, LEFT - 6, top + ALIVE / 2.0 + 4, "class=\"axis\" text-anchor=\"end\"", "alive");

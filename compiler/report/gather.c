@@ -20,19 +20,10 @@ static struct report_tensor tensor_of(const char *name, enum dtype d, const stru
 
 static void add_parameter(struct report *r, const struct report_tensor *t, enum report_role role)
 {
-    const struct report_parameter p = {*t, role};
-    vec_push(r->arena, &r->parameters, p);
+    vec_push(r->arena, &r->parameters, ((struct report_parameter){*t, role}));
     r->roles[role].tensors++;
     r->roles[role].elements += shape_count(&t->shape);
     r->roles[role].bytes += t->bytes;
-}
-
-static bool is_variable(const struct program *p, const char *name)
-{
-    for (size_t i = 0; i < p->variables.count; i++)
-        if (str_equal(p->variables.data[i]->name, name))
-            return true;
-    return false;
 }
 
 /* Numbers of the main graph that nothing changes; integers are shapes and axes, not parameters. */
@@ -40,7 +31,7 @@ static void gather_frozen(struct report *r)
 {
     const struct model_graph *g = r->program->model->graph;
     vec_each(const struct model_initializer *, init, &g->initializers) {
-        if (!dtype_is_float(init->tensor->dtype) || is_variable(r->program, init->name))
+        if (!dtype_is_float(init->tensor->dtype) || program_variable(r->program, init->name))
             continue;
         const struct report_tensor t = tensor_of(init->name, init->tensor->dtype, &init->tensor->shape);
         add_parameter(r, &t, REPORT_FROZEN);
@@ -127,8 +118,8 @@ static const char *about_kernel(struct arena *a, const struct kernel *k)
 
 static bool is_of_gradient(const struct kernel *k)
 {
-    for (size_t i = 0; i < k->nodes.count; i++)
-        if (k->nodes.data[i]->loc.origin && str_starts_with(k->nodes.data[i]->loc.origin, "gradient of"))
+    vec_each(const struct node *, n, &k->nodes)
+        if (n->loc.origin && str_starts_with(n->loc.origin, "gradient of"))
             return true;
     return false;
 }
@@ -165,12 +156,12 @@ static void add_kernel(struct report *r, struct report_entry *e, const struct ke
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static const struct kernel *scratch_owner(const struct report_entry *e, const struct buffer *b)
+static bool is_scratch(const struct report_entry *e, const struct buffer *b)
 {
-    for (size_t i = 0; i < e->kernels.count; i++)
-        if (e->kernels.data[i].kernel->tmpl.scratch == b)
-            return e->kernels.data[i].kernel;
-    return NULL;
+    vec_each_ptr(const struct report_kernel, k, &e->kernels)
+        if (k->kernel->tmpl.scratch == b)
+            return true;
+    return false;
 }
 
 static enum report_temporary_kind kind_of(const struct report_entry *e, const struct report_temporary *t)
@@ -216,9 +207,8 @@ static void gather_memory(struct report *r, struct report_entry *e, const struct
                                      .bytes = b->count * (int64_t)dtype_size(b->dtype), .first = life->first,
                                      .last = life->last};
         t.space = round_up(t.bytes, PLAN_ALIGN);
-        const bool is_scratch = scratch_owner(e, b) != NULL;
-        t.kind = is_scratch ? TEMPORARY_SCRATCH : kind_of(e, &t);
-        if (is_scratch) {
+        t.kind = is_scratch(e, b) ? TEMPORARY_SCRATCH : kind_of(e, &t);
+        if (t.kind == TEMPORARY_SCRATCH) {
             t.name = "scratch";
             t.shape = SHAPE(b->count);
         }

@@ -98,8 +98,7 @@ void layers_assign(struct layout *l)
 
 static int add_place(struct work *w, int node, int layer, double width)
 {
-    const struct place p = {.node = node, .layer = layer, .width = width};
-    vec_push(&w->scratch, &w->places, p);
+    vec_push(&w->scratch, &w->places, ((struct place){.node = node, .layer = layer, .width = width}));
     vec_push(&w->scratch, &w->layers[layer].places, (int)w->places.count - 1);
     return (int)w->places.count - 1;
 }

@@ -27,9 +27,8 @@ struct drawing {
 
 static void add_text(struct strbuf *b, double x, double y, const char *attributes, const char *text)
 {
-    strbuf_addf(b, "<text x=\"%.1f\" y=\"%.1f\"%s%s>", x, y, *attributes ? " " : "", attributes);
-    markup_text(b, text);
-    strbuf_add(b, "</text>\n");
+    strbuf_addf(b, "<text x=\"%.1f\" y=\"%.1f\"%s%s>%s</text>\n", x, y, *attributes ? " " : "", attributes,
+                markup_text(b->arena, text));
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
@@ -207,14 +206,12 @@ const char *line_plot_svg(struct arena *a, const struct line_plot *p)
 {
     struct drawing d = {.svg = {.arena = a}, .plot = p};
     find_ranges(&d);
-    strbuf_add(&d.svg, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     strbuf_addf(&d.svg,
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-                "font-family=\"sans-serif\" "
-                "font-size=\"12\">\n<title>",
-                WIDTH, HEIGHT, WIDTH, HEIGHT);
-    markup_text(&d.svg, p->title);
-    strbuf_add(&d.svg, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
+                "font-family=\"sans-serif\" font-size=\"12\">\n"
+                "<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+                WIDTH, HEIGHT, WIDTH, HEIGHT, markup_text(a, p->title));
     add_text(&d.svg, LEFT, 26, "font-size=\"15\"", p->title);
     draw_axes(&d);
     for (size_t i = 0; i < p->count; i++)

@@ -20,19 +20,21 @@ static bool is_forbidden(const char *text)
     return s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe;
 }
 
-void markup_text(struct strbuf *b, const char *text)
+const char *markup_text(struct arena *a, const char *text)
 {
+    struct strbuf b = {.arena = a};
     while (*text) {
         const char *const replaced = entity(*text);
         bool unsafe;
         const size_t n = clean_next(text, &unsafe);
         if (replaced)
-            strbuf_add(b, replaced);
+            strbuf_add(&b, replaced);
         else if (!unsafe && !is_forbidden(text))
-            strbuf_add_n(b, text, n);
+            strbuf_add_n(&b, text, n);
         else
             for (size_t i = 0; i < n; i++)
-                strbuf_addf(b, "\\x%02X", (unsigned char)text[i]);
+                strbuf_addf(&b, "\\x%02X", (unsigned char)text[i]);
         text += n;
     }
+    return strbuf_text(&b);
 }

@@ -4,8 +4,8 @@
 
 #include "base/str.h"
 
-/* Adds any text as character data or as the content of a quoted attribute: & < > " ' become entities, control
- * characters and what else XML forbids are shown as \xNN. */
-void markup_text(struct strbuf *b, const char *text);
+/* Any text as character data or as the content of a quoted attribute: & < > " ' become entities, control characters and
+ * what else XML forbids are shown as \xNN. */
+const char *markup_text(struct arena *a, const char *text);
 
 #endif

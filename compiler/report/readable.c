@@ -1,4 +1,5 @@
 /* Numbers and names for people. */
+#include "base/clean.h"
 #include "report/report_internal.h"
 
 #include <inttypes.h>
@@ -37,16 +38,11 @@ const char *readable_count(struct arena *a, int64_t count)
     return with_unit(a, count, 1000, units, sizeof units / sizeof *units);
 }
 
-static bool begins_character(char c)
-{
-    return ((unsigned char)c & 0xc0) != 0x80;
-}
-
 size_t readable_length(const char *text)
 {
     size_t n = 0;
     for (; *text; text++)
-        n += begins_character(*text);
+        n += !utf8_continues(*text);
     return n;
 }
 
@@ -55,7 +51,7 @@ const char *readable_shortened(struct arena *a, const char *text, size_t most)
     if (readable_length(text) <= most)
         return text;
     const char *end = text;
-    for (size_t n = 0; *end && (n += begins_character(*end)) < most;)
+    for (size_t n = 0; *end && (n += !utf8_continues(*end)) < most;)
         end++;
     return arena_printf(a, "%.*s\xe2\x80\xa6", (int)(end - text), text);
 }

@@ -6,23 +6,25 @@
 #include <string.h>
 
 /* Inside a quoted string: quotes and backslashes escaped, a line break as \n. */
-static void put(struct strbuf *b, const char *text)
+static const char *quoted(struct arena *a, const char *text)
 {
+    struct strbuf b = {.arena = a};
     while (*text) {
         const char c = *text;
         bool unsafe;
         const size_t n = clean_next(text, &unsafe);
         if (c == '"' || c == '\\')
-            strbuf_addf(b, "\\%c", c);
+            strbuf_addf(&b, "\\%c", c);
         else if (c == '\n')
-            strbuf_add(b, "\\n");
+            strbuf_add(&b, "\\n");
         else if (!unsafe)
-            strbuf_add_n(b, text, n);
+            strbuf_add_n(&b, text, n);
         else
             for (size_t i = 0; i < n; i++)
-                strbuf_addf(b, "\\\\x%02X", (unsigned char)text[i]);
+                strbuf_addf(&b, "\\\\x%02X", (unsigned char)text[i]);
         text += n;
     }
+    return strbuf_text(&b);
 }
 
 static const char *style_of(const char *kind)
@@ -44,30 +46,19 @@ static const char *style_of(const char *kind)
 
 static void add_cluster(struct strbuf *b, const struct picture *p, size_t number, const char *name)
 {
-    strbuf_addf(b, "  subgraph cluster_%zu {\n    label=\"", number);
-    put(b, name);
-    strbuf_add(b, "\";\n");
+    struct arena *const a = b->arena;
+    strbuf_addf(b, "  subgraph cluster_%zu {\n    label=\"%s\";\n", number, quoted(a, name));
     for (size_t i = 0; i < p->nodes.count; i++) {
         const struct picture_node *n = &p->nodes.data[i];
         strbuf_addf(b, "    n%zu_%zu [label=\"", number, i);
         if (n->number >= 0)
             strbuf_addf(b, "%d ", n->number);
-        put(b, n->title);
-        if (n->detail[0]) {
-            strbuf_add(b, "\\n");
-            put(b, n->detail);
-        }
-        strbuf_addf(b, "\", tooltip=\"");
-        put(b, n->tooltip);
-        strbuf_addf(b, "\", %s];\n", style_of(n->kind));
+        strbuf_addf(b, "%s%s%s\", tooltip=\"%s\", %s];\n", quoted(a, n->title), n->detail[0] ? "\\n" : "",
+                    quoted(a, n->detail), quoted(a, n->tooltip), style_of(n->kind));
     }
-    vec_each_ptr(const struct picture_edge, e, &p->edges) {
-        strbuf_addf(b, "    n%zu_%d -> n%zu_%d [label=\"", number, e->from, number, e->to);
-        put(b, e->type);
-        strbuf_add(b, "\", tooltip=\"");
-        put(b, e->name);
-        strbuf_add(b, "\"];\n");
-    }
+    vec_each_ptr(const struct picture_edge, e, &p->edges)
+        strbuf_addf(b, "    n%zu_%d -> n%zu_%d [label=\"%s\", tooltip=\"%s\"];\n", number, e->from, number, e->to,
+                    quoted(a, e->type), quoted(a, e->name));
     strbuf_add(b, "  }\n");
 }
 
@@ -75,11 +66,11 @@ const char *report_dot(const struct report *r)
 {
     struct strbuf b = {.arena = r->arena};
     const struct picture model = picture_of_model(r);
-    strbuf_add(&b, "digraph \"");
-    put(&b, r->graph);
-    strbuf_add(&b, "\" {\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, "
-                   "fontname=\"sans-serif\", fontsize=11];\n"
-                   "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    strbuf_addf(&b,
+                "digraph \"%s\" {\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, "
+                "fontname=\"sans-serif\", fontsize=11];\n"
+                "  edge [fontname=\"sans-serif\", fontsize=9];\n",
+                quoted(r->arena, r->graph));
     add_cluster(&b, &model, 0, arena_printf(r->arena, "main graph %s", r->graph));
     for (size_t i = 0; i < r->entries.count; i++) {
         const struct picture kernels = picture_of_entry(r, &r->entries.data[i]);

@@ -1,5 +1,5 @@
 /* The report as one page: no scripts, nothing from elsewhere; style from page.css, pictures inline. All text of the
- * model goes through put(). */
+ * model goes through safe(). */
 #include "report/draw_memory.h"
 #include "report/markup.h"
 #include "report/page_css.h"
@@ -21,25 +21,15 @@ static void raw(struct page *p, const char *html)
     strbuf_add(&p->html, html);
 }
 
-static void put(struct page *p, const char *text)
+static const char *safe(struct page *p, const char *text)
 {
-    markup_text(&p->html, text);
-}
-
-static void code(struct page *p, const char *text)
-{
-    raw(p, "<code>");
-    put(p, text);
-    raw(p, "</code>");
+    return markup_text(p->arena, text);
 }
 
 static void fact(struct page *p, const char *what, const char *text)
 {
-    if (!text || !text[0])
-        return;
-    strbuf_addf(&p->html, "<dt>%s</dt><dd>", what);
-    code(p, text);
-    raw(p, "</dd>\n");
+    if (text && text[0])
+        strbuf_addf(&p->html, "<dt>%s</dt><dd><code>%s</code></dd>\n", what, safe(p, text));
 }
 
 static const char *grouped(struct page *p, int64_t x)
@@ -134,12 +124,9 @@ static void add_training(struct page *p, const struct report_training *t)
     fact(p, "optimizer", t->optimizer);
     fact(p, "learning rate", t->rate);
     if (t->trains.count) {
-        strbuf_addf(&p->html, "<dt>gradients of</dt><dd>%zu tensors", t->trains.count);
-        raw(p, "<details><summary>which</summary>");
-        for (size_t i = 0; i < t->trains.count; i++) {
-            raw(p, i ? ", " : "");
-            code(p, t->trains.data[i]);
-        }
+        strbuf_addf(&p->html, "<dt>gradients of</dt><dd>%zu tensors<details><summary>which</summary>", t->trains.count);
+        for (size_t i = 0; i < t->trains.count; i++)
+            strbuf_addf(&p->html, "%s<code>%s</code>", i ? ", " : "", safe(p, t->trains.data[i]));
         raw(p, "</details></dd>\n");
     }
     raw(p, "</dl>\n");
@@ -148,43 +135,34 @@ static void add_training(struct page *p, const struct report_training *t)
 static void add_head(struct page *p)
 {
     const struct report *r = p->report;
-    raw(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
-    put(p, r->graph[0] ? r->graph : r->file);
-    raw(p, ": stepc inspect</title>\n<style>\n");
-    raw(p, page_css);
-    raw(p, "</style>\n</head>\n<body>\n<svg width=\"0\" height=\"0\" style=\"position:absolute\" "
-           "aria-hidden=\"true\"><defs>"
-           "<marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
-           "orient=\"auto\">"
-           "<path class=\"head\" d=\"M0 0L8 4L0 8Z\"/></marker></defs></svg>\n<h1>");
-    put(p, r->graph[0] ? r->graph : r->file);
-    raw(p, "</h1>\n<p class=\"soft\"><code>");
-    put(p, r->file);
-    raw(p, "</code>, opset ");
-    put(p, r->opsets);
-    raw(p, ", sha256 ");
-    put(p, readable_shortened(p->arena, r->digest, 17));
-    if (r->options_text[0]) {
-        raw(p, ", with ");
-        code(p, r->options_text);
-    }
+    const char *const title = safe(p, r->graph[0] ? r->graph : r->file);
+    strbuf_addf(&p->html,
+                "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                "<title>%s: stepc inspect</title>\n<style>\n%s</style>\n</head>\n<body>\n"
+                "<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"><defs>"
+                "<marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+                "orient=\"auto\"><path class=\"head\" d=\"M0 0L8 4L0 8Z\"/></marker></defs></svg>\n"
+                "<h1>%s</h1>\n<p class=\"soft\"><code>%s</code>, opset %s, sha256 %s",
+                title, page_css, title, safe(p, r->file), safe(p, r->opsets),
+                safe(p, readable_shortened(p->arena, r->digest, 17)));
+    if (r->options_text[0])
+        strbuf_addf(&p->html, ", with <code>%s</code>", safe(p, r->options_text));
     raw(p, "</p>\n<nav>\n");
-    for (size_t i = 0; i < r->entries.count; i++)
-        if (r->entries.data[i].kernels.count)
-            strbuf_addf(&p->html, "<a href=\"#entry-%s\">%s</a>\n", r->entries.data[i].name, r->entries.data[i].name);
+    vec_each_ptr(const struct report_entry, e, &r->entries)
+        if (e->kernels.count)
+            strbuf_addf(&p->html, "<a href=\"#entry-%s\">%s</a>\n", e->name, e->name);
     raw(p, "<a href=\"#model\">model</a>\n<a href=\"#parameters\">parameters</a>\n<a href=\"#counts\">what "
            "counts</a>\n</nav>\n");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static void tensor_cells(struct page *p, const struct report_tensor *t)
+static void tensor_row(struct page *p, const char *what, const struct report_tensor *t)
 {
-    raw(p, "<td>");
-    code(p, t->name);
-    strbuf_addf(&p->html, "</td><td>%s</td><td>%s</td><td class=\"n\">%s</td></tr>\n", dtype_name(t->dtype),
-                shape_text(p->arena, &t->shape), grouped(p, t->bytes));
+    strbuf_addf(&p->html,
+                "<tr><td>%s</td><td><code>%s</code></td><td>%s</td><td>%s</td><td class=\"n\">%s</td></tr>\n", what,
+                safe(p, t->name), dtype_name(t->dtype), shape_text(p->arena, &t->shape), grouped(p, t->bytes));
 }
 
 static void add_arguments(struct page *p, const struct report_entry *e)
@@ -193,14 +171,10 @@ static void add_arguments(struct page *p, const struct report_entry *e)
         return;
     raw(p, "<h3>Inputs and outputs</h3>\n<div class=\"scroll\"><table>\n<tr><th></th><th>name</th><th>type</th>"
            "<th>shape</th><th class=\"n\">bytes</th></tr>\n");
-    for (size_t i = 0; i < e->inputs.count; i++) {
-        raw(p, "<tr><td>input</td>");
-        tensor_cells(p, &e->inputs.data[i]);
-    }
-    for (size_t i = 0; i < e->outputs.count; i++) {
-        raw(p, "<tr><td>output</td>");
-        tensor_cells(p, &e->outputs.data[i]);
-    }
+    vec_each_ptr(const struct report_tensor, t, &e->inputs)
+        tensor_row(p, "input", t);
+    vec_each_ptr(const struct report_tensor, t, &e->outputs)
+        tensor_row(p, "output", t);
     raw(p, "</table></div>\n");
 }
 
@@ -211,13 +185,14 @@ static void add_kernel(struct page *p, const struct report_entry *e, size_t i, i
     strbuf_addf(&p->html, "<tr id=\"%s-%zu\"%s><td class=\"n\">%zu</td><td class=\"f\">", e->name, i,
                 k->is_called ? "" : " class=\"faint\"", i);
     if (!k->is_called) {
-        raw(p, "no call: ");
-        code(p, k->writes.count ? k->writes.data[0]->name : k->name);
-        raw(p, " is written in place</td><td></td><td class=\"n\"></td><td class=\"n\"></td><td class=\"n\"></td>");
+        strbuf_addf(&p->html,
+                    "no call: <code>%s</code> is written in place</td><td></td><td class=\"n\"></td>"
+                    "<td class=\"n\"></td><td class=\"n\"></td>",
+                    safe(p, k->writes.count ? k->writes.data[0]->name : k->name));
     } else {
-        code(p, k->name);
-        strbuf_addf(&p->html, "</td><td class=\"phase-name\"><i class=\"%s\"></i>%s%s</td><td class=\"n\">%s%s",
-                    report_phase_names[k->phase], report_phase_names[k->phase],
+        strbuf_addf(&p->html,
+                    "<code>%s</code></td><td class=\"phase-name\"><i class=\"%s\"></i>%s%s</td><td class=\"n\">%s%s",
+                    safe(p, k->name), report_phase_names[k->phase], report_phase_names[k->phase],
                     k->updates && k->phase != PHASE_UPDATE ? ", updates" : "", grouped(p, k->flops),
                     k->flops_known ? "" : "+");
         if (most > 0 && k->flops > 0)
@@ -226,9 +201,8 @@ static void add_kernel(struct page *p, const struct report_entry *e, size_t i, i
         strbuf_addf(&p->html, "</td><td class=\"n\">%s</td><td class=\"n\">%.2f</td>", grouped(p, moved),
                     moved ? (double)k->flops / (double)moved : 0);
     }
-    strbuf_addf(&p->html, "<td class=\"n\">%s</td><td class=\"about\">", grouped(p, k->alive));
-    put(p, k->about);
-    raw(p, "</td></tr>\n");
+    strbuf_addf(&p->html, "<td class=\"n\">%s</td><td class=\"about\">%s</td></tr>\n", grouped(p, k->alive),
+                safe(p, k->about));
 }
 
 static void add_kernels(struct page *p, const struct report_entry *e)
@@ -254,10 +228,8 @@ static void add_parameters(struct page *p)
     }
     raw(p, "<p>In the order of the state; what is frozen is constant.</p>\n<div class=\"scroll\"><table>\n<tr>"
            "<th>role</th><th>name</th><th>type</th><th>shape</th><th class=\"n\">bytes</th></tr>\n");
-    for (size_t i = 0; i < r->parameters.count; i++) {
-        strbuf_addf(&p->html, "<tr><td>%s</td>", report_role_names[r->parameters.data[i].role]);
-        tensor_cells(p, &r->parameters.data[i].tensor);
-    }
+    vec_each_ptr(const struct report_parameter, x, &r->parameters)
+        tensor_row(p, report_role_names[x->role], &x->tensor);
     raw(p, "</table></div>\n");
 }
 
@@ -294,11 +266,10 @@ static void add_memory(struct page *p, const struct report_entry *e)
 static void add_graph(struct page *p, const char *title, const struct picture *graph, const char *about)
 {
     strbuf_addf(&p->html,
-                "<h3>%s</h3>\n<p>%s</p>\n<details%s><summary>%zu boxes, %zu arrows</summary>\n<figure "
-                "class=\"tall\">\n",
-                title, about, graph->nodes.count <= OPEN_MOST ? " open" : "", graph->nodes.count, graph->edges.count);
-    raw(p, picture_svg(p->arena, graph));
-    raw(p, "</figure></details>\n");
+                "<h3>%s</h3>\n<p>%s</p>\n<details%s><summary>%zu boxes, %zu arrows</summary>\n"
+                "<figure class=\"tall\">\n%s</figure></details>\n",
+                title, about, graph->nodes.count <= OPEN_MOST ? " open" : "", graph->nodes.count, graph->edges.count,
+                picture_svg(p->arena, graph));
 }
 
 static void add_entry(struct page *p, const struct report_entry *e)

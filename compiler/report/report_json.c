@@ -44,6 +44,15 @@ static void append(json_t *array, json_t *value)
         UNREACHABLE("a JSON element cannot be added");
 }
 
+/* A member that is a list: of each element x of v, `element`. */
+#define SET_LIST(o, key, T, x, v, element)                                                                             \
+    do {                                                                                                               \
+        json_t *const list = made(json_array());                                                                       \
+        vec_each_ptr(T, x, v)                                                                                          \
+            append(list, element);                                                                                     \
+        set(o, key, list);                                                                                             \
+    } while (0)
+
 static json_t *dims(const struct shape *s)
 {
     json_t *a = made(json_array());
@@ -87,15 +96,13 @@ static json_t *memory(const struct report *r)
 
 static json_t *training(const struct report_training *t)
 {
-    json_t *o = made(json_object()), *trains = made(json_array());
+    json_t *o = made(json_object());
     set_text(o, "entry", t->entry);
     set_text(o, "loss", t->loss);
     set_text(o, "loss_computed_by", t->loss_text);
     set_text(o, "optimizer", t->optimizer);
     set_text(o, "learning_rate", t->rate);
-    for (size_t i = 0; i < t->trains.count; i++)
-        append(trains, text(t->trains.data[i]));
-    set(o, "gradients_of", trains);
+    SET_LIST(o, "gradients_of", const char *, name, &t->trains, text(*name));
     return o;
 }
 
@@ -112,62 +119,50 @@ static json_t *counts(const struct report *r)
     return o;
 }
 
-static json_t *parameters(const struct report *r)
+static json_t *parameter(const struct report_parameter *p)
 {
-    json_t *a = made(json_array());
-    for (size_t i = 0; i < r->parameters.count; i++) {
-        json_t *o = tensor(&r->parameters.data[i].tensor);
-        set_text(o, "role", report_role_names[r->parameters.data[i].role]);
-        append(a, o);
-    }
-    return a;
+    json_t *o = tensor(&p->tensor);
+    set_text(o, "role", report_role_names[p->role]);
+    return o;
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-static json_t *touches(const buffer_list *list)
+static json_t *touch(const struct buffer *b)
 {
     static const char *const kinds[] = {[BUFFER_INPUT] = "input", [BUFFER_OUTPUT] = "output",
                                         [BUFFER_CONSTANT] = "constant", [BUFFER_VARIABLE] = "variable",
                                         [BUFFER_TEMP] = "temporary"};
-    json_t *a = made(json_array());
-    for (size_t i = 0; i < list->count; i++) {
-        json_t *o = made(json_object());
-        set_text(o, "kind", kinds[list->data[i]->kind]);
-        set_text(o, "name", list->data[i]->name);
-        append(a, o);
-    }
-    return a;
+    json_t *o = made(json_object());
+    set_text(o, "kind", kinds[b->kind]);
+    set_text(o, "name", b->name);
+    return o;
 }
 
-static json_t *nodes(const struct kernel *k)
-{
-    json_t *a = made(json_array());
-    vec_each(const struct node *, n, &k->nodes) {
-        json_t *o = made(json_object());
-        set_text(o, "op", op_display_name(n->def));
-        set_text(o, "name", n->name[0] ? n->name : NULL);
-        set_text(o, "origin", n->loc.origin);
-        append(a, o);
-    }
-    return a;
-}
-
-static json_t *kernel(const struct report_kernel *k, size_t index)
+static json_t *node(const struct node *n)
 {
     json_t *o = made(json_object());
-    set_int(o, "index", (int64_t)index);
+    set_text(o, "op", op_display_name(n->def));
+    set_text(o, "name", n->name[0] ? n->name : NULL);
+    set_text(o, "origin", n->loc.origin);
+    return o;
+}
+
+static json_t *kernel(const struct report_kernel *k, int64_t index)
+{
+    json_t *o = made(json_object());
+    set_int(o, "index", index);
     set_text(o, "function", k->is_called ? k->name : NULL);
     set_text(o, "phase", report_phase_names[k->phase]);
     set(o, "updates", json_boolean(k->updates));
-    set(o, "nodes", nodes(k->kernel));
+    SET_LIST(o, "nodes", const struct node *, n, &k->kernel->nodes, node(*n));
     set_int(o, "flops", k->flops);
     set(o, "flops_complete", json_boolean(k->flops_known));
     set_int(o, "bytes_read", k->bytes_read);
     set_int(o, "bytes_written", k->bytes_written);
     set_int(o, "alive_bytes", k->alive);
-    set(o, "reads", touches(&k->reads));
-    set(o, "writes", touches(&k->writes));
+    SET_LIST(o, "reads", struct buffer *, b, &k->reads, touch(*b));
+    SET_LIST(o, "writes", struct buffer *, b, &k->writes, touch(*b));
     return o;
 }
 
@@ -184,16 +179,11 @@ static json_t *temporary(const struct report_temporary *t)
 
 static json_t *entry(const struct report_entry *e)
 {
-    json_t *o = made(json_object()), *list = made(json_array());
+    json_t *o = made(json_object());
     set_text(o, "name", e->name);
     set_text(o, "kind", e->kind);
-    for (size_t i = 0; i < e->inputs.count; i++)
-        append(list, tensor(&e->inputs.data[i]));
-    set(o, "inputs", list);
-    list = made(json_array());
-    for (size_t i = 0; i < e->outputs.count; i++)
-        append(list, tensor(&e->outputs.data[i]));
-    set(o, "outputs", list);
+    SET_LIST(o, "inputs", const struct report_tensor, t, &e->inputs, tensor(t));
+    SET_LIST(o, "outputs", const struct report_tensor, t, &e->outputs, tensor(t));
     set_int(o, "calls", e->called);
     set_int(o, "flops", e->flops);
     set(o, "flops_complete", json_boolean(e->flops_known));
@@ -201,32 +191,21 @@ static json_t *entry(const struct report_entry *e)
     set_int(o, "arena_bytes", e->arena_bytes);
     set_int(o, "arena_lower_bound", e->bound_bytes);
     set(o, "peak_kernel", e->peak < 0 ? json_null() : made(json_integer(e->peak)));
-    list = made(json_array());
-    for (size_t i = 0; i < e->kernels.count; i++)
-        append(list, kernel(&e->kernels.data[i], i));
-    set(o, "kernels", list);
-    list = made(json_array());
-    for (size_t i = 0; i < e->temporaries.count; i++)
-        append(list, temporary(&e->temporaries.data[i]));
-    set(o, "temporaries", list);
+    SET_LIST(o, "kernels", const struct report_kernel, k, &e->kernels, kernel(k, k - e->kernels.data));
+    SET_LIST(o, "temporaries", const struct report_temporary, t, &e->temporaries, temporary(t));
     return o;
 }
 
 const char *report_json(const struct report *r)
 {
-    json_t *o = made(json_object()), *list = made(json_array());
+    json_t *o = made(json_object());
     set_int(o, "schema", 1);
     set(o, "model", model(r));
     set(o, "memory", memory(r));
-    for (size_t i = 0; i < r->trainings.count; i++)
-        append(list, training(&r->trainings.data[i]));
-    set(o, "training", list);
+    SET_LIST(o, "training", const struct report_training, t, &r->trainings, training(t));
     set(o, "parameter_counts", counts(r));
-    set(o, "parameters", parameters(r));
-    list = made(json_array());
-    for (size_t i = 0; i < r->entries.count; i++)
-        append(list, entry(&r->entries.data[i]));
-    set(o, "entries", list);
+    SET_LIST(o, "parameters", const struct report_parameter, p, &r->parameters, parameter(p));
+    SET_LIST(o, "entries", const struct report_entry, e, &r->entries, entry(e));
     char *dumped = made(json_dumps(o, JSON_INDENT(2) | JSON_ENSURE_ASCII));
     struct strbuf out = {.arena = r->arena};
     /* DEL is the one control character that the library leaves */

@@ -4,12 +4,11 @@
 #include "report/report_internal.h"
 
 #include "base/map.h"
+#include "graph/op_def.h"
 #include "model/model.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define DOMAIN "ai.onnx.preview.training"
 
 /* ---- looking around ---------------------------------------------------------------------------------------------- */
 
@@ -29,15 +28,15 @@ static void find_producers(struct reader *q)
 {
     const struct model_graph *g = q->algorithm;
     q->producers.arena = q->arena;
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t o = 0; o < g->nodes.data[i]->outputs.count; o++)
-            if (g->nodes.data[i]->outputs.data[o][0])
-                map_set(&q->producers, g->nodes.data[i]->outputs.data[o], g->nodes.data[i]);
+    vec_each(struct model_node *, n, &g->nodes)
+        vec_each(const char *, name, &n->outputs)
+            if (name[0])
+                map_set(&q->producers, name, n);
 }
 
 static bool is_training_node(const struct model_node *n)
 {
-    return str_equal(n->domain, DOMAIN);
+    return str_equal(n->domain, DOMAIN_TRAINING);
 }
 
 static bool is_gradient(const struct model_node *n)
@@ -85,10 +84,9 @@ static const char *node_text(struct arena *a, const struct model_node *n)
 
 static const struct model_node *find_producer_in(const struct model_graph *g, const char *name)
 {
-    for (size_t i = 0; i < g->nodes.count; i++)
-        for (size_t o = 0; o < g->nodes.data[i]->outputs.count; o++)
-            if (str_equal(g->nodes.data[i]->outputs.data[o], name))
-                return g->nodes.data[i];
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (str_list_has(&n->outputs, name))
+            return n;
     return NULL;
 }
 
@@ -114,13 +112,11 @@ static const char *rate_text(const struct reader *q, const struct report *r, con
 {
     const struct model_initializer *init = model_find_initializer(q->algorithm, name);
     init = init ? init : model_find_initializer(q->model->graph, name);
-    bool variable = false;
-    for (size_t i = 0; i < r->program->variables.count; i++)
-        variable |= str_equal(r->program->variables.data[i]->name, name);
     if (init && init->tensor->count == 1 && dtype_is_float(init->tensor->dtype)) {
         const double x = tensor_get_double(init->tensor, 0);
-        return variable ? arena_printf(q->arena, "variable '%s', initially %.6g", name, x)
-                        : arena_printf(q->arena, "%.6g", x);
+        return program_variable(r->program, name)
+                   ? arena_printf(q->arena, "variable '%s', initially %.6g", name, x)
+                   : arena_printf(q->arena, "%.6g", x);
     }
     const struct model_node *n = producer(q, name);
     return n ? arena_printf(q->arena, "'%s', computed by %s", name, n->op_type)
@@ -149,15 +145,10 @@ static void follow(const struct reader *q, struct chain *c, const char *first)
         if (known)
             continue;
         vec_push(q->arena, &c->nodes, n);
-        for (size_t i = 0; i < n->inputs.count; i++)
-            if (n->inputs.data[i][0])
-                vec_push(q->arena, &open, n->inputs.data[i]);
+        vec_each(const char *, input, &n->inputs)
+            if (input[0])
+                vec_push(q->arena, &open, input);
     }
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static const char *operators_of(struct arena *a, const struct chain *c)
@@ -166,7 +157,7 @@ static const char *operators_of(struct arena *a, const struct chain *c)
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < c->nodes.count; i++)
         names[i] = c->nodes.data[i]->op_type;
-    qsort(names, c->nodes.count, sizeof *names, by_text);
+    str_sort(names, c->nodes.count);
     for (size_t i = 0; i < c->nodes.count; i++)
         if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
             strbuf_addf(&b, "%s%s", i ? ", " : "", names[i]);
@@ -195,13 +186,12 @@ static const char *descent_rate(const struct reader *q, const struct model_node 
 /* Does some algorithm give the variable a new value, rather than its own again? */
 static bool is_changed(const struct model *m, const char *name)
 {
-    for (size_t k = 0; k < m->training.count; k++)
-        vec_each_ptr(const struct model_pair, binding, &m->training.data[k]->update_binding) {
-            const struct model_graph *g = m->training.data[k]->algorithm;
-            const struct model_node *n =
-                g && str_equal(binding->key, name) ? find_producer_in(g, binding->value) : NULL;
-            if (str_equal(binding->key, name) &&
-                (!n || !str_equal(n->op_type, "Identity") || !str_equal(n->inputs.data[0], name)))
+    vec_each(const struct model_training *, t, &m->training)
+        vec_each_ptr(const struct model_pair, binding, &t->update_binding) {
+            if (!str_equal(binding->key, name))
+                continue;
+            const struct model_node *n = t->algorithm ? find_producer_in(t->algorithm, binding->value) : NULL;
+            if (!n || !str_equal(n->op_type, "Identity") || !str_equal(n->inputs.data[0], name))
                 return true;
         }
     return false;
@@ -218,9 +208,8 @@ static const char *only_scalar(const struct reader *q, const struct report *r, c
         const struct model_value_info *input = model_find_value(&q->algorithm->inputs, name);
         bool scalar = input && input->type.kind == TYPE_TENSOR && dtype_is_float(input->type.elem) &&
                       input->type.has_shape && input->type.dims.count == 0;
-        vec_each(const struct variable *, v, &r->program->variables)
-            scalar |= str_equal(v->name, name) && dtype_is_float(v->dtype) && v->shape.rank == 0 &&
-                      !is_changed(q->model, name);
+        const struct variable *v = program_variable(r->program, name);
+        scalar |= v && dtype_is_float(v->dtype) && v->shape.rank == 0 && !is_changed(q->model, name);
         count += scalar;
         found = scalar ? name : found;
     }
@@ -233,11 +222,11 @@ static void describe_update(const struct reader *q, const struct report *r, cons
     struct chain c = {.seen = {.arena = q->arena}};
     const struct model_node *last = producer(q, binding->value);
     follow(q, &c, binding->value);
-    for (size_t i = 0; i < c.nodes.count; i++)
-        if (is_training_node(c.nodes.data[i])) {
-            out->optimizer = operator_text(q->arena, c.nodes.data[i]);
-            if (c.nodes.data[i]->inputs.count)
-                out->rate = rate_text(q, r, c.nodes.data[i]->inputs.data[0]);
+    vec_each(const struct model_node *, n, &c.nodes)
+        if (is_training_node(n)) {
+            out->optimizer = operator_text(q->arena, n);
+            if (n->inputs.count)
+                out->rate = rate_text(q, r, n->inputs.data[0]);
             return;
         }
     const char *rate = last ? descent_rate(q, last, binding->key) : NULL;
@@ -254,10 +243,8 @@ static void describe_update(const struct reader *q, const struct report *r, cons
 /* Does the main graph read the tensor as it stands? Then it is a parameter, not a moment of the optimizer. */
 static bool is_weight(const struct report *r, const char *name)
 {
-    for (size_t i = 0; i < r->program->variables.count; i++)
-        if (str_equal(r->program->variables.data[i]->name, name))
-            return r->program->variables.data[i]->role == ROLE_WEIGHT;
-    return false;
+    const struct variable *v = program_variable(r->program, name);
+    return v && v->role == ROLE_WEIGHT;
 }
 
 /* The update of the first weight stands for all of them. */
@@ -287,9 +274,9 @@ void gather_trainings(struct report *r)
             continue;
         struct reader q = {.arena = r->arena, .model = m, .algorithm = t->algorithm};
         find_producers(&q);
-        for (size_t i = 0; i < t->algorithm->nodes.count; i++)
-            if (is_gradient(t->algorithm->nodes.data[i]))
-                read_gradient(&q, t->algorithm->nodes.data[i], &out);
+        vec_each(const struct model_node *, n, &t->algorithm->nodes)
+            if (is_gradient(n))
+                read_gradient(&q, n, &out);
         read_updates(&q, r, t, &out);
         if (out.loss || out.optimizer) /* neither: it only computes, metrics say */
             vec_push(r->arena, &r->trainings, out);

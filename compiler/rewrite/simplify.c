@@ -141,23 +141,14 @@ static struct value *simplify_pow(struct rule_ctx *c)
     return is_number(c, exponent, 3.0) ? build(c, "Mul", build(c, "Mul", x, x), x) : NULL;
 }
 
-static struct value *simplify_and(struct rule_ctx *c)
+/* And, Or: one operand changes nothing, or decides. */
+static struct value *simplify_and_or(struct rule_ctx *c)
 {
+    const bool is_and = node_is(c->node, "And");
     for (size_t i = 0; i < 2; i++) {
-        if (is_number(c, rule_input(c, i), 1.0))
+        if (is_number(c, rule_input(c, i), is_and))
             return rule_expand(c, rule_input(c, 1 - i));
-        if (is_number(c, rule_input(c, i), 0.0))
-            return rule_expand(c, rule_input(c, i));
-    }
-    return NULL;
-}
-
-static struct value *simplify_or(struct rule_ctx *c)
-{
-    for (size_t i = 0; i < 2; i++) {
-        if (is_number(c, rule_input(c, i), 0.0))
-            return rule_expand(c, rule_input(c, 1 - i));
-        if (is_number(c, rule_input(c, i), 1.0))
+        if (is_number(c, rule_input(c, i), !is_and))
             return rule_expand(c, rule_input(c, i));
     }
     return NULL;
@@ -186,21 +177,16 @@ static struct value *simplify_identity(struct rule_ctx *c)
     return rule_input(c, 0);
 }
 
-/* Sum, Max, Min, Mean, Concat of one operand */
+/* Sum, Max, Min, Mean, Concat of one operand; Clip without bounds */
 static struct value *simplify_single(struct rule_ctx *c)
 {
     return c->node->inputs.count == 1 ? rule_input(c, 0) : NULL;
 }
 
-static bool same_shape_as_input(const struct rule_ctx *c)
-{
-    return shape_equal(&rule_input(c, 0)->shape, &rule_output(c)->shape);
-}
-
 /* Split into one, Tile by ones: the shape says it all. */
 static struct value *simplify_if_same_shape(struct rule_ctx *c)
 {
-    return same_shape_as_input(c) ? rule_input(c, 0) : NULL;
+    return shape_equal(&rule_input(c, 0)->shape, &rule_output(c)->shape) ? rule_input(c, 0) : NULL;
 }
 
 /* The shape is that of the input only if everything is taken, perhaps backwards. */
@@ -217,11 +203,6 @@ static struct value *simplify_slice(struct rule_ctx *c)
 static struct value *simplify_pad(struct rule_ctx *c)
 {
     return rule_input(c, 1) != NULL && is_number(c, rule_input(c, 1), 0.0) ? simplify_if_same_shape(c) : NULL;
-}
-
-static struct value *simplify_clip(struct rule_ctx *c)
-{
-    return c->node->inputs.count == 1 ? rule_input(c, 0) : NULL;
 }
 
 /* Not training: the identity. The mask, all true, is Dropout's own affair. */
@@ -286,9 +267,9 @@ static const struct rule {
     struct value *(*run)(struct rule_ctx *c);
 } rules[] = {
     {"Add", simplify_add},
-    {"And", simplify_and},
+    {"And", simplify_and_or},
     {"Cast", simplify_cast},
-    {"Clip", simplify_clip},
+    {"Clip", simplify_single},
     {"Concat", simplify_single},
     {"Div", simplify_div},
     {"Dropout", simplify_dropout},
@@ -301,7 +282,7 @@ static const struct rule {
     {"Mul", simplify_mul},
     {"Neg", simplify_involution},
     {"Not", simplify_involution},
-    {"Or", simplify_or},
+    {"Or", simplify_and_or},
     {"Pad", simplify_pad},
     {"Pow", simplify_pow},
     {"ReduceMax", simplify_reduce_exact},

@@ -262,7 +262,7 @@ static const struct format *small_format(enum dtype d)
     case DTYPE_FLOAT8E5M2: return &e5m2_format;
     case DTYPE_FLOAT8E5M2FNUZ: return &e5m2fnuz_format;
     case DTYPE_FLOAT4E2M1: return &e2m1_format;
-    default: return NULL;
+    default: UNREACHABLE("%s is not a floating type", dtype_name(d));
     }
 }
 
@@ -271,19 +271,12 @@ static uint32_t encode_small(enum dtype d, double x)
     if (d == DTYPE_FLOAT8E8M0)
         return encode_e8m0(x);
     const struct format *format = small_format(d);
-    if (format == NULL)
-        UNREACHABLE("%s is not a floating type", dtype_name(d));
     return encode(format, x, format->saturates);
 }
 
 static double decode_small(enum dtype d, uint32_t code)
 {
-    if (d == DTYPE_FLOAT8E8M0)
-        return decode_e8m0(code);
-    const struct format *format = small_format(d);
-    if (format == NULL)
-        UNREACHABLE("%s is not a floating type", dtype_name(d));
-    return decode(format, code);
+    return d == DTYPE_FLOAT8E8M0 ? decode_e8m0(code) : decode(small_format(d), code);
 }
 
 /* ---- elements in memory ------------------------------------------------------------------------------------------ */

@@ -25,13 +25,7 @@ static const struct {
 };
 enum { NPY_TYPES = sizeof npy_types / sizeof npy_types[0] };
 
-static bool host_is_little_endian(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
+enum { IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -92,7 +86,7 @@ static bool read_descr(struct npy_reader *r)
     if (!read_quoted(r, &descr))
         return false;
     const bool has_order = descr[0] != '\0' && strchr("<>|=", descr[0]) != NULL;
-    r->swapped = descr[0] == (host_is_little_endian() ? '>' : '<');
+    r->swapped = descr[0] == (IS_LITTLE_ENDIAN ? '>' : '<');
     for (int i = 0; i < NPY_TYPES; i++)
         if (strcmp(descr + has_order, npy_types[i].code) == 0)
             r->dtype = npy_types[i].dtype;
@@ -286,22 +280,13 @@ static const struct tensor *as_npy_type(struct arena *a, const struct tensor *t)
 {
     if (npy_code(t->dtype) != NULL)
         return t;
-    const bool is_float = dtype_is_float(t->dtype);
-    const enum dtype dtype = is_float ? DTYPE_FLOAT : dtype_is_signed(t->dtype) ? DTYPE_INT8 : DTYPE_UINT8;
-    struct tensor *wider = tensor_new(a, dtype, &t->shape);
-    for (int64_t i = 0; i < t->count; i++) {
-        if (is_float)
-            tensor_set_double(wider, i, tensor_get_double(t, i));
-        else
-            tensor_set_int(wider, i, tensor_get_int(t, i));
-    }
-    return wider;
+    return tensor_cast(a, t, dtype_computed(t->dtype));
 }
 
 /* The dict as NumPy itself spells it. Elements of one byte have no byte order: '|'. */
 static void add_dict(struct strbuf *b, const struct tensor *t)
 {
-    const char order = dtype_size(t->dtype) == 1 ? '|' : host_is_little_endian() ? '<' : '>';
+    const char order = dtype_size(t->dtype) == 1 ? '|' : IS_LITTLE_ENDIAN ? '<' : '>';
     strbuf_addf(b, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, npy_code(t->dtype));
     for (int i = 0; i < t->shape.rank; i++)
         strbuf_addf(b, "%s%lld", i > 0 ? ", " : "", (long long)t->shape.dim[i]);
@@ -311,10 +296,9 @@ static void add_dict(struct strbuf *b, const struct tensor *t)
 bool npy_write(struct diag *d, const char *path, const struct tensor *t)
 {
     struct arena scratch = {0};
-    if (t->dtype == DTYPE_STRING || t->dtype == DTYPE_UNDEFINED) {
-        const struct loc at = LOC_FILE(arena_strdup(d->arena, path));
-        return diag_error(d, &at, "a tensor of type %s cannot be written as .npy", dtype_name(t->dtype));
-    }
+    if (t->dtype == DTYPE_STRING || t->dtype == DTYPE_UNDEFINED)
+        return diag_error(d, &LOC_FILE(arena_strdup(d->arena, path)), "a tensor of type %s cannot be written as .npy",
+                          dtype_name(t->dtype));
     const struct tensor *array = as_npy_type(&scratch, t);
     struct strbuf dict = {.arena = &scratch}, file = {.arena = &scratch};
     add_dict(&dict, array);

@@ -6,6 +6,11 @@
 
 enum { LARGEST_ELEMENT_BYTES = 16 }; /* complex128 */
 
+bool shape_is_transposed(const struct shape *a, const struct shape *b)
+{
+    return a->rank == 2 && b->rank == 2 && a->dim[0] == b->dim[1] && a->dim[1] == b->dim[0];
+}
+
 bool shape_equal(const struct shape *a, const struct shape *b)
 {
     if (a->rank != b->rank)

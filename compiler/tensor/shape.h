@@ -19,6 +19,7 @@ struct shape {
 #define SHAPE_SCALAR ((struct shape){.rank = 0})
 
 bool shape_equal(const struct shape *a, const struct shape *b);
+bool shape_is_transposed(const struct shape *a, const struct shape *b); /* matrices */
 /* Product of the dims, 1 for a scalar. The shape was checked before: never overflows. */
 int64_t shape_count(const struct shape *s);
 /* As shape_count, for unchecked shapes: false on a negative dim or a product (in bytes of 16) that does not fit. */

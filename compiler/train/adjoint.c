@@ -166,20 +166,9 @@ static bool resolve_gradient(struct graph *g, struct gradient *gr)
 
 /* ---- analysis: which values matter ------------------------------------------------------------------------------- */
 
-/* The operand's parameter; the last one of a schema repeats. NULL: the schema has none. */
-static const struct op_param *param_of(const struct op_param *params, size_t i)
-{
-    if (params == NULL || params[0].name == NULL)
-        return NULL;
-    size_t k = 0;
-    while (k < i && params[k + 1].name != NULL)
-        k++;
-    return &params[k];
-}
-
 static bool is_marked_not_diff(const struct op_param *params, size_t i)
 {
-    const struct op_param *const p = param_of(params, i);
+    const struct op_param *const p = op_param_at(params, i);
     return p != NULL && (p->flags & PARAM_NOT_DIFF) != 0;
 }
 
@@ -213,25 +202,28 @@ static void mark_forward(struct expansion *e)
     }
 }
 
-/* Does F use n: an output of it that is not cut away? */
+enum quality { NEEDED, WANTED, CHANGED };
+
+/* The first output of n that is not cut away and has that quality, or NULL. */
+static const struct mark *find_output(const struct expansion *e, const struct node *n, enum quality q)
+{
+    vec_each(const struct value *, v, &n->outputs) {
+        const struct mark *const m = mark_of(e, v);
+        if (m != NULL && !m->listed && (q == NEEDED ? m->needed : q == WANTED ? m->wanted : m->changed))
+            return m;
+    }
+    return NULL;
+}
+
+/* Does F use n? */
 static bool has_needed_output(const struct expansion *e, const struct node *n)
 {
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        const struct mark *const m = mark_of(e, n->outputs.data[i]);
-        if (m != NULL && m->needed && !m->listed)
-            return true;
-    }
-    return false;
+    return find_output(e, n, NEEDED) != NULL;
 }
 
 static bool has_wanted_output(const struct expansion *e, const struct node *n)
 {
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        const struct mark *const m = mark_of(e, n->outputs.data[i]);
-        if (m != NULL && m->wanted && !m->listed)
-            return true;
-    }
-    return false;
+    return find_output(e, n, WANTED) != NULL;
 }
 
 /* From y back: what F consists of, and which part of it needs adjoints. */
@@ -401,7 +393,7 @@ static void tell_what_is_left_out(const struct expansion *e)
         const struct node *const n = e->nodes[k];
         for (size_t i = 0; i < n->inputs.count && has_needed_output(e, n); i++) {
             const struct mark *const m = mark_of(e, n->inputs.data[i]);
-            const struct op_param *const p = param_of(n->def->inputs, i);
+            const struct op_param *const p = op_param_at(n->def->inputs, i);
             if (m != NULL && m->active && p != NULL && p->why != NULL)
                 diag_warning(e->g->diag, &n->loc, "the gradient through input %zu '%s' is left out: %s", i,
                              n->inputs.data[i]->name, p->why);
@@ -458,24 +450,15 @@ static bool evaluate_again(struct expansion *e, const struct node *n)
 /* The node as F has it: the original, or its copy. */
 static struct node *node_in_f(const struct expansion *e, struct node *n)
 {
-    for (size_t i = 0; i < n->outputs.count; i++) {
-        const struct mark *const m = mark_of(e, n->outputs.data[i]);
-        if (m != NULL && !m->listed && m->changed)
-            return m->now->producer;
-    }
-    return n;
+    const struct mark *const m = find_output(e, n, CHANGED);
+    return m != NULL ? m->now->producer : n;
 }
 
 static bool evaluate_changed(struct expansion *e)
 {
     for (size_t k = 0; k < e->node_count; k++) {
         const struct node *const n = e->nodes[k];
-        bool changed = false;
-        for (size_t i = 0; i < n->outputs.count; i++) {
-            const struct mark *const m = mark_of(e, n->outputs.data[i]);
-            changed = changed || (m != NULL && m->changed && !m->listed);
-        }
-        if (changed && has_needed_output(e, n) && !evaluate_again(e, n))
+        if (find_output(e, n, CHANGED) != NULL && has_needed_output(e, n) && !evaluate_again(e, n))
             return false;
     }
     return true;
@@ -515,21 +498,13 @@ static bool add_adjoint(const struct expansion *e, struct builder *b, const stru
     return !b->failed;
 }
 
-static size_t count_output_params(const struct op_def *def)
-{
-    size_t count = 0;
-    while (def->outputs != NULL && def->outputs[count].name != NULL)
-        count++;
-    return count;
-}
-
 /* Runs the rule of one node and hands its results to the adjoints of the inputs. */
 static bool differentiate_node(const struct expansion *e, struct node *n)
 {
     struct arena *const a = e->g->arena;
     struct node *const in_f = node_in_f(e, n);
     const size_t inputs = n->inputs.count, outputs = n->outputs.count;
-    struct value **const dy = arena_array(a, struct value *, outputs + count_output_params(n->def));
+    struct value **const dy = arena_array(a, struct value *, outputs + op_count_params(n->def->outputs));
     struct value **const dx = arena_array(a, struct value *, inputs);
     bool *const wanted = arena_array(a, bool, inputs);
     bool any = false;
@@ -645,7 +620,7 @@ static bool join_nodes(struct graph *g)
 
 static bool has_gradient(const struct graph *g)
 {
-    for (const struct node *n = g->first; n != NULL; n = n->next)
+    graph_each_node(g, n)
         if (is_gradient(n))
             return true;
     return false;
@@ -664,8 +639,8 @@ bool adjoint_expand(struct graph *g)
         ok = ok && !gr.failed;
         vec_push(g->arena, &gradients, gr);
     }
-    for (size_t i = 0; i < gradients.count; i++)
-        if (!gradients.data[i].failed && !expand_gradient(g, &gradients.data[i]))
+    vec_each_ptr(struct gradient, gr, &gradients)
+        if (!gr->failed && !expand_gradient(g, gr))
             ok = false;
     return ok;
 }

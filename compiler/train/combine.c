@@ -29,14 +29,14 @@ static void note_uses(struct uses *uses, const struct model_graph *mg)
     for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
         const struct model_node *const n = mg->nodes.data[i];
         const struct op_def *const def = op_find(n->domain, n->op_type);
-        const struct op_param *const inputs = def != NULL ? def->inputs : NULL;
-        for (size_t k = 0; inputs != NULL && inputs[k].name != NULL && k < n->inputs.count; k++)
-            if (inputs[k].flags & PARAM_STATISTIC)
+        const struct model_attr *const xs = str_equal(n->op_type, "Gradient") ? model_find_attr(&n->attrs, "xs") : NULL;
+        const size_t params = def != NULL ? op_count_params(def->inputs) : 0;
+        for (size_t k = 0; k < params && k < n->inputs.count; k++)
+            if (def->inputs[k].flags & PARAM_STATISTIC)
                 map_set(&uses->statistics, n->inputs.data[k], NULL);
-        for (size_t k = 0; k < n->attrs.count && strcmp(n->op_type, "Gradient") == 0; k++)
-            for (size_t j = 0; strcmp(n->attrs.data[k]->name, "xs") == 0 && j < n->attrs.data[k]->strings.count; j++)
-                if (n->attrs.data[k]->strings.data[j].data != NULL)
-                    map_set(&uses->differentiated, n->attrs.data[k]->strings.data[j].data, NULL);
+        for (size_t j = 0; xs != NULL && j < xs->strings.count; j++)
+            if (xs->strings.data[j].data != NULL)
+                map_set(&uses->differentiated, xs->strings.data[j].data, NULL);
     }
 }
 
@@ -57,7 +57,7 @@ static enum variable_role role_of(const struct combiner *c, const struct uses *u
 
 /* The initializers of mg that `state` names become variables; the map's values are set to them. */
 static void make_variables(struct combiner *c, const struct uses *uses, const struct model_graph *mg, struct map *state,
-                           struct variables *made)
+                           variable_list *made)
 {
     for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++) {
         const struct model_initializer *const init = mg->initializers.data[i];
@@ -78,11 +78,11 @@ static void make_variables(struct combiner *c, const struct uses *uses, const st
 /* weights | statistics | optimizer | counters, each in model order: main graph, then the algorithms. */
 static void make_all_variables(struct combiner *c)
 {
-    struct variables made = {0};
+    variable_list made = {0};
     struct uses uses = {{.arena = c->arena}, {.arena = c->arena}};
     note_uses(&uses, c->model->graph);
-    for (size_t k = 0; k < c->model->training.count; k++)
-        note_uses(&uses, c->model->training.data[k]->algorithm);
+    vec_each(const struct model_training *, t, &c->model->training)
+        note_uses(&uses, t->algorithm);
     make_variables(c, &uses, c->model->graph, &c->main_state, &made);
     for (size_t k = 0; k < c->model->training.count; k++)
         make_variables(c, &uses, c->model->training.data[k]->algorithm, &c->own_state[k], &made);
@@ -104,25 +104,14 @@ static struct variable *find_variable(const struct combiner *c, size_t k, const 
 
 /* ---- names of entries -------------------------------------------------------------------------------------------- */
 
-static bool is_letter(char ch)
-{
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
-}
-
 static const char *c_identifier(struct arena *a, const char *name)
 {
     const bool starts_well = is_letter(name[0]);
     char *const id = arena_printf(a, "%s%s", starts_well ? "" : "m_", name);
     for (char *p = id; *p != '\0'; p++)
-        if (!is_letter(*p) && !(*p >= '0' && *p <= '9'))
+        if (!is_letter(*p) && !is_digit(*p))
             *p = '_';
     return id;
-}
-
-static bool ends_with(const char *s, const char *end)
-{
-    const size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
 }
 
 /* What follows the model's prefix in emitted code already: digits_state is a type, digits_step_inputs as well. */
@@ -132,7 +121,7 @@ static bool is_taken_by_code(const char *name)
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(name, taken[i]) == 0)
             return true;
-    return ends_with(name, "_inputs") || ends_with(name, "_outputs");
+    return str_ends_with(name, "_inputs") || str_ends_with(name, "_outputs");
 }
 
 static const char *fresh_entry_name(struct combiner *c, const char *wish)
@@ -151,11 +140,11 @@ bool combine_has_updates(const struct model_training *t)
     return t->update_binding.count > 0;
 }
 
-static size_t count_steps(const struct combiner *c)
+size_t combine_count_steps(const struct model *m)
 {
     size_t steps = 0;
-    for (size_t k = 0; k < c->model->training.count; k++)
-        steps += combine_has_updates(c->model->training.data[k]);
+    vec_each(const struct model_training *, t, &m->training)
+        steps += combine_has_updates(t);
     return steps;
 }
 
@@ -165,7 +154,7 @@ static const char *training_entry_name(struct combiner *c, size_t k)
     const struct model_training *const t = c->model->training.data[k];
     if (!combine_has_updates(t) && t->algorithm == NULL)
         return NULL;
-    if (combine_has_updates(t) && count_steps(c) == 1)
+    if (combine_has_updates(t) && combine_count_steps(c->model) == 1)
         return "step";
     const char *const own = t->algorithm != NULL ? t->algorithm->name : "";
     return fresh_entry_name(c,
@@ -237,12 +226,11 @@ static bool add_binding(struct combiner *c, struct graph *g, size_t k, const cha
                           dtype_name(value->dtype), shape_text(c->arena, &value->shape), pair->key,
                           dtype_name(variable->dtype), shape_text(c->arena, &variable->shape));
     const struct binding b = {.variable = variable, .value = value, .loc = loc};
-    for (size_t i = 0; i < g->bindings.count; i++) {
-        if (g->bindings.data[i].variable != variable)
-            continue;
-        g->bindings.data[i] = b; /* R9: of two initializations the later one wins */
-        return true;
-    }
+    vec_each_ptr(struct binding, other, &g->bindings)
+        if (other->variable == variable) {
+            *other = b; /* R9: of two initializations the later one wins */
+            return true;
+        }
     vec_push(c->arena, &g->bindings, b);
     return true;
 }
@@ -251,8 +239,8 @@ static bool add_bindings(struct combiner *c, struct graph *g, size_t k, const ch
                          const struct map *scope)
 {
     bool ok = true;
-    for (size_t i = 0; i < pairs->count; i++)
-        ok = add_binding(c, g, k, list, &pairs->data[i], scope) && ok;
+    vec_each_ptr(const struct model_pair, pair, pairs)
+        ok = add_binding(c, g, k, list, pair, scope) && ok;
     return ok;
 }
 
@@ -279,8 +267,8 @@ static void drop_bound_outputs(struct graph *g, const model_pairs *pairs)
     size_t kept = 0;
     for (size_t i = 0; i < g->outputs.count; i++) {
         bool bound = false;
-        for (size_t k = 0; k < pairs->count; k++)
-            bound = bound || strcmp(pairs->data[k].value, g->outputs.data[i].name) == 0;
+        vec_each_ptr(const struct model_pair, pair, pairs)
+            bound = bound || str_equal(pair->value, g->outputs.data[i].name);
         if (!bound)
             g->outputs.data[kept++] = g->outputs.data[i];
     }
@@ -344,9 +332,8 @@ static const char **name_entries(struct combiner *c)
     const char **const names = arena_array(c->arena, const char *, count);
     map_set(&c->entry_names, "init", NULL);
     map_set(&c->entry_names, "infer", NULL);
-    for (size_t k = 0; k < count; k++)
-        if (combine_has_updates(c->model->training.data[k]))
-            map_set(&c->entry_names, "step", NULL);
+    if (combine_count_steps(c->model) > 0)
+        map_set(&c->entry_names, "step", NULL);
     for (size_t k = 0; k < count; k++)
         names[k] = training_entry_name(c, k);
     return names;
@@ -363,13 +350,11 @@ void combine_training_names(struct arena *a, const struct model *m, str_list *na
 
 static void add_counters(struct combiner *c)
 {
-    str_list names = {0};
-    combine_training_names(c->arena, c->model, &names);
-    for (size_t i = 0; i < names.count; i++)
-        vec_push(c->arena, &c->program->counters, names.data[i]);
-    if (names.count == 0)
-        vec_push(c->arena, &c->program->counters, "");
-    c->program->random_streams = (uint32_t)c->program->counters.count * import_random_streams(c->model);
+    str_list *const counters = &c->program->counters;
+    combine_training_names(c->arena, c->model, counters);
+    if (counters->count == 0)
+        vec_push(c->arena, counters, "");
+    c->program->random_streams = (uint32_t)counters->count * import_random_streams(c->model);
 }
 
 static bool make_entries(struct combiner *c)
@@ -379,7 +364,7 @@ static bool make_entries(struct combiner *c)
     bool ok = check_only(c);
     if (is_in_list(c->only, "init"))
         ok = make_init(c) && ok;
-    if (count_steps(c) > 1 && is_in_list(c->only, "step"))
+    if (combine_count_steps(c->model) > 1 && is_in_list(c->only, "step"))
         ok = combine_make_step(c, names) && ok;
     size_t counter = 0;
     for (size_t k = 0; k < count; k++) {
@@ -431,20 +416,4 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
     ok = combine_infer_sizes(&c) && make_entries(&c) && ok;
     *out = ok ? p : NULL;
     return ok;
-}
-
-struct entry *program_entry(const struct program *p, const char *name)
-{
-    for (size_t i = 0; i < p->entries.count; i++)
-        if (strcmp(p->entries.data[i].name, name) == 0)
-            return &p->entries.data[i];
-    return NULL;
-}
-
-struct variable *program_variable(const struct program *p, const char *name)
-{
-    for (size_t i = 0; i < p->variables.count; i++)
-        if (strcmp(p->variables.data[i]->name, name) == 0)
-            return p->variables.data[i];
-    return NULL;
 }

@@ -17,7 +17,4 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
 /* What the entries with update bindings are called, in order. */
 void combine_training_names(struct arena *a, const struct model *m, str_list *names);
 
-struct entry *program_entry(const struct program *p, const char *name); /* NULL if absent */
-struct variable *program_variable(const struct program *p, const char *name);
-
 #endif

@@ -27,26 +27,13 @@ static bool is_sparse_initializer(const struct model_graph *mg, const char *name
     return false;
 }
 
-static bool is_in_subgraph(const struct model_graph *mg, const char *name);
-
-static bool is_initializer_below(const struct model_graph *mg, const char *name)
-{
-    return mg != NULL && (model_find_initializer(mg, name) != NULL || is_in_subgraph(mg, name));
-}
-
 /* Is it an initializer of a graph inside some node of mg? Nesting is bounded by the reader. */
 static bool is_in_subgraph(const struct model_graph *mg, const char *name)
 {
-    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
-        const struct model_node *const n = mg->nodes.data[i];
-        vec_each(const struct model_attr *, attr, &n->attrs) {
-            if (is_initializer_below(attr->g, name))
+    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++)
+        model_each_inner(mg->nodes.data[i], inner)
+            if (model_find_initializer(inner, name) != NULL || is_in_subgraph(inner, name))
                 return true;
-            for (size_t j = 0; j < attr->graphs.count; j++)
-                if (is_initializer_below(attr->graphs.data[j], name))
-                    return true;
-        }
-    }
     return false;
 }
 
@@ -229,8 +216,8 @@ static bool is_main_value(const struct graph_names *of_main, const struct graph_
 static bool refers_to_main(const struct graph_names *of_main, const struct graph_names *algorithm,
                            const struct model_node *n)
 {
-    for (size_t i = 0; i < n->inputs.count; i++)
-        if (is_main_value(of_main, algorithm, n->inputs.data[i]))
+    vec_each(const char *, name, &n->inputs)
+        if (is_main_value(of_main, algorithm, name))
             return true;
     for (size_t i = 0; i < n->attrs.count && strcmp(n->op_type, "Gradient") == 0; i++) {
         const struct model_attr *const a = n->attrs.data[i];
@@ -247,14 +234,14 @@ static bool refers_to_nothing(const struct combiner *c, size_t k)
 {
     const struct model_training *const t = c->model->training.data[k];
     const struct graph_names *const of_main = c->main_names, *const algorithm = c->names[k].algorithm;
-    for (size_t i = 0; i < t->algorithm->nodes.count; i++)
-        if (refers_to_main(of_main, algorithm, t->algorithm->nodes.data[i]))
+    vec_each(const struct model_node *, n, &t->algorithm->nodes)
+        if (refers_to_main(of_main, algorithm, n))
             return false;
-    for (size_t i = 0; i < t->algorithm->outputs.count; i++)
-        if (is_main_value(of_main, algorithm, t->algorithm->outputs.data[i]->name))
+    vec_each(const struct model_value_info *, vi, &t->algorithm->outputs)
+        if (is_main_value(of_main, algorithm, vi->name))
             return false;
-    for (size_t i = 0; i < t->update_binding.count; i++)
-        if (is_main_value(of_main, algorithm, t->update_binding.data[i].value))
+    vec_each_ptr(const struct model_pair, pair, &t->update_binding)
+        if (is_main_value(of_main, algorithm, pair->value))
             return false;
     return true;
 }
@@ -275,9 +262,7 @@ bool combine_calls_main_only(const struct combiner *c, size_t k)
 bool combine_without_main(const struct combiner *c, size_t k)
 {
     const struct model_training *const t = c->model->training.data[k];
-    size_t steps = 0;
-    for (size_t i = 0; i < c->model->training.count; i++)
-        steps += c->model->training.data[i]->update_binding.count > 0;
+    const size_t steps = combine_count_steps(c->model);
     if (combine_calls_main_only(c, k))
         return true;
     bool takes = false;
@@ -291,15 +276,15 @@ bool combine_without_main(const struct combiner *c, size_t k)
 /* name -> what it is, as text. */
 static void collect_definitions(const struct model_graph *mg, struct map *definitions)
 {
-    for (size_t i = 0; i < mg->inputs.count; i++)
-        map_set(definitions, mg->inputs.data[i]->name, "an input");
-    for (size_t i = 0; i < mg->initializers.count; i++)
-        map_set(definitions, mg->initializers.data[i]->name, "an initializer");
-    for (size_t i = 0; i < mg->sparse_initializers.count; i++)
-        map_set(definitions, mg->sparse_initializers.data[i]->name, "an initializer");
-    for (size_t i = 0; i < mg->nodes.count; i++)
-        for (size_t k = 0; k < mg->nodes.data[i]->outputs.count; k++)
-            map_set(definitions, mg->nodes.data[i]->outputs.data[k], "a node's output");
+    vec_each(const struct model_value_info *, vi, &mg->inputs)
+        map_set(definitions, vi->name, "an input");
+    vec_each(const struct model_initializer *, x, &mg->initializers)
+        map_set(definitions, x->name, "an initializer");
+    vec_each(const struct model_sparse *, x, &mg->sparse_initializers)
+        map_set(definitions, x->name, "an initializer");
+    vec_each(const struct model_node *, n, &mg->nodes)
+        vec_each(const char *, name, &n->outputs)
+            map_set(definitions, name, "a node's output");
 }
 
 static bool dims_compatible(const struct model_dim *a, const struct model_dim *b)

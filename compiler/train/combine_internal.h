@@ -4,10 +4,7 @@
 
 #include "train/combine.h"
 
-struct variables {
-    struct variable **data;
-    size_t count, capacity;
-};
+typedef VEC(struct variable *) variable_list;
 
 /* What the names of a graph mean (combine_names.c). The first definition of a name counts. */
 struct graph_names {
@@ -45,7 +42,6 @@ const struct graph_names *combine_names(struct arena *a, const struct model_grap
 /* Does the graph read the name, or give it out? A node with a subgraph may read anything. */
 bool combine_is_read(const struct graph_names *x, const char *name) MUST_USE;
 
-
 /* The entry's graph, empty; `counters` of the program from `first` on are its own. */
 struct graph *combine_add_entry(struct combiner *c, const char *name, enum entry_kind kind, int training, size_t first,
                                 size_t counters);
@@ -55,6 +51,8 @@ const struct model_graph *combine_main_graph(const struct combiner *c, size_t k)
  * feed them (R13). The scope holds the state variables, and inputs that are there already. */
 bool combine_add_training(struct combiner *c, struct graph *g, size_t k, struct map *scope, const char *entry) MUST_USE;
 bool combine_has_updates(const struct model_training *t);
+/* How many training_infos have updates? */
+size_t combine_count_steps(const struct model *m);
 /* The entry "step" of several training entries, whose names are given by training_info. */
 bool combine_make_step(struct combiner *c, const char *const *names) MUST_USE;
 

@@ -8,10 +8,8 @@
 static bool has_symbol(const struct model_graph *g, const char *symbol)
 {
     for (size_t i = 0; g && i < g->inputs.count; i++)
-        for (size_t k = 0; k < g->inputs.data[i]->type.dims.count; k++)
-            if (g->inputs.data[i]->type.dims.data[k].value < 0 &&
-                str_equal(g->inputs.data[i]->type.dims.data[k].param, symbol))
-                return true;
+        if (model_type_has(&g->inputs.data[i]->type, symbol))
+            return true;
     return false;
 }
 
@@ -26,28 +24,27 @@ typedef VEC(const struct model_value_info *) info_list;
 /* What declares such symbols. */
 static void find_declarations(struct arena *a, const struct model *m, info_list *out)
 {
-    const struct model_graph *const g = m->graph;
-    for (size_t i = 0; i < g->outputs.count + g->value_infos.count; i++) {
-        const struct model_value_info *const vi =
-            i < g->outputs.count ? g->outputs.data[i] : g->value_infos.data[i - g->outputs.count];
-        bool made_up = false;
-        for (size_t k = 0; vi->type.kind == TYPE_TENSOR && k < vi->type.dims.count; k++)
-            made_up = made_up || is_made_up(m, &vi->type.dims.data[k]);
-        if (made_up)
-            vec_push(a, out, vi);
-    }
+    const model_values *const lists[] = {&m->graph->outputs, &m->graph->value_infos};
+    for (int i = 0; i < 2; i++)
+        vec_each(const struct model_value_info *, vi, lists[i]) {
+            bool made_up = false;
+            for (size_t k = 0; vi->type.kind == TYPE_TENSOR && k < vi->type.dims.count; k++)
+                made_up = made_up || is_made_up(m, &vi->type.dims.data[k]);
+            if (made_up)
+                vec_push(a, out, vi);
+        }
 }
 
 static bool is_wanted(const struct combiner *c, const info_list *declarations)
 {
-    for (size_t i = 0; i < declarations->count; i++)
-        vec_each_ptr(const struct model_dim, dim, &declarations->data[i]->type.dims) {
+    vec_each(const struct model_value_info *, vi, declarations)
+        vec_each_ptr(const struct model_dim, dim, &vi->type.dims) {
             if (!is_made_up(c->model, dim))
                 continue;
             if (c->options->dims && map_has(c->options->dims, dim->param))
                 return true;
-            for (size_t t = 0; t < c->model->training.count; t++)
-                if (has_symbol(c->model->training.data[t]->algorithm, dim->param))
+            vec_each(const struct model_training *, t, &c->model->training)
+                if (has_symbol(t->algorithm, dim->param))
                     return true;
         }
     return false;

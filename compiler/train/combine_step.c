@@ -120,13 +120,12 @@ static void start_scope(struct step_maker *s, size_t k, struct map *scope)
 static void keep_constants(struct step_maker *s, const struct map *scope)
 {
     const struct model_graph *const mg = s->c->model->graph;
-    for (size_t i = 0; i < mg->initializers.count; i++)
-        if (map_has(scope, mg->initializers.data[i]->name))
-            map_set(&s->constants, mg->initializers.data[i]->name, map_get(scope, mg->initializers.data[i]->name));
-    for (size_t i = 0; i < mg->sparse_initializers.count; i++)
-        if (map_has(scope, mg->sparse_initializers.data[i]->name))
-            map_set(&s->constants, mg->sparse_initializers.data[i]->name,
-                    map_get(scope, mg->sparse_initializers.data[i]->name));
+    vec_each(const struct model_initializer *, x, &mg->initializers)
+        if (map_has(scope, x->name))
+            map_set(&s->constants, x->name, map_get(scope, x->name));
+    vec_each(const struct model_sparse *, x, &mg->sparse_initializers)
+        if (map_has(scope, x->name))
+            map_set(&s->constants, x->name, map_get(scope, x->name));
 }
 
 /* ---- what it leaves ---------------------------------------------------------------------------------------------- */
@@ -145,17 +144,17 @@ static bool store_updates(struct step_maker *s, size_t k)
 {
     const struct model_training *const t = s->c->model->training.data[k];
     bool ok = true;
-    for (size_t i = 0; i < s->graph->bindings.count; i++)
-        for (size_t n = 0; n < t->update_binding.count; n++)
-            if (strcmp(t->update_binding.data[n].key, s->graph->bindings.data[i].variable->name) == 0)
-                ok = store(s, &s->graph->bindings.data[i]) && ok;
+    vec_each_ptr(const struct binding, bound, &s->graph->bindings)
+        vec_each_ptr(const struct model_pair, pair, &t->update_binding)
+            if (str_equal(pair->key, bound->variable->name))
+                ok = store(s, bound) && ok;
     return ok;
 }
 
 static bool has_output(const struct step_maker *s, const char *name)
 {
-    for (size_t i = 0; i < s->outputs.count; i++)
-        if (strcmp(s->outputs.data[i].name, name) == 0)
+    vec_each_ptr(const struct graph_output, out, &s->outputs)
+        if (str_equal(out->name, name))
             return true;
     return false;
 }
@@ -198,7 +197,7 @@ bool combine_make_step(struct combiner *c, const char *const *names)
         ok = ok && store_updates(&s, k);
         s.graph->counter++;
     }
-    for (size_t i = 0; i < s.outputs.count; i++)
-        vec_push(c->arena, &s.graph->outputs, s.outputs.data[i]);
+    vec_each(struct graph_output, out, &s.outputs)
+        vec_push(c->arena, &s.graph->outputs, out);
     return ok;
 }

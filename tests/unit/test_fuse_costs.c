@@ -1,9 +1,7 @@
 /* What the cost models decide: each row of a table lies at a threshold, and would fail if that moved or a comparison
  * turned around. What the decisions do to kernels is tested in test_fuse_rules.c. */
-#include "fuse/blas.h"
 #include "fuse/blocks.h"
 #include "fuse/fuse.h"
-#include "fuse/share.h"
 #include "kernels.h"
 #include "lower/lower.h"
 #include "lower/product.h"

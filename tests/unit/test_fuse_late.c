@@ -1,5 +1,5 @@
 /* Which numbers of kernels may be known late: three programs are made by hand, as for counts of 8, 9 and 10. */
-#include "fuse/late.h"
+#include "fuse/fuse.h"
 #include "kernels.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -30,9 +30,7 @@ static void teardown(void)
 
 static const char *markup(const char *text)
 {
-    struct strbuf b = {.arena = &arena};
-    markup_text(&b, text);
-    return strbuf_text(&b);
+    return markup_text(&arena, text);
 }
 
 START_TEST(markup_holds_no_markup_of_names)
