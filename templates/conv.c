@@ -7,7 +7,8 @@
  * the zeros between them.
  *
  * The windows of a tile of rows are summed up into `flat` (stepc_window_rows.h), from which they are finished; where
- * lines are whole vectors with any compiler, FLAT_STEP = 0, tile by tile. Vectors run along lines, in one of three ways:
+ * lines are whole vectors with any compiler, FLAT_STEP = 0, tile by tile. Vectors run along lines, in one of three
+ * ways:
  *   - A line of windows is a number of whole vectors: tiles go from line to line.
  *   - Otherwise windows are computed over whole lines of the image and the gaps between them, as one long line, from
  *     which the outputs are taken. So narrow images fill vectors, too.
@@ -534,8 +535,8 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
 
 /* ---- conv_grad_weight -------------------------------------------------------------------------------------------- */
 
-/* Adds what image n gives to the sums of rows first .. end - 1 of group g, which lie behind `total` elements of own, the
- * image. What is computed is not read from x or dy. */
+/* Adds what image n gives to the sums of rows first .. end - 1 of group g, which lie `total` elements behind the image
+ * in `own`. What is computed is not read from x or dy. */
 static STEPC_INLINE void add_image(const int n, const int g, const int first, const int end, const int total,
                                    const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
                                    T *restrict own)

@@ -33,7 +33,7 @@ void conv_bind_table(struct lower_ctx *c, const char *name, const char *param, c
 bool conv_takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, int64_t vectors);
 void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w);
 
-/* ---- a window for each channel: conv_narrow_rules.c --------------------------------------------------------------- */
+/* ---- a window for each channel: conv_narrow_rules.c -------------------------------------------------------------- */
 
 bool conv_is_depthwise(const struct conv *v);
 /* Lines shorter than a vector, and as many windows on each as elements? They are computed over a whole plane. */

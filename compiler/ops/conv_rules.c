@@ -1,7 +1,8 @@
 /* Convolutions as kernels: with --optimize size they are plain loops (conv_plain_rules.c). Else windows of 1 with
  * stride 1 are matrix products, windows of single channels templates/depthwise*.c in part (conv_narrow_rules.c), short
- * lines of large batches templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the template needs to know
- * of an axis is worked out here, and where each position of the window lies in the padded image becomes a table. */
+ * lines of large batches templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the
+ * template needs to know of an axis is worked out here, and where each position of the window lies in the padded image
+ * becomes a table. */
 #include "ops/conv_internal.h"
 
 #include "base/checked.h"
@@ -413,7 +414,7 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     conv_bind_scratch(c, image + v->o * r.runs * whole_vectors(r.run) + v->c * taps, 0);
 }
 
-/* ---- y, and dx from images of dy ------------------------------------------------------------------------------------------------ */
+/* ---- y, and dx from images of dy --------------------------------------------------------------------------------- */
 
 /* dx is computed phase by phase: element i = stride * (first + j) + phase - pad_begin is window j, and reads dy at
  * first + j - distance / stride for each position of the window whose distance has that phase. */
@@ -553,8 +554,8 @@ static void lower_phases(struct lower_ctx *c, const struct conv *v, struct image
     lower_template_int(c, "MERGES", merges);
     const int64_t line = merges ? window_in_count(&v->window) + LINE_OVER : a[2].windows * last->stride;
     const int64_t rows = conv_tile_rows(v->c), packed = v->groups * v->o * (v->c + rows - 1) * window_size(&v->window);
-    conv_bind_scratch(c, v->o * image_channel(a) + slack + packed + rows * count_phases(&v->window) * flat_step(a) + line,
-                      0);
+    const int64_t image = v->o * image_channel(a) + slack, sums = rows * count_phases(&v->window) * flat_step(a);
+    conv_bind_scratch(c, image + packed + sums + line, 0);
 }
 
 static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)

@@ -214,8 +214,8 @@
             part(1, (rows) - 1, __VA_ARGS__);                                                                          \
     } while (0)
 /* Elements that are finished together, so many with vectors. Where finishing twice changes nothing, those of the last
- * time overlap the ones before: i, a multiple, becomes where those begin, so that none lies behind `count`, which is not
- * below `lanes`. */
+ * time overlap the ones before: i, a multiple, becomes where they begin, so that none lies behind `count`, which is
+ * not below `lanes`. */
 #if STEPC_FORM == 0
 #define STEPC_TOGETHER(lanes) 1
 #else

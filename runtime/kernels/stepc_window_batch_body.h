@@ -10,7 +10,8 @@ static STEPC_INLINE void STEPC_OF(pack_window_rows)(const int rows, const int ch
         for (int k = 0; k < channels; k++) {
             for (int r = first; r < first + tile && r < rows; r++) {
                 for (int t = 0; t < taps; t++)
-                    to[first * (channels * taps) + (k * taps + t) * tile + r - first] = w[r * w_row + k * w_channel + t];
+                    to[first * (channels * taps) + (k * taps + t) * tile + r - first] =
+                        w[r * w_row + k * w_channel + t];
             }
         }
     }

@@ -4,7 +4,7 @@
  * So the elements of a window's line lie side by side, a run.
  *
  *   stepc_fill_columns(c, to, from, at)
- *       to[plane, line, column, element] = the image of from[c.channels of c.planes, c.lines, c.columns]; element k of a
+ *       to[plane, line, column, element] = the image of from[channels, c.planes, c.lines, c.columns]; element k of a
  *       column begins at[k] behind the plane and line of x that it sees. What lies outside of x is not written: it is
  *       zero already
  *   stepc_add_window_sums(rows, first, end, k, r, total, image, at, dy)

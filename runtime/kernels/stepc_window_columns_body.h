@@ -26,8 +26,8 @@ static STEPC_INLINE void STEPC_OF(fill_line_of_columns)(const struct stepc_colum
 {
     const int first = c.column_pad > 0 ? c.column_pad : 0,
               end = c.columns + c.column_pad < c.image_columns ? c.columns + c.column_pad : c.image_columns;
-    const int is_whole = c.held_columns == 1 && z >= 0 && z + (c.held_planes - 1) * c.plane_reach < c.planes && y >= 0 &&
-                         y + (c.held_lines - 1) * c.line_reach < c.lines;
+    const int last_z = z + (c.held_planes - 1) * c.plane_reach, last_y = y + (c.held_lines - 1) * c.line_reach;
+    const int is_whole = c.held_columns == 1 && z >= 0 && last_z < c.planes && y >= 0 && last_y < c.lines;
     if (is_whole)
         STEPC_OF(interleave_lines)(c.column, end - first, to + first * c.column, c.column,
                                    from + ((z * c.lines + y) * c.columns + first - c.column_pad), at);

@@ -2,8 +2,8 @@
 /* All windows of an image, for some rows of weights: tiles of stepc_window_tile.h one after the other.
  *
  *   stepc_window_rows(rows, k, g, flat, flat_step, w, image)
- *       flat[row * flat_step + window] = the sum k of w[row] and the image behind the window. Where lines of windows are
- *       whole vectors, STEPC_WHOLE_VECTORS, windows lie side by side. Else there are gaps between lines and between
+ *       flat[row * flat_step + window] = the sum k of w[row] and the image behind the window. Where lines of windows
+ *       are whole vectors, STEPC_WHOLE_VECTORS, windows lie side by side. Else there are gaps between lines and between
  *       planes, as there are in the image. flat_step is a multiple of 32, not below the number of windows with their
  *       gaps; as far is read of the image
  *   stepc_window_rows_inside(rows, k, g, flat, flat_step, w, image, begin, end, finite)
