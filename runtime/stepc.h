@@ -44,6 +44,13 @@ extern "C" {
         if (kernel(__VA_ARGS__) != STEPC_OK)                                                                           \
             return failed;                                                                                             \
     } while (0)
+/* A part of an entry: unless it succeeds, the entry returns what it does. */
+#define STEPC_PART(part, ...)                                                                                          \
+    do {                                                                                                               \
+        const stepc_status stepc_result = part(__VA_ARGS__);                                                           \
+        if (stepc_result != STEPC_OK)                                                                                  \
+            return stepc_result;                                                                                       \
+    } while (0)
 /* STEPC_NOINLINE: never merged into its caller, so that a profile shows kernels. STEPC_APART: nothing at all is known
  * of the caller. STEPC_INLINE: always merged. */
 /* Why: Clang's compile time stays linear in the number of kernels. Nor shall GCC make a copy for the constants that a

@@ -9,16 +9,15 @@ void entry_add_step(struct entry_steps *l, struct entry_step s)
 {
     const struct entry_step *const before = l->steps.count ? &l->steps.data[l->steps.count - 1] : NULL;
     s.block = before == NULL ? 0 : before->guard == s.guard ? before->block : before->block + 1;
+    s.uses = l->uses | (s.guard ? USES_OUT : 0);
+    s.pointers = l->pointers;
+    l->uses = 0;
+    l->pointers = (entry_pointers){0};
     vec_push(l->arena, &l->steps, s);
 }
 
 void entry_use_pointer(struct entry_steps *l, struct entry_pointer *p)
 {
-    p->last = (int)l->steps.count;
-    if (p->is_used)
-        return;
-    p->is_used = true;
-    p->first = p->last;
     vec_push(l->arena, &l->pointers, p);
 }
 
@@ -33,32 +32,59 @@ text_list entry_guard(const struct entry_steps *l, uint64_t guard)
 
 /* ---- pointers ---------------------------------------------------------------------------------------------------- */
 
-static bool begins_block(const struct entry_steps *l, size_t step)
-{
-    return step == 0 || l->steps.data[step - 1].block != l->steps.data[step].block;
-}
-
-static bool ends_block(const struct entry_steps *l, size_t step)
-{
-    return step + 1 == l->steps.count || l->steps.data[step + 1].block != l->steps.data[step].block;
-}
-
 /* What is declared in front of each step: in its block, or before that is opened. */
 struct declarations {
     const struct entry_pointer **inside, **before;
 };
 
-static struct declarations place_pointers(struct entry_steps *l)
+/* Of steps first .. end - 1, of which some are printed. */
+struct range {
+    const struct entry_steps *l;
+    size_t first, end;
+};
+
+static bool begins_block(const struct range *r, size_t step)
 {
-    const size_t steps = l->steps.count;
-    int *const begin = arena_array(l->arena, int, steps + 1); /* of each step's block */
-    struct declarations d = {arena_array(l->arena, const struct entry_pointer *, steps + 1),
-                             arena_array(l->arena, const struct entry_pointer *, steps + 1)};
-    for (size_t i = 0; i < steps; i++)
-        begin[i] = begins_block(l, i) ? (int)i : begin[i - 1];
-    for (size_t i = l->pointers.count; i-- > 0;) {
-        struct entry_pointer *const p = l->pointers.data[i];
-        const struct entry_step *const first = &l->steps.data[p->first], *const last = &l->steps.data[p->last];
+    return step == r->first || r->l->steps.data[step - 1].block != r->l->steps.data[step].block;
+}
+
+static bool ends_block(const struct range *r, size_t step)
+{
+    return step + 1 == r->end || r->l->steps.data[step + 1].block != r->l->steps.data[step].block;
+}
+
+/* Pointers that steps name, in the order of the first of these. */
+static entry_pointers named_pointers(const struct range *r)
+{
+    entry_pointers all = {0};
+    for (size_t i = r->first; i < r->end; i++)
+        vec_each(struct entry_pointer *, p, &r->l->steps.data[i].pointers) {
+            if (!p->place)
+                continue;
+            if (!p->is_named) {
+                p->is_named = true;
+                p->first = i;
+                vec_push(r->l->arena, &all, p);
+            }
+            p->last = i;
+        }
+    vec_each(struct entry_pointer *, p, &all)
+        p->is_named = false;
+    return all;
+}
+
+static struct declarations place_pointers(const struct range *r)
+{
+    struct arena *const a = r->l->arena;
+    size_t *const begin = arena_array(a, size_t, r->end + 1); /* of each step's block */
+    struct declarations d = {arena_array(a, const struct entry_pointer *, r->end + 1),
+                             arena_array(a, const struct entry_pointer *, r->end + 1)};
+    const entry_pointers all = named_pointers(r);
+    for (size_t i = r->first; i < r->end; i++)
+        begin[i] = begins_block(r, i) ? i : begin[i - 1];
+    for (size_t i = all.count; i-- > 0;) {
+        struct entry_pointer *const p = all.data[i];
+        const struct entry_step *const first = &r->l->steps.data[p->first], *const last = &r->l->steps.data[p->last];
         const bool is_inside = first->guard == 0 || first->block == last->block;
         const struct entry_pointer **const at = is_inside ? &d.inside[p->first] : &d.before[begin[p->first]];
         p->next = *at;
@@ -109,7 +135,6 @@ void print_entry_check(struct writer *w, const struct entry_step *s)
     write_line(w, "    return %s;", s->status);
 }
 
-
 static void print_set(struct writer *w, const char *target, const char *value)
 {
     struct arena *const a = w->text.arena;
@@ -133,12 +158,13 @@ static void print_step(struct writer *w, const struct entry_step *s)
     }
 }
 
-void print_entry_steps(struct entry_steps *l, struct writer *w)
+void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct writer *w)
 {
-    const struct declarations d = place_pointers(l);
-    for (size_t i = 0; i < l->steps.count; i++) {
+    const struct range r = {l, first, end};
+    const struct declarations d = place_pointers(&r);
+    for (size_t i = first; i < end; i++) {
         const struct entry_step *const s = &l->steps.data[i];
-        const bool begins = begins_block(l, i), ends = ends_block(l, i);
+        const bool begins = begins_block(&r, i), ends = ends_block(&r, i);
         const bool is_bare = begins && ends && !d.inside[i] && s->kind != STEP_CHECK; /* one statement: no braces */
         const text_list guard = entry_guard(l, s->guard);
         print_pointers(l, d.before[i], 0, w);

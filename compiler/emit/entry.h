@@ -3,6 +3,7 @@
 #define STEPC_EMIT_ENTRY_H
 
 #include "base/vec.h"
+#include "emit/names.h"
 #include "emit/writer.h"
 #include <stdint.h>
 
@@ -16,6 +17,23 @@ enum entry_step_kind {
     STEP_FILL   /* target[i] = value for i < count */
 };
 
+/* Parameters of an entry. */
+enum { USES_STATE = 1, USES_ARENA = 2, USES_SEED = 4, USES_IN = 8, USES_OUT = 16 };
+
+/* A local pointer. It is declared before the first step that names it, in the innermost block that all do. */
+struct entry_pointer {
+    const char *type, *name;
+    const char *place;   /* where it points to; NULL: the name says it, and nothing is declared */
+    const char *wanted;  /* an output that is written instead if it is wanted: "out->loss"; or NULL */
+    uint64_t wanted_bit; /* the same as a guard */
+    const char *about;   /* a comment */
+    /* while steps are printed: those of them that name it, and the next one that is declared at the same place */
+    bool is_named;
+    size_t first, last;
+    const struct entry_pointer *next;
+};
+typedef VEC(struct entry_pointer *) entry_pointers;
+
 struct entry_step {
     enum entry_step_kind kind;
     uint64_t guard;              /* bits of outputs of which one must be wanted; 0: in any case */
@@ -25,26 +43,19 @@ struct entry_step {
     const char *status;          /* CHECK */
     const char *target, *value;  /* SET, FILL */
     int64_t count;               /* FILL */
-    int block;                   /* number of the block of equal guards in which it stands: entry_add_step() */
-};
-
-/* A local pointer. It is declared before the first step that names it, in the innermost block that all do. */
-struct entry_pointer {
-    const char *type, *name;
-    const char *place;    /* where it points to */
-    const char *wanted;   /* an output that is written instead if it is wanted: "out->loss"; or NULL */
-    uint64_t wanted_bit;  /* the same as a guard */
-    const char *about;    /* a comment */
-    bool is_used;
-    int first, last;      /* steps that name it: entry_use_pointer() */
-    const struct entry_pointer *next; /* that is declared at the same place */
+    /* by entry_add_step(): */
+    int block;               /* number of the block of equal guards in which it stands */
+    unsigned uses;           /* USES_.., with pointers */
+    entry_pointers pointers; /* that it names */
 };
 
 struct entry_steps {
     struct arena *arena;
     const char *const *outputs; /* by bit of a guard: "out->loss != NULL" */
     VEC(struct entry_step) steps;
-    VEC(struct entry_pointer *) pointers; /* in the order of their first steps */
+    /* of the step that is added next */
+    unsigned uses;
+    entry_pointers pointers;
 };
 
 void entry_add_step(struct entry_steps *l, struct entry_step s);
@@ -52,7 +63,19 @@ void entry_add_step(struct entry_steps *l, struct entry_step s);
 void entry_use_pointer(struct entry_steps *l, struct entry_pointer *p);
 /* The conditions of a guard, which are alternatives. */
 text_list entry_guard(const struct entry_steps *l, uint64_t guard);
-void print_entry_steps(struct entry_steps *l, struct writer *w);
+/* Steps first .. end - 1. */
+void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct writer *w);
+
+/* What the steps are of: digits_step(). */
+struct entry_function {
+    const char *model, *entry;
+    bool mutates; /* it may change the state */
+    struct name_scope *file;
+};
+/* All steps, into `body`. Where they are more than a person reads at once they become functions, in `functions`, and
+ * `body` calls these (entry_parts.c). */
+void print_entry_parts(struct entry_steps *l, const struct entry_function *f, struct writer *functions,
+                       struct writer *body);
 /* "if (name(arguments) != STEPC_OK) return status;", as a macro if the kernel has a number, 0 or more. */
 void print_entry_check(struct writer *w, const struct entry_step *s);
 

@@ -74,7 +74,7 @@ static void make_port(struct region_text *t, const struct region_port *p)
     const struct buffer *const b = p->inner;
     if (p->step == 0) { /* as if it were declared */
         t->pointers[b->id] = arena_new(a, struct entry_pointer);
-        *t->pointers[b->id] = (struct entry_pointer){.name = moved(t, p), .is_used = true};
+        *t->pointers[b->id] = (struct entry_pointer){.name = moved(t, p)};
         return;
     }
     const size_t param = param_of(t, p->outer);
@@ -255,7 +255,7 @@ static void write_loop(struct region_text *t, struct writer *w)
         write_open(w, "for (%s %s = %" PRId64 "; %s >= 0; %s--)", type, t->step, r->trips - 1, t->step, t->step);
     else
         write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, t->step, t->step, r->trips, t->step);
-    print_entry_steps(&t->body, w);
+    print_entry_steps(&t->body, 0, t->body.steps.count, w);
     write_close(w, "");
 }
 

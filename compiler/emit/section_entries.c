@@ -84,14 +84,20 @@ struct entry_text {
     struct name_scope names;
     struct entry_steps body;
     bool reads_weights;
-    bool uses_state, uses_arena, uses_seed, uses_in, uses_out; /* of the entry's parameters */
+    unsigned uses; /* USES_.. of the entry */
 };
+
+static void use(struct entry_text *t, unsigned what)
+{
+    t->uses |= what;
+    t->body.uses |= what;
+}
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 static const char *variable_member(struct entry_text *t, const struct variable *v)
 {
-    t->uses_state = true;
+    use(t, USES_STATE);
     return arena_printf(t->e->arena, "state->%s", t->e->member[v->index]);
 }
 
@@ -108,12 +114,18 @@ static const char *variable_elements(struct entry_text *t, const struct variable
     }
 }
 
+static void read_weights(struct entry_text *t)
+{
+    t->reads_weights = true;
+    use(t, weights_is_input(t->e, t->entry) ? USES_IN : 0);
+}
+
 static const char *weights_argument(struct entry_text *t, const struct tensor *constant, const char *wish)
 {
     struct arena *const a = t->e->arena;
     const struct weights_place *const place = weights_place(t->e, constant, false, wish);
     struct entry_pointer *p = map_get(&t->weights, place->name);
-    t->reads_weights = true;
+    read_weights(t);
     if (!p) {
         p = arena_new(a, struct entry_pointer);
         *p = (struct entry_pointer){.type = place->type, .name = place->name, .place = place->text,
@@ -130,11 +142,10 @@ static const char *temporary_argument(struct entry_text *t, const struct buffer 
     const struct plan_life *const life = &t->plan->life[b->id];
     if (!p)
         return "NULL";
-    t->uses_arena = true;
+    use(t, USES_ARENA | (p->wanted ? USES_OUT : 0));
     if (life->first == life->last && !p->wanted) /* what only one kernel knows needs no name */
         return arena_printf(t->e->arena, "%s /* %s */", p->place, comment_safe(t->e->arena, p->about));
     entry_use_pointer(&t->body, p);
-    t->uses_out |= p->wanted != NULL;
     return p->name;
 }
 
@@ -145,10 +156,10 @@ static const char *pointer_argument(struct entry_text *t, const struct buffer *b
     switch (b->kind) {
     case BUFFER_TEMP: return temporary_argument(t, b);
     case BUFFER_INPUT:
-        t->uses_in = true;
+        use(t, USES_IN);
         return arena_printf(e->arena, "in->%s", input_name(e, t->entry, (size_t)b->index));
     case BUFFER_OUTPUT:
-        t->uses_out = true;
+        use(t, USES_OUT);
         return arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)b->index));
     case BUFFER_CONSTANT:
         return weights_has(e, b->constant) ? weights_argument(t, b->constant, b->name)
@@ -187,11 +198,11 @@ static void add_random_arguments(struct entry_text *t, const struct kernel_call 
     struct arena *const a = t->e->arena;
     const bool is_init = t->entry->kind == ENTRY_INIT;
     if (call->draws) {
-        t->uses_seed |= is_init;
-        t->uses_state |= !is_init;
+        use(t, is_init ? USES_SEED : USES_STATE);
         vec_push(a, list, is_init ? "seed" : "state->random_seed");
     }
-    t->uses_state |= call->counters.count > 0 && !is_init;
+    if (call->counters.count > 0 && !is_init)
+        use(t, USES_STATE);
     for (size_t i = 0; i < call->counters.count; i++)
         vec_push(a, list, is_init ? "0" : arena_printf(a, "state->%s", counter_member(t->e, call->counters.data[i])));
 }
@@ -450,12 +461,15 @@ static void add_kernel_call(struct entry_text *t, const struct kernel_call *call
         const struct call_argument *const x = &call->arguments.data[i];
         vec_push(a, &s.arguments, x->by_value ? element_argument(t, x->buffer) : pointer_argument(t, x->buffer));
     }
-    if (call->takes_arena)
+    if (call->takes_arena) {
         vec_push(a, &s.arguments, "arena");
-    t->uses_arena |= call->takes_arena;
+        use(t, USES_ARENA);
+    }
     add_random_arguments(t, call, &s.arguments);
-    if (call->takes_count)
+    if (call->takes_count) {
         vec_push(a, &s.arguments, arena_printf(a, "in->%s", count_name(t->e, t->entry)));
+        use(t, USES_IN);
+    }
     entry_add_step(&t->body, s);
 }
 
@@ -491,7 +505,7 @@ static void add_kernels(struct entry_text *t)
         const uint64_t guard = guard_of(t->entry, *w);
         if (is_skipped_copy(t, k) || (!w->always && !w->outputs && k->checks.count == 0))
             continue;
-        t->uses_out |= guard != 0;
+        t->uses |= guard ? USES_OUT : 0;
         add_kernel(t, k, (int)i, guard);
     }
 }
@@ -515,7 +529,7 @@ static void add_initial_copy(struct entry_text *t, const struct variable *v)
     const char *const member = variable_member(t, v), *const size = arena_printf(e->arena, "sizeof %s", member);
     const char *const wish = arena_printf(e->arena, "initial_%s", e->member[v->index]);
     if (weights_has_initial(e, v->initial)) {
-        t->reads_weights = true;
+        read_weights(t);
         add_call(t, 0, "memcpy", member, weights_place(e, v->initial, v->by_columns, wish)->text, size);
     } else {
         const char *const array = constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
@@ -561,7 +575,7 @@ static void add_initials(struct entry_text *t)
             zeros += p->variables.data[i]->initial->count > 0 && tensor_is_zero(p->variables.data[i]->initial);
         }
     if (zeros > 1) {
-        t->uses_state = true;
+        use(t, USES_STATE);
         add_call(t, 0, "memset", "state", "0", "sizeof *state");
     }
     for (size_t i = 0; i < own.count; i++)
@@ -599,15 +613,15 @@ static void write_random_state(struct entry_text *t, struct writer *w)
 static void write_unused(struct entry_text *t, struct writer *w)
 {
     const struct graph *const g = t->entry->graph;
-    if (!t->uses_state)
+    if (!(t->uses & USES_STATE))
         write_line(w, "(void)state;");
-    if (!t->uses_arena)
+    if (!(t->uses & USES_ARENA))
         write_line(w, "(void)arena;");
-    if (t->entry->kind == ENTRY_INIT && !t->uses_seed)
+    if (t->entry->kind == ENTRY_INIT && !(t->uses & USES_SEED))
         write_line(w, "(void)seed;");
-    if (has_inputs(t->e, t->entry) && !t->uses_in)
+    if (has_inputs(t->e, t->entry) && !(t->uses & USES_IN))
         write_line(w, "(void)in;");
-    if (g->outputs.count && !t->uses_out)
+    if (g->outputs.count && !(t->uses & USES_OUT))
         write_line(w, "(void)out;");
 }
 
@@ -635,15 +649,15 @@ static void write_argument_check(struct entry_text *t, struct writer *w)
 {
     struct arena *const a = t->e->arena;
     text_list missing = {0};
-    if (t->uses_state)
+    if (t->uses & USES_STATE)
         vec_push(a, &missing, "state == NULL");
-    if (t->uses_arena)
+    if (t->uses & USES_ARENA)
         vec_push(a, &missing, "arena == NULL");
-    if (t->uses_in)
+    if (t->uses & USES_IN)
         vec_push(a, &missing, "in == NULL");
-    if (t->uses_out)
+    if (t->uses & USES_OUT)
         vec_push(a, &missing, "out == NULL");
-    for (size_t i = 0; i < t->entry->graph->inputs.count && t->uses_in; i++) {
+    for (size_t i = 0; i < t->entry->graph->inputs.count && (t->uses & USES_IN); i++) {
         const char *const text = missing_input(t, i);
         if (text)
             vec_push(a, &missing, text);
@@ -692,18 +706,20 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
         add_initials(&t);
     add_kernels(&t);
     const bool keeps_random = e->random_state && (entry->kind == ENTRY_INIT || entry->counter_count > 0);
-    t.uses_state |= keeps_random;
-    t.uses_seed |= keeps_random;
+    t.uses |= keeps_random ? USES_STATE | USES_SEED : 0;
     e->weights.entries[entry_index(e, entry)] = t.reads_weights;
-    t.uses_in |= weights_is_input(e, entry) || entry->takes_count;
+    t.uses |= weights_is_input(e, entry) || entry->takes_count ? USES_IN : 0;
 
     struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
+    struct writer calls = {.text = {.arena = e->arena}, .depth = 1};
+    const struct entry_function f = {e->name, entry->name, mutates(entry), &e->file};
+    print_entry_parts(&t.body, &f, w, &calls);
     write_entry_head(e, w, entry, "");
     write_line(w, "{");
     w->depth++;
     write_unused(&t, w);
     write_checks(&t, w);
-    print_entry_steps(&t.body, w);
+    strbuf_add(&w->text, strbuf_text(&calls.text));
     if (keeps_random)
         write_random_state(&t, w);
     write_line(w, "return STEPC_OK;");

@@ -39,7 +39,7 @@ static void run(struct entry_steps *l, uint64_t guard, struct entry_pointer *x, 
 static void is_text(struct entry_steps *l, const char *expected)
 {
     struct writer w = {.text = {.arena = &arena}};
-    print_entry_steps(l, &w);
+    print_entry_steps(l, 0, l->steps.count, &w);
     ck_assert_str_eq(strbuf_text(&w.text), expected);
 }
 
@@ -93,6 +93,35 @@ START_TEST(an_output_is_asked_for_unless_its_block_has_asked)
 }
 END_TEST
 
+/* 60 calls: two functions, which declare what they name again; a check may end the first of them. */
+START_TEST(a_long_entry_has_parts)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct name_scope file = {.taken = {.arena = &arena}};
+    const struct entry_function f = {"m", "step", true, &file};
+    struct writer functions = {.text = {.arena = &arena}}, body = functions;
+    struct entry_pointer *const x = pointer("x", NULL, 0);
+    map_set(&file.taken, "m_step_1", NULL);
+    entry_add_step(&l, (struct entry_step){.kind = STEP_CHECK, .kernel = 0, .name = "check", .status = "STEPC_E_LABEL"});
+    for (int i = 0; i < 60; i++) {
+        l.uses = i == 59 ? USES_ARENA | USES_SEED : USES_ARENA;
+        run(&l, 0, x, NULL);
+    }
+    print_entry_parts(&l, &f, &functions, &body);
+    const char *const text = strbuf_text(&functions.text);
+    ck_assert_ptr_nonnull(strstr(text, "/* m_step(): kernels 0 to 35. */\n"
+                                       "static stepc_status m_step_1_2(m_arena *arena)\n{\n"
+                                       "    STEPC_CHECK(0, STEPC_E_LABEL, check);\n"
+                                       "    float *const x = arena->floats + 8; /* [8] */\n"
+                                       "    STEPC_RUN(1, f, x);\n"));
+    ck_assert_ptr_nonnull(strstr(text, "    STEPC_RUN(35, f, x);\n    return STEPC_OK;\n}\n"));
+    ck_assert_ptr_nonnull(strstr(text, "static void m_step_2(m_arena *arena, uint64_t seed)\n{\n"
+                                       "    float *const x = arena->floats + 8; /* [8] */\n"
+                                       "    STEPC_RUN(36, f, x);\n"));
+    ck_assert_str_eq(strbuf_text(&body.text), "STEPC_PART(m_step_1_2, arena);\nm_step_2(arena, seed);\n");
+}
+END_TEST
+
 START_TEST(other_steps)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
@@ -139,6 +168,7 @@ int main(void)
     tcase_add_test(t, pointers_stand_in_front_of_their_first_use);
     tcase_add_test(t, a_block_keeps_what_it_alone_names);
     tcase_add_test(t, an_output_is_asked_for_unless_its_block_has_asked);
+    tcase_add_test(t, a_long_entry_has_parts);
     tcase_add_test(t, other_steps);
     tcase_add_test(t, long_lines_are_broken_and_their_comments_stand_above);
     suite_add_tcase(s, t);

@@ -1190,11 +1190,10 @@ stepc_status ds_cnn_size_init(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     return STEPC_OK;
 }
 
-stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena, const ds_cnn_size_step_inputs *in,
-                              const ds_cnn_size_step_outputs *out)
+/* ds_cnn_size_step(): kernels 0 to 19. */
+static stepc_status ds_cnn_size_step_1(ds_cnn_size_state *state, ds_cnn_size_arena *arena,
+                                       const ds_cnn_size_step_inputs *in, const ds_cnn_size_step_outputs *out)
 {
-    if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
-        return STEPC_E_ARGUMENT;
     STEPC_CHECK(0, STEPC_E_LABEL, check_labels, in->target);
     STEPC_RUN(1, update_step_count, &state->step_count);
     float *const first_norm_mul = arena->floats + 256128; /* [1,64,1,1], kernels 2-12 */
@@ -1205,7 +1204,6 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     float *const depthwise3_norm_mul = arena->floats + 384192; /* [1,64,1,1], kernels 7-16 */
     float *const pointwise3_norm_mul = arena->floats + 384256; /* [1,64,1,1], kernels 8-17 */
     float *const depthwise4_norm_mul = arena->floats + 384320; /* [1,64,1,1], kernels 9-18 */
-    float *const pointwise4_norm_mul = arena->floats + 384384; /* [1,64,1,1], kernels 10-20 */
     if (out->logits != NULL) {
         STEPC_RUN(2, mul_64, first_norm_mul, state->first_variance, state->first_scale);
         STEPC_RUN(3, mul_64, depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
@@ -1215,6 +1213,7 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
         STEPC_RUN(7, mul_64, depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
         STEPC_RUN(8, mul_64, pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
         STEPC_RUN(9, mul_64, depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
+        float *const pointwise4_norm_mul = arena->floats + 384384; /* [1,64,1,1], kernels 10-20 */
         STEPC_RUN(10, mul_64, pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
     }
     float *const first_conv = arena->floats; /* [16,64,25,5], kernels 11-80 */
@@ -1244,13 +1243,25 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
                       state->depthwise4_mean, depthwise4_norm_mul, state->depthwise4_shift);
         float *const pointwise4_conv = arena->floats + 256000; /* [16,64,25,5], kernels 19-20 */
         STEPC_RUN(19, pointwise4_conv_conv, pointwise4_conv, depthwise4, (float *)state->pointwise4_weight);
+    }
+    return STEPC_OK;
+}
+
+/* ds_cnn_size_step(): kernels 20 to 31. */
+static void ds_cnn_size_step_2(ds_cnn_size_state *state, ds_cnn_size_arena *arena,
+                               const ds_cnn_size_step_outputs *out)
+{
+    if (out->logits != NULL) {
         float *const pooled = arena->floats + 128000; /* [16,64,1,1], kernels 20-21 */
+        float *const pointwise4_conv = arena->floats + 256000; /* [16,64,25,5], kernels 19-20 */
+        float *const pointwise4_norm_mul = arena->floats + 384384; /* [1,64,1,1], kernels 10-20 */
         STEPC_RUN(20, pooled_reduce_mean, pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
                       state->pointwise4_shift);
         STEPC_RUN(21, logits_gemm, out->logits, pooled, (float *)state->fc_weight, state->fc_bias);
     }
     float *const train_first_norm_reducemean = arena->floats + 1292608; /* [1,64,1,1], kernels 22-80 */
     float *const train_first_norm_reciprocal = arena->floats + 1292672; /* [1,64,1,1], kernels 22-80 */
+    float *const first_conv = arena->floats; /* [16,64,25,5], kernels 11-80 */
     STEPC_RUN(22, update_64x16x125, train_first_norm_reducemean, state->first_mean, train_first_norm_reciprocal,
                   state->first_variance, first_conv);
     float *const train_depthwise1_conv = arena->floats + 128000; /* [16,64,25,5], kernels 23-74 */
@@ -1289,8 +1300,15 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     STEPC_RUN(31, conv_relu_add_16x64x125, train_depthwise3_conv, train_pointwise2_conv,
                   train_pointwise2_norm_reducemean, train_pointwise2_norm_reciprocal, state->pointwise2_scale,
                   state->pointwise2_shift, (float *)state->depthwise3_weight, arena->floats + 768000 /* [125] */);
+}
+
+/* ds_cnn_size_step(): kernels 32 to 47. */
+static void ds_cnn_size_step_3(ds_cnn_size_state *state, ds_cnn_size_arena *arena, const ds_cnn_size_step_inputs *in,
+                               const ds_cnn_size_step_outputs *out)
+{
     float *const train_depthwise3_norm_reducemean = arena->floats + 1293248; /* [1,64,1,1], kernels 32-58 */
     float *const train_depthwise3_norm_reciprocal = arena->floats + 1293312; /* [1,64,1,1], kernels 32-58 */
+    float *const train_depthwise3_conv = arena->floats + 640000; /* [16,64,25,5], kernels 31-58 */
     STEPC_RUN(32, update_64x16x125, train_depthwise3_norm_reducemean, state->depthwise3_mean,
                   train_depthwise3_norm_reciprocal, state->depthwise3_variance, train_depthwise3_conv);
     float *const train_pointwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 33-54 */
@@ -1339,7 +1357,16 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
                   state->pointwise4_shift, grad_train_pooled_div);
     STEPC_RUN(46, update_64, state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
     STEPC_RUN(47, update_64, state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
+}
+
+/* ds_cnn_size_step(): kernels 48 to 58. */
+static void ds_cnn_size_step_4(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
+{
     float *const d_train_depthwise4_norm = arena->floats + 1152000; /* [16,64,25,5], kernels 48-50 */
+    float *const d_train_pointwise4_conv = arena->floats + 1024000; /* [16,64,25,5], kernels 45-49 */
+    float *const train_depthwise4_conv = arena->floats + 896000; /* [16,64,25,5], kernels 35-50 */
+    float *const train_depthwise4_norm_reducemean = arena->floats + 1293504; /* [1,64,1,1], kernels 36-50 */
+    float *const train_depthwise4_norm_reciprocal = arena->floats + 1293568; /* [1,64,1,1], kernels 36-50 */
     STEPC_RUN(48, convgradinput_where_greater_16x64x125, d_train_depthwise4_norm, d_train_pointwise4_conv,
                   (float *)state->pointwise4_weight, train_depthwise4_conv, train_depthwise4_norm_reducemean,
                   train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift);
@@ -1354,6 +1381,9 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
             train_depthwise4_norm_reciprocal, state->learning_rate, state->depthwise4_scale);
     STEPC_RUN(51, update_64, state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
     float *const d_train_pointwise3_norm = arena->floats + 896000; /* [16,64,25,5], kernels 52-54 */
+    float *const train_pointwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 33-54 */
+    float *const train_pointwise3_norm_reducemean = arena->floats + 1293376; /* [1,64,1,1], kernels 34-54 */
+    float *const train_pointwise3_norm_reciprocal = arena->floats + 1293440; /* [1,64,1,1], kernels 34-54 */
     STEPC_RUN(52, convgradinput_where_greater_16x64x125_2, d_train_pointwise3_norm, d_train_depthwise4_conv,
                   (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
                   train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift);
@@ -1368,6 +1398,9 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
             train_pointwise3_norm_reciprocal, state->learning_rate, state->pointwise3_scale);
     STEPC_RUN(55, update_64, state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
     float *const d_train_depthwise3_norm = arena->floats + 768000; /* [16,64,25,5], kernels 56-58 */
+    float *const train_depthwise3_conv = arena->floats + 640000; /* [16,64,25,5], kernels 31-58 */
+    float *const train_depthwise3_norm_reducemean = arena->floats + 1293248; /* [1,64,1,1], kernels 32-58 */
+    float *const train_depthwise3_norm_reciprocal = arena->floats + 1293312; /* [1,64,1,1], kernels 32-58 */
     STEPC_RUN(56, convgradinput_where_greater_16x64x125, d_train_depthwise3_norm, d_train_pointwise3_conv,
                   (float *)state->pointwise3_weight, train_depthwise3_conv, train_depthwise3_norm_reducemean,
                   train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift);
@@ -1380,8 +1413,18 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
     STEPC_RUN(58, update_64x16x125_2, depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
             state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
             train_depthwise3_norm_reciprocal, state->learning_rate, state->depthwise3_scale);
+}
+
+/* ds_cnn_size_step(): kernels 59 to 69. */
+static void ds_cnn_size_step_5(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
+{
+    float *const depthwise3_scale_v_new = arena->floats + 896000; /* [64], kernels 58-59 */
     STEPC_RUN(59, update_64, state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
     float *const d_train_pointwise2_norm = arena->floats + 640000; /* [16,64,25,5], kernels 60-62 */
+    float *const d_train_depthwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 58-61 */
+    float *const train_pointwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 29-62 */
+    float *const train_pointwise2_norm_reducemean = arena->floats + 1293120; /* [1,64,1,1], kernels 30-62 */
+    float *const train_pointwise2_norm_reciprocal = arena->floats + 1293184; /* [1,64,1,1], kernels 30-62 */
     STEPC_RUN(60, convgradinput_where_greater_16x64x125_2, d_train_pointwise2_norm, d_train_depthwise3_conv,
                   (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
                   train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift);
@@ -1396,6 +1439,9 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
             train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
     STEPC_RUN(63, update_64, state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
     float *const d_train_depthwise2_norm = arena->floats + 512000; /* [16,64,25,5], kernels 64-66 */
+    float *const train_depthwise2_conv = arena->floats + 384000; /* [16,64,25,5], kernels 27-66 */
+    float *const train_depthwise2_norm_reducemean = arena->floats + 1292992; /* [1,64,1,1], kernels 28-66 */
+    float *const train_depthwise2_norm_reciprocal = arena->floats + 1293056; /* [1,64,1,1], kernels 28-66 */
     STEPC_RUN(64, convgradinput_where_greater_16x64x125, d_train_depthwise2_norm, d_train_pointwise2_conv,
                   (float *)state->pointwise2_weight, train_depthwise2_conv, train_depthwise2_norm_reducemean,
                   train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift);
@@ -1410,6 +1456,9 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
             train_depthwise2_norm_reciprocal, state->learning_rate, state->depthwise2_scale);
     STEPC_RUN(67, update_64, state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
     float *const d_train_pointwise1_norm = arena->floats + 384000; /* [16,64,25,5], kernels 68-70 */
+    float *const train_pointwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 25-70 */
+    float *const train_pointwise1_norm_reducemean = arena->floats + 1292864; /* [1,64,1,1], kernels 26-70 */
+    float *const train_pointwise1_norm_reciprocal = arena->floats + 1292928; /* [1,64,1,1], kernels 26-70 */
     STEPC_RUN(68, convgradinput_where_greater_16x64x125_2, d_train_pointwise1_norm, d_train_depthwise2_conv,
                   (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
                   train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift);
@@ -1417,13 +1466,24 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
                   d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
                   train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
                   state->learning_rate, arena->floats + 640000 /* [259] */);
+}
+
+/* ds_cnn_size_step(): kernels 70 to 81. */
+static void ds_cnn_size_step_6(ds_cnn_size_state *state, ds_cnn_size_arena *arena, const ds_cnn_size_step_inputs *in)
+{
     float *const pointwise1_scale_v_new = arena->floats + 512000; /* [64], kernels 70-71 */
     float *const d_train_pointwise1_conv = arena->floats + 384000; /* [16,64,25,5], kernels 70-73 */
+    float *const train_pointwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 25-70 */
+    float *const train_pointwise1_norm_reducemean = arena->floats + 1292864; /* [1,64,1,1], kernels 26-70 */
+    float *const train_pointwise1_norm_reciprocal = arena->floats + 1292928; /* [1,64,1,1], kernels 26-70 */
     STEPC_RUN(70, update_64x16x125_2, pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
             state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
             train_pointwise1_norm_reciprocal, state->learning_rate, state->pointwise1_scale);
     STEPC_RUN(71, update_64, state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
     float *const d_train_depthwise1_norm = arena->floats + 256000; /* [16,64,25,5], kernels 72-74 */
+    float *const train_depthwise1_conv = arena->floats + 128000; /* [16,64,25,5], kernels 23-74 */
+    float *const train_depthwise1_norm_reducemean = arena->floats + 1292736; /* [1,64,1,1], kernels 24-74 */
+    float *const train_depthwise1_norm_reciprocal = arena->floats + 1292800; /* [1,64,1,1], kernels 24-74 */
     STEPC_RUN(72, convgradinput_where_greater_16x64x125, d_train_depthwise1_norm, d_train_pointwise1_conv,
                   (float *)state->pointwise1_weight, train_depthwise1_conv, train_depthwise1_norm_reducemean,
                   train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift);
@@ -1438,6 +1498,9 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
             train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
     STEPC_RUN(75, update_64, state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
     float *const d_train_first_norm = arena->floats + 128000; /* [16,64,25,5], kernels 76-80 */
+    float *const first_conv = arena->floats; /* [16,64,25,5], kernels 11-80 */
+    float *const train_first_norm_reducemean = arena->floats + 1292608; /* [1,64,1,1], kernels 22-80 */
+    float *const train_first_norm_reciprocal = arena->floats + 1292672; /* [1,64,1,1], kernels 22-80 */
     STEPC_RUN(76, convgradinput_where_greater_16x64x125_2, d_train_first_norm, d_train_depthwise1_conv,
                   (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean,
                   train_first_norm_reciprocal, state->first_scale, state->first_shift);
@@ -1456,6 +1519,19 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
                   grad_train_first_norm_div, train_first_norm_reciprocal, state->first_scale, in->x,
                   state->learning_rate, arena->floats + 256000 /* [3060] */);
     STEPC_RUN(81, update_64, state->first_scale, state->learning_rate, first_scale_v_new);
+}
+
+stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena, const ds_cnn_size_step_inputs *in,
+                              const ds_cnn_size_step_outputs *out)
+{
+    if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
+        return STEPC_E_ARGUMENT;
+    STEPC_PART(ds_cnn_size_step_1, state, arena, in, out);
+    ds_cnn_size_step_2(state, arena, out);
+    ds_cnn_size_step_3(state, arena, in, out);
+    ds_cnn_size_step_4(state, arena);
+    ds_cnn_size_step_5(state, arena);
+    ds_cnn_size_step_6(state, arena, in);
     return STEPC_OK;
 }
 

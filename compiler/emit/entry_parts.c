@@ -1,0 +1,102 @@
+/* A long entry in parts: functions of some steps each, which declare their own pointers.
+ *
+ *   digits_step(state, arena, in, out)        digits_step_1(state, arena, in) { RUN(0, ..); RUN(1, ..); }
+ *   { RUN(0, ..); RUN(1, ..); RUN(2, ..); }   digits_step_2(state) { RUN(2, ..); }
+ *                                        ->   digits_step(..) { digits_step_1(state, arena, in); digits_step_2(state); } */
+#include "emit/entry.h"
+
+enum { LINES_MOST = 52, LINES_OF_PART = 45 };
+
+static int lines_of(struct entry_steps *l, size_t first, size_t end)
+{
+    struct writer aside = {.text = {.arena = l->arena}, .depth = 1};
+    int lines = 0;
+    print_entry_steps(l, first, end, &aside);
+    for (const char *p = strbuf_text(&aside.text); *p; p++)
+        lines += *p == '\n';
+    return lines;
+}
+
+/* "kernels 12 to 30" */
+static const char *kernels_of(const struct entry_steps *l, size_t first, size_t end)
+{
+    int low = -1, high = -1;
+    for (size_t i = first; i < end; i++) {
+        const struct entry_step *const s = &l->steps.data[i];
+        if (s->kind != STEP_RUN && s->kind != STEP_CHECK)
+            continue;
+        low = low < 0 ? s->kernel : low;
+        high = s->kernel;
+    }
+    return arena_printf(l->arena, low < 0 ? "values" : low < high ? "kernels %d to %d" : "kernel %d", low, high);
+}
+
+/* Parameters, with their types, and arguments of a function that uses these. */
+static void list_uses(struct arena *a, const struct entry_function *f, unsigned uses, text_list *params,
+                      text_list *args)
+{
+    const struct {
+        unsigned bit;
+        const char *type, *name;
+    } all[] = {{USES_STATE, arena_printf(a, "%s%s_state *", f->mutates ? "" : "const ", f->model), "state"},
+               {USES_ARENA, arena_printf(a, "%s_arena *", f->model), "arena"},
+               {USES_SEED, "uint64_t ", "seed"},
+               {USES_IN, arena_printf(a, "const %s_%s_inputs *", f->model, f->entry), "in"},
+               {USES_OUT, arena_printf(a, "const %s_%s_outputs *", f->model, f->entry), "out"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!(uses & all[i].bit))
+            continue;
+        vec_push(a, params, arena_printf(a, "%s%s", all[i].type, all[i].name));
+        vec_push(a, args, all[i].name);
+    }
+}
+
+/* Steps first .. end - 1. */
+static void print_part(struct entry_steps *l, const struct entry_function *f, size_t first, size_t end,
+                       const char *name, struct writer *w, struct writer *body)
+{
+    struct arena *const a = l->arena;
+    text_list params = {0}, args = {0};
+    unsigned uses = 0;
+    bool may_fail = false;
+    for (size_t i = first; i < end; i++) {
+        uses |= l->steps.data[i].uses;
+        may_fail |= l->steps.data[i].kind == STEP_CHECK;
+    }
+    list_uses(a, f, uses, &params, &args);
+    if (params.count == 0)
+        vec_push(a, &params, "void");
+    write_comment(w, arena_printf(a, "%s_%s(): %s.", f->model, f->entry, kernels_of(l, first, end)));
+    write_list(w, arena_printf(a, "static %s %s(", may_fail ? "stepc_status" : "void", name), params.data,
+               params.count, ")");
+    write_line(w, "{");
+    w->depth++;
+    print_entry_steps(l, first, end, w);
+    if (may_fail)
+        write_line(w, "return STEPC_OK;");
+    write_close(w, "");
+    write_blank(w);
+    write_list(body, arena_printf(a, may_fail ? "STEPC_PART(%s, " : "%s(", name), args.data, args.count, ");");
+}
+
+/* Parts have about as many lines each. */
+void print_entry_parts(struct entry_steps *l, const struct entry_function *f, struct writer *functions,
+                       struct writer *body)
+{
+    const size_t count = l->steps.count;
+    const int lines = lines_of(l, 0, count), parts = (lines + LINES_OF_PART - 1) / LINES_OF_PART;
+    if (lines <= LINES_MOST) {
+        print_entry_steps(l, 0, count, body);
+        return;
+    }
+    const int most = lines / parts + lines / parts / 5;
+    int number = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        end = first + 1;
+        while (end < count && lines_of(l, first, end + 1) <= most)
+            end++;
+        const char *const name =
+            name_in(f->file, arena_printf(l->arena, "%s_%s_%d", f->model, f->entry, ++number));
+        print_part(l, f, first, end, name, functions, body);
+    }
+}
