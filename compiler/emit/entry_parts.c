@@ -1,8 +1,9 @@
 /* A long entry in parts: functions of some steps each, which declare their own pointers.
  *
- *   digits_step(state, arena, in, out)        digits_step_1(state, arena, in) { RUN(0, ..); RUN(1, ..); }
- *   { RUN(0, ..); RUN(1, ..); RUN(2, ..); }   digits_step_2(state) { RUN(2, ..); }
- *                                        ->   digits_step(..) { digits_step_1(state, arena, in); digits_step_2(state); } */
+ *                                              digits_step_1(state, in) { RUN(0, ..); RUN(1, ..); }
+ *   digits_step(state, arena, in, out)         digits_step_2(state) { RUN(2, ..); }
+ *   { RUN(0, ..); RUN(1, ..); RUN(2, ..); } -> digits_step(state, arena, in, out)
+ *                                              { digits_step_1(state, in); digits_step_2(state); } */
 #include "emit/entry.h"
 
 enum { LINES_MOST = 52, LINES_OF_PART = 45 };

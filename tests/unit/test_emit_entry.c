@@ -102,7 +102,8 @@ START_TEST(a_long_entry_has_parts)
     struct writer functions = {.text = {.arena = &arena}}, body = functions;
     struct entry_pointer *const x = pointer("x", NULL, 0);
     map_set(&file.taken, "m_step_1", NULL);
-    entry_add_step(&l, (struct entry_step){.kind = STEP_CHECK, .kernel = 0, .name = "check", .status = "STEPC_E_LABEL"});
+    const struct entry_step check = {.kind = STEP_CHECK, .kernel = 0, .name = "check", .status = "STEPC_E_LABEL"};
+    entry_add_step(&l, check);
     for (int i = 0; i < 60; i++) {
         l.uses = i == 59 ? USES_ARENA | USES_SEED : USES_ARENA;
         run(&l, 0, x, NULL);
