@@ -65,17 +65,11 @@ bool diag_error(struct diag *d, const struct loc *at, const char *fmt, ...)
     return false;
 }
 
-bool diag_unsupportedv(struct diag *d, const struct loc *at, const char *fmt, va_list args)
-{
-    record(d, DIAG_ERROR, true, at, fmt, args);
-    return false;
-}
-
 bool diag_unsupported(struct diag *d, const struct loc *at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    diag_unsupportedv(d, at, fmt, args);
+    record(d, DIAG_ERROR, true, at, fmt, args);
     va_end(args);
     return false;
 }

@@ -44,9 +44,7 @@ struct diag {
 bool diag_error(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* The same for what a right model may have and stepc does not support. */
 bool diag_unsupported(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* The same for functions that add a place of their own. */
 bool diag_errorv(struct diag *d, const struct loc *at, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
-bool diag_unsupportedv(struct diag *d, const struct loc *at, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
 /* Records a warning; returns true. */
 bool diag_warning(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* A warning, or under d->strict an error: returns !d->strict. */

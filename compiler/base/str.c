@@ -209,6 +209,11 @@ void str_sort(const char **names, size_t count)
         qsort(names, count, sizeof *names, by_text);
 }
 
+const char *str_plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

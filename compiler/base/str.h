@@ -45,6 +45,9 @@ void str_sort(const char **names, size_t count);
 bool is_letter(char c);
 bool is_digit(char c);
 
+/* "" for one, else "s". */
+const char *str_plural(size_t n);
+
 /* Whole-string parsing; false (and *out untouched) unless the whole of s is one number in range. */
 bool str_to_int64(const char *s, long long *out);
 bool str_to_double(const char *s, double *out); /* independent of the locale */

@@ -67,7 +67,7 @@ struct upgrade_ctx {
     struct diag *diag;
     int opset; /* version imported for the domain */
 };
-bool upgrade_error(struct upgrade_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+#define upgrade_error(c, ...) diag_error((c)->diag, &(c)->node->loc, __VA_ARGS__)
 /* attribute (ints, or int for a list of one) -> input number `at` as an int64 constant of rank 1. Absent: nothing, so
  * the default of the old version, if the input has another one, is set as an attribute first (ops/dft.c). */
 bool upgrade_attr_to_input(struct upgrade_ctx *c, const char *attr, int at);

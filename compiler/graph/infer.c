@@ -2,33 +2,7 @@
 #include "graph/graph_internal.h"
 
 #include "base/str.h"
-#include <stdarg.h>
 #include <string.h>
-
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
-
-bool infer_error(struct infer_ctx *c, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    diag_errorv(c->diag, &c->node->loc, fmt, args);
-    va_end(args);
-    return false;
-}
-
-bool infer_unsupported(struct infer_ctx *c, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    diag_unsupportedv(c->diag, &c->node->loc, fmt, args);
-    va_end(args);
-    return false;
-}
-
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
 
 /* "int32 or int64", "a floating type": a name for the set where one fits, else all its members. */
 static const char *set_text(struct arena *a, dtype_set set)
@@ -66,9 +40,10 @@ static bool check_counts(struct infer_ctx *c)
     const size_t given = n->inputs.count, required = op_count_required(params), known = op_count_params(params);
     if (given < required)
         return infer_error(c, "%s needs %s%zu input%s, given %zu", op,
-                           op_param_at(params, required) != NULL ? "at least " : "", required, plural(required), given);
+                           op_param_at(params, required) != NULL ? "at least " : "", required,
+                           str_plural(required), given);
     if (given > 0 && op_param_at(params, given - 1) == NULL)
-        return infer_error(c, "%s takes at most %zu input%s, given %zu", op, known, plural(known), given);
+        return infer_error(c, "%s takes at most %zu input%s, given %zu", op, known, str_plural(known), given);
     bool ok = true;
     for (size_t i = 0; i < given; i++)
         if (n->inputs.data[i] == NULL && !(op_param_at(params, i)->flags & PARAM_OPTIONAL))
@@ -77,7 +52,7 @@ static bool check_counts(struct infer_ctx *c)
     const size_t outputs = n->outputs.count;
     if (outputs > 0 && op_param_at(n->def->outputs, outputs - 1) == NULL)
         return infer_error(c, "%s has at most %zu output%s, the node wants %zu", op, op_count_params(n->def->outputs),
-                           plural(op_count_params(n->def->outputs)), outputs);
+                           str_plural(op_count_params(n->def->outputs)), outputs);
     if (outputs > INFER_MAX_OUTPUTS)
         return infer_unsupported(c, "the node has %zu outputs, at most %d are supported", outputs, INFER_MAX_OUTPUTS);
     return ok;

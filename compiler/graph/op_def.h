@@ -206,9 +206,9 @@ const struct tensor *infer_known(struct infer_ctx *c, int i);
 bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *count);
 /* Sets output i; dtype DTYPE_UNDEFINED: from the type letter. Checks the element count. */
 bool infer_out(struct infer_ctx *c, int i, enum dtype dtype, const struct shape *shape);
-/* Reports at the node; returns false. */
-bool infer_error(struct infer_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
-bool infer_unsupported(struct infer_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3); /* see diag_unsupported() */
+/* Report at the node; false. */
+#define infer_error(c, ...) diag_error((c)->diag, &(c)->node->loc, __VA_ARGS__)
+#define infer_unsupported(c, ...) diag_unsupported((c)->diag, &(c)->node->loc, __VA_ARGS__)
 /* Attribute `axis`-like value to [0, rank): reports when outside. */
 bool infer_axis(struct infer_ctx *c, int64_t axis, int rank, int *out);
 

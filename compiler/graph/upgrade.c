@@ -5,7 +5,6 @@
 #include "graph/build.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define NAMES_MAX 512
@@ -110,11 +109,6 @@ static size_t count_operands(const str_list *names)
     return count;
 }
 
-static const char *plural(size_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* "Clip", or where there are newer ones "Clip (version 6)". */
 static const char *version_text(struct diag *d, const struct op_choice *c, const struct model_node *mn)
 {
@@ -130,7 +124,8 @@ static bool check_inputs_present(struct diag *d, const struct op_choice *c, cons
     bool ok = true;
     if (given < required && mn->inputs.count < required)
         return diag_error(d, &mn->loc, "%s needs %s%zu input%s, given %zu", version_text(d, c, mn),
-                          op_param_at(params, required) != NULL ? "at least " : "", required, plural(required), given);
+                          op_param_at(params, required) != NULL ? "at least " : "", required,
+                          str_plural(required), given);
     for (size_t i = 0; i < required; i++) {
         const struct op_param *const p = op_param_at(params, i);
         if (!(p->flags & PARAM_OPTIONAL) && mn->inputs.data[i][0] == '\0')
@@ -139,7 +134,7 @@ static bool check_inputs_present(struct diag *d, const struct op_choice *c, cons
     }
     if (given > 0 && op_param_at(params, given - 1) == NULL)
         ok = diag_error(d, &mn->loc, "%s takes at most %zu input%s, given %zu", version_text(d, c, mn), known,
-                        plural(known), given);
+                        str_plural(known), given);
     return ok;
 }
 
@@ -150,11 +145,11 @@ static bool check_outputs_present(struct diag *d, const struct op_choice *c, con
     const size_t required = op_count_required(params), known = op_count_params(params);
     if (mn->outputs.count < required)
         return diag_error(d, &mn->loc, "%s has %s%zu output%s, the node names %zu", version_text(d, c, mn),
-                          op_param_at(params, required) != NULL ? "at least " : "", required, plural(required),
+                          op_param_at(params, required) != NULL ? "at least " : "", required, str_plural(required),
                           mn->outputs.count);
     if (given > 0 && op_param_at(params, given - 1) == NULL)
         return diag_error(d, &mn->loc, "%s has at most %zu output%s, the node names %zu", version_text(d, c, mn), known,
-                          plural(known), given);
+                          str_plural(known), given);
     return true;
 }
 
@@ -350,15 +345,6 @@ bool upgrade_to_newest(struct node *n, const struct op_choice *c)
         if (v->upgrade != NULL && (!v->upgrade(&ctx) || b.failed))
             return false;
     return true;
-}
-
-bool upgrade_error(struct upgrade_ctx *c, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    diag_errorv(c->diag, &c->node->loc, fmt, args);
-    va_end(args);
-    return false;
 }
 
 /* Sets input `at`, with omitted ones before it as needed. */

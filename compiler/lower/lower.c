@@ -9,7 +9,6 @@
 
 #include "base/str.h"
 #include <ctype.h>
-#include <stdarg.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,15 +105,6 @@ struct view lower_view_of(const struct lower_ctx *c, int i)
 struct view lower_out_view(struct lower_ctx *c, int o)
 {
     return view_of_value(c, output(c, o));
-}
-
-bool lower_error(struct lower_ctx *c, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    diag_errorv(c->l->diag, &c->node->loc, fmt, args);
-    va_end(args);
-    return false;
 }
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */

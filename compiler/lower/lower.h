@@ -36,7 +36,7 @@ struct view lower_view_of(const struct lower_ctx *c, int i); /* how input i lies
  * operands. */
 struct view lower_contiguous(struct lower_ctx *c, int i);
 /* Not lowered by this version: reports, returns false. */
-bool lower_error(struct lower_ctx *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+#define lower_error(c, ...) diag_error((c)->l->diag, &(c)->node->loc, __VA_ARGS__)
 
 /* ---- maps -------------------------------------------------------------------------------------------------------- */
 

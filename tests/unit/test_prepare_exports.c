@@ -89,8 +89,8 @@ static struct model *merged_model(void)
     return m;
 }
 
-static const char *const AUTO[] = {"auto"}, *const NEVER[] = {"never"}, *const B_ONLY[] = {"b*"},
-                         *const NOBODY[] = {"z*"};
+/* A list of one. */
+#define ONE(text) (&(str_list){.data = (const char *[]){text}, .count = 1})
 
 /* x = 1, 3; y = 2, 4; target 0: e = y, dy = 2 e / 2 = 2, 4; da = 6 through h (w = 1), db = 6 */
 START_TEST(merged_initializers_separate)
@@ -118,17 +118,17 @@ START_TEST(untie_by_pattern)
 {
     struct model *m = merged_model();
     begin_edit(m);
-    must(untie_initializers(&edit, NEVER, 1));
+    must(untie_initializers(&edit, ONE("never")));
     ck_assert(!has_initializer(m, "b") && diag.warnings == 0);
-    must(untie_initializers(&edit, B_ONLY, 1));
+    must(untie_initializers(&edit, ONE("b*")));
     ck_assert(has_initializer(m, "b") && m->graph->nodes.count == 4);
-    ck_assert(!untie_initializers(&edit, NOBODY, 1));
+    ck_assert(!untie_initializers(&edit, ONE("z*")));
     ck_assert(has_message("--untie z*: no Identity node gives"));
     m = merged_model();
     input(m->graph, "b", DTYPE_DOUBLE, "1");
     vec_push(&arena, &m->graph->outputs, m->graph->inputs.data[--m->graph->inputs.count]);
     begin_edit(m);
-    must(untie_initializers(&edit, AUTO, 1));
+    must(untie_initializers(&edit, ONE("auto")));
     ck_assert(!has_initializer(m, "b")); /* an output is what a node computes */
 }
 END_TEST
@@ -171,7 +171,7 @@ START_TEST(ties_are_noticed)
     ck_assert_int_eq(found.count, 2);
     ck_assert_str_eq(tie_text(&arena, &found.data[0]), "onnx::MatMul_7=w^T");
     ck_assert_str_eq(tie_text(&arena, &found.data[1]), "again=w");
-    must(tie_initializers(&edit, NULL, 0));
+    must(tie_initializers(&edit, &(str_list){0}));
     ck_assert(has_message("--tie 'again=w' makes them one"));
 }
 END_TEST
@@ -179,7 +179,7 @@ END_TEST
 static void refuse_tie(const char *tie, const char *message)
 {
     begin_edit(tied_model());
-    ck_assert(!tie_initializers(&edit, &tie, 1));
+    ck_assert(!tie_initializers(&edit, ONE(tie)));
     ck_assert(has_message(message));
 }
 
@@ -193,7 +193,7 @@ START_TEST(wrong_ties)
     const char *const tie = "a=b=w";
     init_tensor(m, "a=b", DOUBLES(SHAPE(2, 1), 5));
     begin_edit(m);
-    must(tie_initializers(&edit, &tie, 1)); /* names may hold '=' */
+    must(tie_initializers(&edit, ONE(tie))); /* names may hold '=' */
     ck_assert(has_message("the two differ in the file"));
 }
 END_TEST
