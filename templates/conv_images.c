@@ -108,34 +108,6 @@ static STEPC_INLINE void part(const int rows, const int o, const int count, cons
     }
 }
 
-/* All windows, or those of a share. */
-static STEPC_INLINE void all_parts(const int n, const int fresh, const int g, T *restrict sums,
-                                   const T *restrict packed, const T *restrict image, const int32_t *restrict spans,
-                                   const int finite)
-{
-    for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS)) {
-        for (int p = SHARES > 1 ? OUT / STEPC_WINDOW_LANES(T) * share() / SHARES * STEPC_WINDOW_LANES(T) : 0;
-             SHARES > 1 ? p < OUT / STEPC_WINDOW_LANES(T) * (share() + 1) / SHARES * STEPC_WINDOW_LANES(T)
-                        : p < OUT - OUT % STEPC_WINDOW_LANES(T);
-             p += STEPC_WINDOW_LANES(T))
-            part(STEPC_WINDOW_ROWS(ROWS), o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, packed, image, spans, finite);
-        if (SHARES > 1 ? OUT % STEPC_WINDOW_LANES(T) > 0 && share() == SHARES - 1 : OUT % STEPC_WINDOW_LANES(T) > 0)
-            part(STEPC_WINDOW_ROWS(ROWS), o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh,
-                 g, sums, packed, image, spans, finite);
-    }
-    if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0) {
-        for (int p = SHARES > 1 ? OUT / STEPC_WINDOW_LANES(T) * share() / SHARES * STEPC_WINDOW_LANES(T) : 0;
-             SHARES > 1 ? p < OUT / STEPC_WINDOW_LANES(T) * (share() + 1) / SHARES * STEPC_WINDOW_LANES(T)
-                        : p < OUT - OUT % STEPC_WINDOW_LANES(T);
-             p += STEPC_WINDOW_LANES(T))
-            part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), STEPC_WINDOW_LANES(T), p, n, fresh,
-                 g, sums, packed, image, spans, finite);
-        if (SHARES > 1 ? OUT % STEPC_WINDOW_LANES(T) > 0 && share() == SHARES - 1 : OUT % STEPC_WINDOW_LANES(T) > 0)
-            part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), OUT % STEPC_WINDOW_LANES(T),
-                 OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, packed, image, spans, finite);
-    }
-}
-
 /* Where the packed weights of group g begin. */
 static inline int group_at(const int g)
 {
@@ -166,7 +138,12 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
                 stepc_transpose(scratch, STEPC_WINDOW_COLUMNS(T), x + (n * G + g) * (CHANNELS * IN), G * CHANNELS * IN,
                                 STEPC_WINDOW_COLUMNS(T), CHANNELS * IN);
             }
-            all_parts(n, N % 32 == 0 ? 0 : first - n, g, sums, packed + group_at(g), scratch, spans, finite);
+            if (SHARES > 1)
+                STEPC_EACH_WINDOW_TILE_OF_SHARE(T, ROWS, OUT, share(), SHARES, part, n, N % 32 == 0 ? 0 : first - n, g,
+                                                sums, packed + group_at(g), scratch, spans, finite);
+            else
+                STEPC_EACH_WINDOW_TILE(T, ROWS, OUT, part, n, N % 32 == 0 ? 0 : first - n, g, sums,
+                                       packed + group_at(g), scratch, spans, finite);
         }
     }
 }

@@ -197,8 +197,6 @@ const struct expr *emit_open_loop(struct tree_builder *b, const char *type, cons
 const struct expr *late_size(const struct emission *e, const struct late_size *s, int64_t constant);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from);
-/* What computes all rows part by part calls the part through a macro (kernel_rows.c). */
-void call_each_part(struct expr_scope *s, stmt_list *list);
 /* Statements as lines (tree_text.c). */
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
 /* Functions as C: their comments, heads and bodies (tree_text.c). */

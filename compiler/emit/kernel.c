@@ -572,10 +572,8 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     const char **const own = arena_array(e->arena, const char *, parts.functions.count);
     for (size_t i = 0; i < parts.functions.count; i++)
         own[i] = parts.functions.data[i]->name;
-    for (size_t i = 0; i < parts.functions.count; i++) {
+    for (size_t i = 0; i < parts.functions.count; i++)
         tree_inline_elements(e->arena, &parts.functions.data[i]->body);
-        call_each_part(&s, &parts.functions.data[i]->body);
-    }
     name_functions(e, &parts, "", "", own);
     note_uses(e, &s, &parts);
     const char *const called = called_text(&s, &parts);

@@ -47,27 +47,32 @@
 /* part(how many, first, ...) for all rows: the number of rows is a constant in each call. */
 #define STEPC_EACH_WINDOW_PART(rows, part, ...)                                                                        \
     do {                                                                                                               \
-        for (int first_ = 0; first_ < (rows) - STEPC_WINDOW_LAST_ROWS(rows); first_ += STEPC_WINDOW_ROWS(rows))        \
-            part(STEPC_WINDOW_ROWS(rows), first_, __VA_ARGS__);                                                        \
+        for (int stepc_i = 0; stepc_i < (rows) - STEPC_WINDOW_LAST_ROWS(rows); stepc_i += STEPC_WINDOW_ROWS(rows))     \
+            part(STEPC_WINDOW_ROWS(rows), stepc_i, __VA_ARGS__);                                                       \
         if (STEPC_WINDOW_LAST_ROWS(rows) > 0)                                                                          \
             part(STEPC_WINDOW_LAST_ROWS(rows), (rows) - STEPC_WINDOW_LAST_ROWS(rows), __VA_ARGS__);                    \
     } while (0)
 /* part(rows, first row, windows, first window, ...) for all rows, and for all windows in vectors: both numbers are
  * constants in each call. */
 #define STEPC_EACH_WINDOW_TILE(T, rows, windows, part, ...)                                                            \
+    STEPC_EACH_WINDOW_TILE_OF_SHARE(T, rows, windows, 0, 1, part, __VA_ARGS__)
+/* The same for one of several shares of the windows, whole vectors each; the last one has what is left. */
+#define STEPC_EACH_WINDOW_TILE_OF_SHARE(T, rows, windows, share, shares, part, ...)                                    \
     do {                                                                                                               \
-        for (int row_ = 0; row_ < (rows) - STEPC_WINDOW_LAST_ROWS(rows); row_ += STEPC_WINDOW_ROWS(rows))              \
-            STEPC_EACH_WINDOW_VECTOR_(T, STEPC_WINDOW_ROWS(rows), row_, windows, part, __VA_ARGS__);                   \
+        for (int stepc_i = 0; stepc_i < (rows) - STEPC_WINDOW_LAST_ROWS(rows); stepc_i += STEPC_WINDOW_ROWS(rows))     \
+            STEPC_EACH_WINDOW_VECTOR(T, STEPC_WINDOW_ROWS(rows), stepc_i, windows, share, shares, part, __VA_ARGS__);  \
         if (STEPC_WINDOW_LAST_ROWS(rows) > 0)                                                                          \
-            STEPC_EACH_WINDOW_VECTOR_(T, STEPC_WINDOW_LAST_ROWS(rows), (rows) - STEPC_WINDOW_LAST_ROWS(rows), windows, \
-                                      part, __VA_ARGS__);                                                              \
+            STEPC_EACH_WINDOW_VECTOR(T, STEPC_WINDOW_LAST_ROWS(rows), (rows) - STEPC_WINDOW_LAST_ROWS(rows), windows,  \
+                                     share, shares, part, __VA_ARGS__);                                                \
     } while (0)
-#define STEPC_EACH_WINDOW_VECTOR_(T, rows, row, windows, part, ...)                                                    \
+#define STEPC_EACH_WINDOW_VECTOR(T, rows, row, windows, share, shares, part, ...)                                      \
     do {                                                                                                               \
-        for (int window_ = 0; window_ < (windows) - (windows) % STEPC_WINDOW_LANES(T);                                 \
-             window_ += STEPC_WINDOW_LANES(T))                                                                         \
-            part(rows, row, STEPC_WINDOW_LANES(T), window_, __VA_ARGS__);                                              \
-        if ((windows) % STEPC_WINDOW_LANES(T) > 0)                                                                     \
+        const int stepc_vectors = (windows) / STEPC_WINDOW_LANES(T),                                                   \
+                  stepc_end = stepc_vectors * ((share) + 1) / (shares) * STEPC_WINDOW_LANES(T);                        \
+        for (int stepc_j = stepc_vectors * (share) / (shares) * STEPC_WINDOW_LANES(T); stepc_j < stepc_end;            \
+             stepc_j += STEPC_WINDOW_LANES(T))                                                                         \
+            part(rows, row, STEPC_WINDOW_LANES(T), stepc_j, __VA_ARGS__);                                              \
+        if ((windows) % STEPC_WINDOW_LANES(T) > 0 && (share) == (shares) - 1)                                          \
             part(rows, row, (windows) % STEPC_WINDOW_LANES(T), (windows) - (windows) % STEPC_WINDOW_LANES(T),          \
                  __VA_ARGS__);                                                                                         \
     } while (0)
