@@ -213,7 +213,7 @@ static void print_message(FILE *to, const struct diag_message *m)
 static void print_rest(FILE *to, size_t count, const char *what)
 {
     if (count > DIAG_MAX_PRINTED)
-        fprintf(to, "stepc: %zu more %s%s\n", count - DIAG_MAX_PRINTED, what, count - DIAG_MAX_PRINTED == 1 ? "" : "s");
+        fprintf(to, "stepc: %zu more %s%s\n", count - DIAG_MAX_PRINTED, what, str_plural(count - DIAG_MAX_PRINTED));
 }
 
 /* Errors and warnings have a limit each, so that a flood of warnings hides no error. A note goes with its message. */

@@ -160,7 +160,7 @@ static bool examine(struct session *s, const struct options *o, const char *path
     examine_export(&s->arena, m, &import, &found);
     vec_each_ptr(const struct finding, f, &found)
         print_text("%s: %s\n  cure: %s\n", path, f->text, f->cure);
-    print_text("%s: %zu finding%s\n", path, found.count, found.count == 1 ? "" : "s");
+    print_text("%s: %zu finding%s\n", path, found.count, str_plural(found.count));
     return true;
 }
 

@@ -309,7 +309,7 @@ bool text_data(struct text_parser *p, const struct model_type *type, struct tens
         return lexer_error_at(&p->lex, &at, "%zu numbers for a tensor of shape %s: a complex element is two", got,
                               shape_text(p->arena, &shape));
     if (!complex_type && (int64_t)got != count)
-        return lexer_error_at(&p->lex, &at, "%zu element%s for a tensor of shape %s", got, got == 1 ? "" : "s",
+        return lexer_error_at(&p->lex, &at, "%zu element%s for a tensor of shape %s", got, str_plural(got),
                               shape_text(p->arena, &shape));
     *out = tensor_new(p->arena, type->elem, &shape);
     store_literals(*out, &l);

@@ -32,7 +32,7 @@ static const char *named(const struct doctor *x, const str_list *l)
 /* "1 initializer", "3 initializers" */
 static const char *count_of(const struct doctor *x, size_t n, const char *what)
 {
-    return arena_printf(x->arena, "%zu %s%s", n, what, n == 1 ? "" : "s");
+    return arena_printf(x->arena, "%zu %s%s", n, what, str_plural(n));
 }
 
 /* ---- variables that are not what they were ----------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ static void warn_missing(struct preparer *p, const missing_list *all)
         diag_warning(p->diag, &p->loc,
                      "stepc compile will refuse this model: operator %s%s%s%s is not supported: node%s %s", m->op,
                      m->domain[0] != '\0' ? " of domain '" : "", m->domain, m->domain[0] != '\0' ? "'" : "",
-                     m->nodes.count == 1 ? "" : "s", names_text(p->arena, &m->nodes, MOST_NODES));
+                     str_plural(m->nodes.count), names_text(p->arena, &m->nodes, MOST_NODES));
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */

@@ -364,7 +364,7 @@ static void say_trainables(struct preparer *p)
     int64_t elements = 0;
     for (size_t i = 0; i < p->trainables.count; i++)
         elements += p->trainables.data[i].tensor->count;
-    say(p, "trained: %zu tensor%s, %lld elements", p->trainables.count, p->trainables.count == 1 ? "" : "s",
+    say(p, "trained: %zu tensor%s, %lld elements", p->trainables.count, str_plural(p->trainables.count),
         (long long)elements);
     vec_each_ptr(const struct trainable, t, &p->trainables) {
         say(p, "  %s %s: %s", t->name, tensor_text(p, t->tensor), t->why);

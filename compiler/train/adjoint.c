@@ -148,7 +148,7 @@ static bool resolve_gradient(struct graph *g, struct gradient *gr)
     if (n->inputs.count != gr->count)
         return diag_error(g->diag, &n->loc,
                           "Gradient has %zu input%s, expected %zu: one for each name in xs, then in zs",
-                          n->inputs.count, n->inputs.count == 1 ? "" : "s", gr->count);
+                          n->inputs.count, str_plural(n->inputs.count), gr->count);
     if (n->outputs.count > gr->x_count)
         return diag_error(g->diag, &n->loc, "Gradient has %zu outputs for %zu names in xs", n->outputs.count,
                           gr->x_count);
