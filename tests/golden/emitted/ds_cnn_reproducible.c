@@ -22,10 +22,12 @@
 #include "kernels/stepc_tile.h"
 #include "kernels/stepc_transpose.h"
 #include "kernels/stepc_window_channels.h"
+#include "kernels/stepc_window_columns.h"
+#include "kernels/stepc_window_image.h"
 #include "kernels/stepc_window_kept.h"
 #include "kernels/stepc_window_lanes.h"
 #include "kernels/stepc_window_lines.h"
-#include "kernels/stepc_window_tile.h"
+#include "kernels/stepc_window_rows.h"
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
@@ -37,26 +39,17 @@ static const int32_t constant_conv_taps[40] STEPC_CONST = {
     18, 192, 19, 193, 366, 540, 367, 541, 24, 198, 25, 199, 372, 546, 373, 547,
 };
 static const int32_t constant_conv_taps_2[1] STEPC_CONST = {0};
-static const int32_t constant_conv_taps_3[4] STEPC_CONST = {0, 0, 0, 1};
-static const int32_t constant_conv_taps_4[66] STEPC_CONST = {
+static const int32_t constant_conv_taps_3[66] STEPC_CONST = {
     0, 0, 0, 125, 250, 375, 500, 625, 750, 875, 1000, 1125, 1250, 1375, 1500, 1625, 1750, 1875, 2000, 2125, 2250,
     2375, 2500, 2625, 2750, 2875, 3000, 3125, 3250, 3375, 3500, 3625, 3750, 3875, 4000, 4125, 4250, 4375, 4500,
     4625, 4750, 4875, 5000, 5125, 5250, 5375, 5500, 5625, 5750, 5875, 6000, 6125, 6250, 6375, 6500, 6625, 6750,
     6875, 7000, 7125, 7250, 7375, 7500, 7625, 7750, 7875,
 };
-static const int32_t constant_conv_taps_5[9] STEPC_CONST = {0, 1, 2, 7, 8, 9, 14, 15, 16};
-static const int32_t constant_conv_taps_6[51] STEPC_CONST = {
+static const int32_t constant_conv_taps_4[9] STEPC_CONST = {0, 1, 2, 7, 8, 9, 14, 15, 16};
+static const int32_t constant_conv_taps_5[51] STEPC_CONST = {
     0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22, 32, 3, 13, 23, 33, 4, 14, 24, 34, 5, 15, 25, 35, 6, 16, 26, 36, 7, 17,
     27, 37, 8, 18, 28, 38, 9, 19, 29, 39, 0, 0, 10, 20, 30, 40, 50, 60, 70, 80, 90,
 };
-
-/* ---- shared by kernels ------------------------------------------------- */
-
-/* The window of a phase that comes first, where all phases have equally many. */
-static inline int first_window(const int low, const int phase, const int size, const int stride)
-{
-    return size % stride == 0 && low + phase < 0;
-}
 
 /* ---- kernels ----------------------------------------------------------- */
 
@@ -96,113 +89,27 @@ static STEPC_KERNEL void mul_64(float *restrict y, const float *restrict x, cons
         y[i] = 1.0f / stepc_sqrtf(x[i] + 0.00001f) * x_2[i];
 }
 
-/* Column j of all phases of a line: phase c has from[j * SW + c - PAD_W], zero outside. */
-static inline void first_conv_conv_fill_edge(float *restrict to, const float *restrict from, const int j)
-{
-    for (int c = 0; c < 2; c++) {
-        const int x_2 = j * 2 + c - 1;
-        to[c * 174 + j] = (x_2 >= 0 && x_2 < 10) ? from[x_2] : 0.0f;
-    }
-}
-
-static inline void first_conv_conv_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int p = 0; p < 2; p++) {
-        float *const to = image + p * 348;
-        const int a = p / 2;
-        const int b = p % 2;
-        for (int j = 0; j < 29; j++) {
-            const int y = j * 2 + b - 5;
-            if (a >= 0 && a < 1 && y >= 0 && y < 49) {
-                float *const to_2 = to + j * 6;
-                const float *const from_2 = from + (a * 49 + y) * 10;
-                first_conv_conv_fill_edge(to_2, from_2, 0);
-                STEPC_LANE_LOOP for (int j_2 = 1; j_2 < 5; j_2++)
-                    STEPC_UNROLL for (int c = 0; c < 2; c++)
-                        to_2[c * 174 + j_2] = from_2[j_2 * 2 + c - 1];
-                first_conv_conv_fill_edge(to_2, from_2, 5);
-            } else {
-                float *const to_2 = to + j * 6;
-                for (int c = 0; c < 2; c++)
-                    for (int j_2 = 0; j_2 < 6; j_2++)
-                        to_2[c * 174 + j_2] = 0.0f;
-            }
-        }
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms first_conv_conv_terms_of(const int32_t *restrict at)
+/* Rows o .. of group g. */
+static STEPC_INLINE void first_conv_conv_part(const int rows, const int o, const int n, float *restrict flat,
+                                              const float *restrict weights, const float *restrict image,
+                                              const int32_t *restrict taps, float *restrict first_conv)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 40, .w_row = 40, .w_channel = 40,
-        .w_tap = 1, .image_channel = 696, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int first_conv_conv_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 5);
-    return (line / 25 * 29 + line % 25) * 6 + i % STEPC_LINE_OF_VECTORS(float, 5) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void first_conv_conv_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
-        const float *restrict image, float *restrict first_conv)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_conv_conv_place_of(i),
-        vectors > 1 ? first_conv_conv_place_of(i + 1) - first_conv_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            first_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
-                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
+        .w_tap = 1, .image_channel = 696, .at = taps};
+    const struct stepc_windows windows =
+        {.planes = 1, .lines = 25, .columns = 5, .image_line = 6, .image_plane = 174};
+    stepc_window_rows(rows, terms, windows, flat, 160, weights + o * 40, image);
+    for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const float *const sums = flat + r * 160;
+        float *const dense = flat + rows * 160;
+        stepc_copy_lines(25, 5, 0, dense, 5, sums, 6);
+        for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+            STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++)
+                first_conv[n * 8000 + row * 125 + p] = dense[p];
         }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void first_conv_conv_finish_row(const int n, const int o, const float *restrict flat,
-                                                    float *restrict plane, float *restrict first_conv)
-{
-    stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
-        first_conv[n * 8000 + o * 125 + p] = plane[p];
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
-        first_conv[n * 8000 + o * 125 + p] = plane[p];
-}
-
-static STEPC_INLINE void first_conv_conv_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-                                                   const float *restrict weights, const float *restrict image,
-                                                   const int32_t *restrict at, float *restrict first_conv)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 5)) {
-        const struct stepc_window_terms terms = first_conv_conv_terms_of(at);
-        const float *const w = weights + o * 40;
-        const int vectors = 25 * STEPC_LINE_OF_VECTORS(float, 5);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            first_conv_conv_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, first_conv);
-        if (vectors % STEPC_VECTORS > 0) {
-            first_conv_conv_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image,
-                first_conv);
-        }
-        return;
     }
-    const struct stepc_window_terms terms = first_conv_conv_terms_of(at);
-    const float *const w = weights + o * 40;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 149);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 160, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 160, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        first_conv_conv_finish_row(n, o + i, flat + i * 160, flat + rows * 160, first_conv);
 }
 
 /* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]) */
@@ -212,27 +119,13 @@ static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float
     for (int i = 696; i < 728; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        first_conv_conv_fill_image(scratch, x + n * 490);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            first_conv_conv_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 728, first_weight, scratch, conv_taps,
-                first_conv);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            first_conv_conv_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64), scratch + 728,
-                first_weight, scratch, conv_taps, first_conv);
-        }
-    }
-}
-
-static STEPC_INLINE void depthwise1_relu_windows(float *restrict flat, const float *restrict w,
-                                                 const float *restrict plane, const float *restrict keep)
-{
-    for (int q = 0; q < 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float); q += STEPC_KEPT_COLUMNS(float))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, 3, 3, flat + q, w, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    if (125 % STEPC_KEPT_COLUMNS(float) > 0) {
-        const int q = 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float);
-        stepc_window_line_kept((125 % STEPC_KEPT_COLUMNS(float) + STEPC_WINDOW_LANES(float) - 1) /
-            STEPC_WINDOW_LANES(float), 3, 3, flat + q, w, plane + -5 + q, 5, -1, 1, keep + q, 128);
+        const float *const from = x + n * 490;
+        const struct stepc_image padded = {.planes = 1, .lines = 49, .columns = 10, .plane_stride = 1,
+            .line_stride = 2, .column_stride = 2, .line_pad = 5, .column_pad = 1, .plane_phases = 1, .line_phases = 2,
+            .column_phases = 2, .image_planes = 1, .image_lines = 29, .image_columns = 6};
+        stepc_fill_phases(1, padded, scratch, from);
+        STEPC_EACH_WINDOW_PART(64, first_conv_conv_part, n, scratch + 728, first_weight, scratch, conv_taps,
+            first_conv);
     }
 }
 
@@ -246,131 +139,58 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
-    for (int c = 0; c < 3; c++)
-        for (int p = 0; p < 128; p++) {
-            const int x = p % 5 + -1 + c;
-            memset(scratch + 1792 + c * 128 + p, (x >= 0 && x < 5) ? 255 : 0, sizeof(float));
-        }
+    stepc_mark_kept(5, 3, -1, 1, scratch + 1792, 128);
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g += 8) {
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
+            for (int i = 0; i < 8; i++) {
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP for (int i_2 = 0; i_2 < 112; i_2++) {
-                    const float t = (first_conv[n * 8000 + g_2 * 125 + i_2] - first_mean[g_2]) * first_norm_mul[g_2] +
-                        first_shift[g_2];
-                    to[i_2] = t < 0.0f ? 0.0f : t;
-                }
-                STEPC_LANE_LOOP for (int i_2 = 109; i_2 < 125; i_2++) {
-                    const float t = (first_conv[n * 8000 + g_2 * 125 + i_2] - first_mean[g_2]) * first_norm_mul[g_2] +
-                        first_shift[g_2];
-                    to[i_2] = t < 0.0f ? 0.0f : t;
+                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                    STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
+                        const float t = (first_conv[n * 8000 + g_2 * 125 + e] - first_mean[g_2]) *
+                            first_norm_mul[g_2] + first_shift[g_2];
+                        to[e] = t < 0.0f ? 0.0f : t;
+                    }
                 }
             }
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                depthwise1_relu_windows(scratch + 2176, depthwise1_weight + (g + i) * 9, scratch + i * 224 + 48,
-                    scratch + 1792);
+            for (int i = 0; i < 8; i++) {
+                stepc_window_plane_kept(125, 3, 3, scratch + 2176, depthwise1_weight + (g + i) * 9,
+                    scratch + i * 224 + 43, 5, -1, 1, scratch + 1792, 128);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
-                        depthwise1_shift[g_2];
-                    depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
-                }
-                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
-                        depthwise1_shift[g_2];
-                    depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                    STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
+                        const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
+                            depthwise1_shift[g_2];
+                        depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+                    }
                 }
             }
         }
 }
 
-static inline void conv_relu_16x64x125_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const image_2 = image + k * 128;
-        const float *const from_2 = from + k * 125;
-        stepc_copy_lines(1, 125, 3, image_2, 128, from_2, 125);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms conv_relu_16x64x125_terms_of(const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
-        .w_tap = 1, .image_channel = 128, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int conv_relu_16x64x125_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 125);
-    return line * 128 + i % STEPC_LINE_OF_VECTORS(float, 125) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void conv_relu_16x64x125_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w_2,
-        const float *restrict image, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
-        image + conv_relu_16x64x125_place_of(i),
-        vectors > 1 ? conv_relu_16x64x125_place_of(i + 1) - conv_relu_16x64x125_place_of(i) : 0);
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float t_2 = (sum[r * STEPC_WINDOW_COLUMNS(float) + l] - x_2[o + r]) * x_3[o + r] + x_4[o + r];
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void conv_relu_16x64x125_finish_row(const int n, const int o, const float *restrict flat,
+/* Rows o .. of group g. */
+static STEPC_INLINE void conv_relu_16x64x125_part(const int rows, const int o, const int n, float *restrict flat,
+        const float *restrict weights, const float *restrict image, const int32_t *restrict taps_2,
         float *restrict y_2, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
 {
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float t_2 = (flat[p] - x_2[o]) * x_3[o] + x_4[o];
-        y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float t_2 = (flat[p] - x_2[o]) * x_3[o] + x_4[o];
-        y_2[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-}
-
-static STEPC_INLINE void conv_relu_16x64x125_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-        const float *restrict weights, const float *restrict image, const int32_t *restrict at, float *restrict y_2,
-        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = conv_relu_16x64x125_terms_of(at);
-        const float *const w_2 = weights + o * 64;
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            conv_relu_16x64x125_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w_2, image, y_2, x_2, x_3, x_4);
-        if (vectors % STEPC_VECTORS > 0) {
-            conv_relu_16x64x125_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w_2, image,
-                y_2, x_2, x_3, x_4);
+    const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
+        .w_tap = 1, .image_channel = 128, .at = taps_2};
+    const struct stepc_windows windows =
+        {.planes = 1, .lines = 1, .columns = 125, .image_line = 128, .image_plane = 128};
+    stepc_window_rows(rows, terms, windows, flat, 128, weights + o * 64, image);
+    for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const float *const sums = flat + r * 128;
+        for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+            STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
+                const float t = (sums[p] - x_2[row]) * x_3[row] + x_4[row];
+                y_2[n * 8000 + row * 125 + p] = t < 0.0f ? 0.0f : t;
+            }
         }
-        return;
     }
-    const struct stepc_window_terms terms = conv_relu_16x64x125_terms_of(at);
-    const float *const w_2 = weights + o * 64;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 125);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 128, w_2, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 128, w_2, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        conv_relu_16x64x125_finish_row(n, o + i, flat + i * 128, y_2, x_2, x_3, x_4);
 }
 
 /* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise1" [16,64,25,5], x is "depthwise1" [16,64,25,5], w is
@@ -389,27 +209,9 @@ static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *r
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        conv_relu_16x64x125_fill_image(scratch, x + n * 8000);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            conv_relu_16x64x125_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 8224, w, scratch, taps, y_2, x_2,
-                x_3, x_4);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            conv_relu_16x64x125_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64),
-                scratch + 8224, w, scratch, taps, y_2, x_2, x_3, x_4);
-        }
-    }
-}
-
-static STEPC_INLINE void conv_relu_16x64x125_2_windows(float *restrict flat, const float *restrict w_2,
-                                                       const float *restrict plane, const float *restrict keep)
-{
-    for (int q = 0; q < 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float); q += STEPC_KEPT_COLUMNS(float))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, 3, 3, flat + q, w_2, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    if (125 % STEPC_KEPT_COLUMNS(float) > 0) {
-        const int q = 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float);
-        stepc_window_line_kept((125 % STEPC_KEPT_COLUMNS(float) + STEPC_WINDOW_LANES(float) - 1) /
-            STEPC_WINDOW_LANES(float), 3, 3, flat + q, w_2, plane + -5 + q, 5, -1, 1, keep + q, 128);
+        const float *const from = x + n * 8000;
+        stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
+        STEPC_EACH_WINDOW_PART(64, conv_relu_16x64x125_part, n, scratch + 8224, w, scratch, taps, y_2, x_2, x_3, x_4);
     }
 }
 
@@ -430,112 +232,45 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
-    for (int c = 0; c < 3; c++)
-        for (int p = 0; p < 128; p++) {
-            const int x_5 = p % 5 + -1 + c;
-            memset(scratch + 1792 + c * 128 + p, (x_5 >= 0 && x_5 < 5) ? 255 : 0, sizeof(float));
-        }
+    stepc_mark_kept(5, 3, -1, 1, scratch + 1792, 128);
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g += 8) {
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++)
+            for (int i = 0; i < 8; i++)
                 memcpy(scratch + i * 224 + 48, x + (n * 64 + g + i) * 125, 125 * sizeof(float));
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                conv_relu_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
-                    scratch + 1792);
+            for (int i = 0; i < 8; i++) {
+                stepc_window_plane_kept(125, 3, 3, scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 43, 5, -1, 1,
+                    scratch + 1792, 128);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
-                    y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
-                }
-                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
-                    y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                    STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
+                        const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
+                        y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+                    }
                 }
             }
         }
 }
 
-static inline void pointwise4_conv_conv_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const image_2 = image + k * 128;
-        const float *const from_2 = from + k * 125;
-        stepc_copy_lines(1, 125, 3, image_2, 128, from_2, 125);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms pointwise4_conv_conv_terms_of(const int32_t *restrict at)
+/* Rows o .. of group g. */
+static STEPC_INLINE void pointwise4_conv_conv_part(const int rows, const int o, const int n, float *restrict flat,
+                                                   const float *restrict weights, const float *restrict image,
+                                                   const int32_t *restrict taps, float *restrict pointwise4_conv)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
-        .w_tap = 1, .image_channel = 128, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int pointwise4_conv_conv_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 125);
-    return line * 128 + i % STEPC_LINE_OF_VECTORS(float, 125) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void pointwise4_conv_conv_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
-        const float *restrict image, float *restrict pointwise4_conv)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w,
-        image + pointwise4_conv_conv_place_of(i),
-        vectors > 1 ? pointwise4_conv_conv_place_of(i + 1) - pointwise4_conv_conv_place_of(i) : 0);
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            pointwise4_conv[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
-                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
+        .w_tap = 1, .image_channel = 128, .at = taps};
+    const struct stepc_windows windows =
+        {.planes = 1, .lines = 1, .columns = 125, .image_line = 128, .image_plane = 128};
+    stepc_window_rows(rows, terms, windows, flat, 128, weights + o * 64, image);
+    for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const float *const sums = flat + r * 128;
+        for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+            STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++)
+                pointwise4_conv[n * 8000 + row * 125 + p] = sums[p];
         }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void pointwise4_conv_conv_finish_row(const int n, const int o, const float *restrict flat,
-                                                         float *restrict pointwise4_conv)
-{
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
-        pointwise4_conv[n * 8000 + o * 125 + p] = flat[p];
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
-        pointwise4_conv[n * 8000 + o * 125 + p] = flat[p];
-}
-
-static STEPC_INLINE void pointwise4_conv_conv_conv_rows(const int rows, const int n, const int o,
-        float *restrict flat, const float *restrict weights, const float *restrict image, const int32_t *restrict at,
-        float *restrict pointwise4_conv)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = pointwise4_conv_conv_terms_of(at);
-        const float *const w = weights + o * 64;
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            pointwise4_conv_conv_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, pointwise4_conv);
-        if (vectors % STEPC_VECTORS > 0) {
-            pointwise4_conv_conv_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image,
-                pointwise4_conv);
-        }
-        return;
     }
-    const struct stepc_window_terms terms = pointwise4_conv_conv_terms_of(at);
-    const float *const w = weights + o * 64;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 125);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 128, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 128, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        pointwise4_conv_conv_finish_row(n, o + i, flat + i * 128, pointwise4_conv);
 }
 
 /* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]) */
@@ -545,15 +280,10 @@ static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, c
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        pointwise4_conv_conv_fill_image(scratch, depthwise4 + n * 8000);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            pointwise4_conv_conv_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 8224, pointwise4_weight, scratch,
-                conv_taps, pointwise4_conv);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            pointwise4_conv_conv_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64),
-                scratch + 8224, pointwise4_weight, scratch, conv_taps, pointwise4_conv);
-        }
+        const float *const from = depthwise4 + n * 8000;
+        stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
+        STEPC_EACH_WINDOW_PART(64, pointwise4_conv_conv_part, n, scratch + 8224, pointwise4_weight, scratch,
+            conv_taps, pointwise4_conv);
     }
 }
 
@@ -675,18 +405,6 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
     }
 }
 
-static STEPC_INLINE void conv_relu_add_16x64x125_windows(float *restrict flat, const float *restrict w_2,
-                                                         const float *restrict plane, const float *restrict keep)
-{
-    for (int q = 0; q < 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float); q += STEPC_KEPT_COLUMNS(float))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, 3, 3, flat + q, w_2, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    if (125 % STEPC_KEPT_COLUMNS(float) > 0) {
-        const int q = 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float);
-        stepc_window_line_kept((125 % STEPC_KEPT_COLUMNS(float) + STEPC_WINDOW_LANES(float) - 1) /
-            STEPC_WINDOW_LANES(float), 3, 3, flat + q, w_2, plane + -5 + q, 5, -1, 1, keep + q, 128);
-    }
-}
-
 /* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise1_conv" [16,64,25,5], x_2 is "first_conv" [16,64,25,5], x_3
  * is "train/first_norm.reducemean" [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is
  * "first_scale" [64], x_6 is "first_shift" [64], w is "depthwise1_weight" [64,1,3,3] */
@@ -705,128 +423,52 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
-    for (int c = 0; c < 3; c++)
-        for (int p = 0; p < 128; p++) {
-            const int x = p % 5 + -1 + c;
-            memset(scratch + 1792 + c * 128 + p, (x >= 0 && x < 5) ? 255 : 0, sizeof(float));
-        }
+    stepc_mark_kept(5, 3, -1, 1, scratch + 1792, 128);
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g += 8) {
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
+            for (int i = 0; i < 8; i++) {
                 float *const to = scratch + i * 224 + 48;
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP for (int i_2 = 0; i_2 < 112; i_2++) {
-                    const float t = (x_2[n * 8000 + g_2 * 125 + i_2] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
-                    to[i_2] = t < 0.0f ? 0.0f : t;
-                }
-                STEPC_LANE_LOOP for (int i_2 = 109; i_2 < 125; i_2++) {
-                    const float t = (x_2[n * 8000 + g_2 * 125 + i_2] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
-                    to[i_2] = t < 0.0f ? 0.0f : t;
+                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                    STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
+                        const float t = (x_2[n * 8000 + g_2 * 125 + e] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
+                        to[e] = t < 0.0f ? 0.0f : t;
+                    }
                 }
             }
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                conv_relu_add_16x64x125_windows(scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 48,
-                    scratch + 1792);
+            for (int i = 0; i < 8; i++) {
+                stepc_window_plane_kept(125, 3, 3, scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 43, 5, -1, 1,
+                    scratch + 1792, 128);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP for (int p = 0; p < 112; p++)
-                    y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
-                STEPC_LANE_LOOP for (int p = 109; p < 125; p++)
-                    y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
+                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                    STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++)
+                        y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
+                }
             }
         }
 }
 
-/* The image of x, of the channels first .. end - 1 of group g, which are computed one after the other; in place where a
- * plane is one line. */
-static inline void conv_relu_add_16x64x125_2_fill_computed_x(float *restrict image, const int n,
-        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4, const float *restrict x_5,
-        const float *restrict x_6)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const to = image + k * 128;
-        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
-            const float t_2 = (x_2[n * 8000 + k * 125 + i] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
-            to[i] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
-            const float t_2 = (x_2[n * 8000 + k * 125 + i] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
-            to[i] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms conv_relu_add_16x64x125_2_terms_of(const int32_t *restrict at)
+/* Rows o .. of group g. */
+static STEPC_INLINE void conv_relu_add_16x64x125_2_part(const int rows, const int o, const int n,
+        float *restrict flat, const float *restrict weights, const float *restrict image,
+        const int32_t *restrict taps_2, float *restrict y_2)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
-        .w_tap = 1, .image_channel = 128, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int conv_relu_add_16x64x125_2_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 125);
-    return line * 128 + i % STEPC_LINE_OF_VECTORS(float, 125) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w_2,
-        const float *restrict image, float *restrict y_2)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
-        image + conv_relu_add_16x64x125_2_place_of(i),
-        vectors > 1 ? conv_relu_add_16x64x125_2_place_of(i + 1) - conv_relu_add_16x64x125_2_place_of(i) : 0);
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] =
-                sum[r * STEPC_WINDOW_COLUMNS(float) + l];
+        .w_tap = 1, .image_channel = 128, .at = taps_2};
+    const struct stepc_windows windows =
+        {.planes = 1, .lines = 1, .columns = 125, .image_line = 128, .image_plane = 128};
+    stepc_window_rows(rows, terms, windows, flat, 128, weights + o * 64, image);
+    for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const float *const sums = flat + r * 128;
+        for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+            STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++)
+                y_2[n * 8000 + row * 125 + p] = sums[p];
         }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void conv_relu_add_16x64x125_2_finish_row(const int n, const int o, const float *restrict flat,
-                                                              float *restrict y_2)
-{
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++)
-        y_2[n * 8000 + o * 125 + p] = flat[p];
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++)
-        y_2[n * 8000 + o * 125 + p] = flat[p];
-}
-
-static STEPC_INLINE void conv_relu_add_16x64x125_2_conv_rows(const int rows, const int n, const int o,
-        float *restrict flat, const float *restrict weights, const float *restrict image, const int32_t *restrict at,
-        float *restrict y_2)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = conv_relu_add_16x64x125_2_terms_of(at);
-        const float *const w_2 = weights + o * 64;
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            conv_relu_add_16x64x125_2_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w_2, image, y_2);
-        if (vectors % STEPC_VECTORS > 0) {
-            conv_relu_add_16x64x125_2_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w_2,
-                image, y_2);
-        }
-        return;
     }
-    const struct stepc_window_terms terms = conv_relu_add_16x64x125_2_terms_of(at);
-    const float *const w_2 = weights + o * 64;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 125);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 128, w_2, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 128, w_2, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        conv_relu_add_16x64x125_2_finish_row(n, o + i, flat + i * 128, y_2);
 }
 
 /* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise1_conv" [16,64,25,5], x_2 is "train/depthwise1_conv"
@@ -852,13 +494,17 @@ static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const fl
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        conv_relu_add_16x64x125_2_fill_computed_x(scratch, n, x_2, x_3, x_4, x_5, x_6);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64))
-            conv_relu_add_16x64x125_2_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 8224, w, scratch, taps, y_2);
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            conv_relu_add_16x64x125_2_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64),
-                scratch + 8224, w, scratch, taps, y_2);
+        for (int k = 0; k < 64; k++) {
+            float *const to = scratch + k * 128;
+            for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+                const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+                STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
+                    const float t = (x_2[n * 8000 + k * 125 + e] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
+                    to[e] = t < 0.0f ? 0.0f : t;
+                }
+            }
         }
+        STEPC_EACH_WINDOW_PART(64, conv_relu_add_16x64x125_2_part, n, scratch + 8224, w, scratch, taps, y_2);
     }
 }
 
@@ -1112,247 +758,63 @@ static STEPC_KERNEL void update_64(float *restrict w, const float s, const float
         w[i] -= s * x[i];
 }
 
-static inline void convgradinput_where_greater_16x64x125_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const image_2 = image + k * 128;
-        const float *const from_2 = from + k * 125;
-        stepc_copy_lines(1, 125, 3, image_2, 128, from_2, 125);
-    }
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms convgradinput_where_greater_16x64x125_terms_of(const int count,
-                                                                                             const int32_t *restrict at)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = count, .w_row = 1, .w_channel = 64,
-        .w_tap = 1, .image_channel = 128, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int convgradinput_where_greater_16x64x125_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 125);
-    return line * 128 + i % STEPC_LINE_OF_VECTORS(float, 125) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w_2,
-        const float *restrict image, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w_2,
-        image + convgradinput_where_greater_16x64x125_place_of(i),
-        vectors > 1 ? convgradinput_where_greater_16x64x125_place_of(i + 1) -
-        convgradinput_where_greater_16x64x125_place_of(i) : 0);
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float v = sum[r * STEPC_WINDOW_COLUMNS(float) + l];
-            y_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = 0.0f <
-                (x_2[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] - x_3[o + r]) *
-                (x_4[o + r] * x_5[o + r]) + x_6[o + r] ? v : 0.0f;
-        }
-}
-
-/* A channel of dx. Short lines are finished all together. */
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_finish_channel(const int n, const int channel,
-        const float *restrict flat, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6)
-{
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + channel * 125 + p] = 0.0f < (x_2[n * 8000 + channel * 125 + p] - x_3[channel]) *
-            (x_4[channel] * x_5[channel]) + x_6[channel] ? v : 0.0f;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float v = flat[p];
-        y_2[n * 8000 + channel * 125 + p] = 0.0f < (x_2[n * 8000 + channel * 125 + p] - x_3[channel]) *
-            (x_4[channel] * x_5[channel]) + x_6[channel] ? v : 0.0f;
-    }
-}
-
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_grad_input_rows(const int rows, const int n,
-        const int channel, float *restrict flat, const float *restrict packed, const float *restrict image,
+/* Rows o .. of group g. */
+static STEPC_INLINE void convgradinput_where_greater_16x64x125_part(const int rows, const int o, const int n,
+        float *restrict flat, const float *restrict weights, const float *restrict image,
         const int32_t *restrict taps_2, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
         const float *restrict x_4, const float *restrict x_5, const float *restrict x_6)
 {
-    if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = convgradinput_where_greater_16x64x125_terms_of(1, taps_2);
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS) {
-            convgradinput_where_greater_16x64x125_finish_vectors(rows, STEPC_VECTORS, terms, n, channel, i, packed,
-                image, y_2, x_2, x_3, x_4, x_5, x_6);
+    const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 1, .w_channel = 64,
+        .w_tap = 1, .image_channel = 128, .at = taps_2};
+    const struct stepc_windows windows =
+        {.planes = 1, .lines = 1, .columns = 125, .image_line = 128, .image_plane = 128};
+    stepc_window_rows(rows, terms, windows, flat, 128, weights + o, image);
+    for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const float *const sums = flat + r * 128;
+        for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+            STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
+                const float v = sums[p];
+                y_2[n * 8000 + row * 125 + p] = 0.0f < (x_2[n * 8000 + row * 125 + p] - x_3[row]) *
+                    (x_4[row] * x_5[row]) + x_6[row] ? v : 0.0f;
+            }
         }
-        if (vectors % STEPC_VECTORS > 0) {
-            convgradinput_where_greater_16x64x125_finish_vectors(rows, 1, terms, n, channel,
-                vectors - vectors % STEPC_VECTORS, packed, image, y_2, x_2, x_3, x_4, x_5, x_6);
-        }
-        return;
-    }
-    const int from = (int)taps_2[2];
-    const int count = (int)(taps_2[3] - from);
-    const int z = first_window(0, 0, 1, 1);
-    const int y = first_window(0, 0, 1, 1);
-    const float *const packed_2 = packed + from * STEPC_WINDOW_ROWS(64);
-    const int place = (z + y) * 128 + first_window(0, 0, 125, 1);
-    if (count == 0) {
-        for (int i = 0; i < rows; i++)
-            for (int q = 0; q < 128; q++)
-                flat[i * 128 + q] = 0.0f;
-    } else if (STEPC_WHOLE_VECTORS(float, 64, 125)) {
-        const struct stepc_window_terms terms = convgradinput_where_greater_16x64x125_terms_of(count, taps_2 + from);
-        const int vectors = STEPC_LINE_OF_VECTORS(float, 125);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS) {
-            stepc_window_tile(rows, STEPC_VECTORS, terms, flat + i * STEPC_WINDOW_LANES(float), 128, packed_2,
-                image + place + convgradinput_where_greater_16x64x125_place_of(i),
-                STEPC_VECTORS > 1 ? convgradinput_where_greater_16x64x125_place_of(i + 1) -
-                convgradinput_where_greater_16x64x125_place_of(i) : 0);
-        }
-        if (vectors % STEPC_VECTORS > 0) {
-            const int i = vectors - vectors % STEPC_VECTORS;
-            stepc_window_tile(rows, 1, terms, flat + i * STEPC_WINDOW_LANES(float), 128, packed_2,
-                image + place + convgradinput_where_greater_16x64x125_place_of(i), 0);
-        }
-    } else {
-        const struct stepc_window_terms terms = convgradinput_where_greater_16x64x125_terms_of(count, taps_2 + from);
-        const int vectors = STEPC_LINE_VECTORS_OF(float, 125);
-        const int most = STEPC_PART_VECTORS(vectors, rows);
-        const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-        for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float)) {
-            stepc_window_tile(rows, most, terms, flat + q, 128, packed_2, image + place + q,
-                STEPC_WINDOW_LANES(float));
-        }
-        if (vectors % most > 0) {
-            stepc_window_tile(rows, vectors % most, terms, flat + whole, 128, packed_2, image + place + whole,
-                STEPC_WINDOW_LANES(float));
-        }
-    }
-    for (int i = 0; i < rows; i++) {
-        convgradinput_where_greater_16x64x125_finish_channel(n, channel + i, flat + i * 128, y_2, x_2, x_3, x_4, x_5,
-            x_6);
     }
 }
 
 /* stepc.ConvGradInput (gradient of node #23 (Conv)), Where, Greater (gradient of node #22 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise4_norm" [16,64,25,5], dy is "d_train/pointwise4_conv" [16,64,25,5], w is
- * "pointwise4_weight" [64,64,1,1], taps is "conv_taps" [4], x_2 is "train/depthwise4_conv" [16,64,25,5], x_3 is
+ * Sub, Mul; y_2 is "d_train/depthwise4_norm" [16,64,25,5], x is "d_train/pointwise4_conv" [16,64,25,5], w is
+ * "pointwise4_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "train/depthwise4_conv" [16,64,25,5], x_3 is
  * "train/depthwise4_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise4_norm.reciprocal" [1,64,1,1], x_5 is
  * "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #17 (Conv)), Where, Greater (gradient of node #16 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise3_norm" [16,64,25,5], dy is "d_train/pointwise3_conv" [16,64,25,5], w is
- * "pointwise3_weight" [64,64,1,1], taps is "conv_taps" [4], x_2 is "train/depthwise3_conv" [16,64,25,5], x_3 is
+ * Sub, Mul; y_2 is "d_train/depthwise3_norm" [16,64,25,5], x is "d_train/pointwise3_conv" [16,64,25,5], w is
+ * "pointwise3_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "train/depthwise3_conv" [16,64,25,5], x_3 is
  * "train/depthwise3_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise3_norm.reciprocal" [1,64,1,1], x_5 is
  * "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #11 (Conv)), Where, Greater (gradient of node #10 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise2_norm" [16,64,25,5], dy is "d_train/pointwise2_conv" [16,64,25,5], w is
- * "pointwise2_weight" [64,64,1,1], taps is "conv_taps" [4], x_2 is "train/depthwise2_conv" [16,64,25,5], x_3 is
+ * Sub, Mul; y_2 is "d_train/depthwise2_norm" [16,64,25,5], x is "d_train/pointwise2_conv" [16,64,25,5], w is
+ * "pointwise2_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "train/depthwise2_conv" [16,64,25,5], x_3 is
  * "train/depthwise2_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise2_norm.reciprocal" [1,64,1,1], x_5 is
  * "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #5 (Conv)), Where, Greater (gradient of node #4 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise1_norm" [16,64,25,5], dy is "d_train/pointwise1_conv" [16,64,25,5], w is
- * "pointwise1_weight" [64,64,1,1], taps is "conv_taps" [4], x_2 is "train/depthwise1_conv" [16,64,25,5], x_3 is
+ * Sub, Mul; y_2 is "d_train/depthwise1_norm" [16,64,25,5], x is "d_train/pointwise1_conv" [16,64,25,5], w is
+ * "pointwise1_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "train/depthwise1_conv" [16,64,25,5], x_3 is
  * "train/depthwise1_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise1_norm.reciprocal" [1,64,1,1], x_5 is
  * "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64] */
-static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y_2, const float *restrict dy,
+static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y_2, const float *restrict x,
         const float *restrict w, const int32_t *restrict taps, const float *restrict x_2, const float *restrict x_3,
         const float *restrict x_4, const float *restrict x_5, const float *restrict x_6, float *restrict scratch)
 {
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        convgradinput_where_greater_16x64x125_fill_image(scratch, dy + n * 8000);
-        for (int c = 0; c < 64 - STEPC_WINDOW_LAST_ROWS(64); c += STEPC_WINDOW_ROWS(64)) {
-            convgradinput_where_greater_16x64x125_grad_input_rows(STEPC_WINDOW_ROWS(64), n, c, scratch + 8224, w + c,
-                scratch, taps, y_2, x_2, x_3, x_4, x_5, x_6);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            convgradinput_where_greater_16x64x125_grad_input_rows(STEPC_WINDOW_LAST_ROWS(64), n,
-                64 - STEPC_WINDOW_LAST_ROWS(64), scratch + 8224, w + (64 - STEPC_WINDOW_LAST_ROWS(64)), scratch, taps,
-                y_2, x_2, x_3, x_4, x_5, x_6);
-        }
+        const float *const from = x + n * 8000;
+        stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
+        STEPC_EACH_WINDOW_PART(64, convgradinput_where_greater_16x64x125_part, n, scratch + 8224, w, scratch, taps,
+            y_2, x_2, x_3, x_4, x_5, x_6);
     }
-}
-
-static inline void convgradweight_update_64x64_fill_all_columns(float *restrict image, const float *restrict from,
-                                                                const int32_t *restrict lines)
-{
-    stepc_interleave_lines(64, 125, image, 64, from, lines);
-}
-
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void convgradweight_update_64x64_add_sums(const int rows, const int vectors,
-        float *restrict total, const float *restrict image, const float *restrict dy_2)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 125, .w_row = 125, .w_plane = 125,
-        .w_channel = 125, .w_tap = 1, .image_plane = 8000, .image_channel = 8000, .image_tap = 64};
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy_2, image,
-        STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
-            total[i * 64 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-}
-
-/* All of the runs. */
-static STEPC_INLINE void convgradweight_update_64x64_add_rows(const int rows, float *restrict total,
-        const float *restrict image, const int32_t *restrict begins, const float *restrict dy_2)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 64), rows);
-    for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 64) - STEPC_LINE_VECTORS_OF(float, 64) % most; v += most) {
-        convgradweight_update_64x64_add_sums(rows, most, total + v * STEPC_WINDOW_LANES(float),
-            image + begins[0] + v * STEPC_WINDOW_LANES(float), dy_2);
-    }
-    if (STEPC_LINE_VECTORS_OF(float, 64) % most > 0) {
-        const int v = STEPC_LINE_VECTORS_OF(float, 64) - STEPC_LINE_VECTORS_OF(float, 64) % most;
-        convgradweight_update_64x64_add_sums(rows, STEPC_LINE_VECTORS_OF(float, 64) % most,
-            total + v * STEPC_WINDOW_LANES(float), image + begins[0] + v * STEPC_WINDOW_LANES(float), dy_2);
-    }
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void convgradweight_update_64x64_finish_weights(const int o, const float *restrict total,
-        float *restrict row, const int32_t *restrict places, float *restrict w_2, float *restrict w_3, const float s)
-{
-    for (int c = 0; c < 64; c++)
-        row[c] = total[c + places[0]];
-    STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
-        const float t_2 = 0.9f * w_2[o * 64 + k] + row[k];
-        w_2[o * 64 + k] = t_2;
-        w_3[o * 64 + k] -= s * t_2;
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void convgradweight_update_64x64_add_weights_of(const int n, float *restrict total,
-        const float *restrict dy_2, const int32_t *restrict taps_2, float *restrict scratch_2,
-        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4, const float *restrict x_5,
-        const float *restrict x_6)
-{
-    for (int k = 0; k < 64; k++) {
-        float *const to = scratch_2 + 12192 + k * 125;
-        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
-            const float t_2 = (x_2[n * 8000 + k * 125 + i] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
-            to[i] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
-            const float t_2 = (x_2[n * 8000 + k * 125 + i] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
-            to[i] = t_2 < 0.0f ? 0.0f : t_2;
-        }
-    }
-    convgradweight_update_64x64_fill_all_columns(scratch_2, scratch_2 + 12192, taps_2 + 2);
-    const float *const dy_3 = dy_2 + n * 8000;
-    const int rows = STEPC_WINDOW_ROWS(64);
-    const int rest = STEPC_WINDOW_LAST_ROWS(64);
-    const int whole = 64 / rows * rows;
-    for (int o = 0; o < whole; o += rows)
-        convgradweight_update_64x64_add_rows(rows, total + o * 64, scratch_2, taps_2 + 1, dy_3 + o * 125);
-    if (rest > 0 && whole < 64)
-        convgradweight_update_64x64_add_rows(rest, total + whole * 64, scratch_2, taps_2 + 1, dy_3 + whole * 125);
 }
 
 /* stepc.ConvGradWeight (gradient of node #23 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
@@ -1380,14 +842,37 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
         const float *restrict x_5, const float *restrict x_6, const int32_t *restrict taps, const float s,
         float *restrict scratch)
 {
-    for (int i = 0; i < 8032; i++)
+    for (int i = 0; i < 12128; i++)
         scratch[i] = 0.0f;
-    for (int i = 0; i < 4096; i++)
-        scratch[8032 + i] = 0.0f;
-    for (int n = 0; n < 16; n++)
-        convgradweight_update_64x64_add_weights_of(n, scratch + 8032, dy, taps, scratch, x_2, x_3, x_4, x_5, x_6);
-    for (int o = 0; o < 64; o++)
-        convgradweight_update_64x64_finish_weights(o, scratch + 8032 + o * 64, scratch + 12128, taps, w_2, w_3, s);
+    for (int n = 0; n < 16; n++) {
+        const struct stepc_columns columns = {.planes = 1, .lines = 1, .columns = 125, .image_planes = 1,
+            .image_lines = 1, .image_columns = 125, .plane_step = 1, .line_step = 1, .held_planes = 1,
+            .held_lines = 1, .held_columns = 1, .plane_reach = 1, .line_reach = 1, .column_reach = 1, .column = 64};
+        const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 125, .w_row = 125,
+            .w_plane = 125, .w_channel = 125, .w_tap = 1, .image_plane = 8000, .image_channel = 8000,
+            .image_tap = 64};
+        const struct stepc_runs runs = {.runs = 1, .length = 64, .step = 64};
+        for (int k = 0; k < 64; k++) {
+            float *const to = scratch + 12192 + k * 125;
+            for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+                const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+                STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
+                    const float t = (x_2[n * 8000 + k * 125 + e] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
+                    to[e] = t < 0.0f ? 0.0f : t;
+                }
+            }
+        }
+        stepc_fill_columns(columns, scratch, scratch + 12192, taps + 2);
+        stepc_add_window_sums(64, 0, 64, terms, runs, scratch + 8032, scratch, taps + 1, dy + n * 8000);
+    }
+    for (int o = 0; o < 64; o++) {
+        stepc_order_weights(64, 1, 1, scratch + 12128, scratch + 8032 + o * 64, taps);
+        STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
+            const float t = 0.9f * w_2[o * 64 + k] + scratch[12128 + k];
+            w_2[o * 64 + k] = t;
+            w_3[o * 64 + k] -= s * t;
+        }
+    }
 }
 
 /* ReduceSum, Mul (gradient of node #21 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #21
@@ -1486,18 +971,6 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
     }
 }
 
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_2_windows(float *restrict flat,
-        const float *restrict w_2, const float *restrict plane, const float *restrict keep)
-{
-    for (int q = 0; q < 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float); q += STEPC_KEPT_COLUMNS(float))
-        stepc_window_line_kept(STEPC_KEPT_VECTORS, 3, 3, flat + q, w_2, plane + 5 + q, -5, 1, -1, keep + q, 128);
-    if (125 % STEPC_KEPT_COLUMNS(float) > 0) {
-        const int q = 125 / STEPC_KEPT_COLUMNS(float) * STEPC_KEPT_COLUMNS(float);
-        stepc_window_line_kept((125 % STEPC_KEPT_COLUMNS(float) + STEPC_WINDOW_LANES(float) - 1) /
-            STEPC_WINDOW_LANES(float), 3, 3, flat + q, w_2, plane + 5 + q, -5, 1, -1, keep + q, 128);
-    }
-}
-
 /* stepc.ConvGradInput (gradient of node #20 (Conv)), Where, Greater (gradient of node #19 (Relu)), Relu, Add, Mul,
  * Sub, Mul; y is "d_train/pointwise3_norm" [16,64,25,5], x is "d_train/depthwise4_conv" [16,64,25,5], w is
  * "depthwise4_weight" [64,1,3,3], x_2 is "train/pointwise3_conv" [16,64,25,5], x_3 is
@@ -1524,61 +997,25 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
-    for (int c = 0; c < 3; c++)
-        for (int p = 0; p < 128; p++) {
-            const int x_7 = p % 5 + 1 + c * -1;
-            memset(scratch + 1792 + c * 128 + p, (x_7 >= 0 && x_7 < 5) ? 255 : 0, sizeof(float));
-        }
+    stepc_mark_kept(5, 3, 1, -1, scratch + 1792, 128);
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g += 8) {
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++)
+            for (int i = 0; i < 8; i++)
                 memcpy(scratch + i * 224 + 48, x + (n * 64 + g + i) * 125, 125 * sizeof(float));
-            for (int i = 0; i < (64 - g < 8 ? 64 - g : 8); i++) {
-                convgradinput_where_greater_16x64x125_2_windows(scratch + 2176, w + (g + i) * 9,
-                    scratch + i * 224 + 48, scratch + 1792);
+            for (int i = 0; i < 8; i++) {
+                stepc_window_plane_kept(125, 3, 3, scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 53, -5, 1, -1,
+                    scratch + 1792, 128);
                 const int g_2 = g + i;
-                STEPC_LANE_LOOP for (int p = 0; p < 112; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
-                        (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
-                }
-                STEPC_LANE_LOOP for (int p = 109; p < 125; p++) {
-                    const float v = scratch[2176 + p];
-                    y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
-                        (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
+                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                    STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
+                        const float v = scratch[2176 + p];
+                        y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
+                            (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
+                    }
                 }
             }
         }
-}
-
-/* The image of `channels` planes; around them it is zero already. */
-static STEPC_INLINE void convgradweight_update_64x9_fill_image(float *restrict image, float *restrict planes,
-                                                               const float *restrict from, const int channels)
-{
-    stepc_transpose(planes, STEPC_WINDOW_LANES(float), from, 125, channels, 125);
-    for (int y = 0; y < 25; y++) {
-        const int b = y + 1;
-        if (b >= 0 && b < 27) {
-            float *const to = image + b * 7 * STEPC_WINDOW_LANES(float);
-            const float *const from_2 = planes + y * (5 * STEPC_WINDOW_LANES(float));
-            for (int i = 0; i < 5 * STEPC_WINDOW_LANES(float); i++)
-                to[STEPC_WINDOW_LANES(float) + i] = from_2[i];
-        }
-    }
-}
-
-static STEPC_INLINE void convgradweight_update_64x9_add_image(float *restrict total, const float *restrict image,
-        const int32_t *restrict taps_2, const float *restrict dy_2)
-{
-    for (int t = 0; t < 9 / STEPC_CHANNEL_TAPS * STEPC_CHANNEL_TAPS; t += STEPC_CHANNEL_TAPS) {
-        stepc_channel_sums(STEPC_CHANNEL_TAPS, 1, 25, 5, total + t * STEPC_WINDOW_LANES(float), image, taps_2 + t,
-            189, 7, dy_2);
-    }
-    if (9 % STEPC_CHANNEL_TAPS > 0) {
-        const int t = 9 / STEPC_CHANNEL_TAPS * STEPC_CHANNEL_TAPS;
-        stepc_channel_sums(9 % STEPC_CHANNEL_TAPS, 1, 25, 5, total + t * STEPC_WINDOW_LANES(float), image, taps_2 + t,
-            189, 7, dy_2);
-    }
 }
 
 /* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
@@ -1606,41 +1043,42 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
         const float *restrict x_4, const float *restrict x_5, const float *restrict x_6, const float s,
         float *restrict scratch)
 {
-    float *const transposed = scratch + 189 * STEPC_WINDOW_LANES(float) + 125 * STEPC_WINDOW_LANES(float);
+    const struct stepc_image padded = {.planes = 1, .lines = 25, .columns = 5, .plane_stride = 1, .line_stride = 1,
+        .column_stride = 1, .line_pad = 1, .column_pad = 1, .plane_phases = 1, .line_phases = 1, .column_phases = 1,
+        .image_planes = 1, .image_lines = 27, .image_columns = 7};
     for (int i = 0; i < 189 * STEPC_WINDOW_LANES(float); i++)
         scratch[i] = 0.0f;
     for (int g = 0; g < 64; g += STEPC_WINDOW_LANES(float)) {
         for (int i = 0; i < 9 * STEPC_WINDOW_LANES(float); i++)
-            transposed[125 * STEPC_WINDOW_LANES(float) + i] = 0.0f;
+            scratch[439 * STEPC_WINDOW_LANES(float) + i] = 0.0f;
         for (int n = 0; n < 16; n++) {
-            for (int l = 0; l < (64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float)); l++) {
+            for (int l = 0; l < STEPC_WINDOW_LANES(float); l++) {
                 float *const to = scratch + 7168 + l * 125;
                 const int g_2 = g + l;
-                STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
-                    const float t_2 = (x_2[n * 8000 + g_2 * 125 + i] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
-                    to[i] = t_2 < 0.0f ? 0.0f : t_2;
-                }
-                STEPC_LANE_LOOP for (int i = 109; i < 125; i++) {
-                    const float t_2 = (x_2[n * 8000 + g_2 * 125 + i] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
-                    to[i] = t_2 < 0.0f ? 0.0f : t_2;
+                for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+                    STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
+                        const float t_2 = (x_2[n * 8000 + g_2 * 125 + e] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) +
+                            x_6[g_2];
+                        to[e] = t_2 < 0.0f ? 0.0f : t_2;
+                    }
                 }
             }
-            convgradweight_update_64x9_fill_image(scratch, scratch + 189 * STEPC_WINDOW_LANES(float), scratch + 7168,
-                64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float));
-            stepc_transpose(transposed, STEPC_WINDOW_LANES(float), dy + (n * 64 + g) * 125, 125,
-                64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float), 125);
-            convgradweight_update_64x9_add_image(transposed + 125 * STEPC_WINDOW_LANES(float), scratch, taps,
-                transposed);
+            stepc_transpose(scratch + 189 * STEPC_WINDOW_LANES(float), STEPC_WINDOW_LANES(float), scratch + 7168, 125,
+                STEPC_WINDOW_LANES(float), 125);
+            stepc_fill_channels(padded, scratch, scratch + 189 * STEPC_WINDOW_LANES(float));
+            stepc_transpose(scratch + 314 * STEPC_WINDOW_LANES(float), STEPC_WINDOW_LANES(float),
+                dy + (n * 64 + g) * 125, 125, STEPC_WINDOW_LANES(float), 125);
+            stepc_add_channel_sums(9, 1, 25, 5, scratch + 439 * STEPC_WINDOW_LANES(float), scratch, taps, 189, 7,
+                scratch + 314 * STEPC_WINDOW_LANES(float));
         }
-        for (int l = 0; l < (64 - g < STEPC_WINDOW_LANES(float) ? 64 - g : STEPC_WINDOW_LANES(float)); l++) {
-            const int g_2 = g + l;
-            const float *const total = transposed + 125 * STEPC_WINDOW_LANES(float) + l;
+        for (int l = 0; l < STEPC_WINDOW_LANES(float); l++)
             for (int t = 0; t < 9; t++) {
-                const float t_2 = 0.9f * w[g_2 * 9 + t] + total[t * STEPC_WINDOW_LANES(float)];
-                w[g_2 * 9 + t] = t_2;
-                w_2[g_2 * 9 + t] -= s * t_2;
+                const float v = scratch[439 * STEPC_WINDOW_LANES(float) + t * STEPC_WINDOW_LANES(float) + l];
+                const float t_2 = 0.9f * w[(g + l) * 9 + t] + v;
+                w[(g + l) * 9 + t] = t_2;
+                w_2[(g + l) * 9 + t] -= s * t_2;
             }
-        }
     }
 }
 
@@ -1701,97 +1139,6 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
     }
 }
 
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void update_first_weight_add_sums(const int rows, const int vectors, float *restrict total,
-                                                      const float *restrict image, const float *restrict dy)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 25, .taps = 5, .w_row = 125, .w_plane = 125,
-        .w_channel = 5, .w_tap = 1, .image_plane = 3000, .image_channel = 120, .image_tap = 20};
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
-        STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
-            total[i * 48 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-}
-
-/* All of the runs. */
-static STEPC_INLINE void update_first_weight_add_rows(const int rows, float *restrict total,
-        const float *restrict image, const int32_t *restrict begins, const float *restrict dy)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 40), rows);
-    for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 40) - STEPC_LINE_VECTORS_OF(float, 40) % most; v += most) {
-        update_first_weight_add_sums(rows, most, total + v * STEPC_WINDOW_LANES(float),
-            image + begins[0] + v * STEPC_WINDOW_LANES(float), dy);
-    }
-    if (STEPC_LINE_VECTORS_OF(float, 40) % most > 0) {
-        const int v = STEPC_LINE_VECTORS_OF(float, 40) - STEPC_LINE_VECTORS_OF(float, 40) % most;
-        update_first_weight_add_sums(rows, STEPC_LINE_VECTORS_OF(float, 40) % most,
-            total + v * STEPC_WINDOW_LANES(float), image + begins[0] + v * STEPC_WINDOW_LANES(float), dy);
-    }
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void update_first_weight_finish_weights(const int o, const float *restrict total,
-        float *restrict row, const int32_t *restrict places, float *restrict first_weight_v,
-        float *restrict first_weight, const float learning_rate)
-{
-    for (int t = 0; t < 40; t++)
-        row[t] = total[places[t]];
-    STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
-        const float t_2 = 0.9f * first_weight_v[o * 40 + k] + row[k];
-        first_weight_v[o * 40 + k] = t_2;
-        first_weight[o * 40 + k] -= learning_rate * t_2;
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void update_first_weight_add_weights_of(const int n, float *restrict total,
-        const float *restrict x_2, const int32_t *restrict taps, float *restrict scratch_2,
-        const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
-        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
-        const float *restrict grad_train_first_norm_div, const float *restrict train_first_norm_reciprocal,
-        const float *restrict first_scale)
-{
-    const float *const from = x_2 + n * 490;
-    for (int y = 0; y < 25; y++) {
-        float *const to = scratch_2 + y * 120;
-        const int y_2 = y * 2 - 5;
-        const int is_whole = y_2 >= 0 && y_2 + 9 < 49;
-        if (is_whole)
-            stepc_interleave_lines(10, 10, to + 10, 10, from + (y_2 * 10 + 1 - 1), taps + 41);
-        for (int k = 0; k < 10 && !is_whole; k++) {
-            const int line = y_2 + k % 10;
-            if (line >= 0 && line < 49)
-                for (int x_3 = 0; x_3 < 12; x_3++) {
-                    const int column = x_3 - 1;
-                    if (column >= 0 && column < 10)
-                        to[x_3 * 10 + k] = from[k / 10 * 490 + line * 10 + column];
-                }
-        }
-    }
-    for (int o = 0; o < 64; o++) {
-        float *const to = scratch_2 + 6144 + o * 125;
-        STEPC_LANE_LOOP for (int i = 0; i < 112; i++) {
-            to[i] = (d_train_first_norm[n * 8000 + o * 125 + i] - grad_train_first_norm_reducesum[o] * 0.0005f -
-                (first_conv[n * 8000 + o * 125 + i] - train_first_norm_reducemean[o]) *
-                grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
-        }
-        STEPC_WHOLE_LOOP for (int i = 109; i < 125; i++) {
-            to[i] = (d_train_first_norm[n * 8000 + o * 125 + i] - grad_train_first_norm_reducesum[o] * 0.0005f -
-                (first_conv[n * 8000 + o * 125 + i] - train_first_norm_reducemean[o]) *
-                grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
-        }
-    }
-    const int rows = STEPC_WINDOW_ROWS(64);
-    const int rest = STEPC_WINDOW_LAST_ROWS(64);
-    const int whole = 64 / rows * rows;
-    for (int o = 0; o < whole; o += rows)
-        update_first_weight_add_rows(rows, total + o * 48, scratch_2, taps + 40, scratch_2 + 6144 + o * 125);
-    if (rest > 0 && whole < 64)
-        update_first_weight_add_rows(rest, total + whole * 48, scratch_2, taps + 40, scratch_2 + 6144 + whole * 125);
-}
-
 /* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
  * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
@@ -1805,138 +1152,63 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         const float *restrict first_scale, const float *restrict x, const int32_t *restrict conv_taps,
         const float learning_rate, float *restrict scratch)
 {
-    for (int i = 0; i < 3032; i++)
+    for (int i = 0; i < 6104; i++)
         scratch[i] = 0.0f;
-    for (int i = 0; i < 3072; i++)
-        scratch[3032 + i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        update_first_weight_add_weights_of(n, scratch + 3032, x, conv_taps, scratch, d_train_first_norm,
-            grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean, grad_train_first_norm_div,
-            train_first_norm_reciprocal, first_scale);
-    }
-    for (int o = 0; o < 64; o++) {
-        update_first_weight_finish_weights(o, scratch + 3032 + o * 48, scratch + 6104, conv_taps, first_weight_v,
-            first_weight, learning_rate);
-    }
-}
-
-/* Column j of all phases of a line: phase c has from[j * SW + c - PAD_W], zero outside. */
-static inline void first_relu_fill_edge(float *restrict to, const float *restrict from, const int j)
-{
-    for (int c = 0; c < 2; c++) {
-        const int x_2 = j * 2 + c - 1;
-        to[c * 174 + j] = (x_2 >= 0 && x_2 < 10) ? from[x_2] : 0.0f;
-    }
-}
-
-static inline void first_relu_fill_image(float *restrict image, const float *restrict from)
-{
-    for (int p = 0; p < 2; p++) {
-        float *const to = image + p * 348;
-        const int a = p / 2;
-        const int b = p % 2;
-        for (int j = 0; j < 29; j++) {
-            const int y = j * 2 + b - 5;
-            if (a >= 0 && a < 1 && y >= 0 && y < 49) {
-                float *const to_2 = to + j * 6;
-                const float *const from_2 = from + (a * 49 + y) * 10;
-                first_relu_fill_edge(to_2, from_2, 0);
-                STEPC_LANE_LOOP for (int j_2 = 1; j_2 < 5; j_2++)
-                    STEPC_UNROLL for (int c = 0; c < 2; c++)
-                        to_2[c * 174 + j_2] = from_2[j_2 * 2 + c - 1];
-                first_relu_fill_edge(to_2, from_2, 5);
-            } else {
-                float *const to_2 = to + j * 6;
-                for (int c = 0; c < 2; c++)
-                    for (int j_2 = 0; j_2 < 6; j_2++)
-                        to_2[c * 174 + j_2] = 0.0f;
+        const struct stepc_columns columns = {.planes = 1, .lines = 49, .columns = 10, .image_planes = 1,
+            .image_lines = 25, .image_columns = 12, .plane_step = 1, .line_step = 2, .line_pad = 5, .column_pad = 1,
+            .held_planes = 1, .held_lines = 10, .held_columns = 1, .plane_reach = 1, .line_reach = 1,
+            .column_reach = 1, .column = 10};
+        const struct stepc_window_terms terms = {.planes = 1, .channels = 25, .taps = 5, .w_row = 125, .w_plane = 125,
+            .w_channel = 5, .w_tap = 1, .image_plane = 3000, .image_channel = 120, .image_tap = 20};
+        const struct stepc_runs runs = {.runs = 1, .length = 40, .step = 48};
+        stepc_fill_columns(columns, scratch, x + n * 490, conv_taps + 41);
+        for (int o = 0; o < 64; o++) {
+            float *const to = scratch + 6144 + o * 125;
+            for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+                const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+                STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
+                    to[e] = (d_train_first_norm[n * 8000 + o * 125 + e] - grad_train_first_norm_reducesum[o] *
+                        0.0005f - (first_conv[n * 8000 + o * 125 + e] - train_first_norm_reducemean[o]) *
+                        grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
+                }
             }
         }
+        stepc_add_window_sums(64, 0, 64, terms, runs, scratch + 3032, scratch, conv_taps + 40, scratch + 6144);
+    }
+    for (int o = 0; o < 64; o++) {
+        stepc_order_weights(1, 40, 10, scratch + 6104, scratch + 3032 + o * 48, conv_taps);
+        STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
+            const float t = 0.9f * first_weight_v[o * 40 + k] + scratch[6104 + k];
+            first_weight_v[o * 40 + k] = t;
+            first_weight[o * 40 + k] -= learning_rate * t;
+        }
     }
 }
 
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms first_relu_terms_of(const int32_t *restrict at)
+/* Rows o .. of group g. */
+static STEPC_INLINE void first_relu_part(const int rows, const int o, const int n, float *restrict flat,
+        const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
+        float *restrict first, const float *restrict first_mean, const float *restrict first_norm_mul,
+        const float *restrict first_shift)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 40, .w_row = 40, .w_channel = 40,
-        .w_tap = 1, .image_channel = 696, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int first_relu_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 5);
-    return (line / 25 * 29 + line % 25) * 6 + i % STEPC_LINE_OF_VECTORS(float, 5) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void first_relu_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
-        const float *restrict image, float *restrict first, const float *restrict first_mean,
-        const float *restrict first_norm_mul, const float *restrict first_shift)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + first_relu_place_of(i),
-        vectors > 1 ? first_relu_place_of(i + 1) - first_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float t_2 = (sum[r * STEPC_WINDOW_COLUMNS(float) + l] - first_mean[o + r]) * first_norm_mul[o + r] +
-                first_shift[o + r];
-            first[n * 8000 + (o + r) * 125 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
+        .w_tap = 1, .image_channel = 696, .at = taps};
+    const struct stepc_windows windows =
+        {.planes = 1, .lines = 25, .columns = 5, .image_line = 6, .image_plane = 174};
+    stepc_window_rows(rows, terms, windows, flat, 160, weights + o * 40, image);
+    for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const float *const sums = flat + r * 160;
+        float *const dense = flat + rows * 160;
+        stepc_copy_lines(25, 5, 0, dense, 5, sums, 6);
+        for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
+            const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
+            STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
+                const float t = (dense[p] - first_mean[row]) * first_norm_mul[row] + first_shift[row];
+                first[n * 8000 + row * 125 + p] = t < 0.0f ? 0.0f : t;
+            }
         }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void first_relu_finish_row(const int n, const int o, const float *restrict flat,
-        float *restrict plane, float *restrict first, const float *restrict first_mean,
-        const float *restrict first_norm_mul, const float *restrict first_shift)
-{
-    stepc_copy_lines(25, 5, 0, plane, 5, flat, 6);
-    int whole = 125;
-    whole -= 13;
-    STEPC_WIDE_LOOP for (int p = 0; p < whole; p++) {
-        const float t_2 = (plane[p] - first_mean[o]) * first_norm_mul[o] + first_shift[o];
-        first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-    STEPC_WHOLE_LOOP for (int p = 109; p < 125; p++) {
-        const float t_2 = (plane[p] - first_mean[o]) * first_norm_mul[o] + first_shift[o];
-        first[n * 8000 + o * 125 + p] = t_2 < 0.0f ? 0.0f : t_2;
-    }
-}
-
-static STEPC_INLINE void first_relu_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-        const float *restrict weights, const float *restrict image, const int32_t *restrict at, float *restrict first,
-        const float *restrict first_mean, const float *restrict first_norm_mul, const float *restrict first_shift)
-{
-    if (STEPC_WHOLE_VECTORS(float, 64, 5)) {
-        const struct stepc_window_terms terms = first_relu_terms_of(at);
-        const float *const w = weights + o * 40;
-        const int vectors = 25 * STEPC_LINE_OF_VECTORS(float, 5);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS) {
-            first_relu_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, first, first_mean,
-                first_norm_mul, first_shift);
-        }
-        if (vectors % STEPC_VECTORS > 0) {
-            first_relu_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image, first,
-                first_mean, first_norm_mul, first_shift);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = first_relu_terms_of(at);
-    const float *const w = weights + o * 40;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 149);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 160, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 160, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++) {
-        first_relu_finish_row(n, o + i, flat + i * 160, flat + rows * 160, first, first_mean, first_norm_mul,
-            first_shift);
     }
 }
 
@@ -1949,15 +1221,13 @@ static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict
     for (int i = 696; i < 728; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        first_relu_fill_image(scratch, x + n * 490);
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            first_relu_conv_rows(STEPC_WINDOW_ROWS(64), n, o, scratch + 728, first_weight, scratch, conv_taps, first,
-                first_mean, first_norm_mul, first_shift);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            first_relu_conv_rows(STEPC_WINDOW_LAST_ROWS(64), n, 64 - STEPC_WINDOW_LAST_ROWS(64), scratch + 728,
-                first_weight, scratch, conv_taps, first, first_mean, first_norm_mul, first_shift);
-        }
+        const float *const from = x + n * 490;
+        const struct stepc_image padded = {.planes = 1, .lines = 49, .columns = 10, .plane_stride = 1,
+            .line_stride = 2, .column_stride = 2, .line_pad = 5, .column_pad = 1, .plane_phases = 1, .line_phases = 2,
+            .column_phases = 2, .image_planes = 1, .image_lines = 29, .image_columns = 6};
+        stepc_fill_phases(1, padded, scratch, from);
+        STEPC_EACH_WINDOW_PART(64, first_relu_part, n, scratch + 728, first_weight, scratch, conv_taps, first,
+            first_mean, first_norm_mul, first_shift);
     }
 }
 
@@ -2205,13 +1475,13 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     STEPC_RUN(47, update_64, state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
     float *const d_train_depthwise4_norm = arena->floats + 1152000; /* [16,64,25,5], kernels 48-50 */
     STEPC_RUN(48, convgradinput_where_greater_16x64x125, d_train_depthwise4_norm, d_train_pointwise4_conv,
-                  (float *)state->pointwise4_weight, constant_conv_taps_3, train_depthwise4_conv,
+                  (float *)state->pointwise4_weight, constant_conv_taps_2, train_depthwise4_conv,
                   train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
                   state->depthwise4_shift, arena->floats + 1280000 /* [9377] */);
     STEPC_RUN(49, convgradweight_update_64x64, (float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
                   d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
                   train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
-                  constant_conv_taps_4, state->learning_rate, arena->floats + 1280000 /* [20192] */);
+                  constant_conv_taps_3, state->learning_rate, arena->floats + 1280000 /* [20192] */);
     float *const depthwise4_scale_v_new = arena->floats + 1024000; /* [64], kernels 50-51 */
     float *const d_train_depthwise4_conv = arena->floats + 1152000; /* [16,64,25,5], kernels 50-53 */
     STEPC_RUN(50, update_64x16x125_2, depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
@@ -2224,7 +1494,7 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
                   train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
                   arena->floats + 1024000 /* [2304] */);
     STEPC_RUN(53, convgradweight_update_64x9, (float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
-                  constant_conv_taps_5, d_train_depthwise4_conv, train_pointwise3_conv,
+                  constant_conv_taps_4, d_train_depthwise4_conv, train_pointwise3_conv,
                   train_pointwise3_norm_reducemean, train_pointwise3_norm_reciprocal, state->pointwise3_scale,
                   state->pointwise3_shift, state->learning_rate, arena->floats + 1024000 /* [9168] */);
     float *const pointwise3_scale_v_new = arena->floats + 1024000; /* [64], kernels 54-55 */
@@ -2235,13 +1505,13 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     STEPC_RUN(55, update_64, state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
     float *const d_train_depthwise3_norm = arena->floats + 768000; /* [16,64,25,5], kernels 56-58 */
     STEPC_RUN(56, convgradinput_where_greater_16x64x125, d_train_depthwise3_norm, d_train_pointwise3_conv,
-                  (float *)state->pointwise3_weight, constant_conv_taps_3, train_depthwise3_conv,
+                  (float *)state->pointwise3_weight, constant_conv_taps_2, train_depthwise3_conv,
                   train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
                   state->depthwise3_shift, arena->floats + 1024000 /* [9377] */);
     STEPC_RUN(57, convgradweight_update_64x64, (float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
                   d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
                   train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
-                  constant_conv_taps_4, state->learning_rate, arena->floats + 1024000 /* [20192] */);
+                  constant_conv_taps_3, state->learning_rate, arena->floats + 1024000 /* [20192] */);
     float *const depthwise3_scale_v_new = arena->floats + 896000; /* [64], kernels 58-59 */
     float *const d_train_depthwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 58-61 */
     STEPC_RUN(58, update_64x16x125_2, depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
@@ -2254,7 +1524,7 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
                   train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
                   arena->floats + 896000 /* [2304] */);
     STEPC_RUN(61, convgradweight_update_64x9, (float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
-                  constant_conv_taps_5, d_train_depthwise3_conv, train_pointwise2_conv,
+                  constant_conv_taps_4, d_train_depthwise3_conv, train_pointwise2_conv,
                   train_pointwise2_norm_reducemean, train_pointwise2_norm_reciprocal, state->pointwise2_scale,
                   state->pointwise2_shift, state->learning_rate, arena->floats + 896000 /* [9168] */);
     float *const pointwise2_scale_v_new = arena->floats + 768000; /* [64], kernels 62-63 */
@@ -2265,13 +1535,13 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     STEPC_RUN(63, update_64, state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
     float *const d_train_depthwise2_norm = arena->floats + 512000; /* [16,64,25,5], kernels 64-66 */
     STEPC_RUN(64, convgradinput_where_greater_16x64x125, d_train_depthwise2_norm, d_train_pointwise2_conv,
-                  (float *)state->pointwise2_weight, constant_conv_taps_3, train_depthwise2_conv,
+                  (float *)state->pointwise2_weight, constant_conv_taps_2, train_depthwise2_conv,
                   train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
                   state->depthwise2_shift, arena->floats + 768000 /* [9377] */);
     STEPC_RUN(65, convgradweight_update_64x64, (float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
                   d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
                   train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
-                  constant_conv_taps_4, state->learning_rate, arena->floats + 768000 /* [20192] */);
+                  constant_conv_taps_3, state->learning_rate, arena->floats + 768000 /* [20192] */);
     float *const depthwise2_scale_v_new = arena->floats + 640000; /* [64], kernels 66-67 */
     float *const d_train_depthwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 66-69 */
     STEPC_RUN(66, update_64x16x125_2, depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
@@ -2284,7 +1554,7 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
                   train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
                   arena->floats + 640000 /* [2304] */);
     STEPC_RUN(69, convgradweight_update_64x9, (float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
-                  constant_conv_taps_5, d_train_depthwise2_conv, train_pointwise1_conv,
+                  constant_conv_taps_4, d_train_depthwise2_conv, train_pointwise1_conv,
                   train_pointwise1_norm_reducemean, train_pointwise1_norm_reciprocal, state->pointwise1_scale,
                   state->pointwise1_shift, state->learning_rate, arena->floats + 640000 /* [9168] */);
     float *const pointwise1_scale_v_new = arena->floats + 512000; /* [64], kernels 70-71 */
@@ -2295,13 +1565,13 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     STEPC_RUN(71, update_64, state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
     float *const d_train_depthwise1_norm = arena->floats + 256000; /* [16,64,25,5], kernels 72-74 */
     STEPC_RUN(72, convgradinput_where_greater_16x64x125, d_train_depthwise1_norm, d_train_pointwise1_conv,
-                  (float *)state->pointwise1_weight, constant_conv_taps_3, train_depthwise1_conv,
+                  (float *)state->pointwise1_weight, constant_conv_taps_2, train_depthwise1_conv,
                   train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
                   state->depthwise1_shift, arena->floats + 512000 /* [9377] */);
     STEPC_RUN(73, convgradweight_update_64x64, (float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
                   d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
                   train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
-                  constant_conv_taps_4, state->learning_rate, arena->floats + 512000 /* [20192] */);
+                  constant_conv_taps_3, state->learning_rate, arena->floats + 512000 /* [20192] */);
     float *const depthwise1_scale_v_new = arena->floats + 384000; /* [64], kernels 74-75 */
     float *const d_train_depthwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 74-77 */
     STEPC_RUN(74, update_64x16x125_2, depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
@@ -2313,7 +1583,7 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
             (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
             state->first_scale, state->first_shift, arena->floats + 384000 /* [2304] */);
     STEPC_RUN(77, convgradweight_update_64x9, (float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
-                  constant_conv_taps_5, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
+                  constant_conv_taps_4, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
                   train_first_norm_reciprocal, state->first_scale, state->first_shift, state->learning_rate,
                   arena->floats + 384000 /* [9168] */);
     float *const grad_train_first_norm_reducesum = arena->floats + 270144; /* [1,64,1,1], kernels 78-80 */
@@ -2326,7 +1596,7 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     STEPC_RUN(80, update_first_weight, (float *)state->first_weight_v, (float *)state->first_weight,
                   d_train_first_norm, grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean,
                   grad_train_first_norm_div, train_first_norm_reciprocal, state->first_scale, in->x,
-                  constant_conv_taps_6, state->learning_rate, arena->floats + 256000 /* [14144] */);
+                  constant_conv_taps_5, state->learning_rate, arena->floats + 256000 /* [14144] */);
     STEPC_RUN(81, update_64, state->first_scale, state->learning_rate, first_scale_v_new);
     return STEPC_OK;
 }

@@ -27,11 +27,13 @@
 #include "kernels/stepc_sum.h"
 #include "kernels/stepc_tile.h"
 #include "kernels/stepc_transpose.h"
+#include "kernels/stepc_window_batch.h"
+#include "kernels/stepc_window_columns.h"
 #include "kernels/stepc_window_finite.h"
+#include "kernels/stepc_window_flows.h"
 #include "kernels/stepc_window_lanes.h"
 #include "kernels/stepc_window_lines.h"
-#include "kernels/stepc_window_span.h"
-#include "kernels/stepc_window_tile.h"
+#include "kernels/stepc_window_rows.h"
 #include "stepc_integer.h"
 #include "stepc_math.h"
 #include "stepc_random.h"
@@ -42,15 +44,15 @@ static const int32_t constant_conv_taps[25] STEPC_CONST = {
     0, 1, 2, 3, 4, 30, 31, 32, 33, 34, 60, 61, 62, 63, 64, 90, 91, 92, 93, 94, 120, 121, 122, 123, 124,
 };
 static const int32_t constant_conv_spans[100] STEPC_CONST = {
-    0, 0, 5, 0, 0, 0, 1, 5, 0, 0, 0, 2, 5, 0, 0, 0, 3, 5, 0, 0, 0, 4, 5, 0, 0, 0, 5, 5, 0, 0, 0, 6, 5, 0, 0, 0, 7,
-    5, 0, 0, 0, 8, 5, 0, 0, 0, 9, 5, 0, 0, 0, 0, 5, 0, 0, 0, 1, 5, 0, 0, 0, 2, 5, 0, 0, 0, 3, 5, 0, 0, 0, 4, 5, 0,
-    0, 0, 5, 5, 0, 0, 0, 6, 5, 0, 0, 0, 7, 5, 0, 0, 0, 8, 5, 0, 0, 0, 9, 5, 0, 0,
+    0, 0, 5, 0, 0, 0, 14, 5, 0, 0, 0, 28, 5, 0, 0, 0, 42, 5, 0, 0, 0, 56, 5, 0, 0, 0, 70, 5, 0, 0, 0, 84, 5, 0, 0,
+    0, 98, 5, 0, 0, 0, 112, 5, 0, 0, 0, 126, 5, 0, 0, 0, 0, 5, 0, 0, 0, 1, 5, 0, 0, 0, 2, 5, 0, 0, 0, 3, 5, 0, 0, 0,
+    4, 5, 0, 0, 0, 5, 5, 0, 0, 0, 6, 5, 0, 0, 0, 7, 5, 0, 0, 0, 8, 5, 0, 0, 0, 9, 5, 0, 0,
 };
 static const int32_t constant_conv_spans_2[140] STEPC_CONST = {
-    0, 0, 1, 0, 4, 0, 1, 2, 0, 3, 0, 2, 3, 0, 2, 0, 3, 4, 0, 1, 0, 4, 5, 0, 0, 0, 5, 5, 0, 0, 0, 6, 5, 0, 0, 0, 7,
-    5, 0, 0, 0, 8, 5, 0, 0, 0, 9, 5, 0, 0, 1, 9, 4, 1, 0, 2, 9, 3, 2, 0, 3, 9, 2, 3, 0, 4, 9, 1, 4, 0, 0, 0, 1, 0,
-    4, 0, 1, 2, 0, 3, 0, 2, 3, 0, 2, 0, 3, 4, 0, 1, 0, 4, 5, 0, 0, 0, 5, 5, 0, 0, 0, 6, 5, 0, 0, 0, 7, 5, 0, 0, 0,
-    8, 5, 0, 0, 0, 9, 5, 0, 0, 1, 9, 4, 1, 0, 2, 9, 3, 2, 0, 3, 9, 2, 3, 0, 4, 9, 1, 4, 0,
+    0, 0, 1, 0, 4, 0, 10, 2, 0, 3, 0, 20, 3, 0, 2, 0, 30, 4, 0, 1, 0, 40, 5, 0, 0, 0, 50, 5, 0, 0, 0, 60, 5, 0, 0,
+    0, 70, 5, 0, 0, 0, 80, 5, 0, 0, 0, 90, 5, 0, 0, 5, 90, 4, 1, 0, 10, 90, 3, 2, 0, 15, 90, 2, 3, 0, 20, 90, 1, 4,
+    0, 0, 0, 1, 0, 4, 0, 1, 2, 0, 3, 0, 2, 3, 0, 2, 0, 3, 4, 0, 1, 0, 4, 5, 0, 0, 0, 5, 5, 0, 0, 0, 6, 5, 0, 0, 0,
+    7, 5, 0, 0, 0, 8, 5, 0, 0, 0, 9, 5, 0, 0, 1, 9, 4, 1, 0, 2, 9, 3, 2, 0, 3, 9, 2, 3, 0, 4, 9, 1, 4, 0,
 };
 static const int32_t constant_conv_taps_2[36] STEPC_CONST = {
     0, 6, 12, 18, 24, 32, 38, 44, 50, 56, 64, 70, 76, 82, 88, 96, 102, 108, 114, 120, 128, 134, 140, 146, 152, 0,
@@ -73,94 +75,32 @@ static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, con
         (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
 }
 
-static inline void relu1_relu_fill_image(float *restrict image, const float *restrict from)
-{
-    stepc_copy_lines(28, 28, 2, image + 62, 30, from, 28);
-}
-
-/* A sum over channels and `count` positions of the window. */
-static STEPC_INLINE struct stepc_window_terms relu1_relu_terms_of(const int32_t *restrict at)
+/* Rows o .. of group g. */
+static STEPC_INLINE void relu1_relu_part(const int rows, const int o, const int n, float *restrict flat,
+        const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
+        float *restrict relu1, const float *restrict conv1_bias)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 25, .w_row = 25, .w_channel = 25,
-        .w_tap = 1, .image_channel = 960, .at = at};
-    return terms;
-}
-
-/* Where vector i of the windows lies in the image. */
-static inline int relu1_relu_place_of(const int i)
-{
-    const int line = i / STEPC_LINE_OF_VECTORS(float, 28);
-    return (line / 28 * 32 + line % 28) * 30 + i % STEPC_LINE_OF_VECTORS(float, 28) * STEPC_WINDOW_LANES(float);
-}
-
-/* Rows o .. of the vectors i .., finished straight away. */
-static STEPC_INLINE void relu1_relu_finish_vectors(const int rows, const int vectors,
-        const struct stepc_window_terms terms, const int n, const int o, const int i, const float *restrict w,
-        const float *restrict image, float *restrict relu1, const float *restrict conv1_bias)
-{
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(float)];
-    stepc_window_tile(rows, vectors, terms, sum, STEPC_WINDOW_COLUMNS(float), w, image + relu1_relu_place_of(i),
-        vectors > 1 ? relu1_relu_place_of(i + 1) - relu1_relu_place_of(i) : 0);
-    for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++) {
-            const float t_2 = sum[r * STEPC_WINDOW_COLUMNS(float) + l] + conv1_bias[o + r];
-            relu1[n * 4704 + (o + r) * 784 + i * STEPC_WINDOW_LANES(float) + l] = t_2 < 0.0f ? 0.0f : t_2;
+        .w_tap = 1, .image_channel = 960, .at = taps};
+    const struct stepc_windows windows =
+        {.planes = 1, .lines = 28, .columns = 28, .image_line = 30, .image_plane = 960};
+    stepc_window_rows(rows, terms, windows, flat, 864, weights + o * 25, image);
+    const int step = STEPC_WHOLE_VECTORS(float, 28) ? 28 : 30;
+    for (int r = 0; r < rows; r++) {
+        const int row = o + r;
+        const float *const sums = flat + r * 864;
+        for (int y = 0; y < 28; y++) {
+            const int first = y * 28;
+            const float *const line = sums + y * step;
+            for (int i = 0; i < 28; i += STEPC_TOGETHER(16)) {
+                const int begin = STEPC_TOGETHER_FROM(i, 16, 28);
+                STEPC_WHOLE_LOOP for (int column = begin; column < begin + STEPC_TOGETHER(16); column++) {
+                    const float t = line[column] + conv1_bias[row];
+                    relu1[n * 4704 + row * 784 + first + column] = t < 0.0f ? 0.0f : t;
+                }
+            }
         }
-}
-
-/* A line, whose last vector overlaps the one before it. */
-static STEPC_INLINE void relu1_relu_finish_part(const int n, const int o, const int first, const int begin,
-        const int end, const float *restrict line, float *restrict relu1, const float *restrict conv1_bias)
-{
-    STEPC_WHOLE_LOOP for (int column = begin; column < end; column++) {
-        const float t_2 = line[column] + conv1_bias[o];
-        relu1[n * 4704 + o * 784 + first + column] = t_2 < 0.0f ? 0.0f : t_2;
     }
-}
-
-/* The windows of a row that lie on lines with gaps; the gaps are taken out where lines are no whole vectors. */
-static STEPC_INLINE void relu1_relu_finish_row(const int n, const int o, const float *restrict flat,
-                                               float *restrict relu1, const float *restrict conv1_bias)
-{
-    for (int y = 0; y < 28; y++) {
-        const int first = y * 28;
-        const float *const line = flat + y * 30;
-        const int lanes = STEPC_FORM == 0 ? 1 : 16;
-        relu1_relu_finish_part(n, o, first, 0, 28 - 28 % lanes, line, relu1, conv1_bias);
-        if (28 % lanes > 0)
-            relu1_relu_finish_part(n, o, first, 28 - lanes, 28, line, relu1, conv1_bias);
-    }
-}
-
-static STEPC_INLINE void relu1_relu_conv_rows(const int rows, const int n, const int o, float *restrict flat,
-        const float *restrict weights, const float *restrict image, const int32_t *restrict at, float *restrict relu1,
-        const float *restrict conv1_bias)
-{
-    if (STEPC_WHOLE_VECTORS(float, 6, 28)) {
-        const struct stepc_window_terms terms = relu1_relu_terms_of(at);
-        const float *const w = weights + o * 25;
-        const int vectors = 28 * STEPC_LINE_OF_VECTORS(float, 28);
-        for (int i = 0; i < vectors - vectors % STEPC_VECTORS; i += STEPC_VECTORS)
-            relu1_relu_finish_vectors(rows, STEPC_VECTORS, terms, n, o, i, w, image, relu1, conv1_bias);
-        if (vectors % STEPC_VECTORS > 0) {
-            relu1_relu_finish_vectors(rows, 1, terms, n, o, vectors - vectors % STEPC_VECTORS, w, image, relu1,
-                conv1_bias);
-        }
-        return;
-    }
-    const struct stepc_window_terms terms = relu1_relu_terms_of(at);
-    const float *const w = weights + o * 25;
-    const int vectors = STEPC_LINE_VECTORS_OF(float, 838);
-    const int most = STEPC_PART_VECTORS(vectors, rows);
-    const int whole = (vectors - vectors % most) * STEPC_WINDOW_LANES(float);
-    for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(float))
-        stepc_window_tile(rows, most, terms, flat + q, 864, w, image + q, STEPC_WINDOW_LANES(float));
-    if (vectors % most > 0) {
-        stepc_window_tile(rows, vectors % most, terms, flat + whole, 864, w, image + whole,
-            STEPC_WINDOW_LANES(float));
-    }
-    for (int i = 0; i < rows; i++)
-        relu1_relu_finish_row(n, o + i, flat + i * 864, relu1, conv1_bias);
 }
 
 /* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])) */
@@ -171,15 +111,10 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
     for (int i = 0; i < 994; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 32; n++) {
-        relu1_relu_fill_image(scratch, x + n * 784);
-        for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
-            relu1_relu_conv_rows(STEPC_WINDOW_ROWS(6), n, o, scratch + 994, conv1_weight, scratch, conv_taps, relu1,
-                conv1_bias);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
-            relu1_relu_conv_rows(STEPC_WINDOW_LAST_ROWS(6), n, 6 - STEPC_WINDOW_LAST_ROWS(6), scratch + 994,
-                conv1_weight, scratch, conv_taps, relu1, conv1_bias);
-        }
+        const float *const from = x + n * 784;
+        stepc_copy_lines(28, 28, 2, scratch + 62, 30, from, 28);
+        STEPC_EACH_WINDOW_PART(6, relu1_relu_part, n, scratch + 994, conv1_weight, scratch, conv_taps, relu1,
+            conv1_bias);
     }
 }
 
@@ -198,50 +133,22 @@ static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *rest
         }
 }
 
-/* `rows` channels from o on, of as many windows as a vector has lanes, or of the last ones. */
-static STEPC_INLINE void relu2_relu_compute_windows(const int rows, const int count, const int n, const int fresh,
-        const int o, const int p, float *restrict sums, const float *restrict packed, const float *restrict image,
-        const int32_t *restrict spans, float *restrict relu2, const float *restrict conv2_bias)
-{
-    for (int i = 0; i < count; i++) {
-        const int p_2 = p + i;
-        float *const to = sums + i * STEPC_WINDOW_COLUMNS(float);
-        const struct stepc_window_span line = stepc_window_span(spans, p_2 / 10);
-        const struct stepc_window_span column = stepc_window_span(spans, 10 + p_2 % 10);
-        const struct stepc_window_terms terms = {.planes = 6, .channels = line.count, .taps = column.count,
-            .w_row = 1, .w_plane = 25 * STEPC_WINDOW_ROWS(16), .w_channel = 5 * STEPC_WINDOW_ROWS(16),
-            .w_tap = STEPC_WINDOW_ROWS(16), .image_plane = 196 * STEPC_WINDOW_COLUMNS(float),
-            .image_channel = 14 * STEPC_WINDOW_COLUMNS(float), .image_tap = STEPC_WINDOW_COLUMNS(float)};
-        stepc_window_tile(rows, STEPC_VECTORS, terms, to, STEPC_WINDOW_LANES(float) * STEPC_WINDOW_COLUMNS(float),
-            packed + (line.tap * 5 + column.tap) * STEPC_WINDOW_ROWS(16),
-            image + (line.place * 14 + column.place) * STEPC_WINDOW_COLUMNS(float), STEPC_WINDOW_LANES(float));
-    }
-    for (int r = 0; r < rows; r++) {
-        const int o_2 = o + r;
-        const float *const sums_2 = sums + r * (STEPC_WINDOW_LANES(float) * STEPC_WINDOW_COLUMNS(float));
-        float transposed[STEPC_WINDOW_COLUMNS(float) * STEPC_WINDOW_LANES(float)];
-        stepc_transpose(transposed, STEPC_WINDOW_LANES(float), sums_2, STEPC_WINDOW_COLUMNS(float),
-            STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
-        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
-            STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                const float t_2 = transposed[l * STEPC_WINDOW_LANES(float) + i] + conv2_bias[o_2];
-                relu2[(n + l) * 1600 + o_2 * 100 + p + i] = t_2 < 0.0f ? 0.0f : t_2;
-            }
-    }
-}
-
-static STEPC_INLINE void relu2_relu_compute_rows(const int rows, const int n, const int fresh, const int o,
+/* Windows p .. of rows o .. of group g. Images n .. are there; those before n + fresh are finished already. */
+static STEPC_INLINE void relu2_relu_part(const int rows, const int o, const int count, const int p, const int n,
         float *restrict sums, const float *restrict packed, const float *restrict image,
         const int32_t *restrict spans, float *restrict relu2, const float *restrict conv2_bias)
 {
-    for (int b = 0; b < 100 / STEPC_WINDOW_LANES(float); b++) {
-        relu2_relu_compute_windows(rows, STEPC_WINDOW_LANES(float), n, fresh, o, b * STEPC_WINDOW_LANES(float), sums,
-            packed, image, spans, relu2, conv2_bias);
-    }
-    if (100 % STEPC_WINDOW_LANES(float) > 0 && 100 / STEPC_WINDOW_LANES(float) == 100 / STEPC_WINDOW_LANES(float)) {
-        relu2_relu_compute_windows(rows, 100 % STEPC_WINDOW_LANES(float), n, fresh, o,
-            100 / STEPC_WINDOW_LANES(float) * STEPC_WINDOW_LANES(float), sums, packed, image, spans, relu2,
-            conv2_bias);
+    const struct stepc_batch batch = {.channels = 6, .plane = 196, .taps = 25, .lines = 10, .columns = 10,
+        .line_tap = 5, .tap = 1, .line_place = 14, .place = 1, .tile = STEPC_WINDOW_ROWS(16)};
+    stepc_batch_windows(rows, count, p, batch, sums, packed + o * 150, image, spans, 1);
+    for (int r = 0; r < rows; r++) {
+        float turned[STEPC_BATCH(float)];
+        stepc_turn_windows(turned, sums + r * STEPC_BATCH(float));
+        for (int l = 0; l < STEPC_WINDOW_COLUMNS(float); l++)
+            STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
+                const float t = turned[l * STEPC_WINDOW_LANES(float) + i] + conv2_bias[o + r];
+                relu2[(n + l) * 1600 + (o + r) * 100 + p + i] = t < 0.0f ? 0.0f : t;
+            }
     }
 }
 
@@ -250,31 +157,13 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
                                     const float *restrict conv2_weight, const int32_t *restrict conv_spans,
                                     const float *restrict conv2_bias, float *restrict scratch)
 {
-    float *const sums = scratch + 1176 * STEPC_WINDOW_COLUMNS(float) + 150 *
-        ((16 + STEPC_WINDOW_ROWS(16) - 1) / STEPC_WINDOW_ROWS(16) * STEPC_WINDOW_ROWS(16));
-    for (int first = 0; first < 16; first += STEPC_WINDOW_ROWS(16))
-        for (int k = 0; k < 6; k++)
-            for (int r = first; r < first + STEPC_WINDOW_ROWS(16) && r < 16; r++)
-                for (int t = 0; t < 25; t++) {
-                    scratch[1176 * STEPC_WINDOW_COLUMNS(float) + first * 150 + (k * 25 + t) * STEPC_WINDOW_ROWS(16) + r - first] =
-                        conv2_weight[r * 150 + k * 25 + t];
-                }
+    float *const sums = scratch + 1176 * STEPC_WINDOW_COLUMNS(float) + 150 * STEPC_WINDOW_ALL_ROWS(16);
+    stepc_pack_window_rows(16, 6, 25, scratch + 1176 * STEPC_WINDOW_COLUMNS(float), conv2_weight, 150, 25);
     for (int first = 0; first < 32; first += STEPC_WINDOW_COLUMNS(float)) {
-        const int n = first + STEPC_WINDOW_COLUMNS(float) <= 32 ? first : 32 - STEPC_WINDOW_COLUMNS(float);
-        for (int k = 0; k < 6; k++) {
-            float *const image = scratch + k * (196 * STEPC_WINDOW_COLUMNS(float));
-            const float *const from = pool1 + (n * 6 + k) * 196;
-            stepc_transpose(image, STEPC_WINDOW_COLUMNS(float), from, 1176, STEPC_WINDOW_COLUMNS(float), 196);
-        }
-        for (int o = 0; o < 16 - STEPC_WINDOW_LAST_ROWS(16); o += STEPC_WINDOW_ROWS(16)) {
-            relu2_relu_compute_rows(STEPC_WINDOW_ROWS(16), n, first - n, o, sums,
-                scratch + 1176 * STEPC_WINDOW_COLUMNS(float) + o * 150, scratch, conv_spans, relu2, conv2_bias);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(16) > 0) {
-            relu2_relu_compute_rows(STEPC_WINDOW_LAST_ROWS(16), n, first - n, 16 - STEPC_WINDOW_LAST_ROWS(16), sums,
-                scratch + 1176 * STEPC_WINDOW_COLUMNS(float) + (16 - STEPC_WINDOW_LAST_ROWS(16)) * 150, scratch,
-                conv_spans, relu2, conv2_bias);
-        }
+        stepc_transpose(scratch, STEPC_WINDOW_COLUMNS(float), pool1 + first * 1176, 1176, STEPC_WINDOW_COLUMNS(float),
+            1176);
+        STEPC_EACH_WINDOW_TILE(float, 16, 100, relu2_relu_part, first, sums,
+            scratch + 1176 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, relu2, conv2_bias);
     }
 }
 
@@ -591,15 +480,6 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
     }
 }
 
-/* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
-static STEPC_KERNEL void d_flat_gemm_finish_tile(const int rows, const int columns, const int i, const int j,
-                                                 const float *restrict sums_of_tile, float *restrict d_flat)
-{
-    for (int r = 0; r < rows; r++)
-        STEPC_WIDE_LOOP for (int l = 0; l < columns; l++)
-            d_flat[(i + r) * 400 + j + l] = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
-}
-
 /* Rows i .. of the packed columns p .. and terms k .. */
 static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, const float *restrict left,
         const float *restrict packed, float *restrict waiting, float *restrict d_flat)
@@ -608,7 +488,7 @@ static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, con
         const int columns = 400 - j < STEPC_PANEL_TILE(float, 32) ? 400 - j : STEPC_PANEL_TILE(float, 32);
         stepc_tile(rows, STEPC_VECTORS, 120, 80, STEPC_TILE_SETS, waiting, left + i * 120, 120, 1,
             packed + j / 32 * 3840 + j % 32, 32);
-        d_flat_gemm_finish_tile(rows, columns, i, j, waiting, d_flat);
+        stepc_store_tile(rows, columns, d_flat + i * 400 + j, 400, waiting);
     }
 }
 
@@ -699,38 +579,6 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
     }
 }
 
-/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a
- * window are written out, and elements are selected, not branched upon. The last position whose element was taken gets
- * what flows. */
-static STEPC_INLINE void d_conv2_where_apart_windows(const int p, const int first, const float *restrict from,
-                                                     const float *restrict flow, const int begin, const int end,
-                                                     float *restrict d_conv2, const float *restrict relu2)
-{
-    STEPC_LANE_LOOP for (int o = begin; o < end; o++) {
-        float best = from[o * 2];
-        float rest = 0.0f + flow[o];
-        float taken[4];
-        float flows[4];
-        STEPC_UNROLL for (int t = 1; t < 4; t++) {
-            const float v = from[(t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2];
-            const float later = v > best ? 1.0f : 0.0f;
-            const float larger = v > best ? v : best;
-            taken[t] = v != v ? 1.0f : later;
-            best = v != v ? v : larger;
-        }
-        STEPC_UNROLL for (int t = 3; t > 0; t--) {
-            flows[t] = taken[t] > 0.0f ? rest : 0.0f;
-            rest = taken[t] > 0.0f ? 0.0f : rest;
-        }
-        flows[0] = rest;
-        STEPC_UNROLL for (int t = 0; t < 4; t++) {
-            const float v = flows[t];
-            d_conv2[p * 100 + first + (t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2] = 0.0f <
-                relu2[p * 100 + first + (t / 4 * 10 + t / 2 % 2) * 10 + t % 2 + o * 2] ? v : 0.0f;
-        }
-    }
-}
-
 /* d_conv2[32,16,10,10] = relu2 > 0 ? MaxPoolGrad(relu2[32,16,10,10], d_pool2[32,16,5,5]) : 0: gradient of node #5
  * (MaxPool), gradient of node #4 (Relu) */
 static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *restrict relu2,
@@ -741,10 +589,18 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
             const int first = y * 2 * 10;
             const float *const from = relu2 + p * 100 + y * 2 * 10;
             const float *const flow = d_flat + (p * 5 + y) * 5;
-            const int lanes = STEPC_FORM == 0 ? 1 : 4;
-            d_conv2_where_apart_windows(p, first, from, flow, 0, 5 - 5 % lanes, d_conv2, relu2);
-            if (5 % lanes > 0)
-                d_conv2_where_apart_windows(p, first, from, flow, 5 - lanes, 5, d_conv2, relu2);
+            STEPC_UNROLL for (int i = 0; i < 5; i += STEPC_TOGETHER(4)) {
+                const int begin = STEPC_TOGETHER_FROM(i, 4, 5);
+                STEPC_LANE_LOOP for (int o = begin; o < begin + STEPC_TOGETHER(4); o++) {
+                    float flows[4];
+                    stepc_max_flows(1, 2, 2, flows, from + o * 2, 100, 10, flow[o]);
+                    STEPC_UNROLL for (int t = 0; t < 4; t++) {
+                        const float v = flows[t];
+                        d_conv2[p * 100 + first + t / 2 % 2 * 10 + t % 2 + o * 2] = 0.0f <
+                            relu2[p * 100 + first + t / 2 % 2 * 10 + t % 2 + o * 2] ? v : 0.0f;
+                    }
+                }
+            }
         }
 }
 
@@ -773,61 +629,20 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
     }
 }
 
-/* `rows` channels from o on, of as many windows as a vector has lanes, or of the last ones. */
-static STEPC_INLINE void d_pool1_conv_grad_input_compute_windows(const int rows, const int count, const int n,
-        const int fresh, const int o, const int p, float *restrict sums, const float *restrict packed,
-        const float *restrict image, const int32_t *restrict spans, const int finite, float *restrict d_pool1)
-{
-    for (int i = 0; i < count; i++) {
-        const int p_2 = p + i;
-        float *const to = sums + i * STEPC_WINDOW_COLUMNS(float);
-        const struct stepc_window_span line = stepc_window_span(spans, p_2 / 14);
-        const struct stepc_window_span column = stepc_window_span(spans, 14 + p_2 % 14);
-        const struct stepc_window_terms terms = {.planes = 16, .channels = line.count, .taps = column.count,
-            .w_row = 1, .w_plane = 25 * STEPC_WINDOW_ROWS(6), .w_channel = 5 * STEPC_WINDOW_ROWS(6),
-            .w_tap = STEPC_WINDOW_ROWS(6), .image_plane = 100 * STEPC_WINDOW_COLUMNS(float),
-            .image_channel = -10 * STEPC_WINDOW_COLUMNS(float), .image_tap = -1 * STEPC_WINDOW_COLUMNS(float)};
-        stepc_window_tile(rows, STEPC_VECTORS, terms, to, STEPC_WINDOW_LANES(float) * STEPC_WINDOW_COLUMNS(float),
-            packed + (line.tap * 5 + column.tap) * STEPC_WINDOW_ROWS(6),
-            image + (line.place * 10 + column.place) * STEPC_WINDOW_COLUMNS(float), STEPC_WINDOW_LANES(float));
-        if (!finite)
-            for (int r = 0; r < rows; r++) {
-                float sum = 0.0f;
-                for (int i_2 = -line.before; i_2 < line.count + line.behind; i_2++)
-                    for (int j = -column.before; j < column.count + column.behind; j++) {
-                        const int t = (line.tap + i_2) * 5 + column.tap + j;
-                        const int inside = i_2 >= 0 && i_2 < line.count && j >= 0 && j < column.count;
-                        for (int k = 0; k < 16 && !inside; k++)
-                            sum += 0.0f * packed[r + (k * 25 + t) * STEPC_WINDOW_ROWS(6)];
-                    }
-                const float sum_2 = sum;
-                for (int l = 0; l < STEPC_WINDOW_COLUMNS(float); l++)
-                    to[r * (STEPC_WINDOW_LANES(float) * STEPC_WINDOW_COLUMNS(float)) + l] += sum_2;
-            }
-    }
-    for (int r = 0; r < rows; r++) {
-        const int o_2 = o + r;
-        const float *const sums_2 = sums + r * (STEPC_WINDOW_LANES(float) * STEPC_WINDOW_COLUMNS(float));
-        float transposed[STEPC_WINDOW_COLUMNS(float) * STEPC_WINDOW_LANES(float)];
-        stepc_transpose(transposed, STEPC_WINDOW_LANES(float), sums_2, STEPC_WINDOW_COLUMNS(float),
-            STEPC_WINDOW_LANES(float), STEPC_WINDOW_COLUMNS(float));
-        for (int l = fresh; l < STEPC_WINDOW_COLUMNS(float); l++)
-            STEPC_LANE_LOOP for (int i = 0; i < count; i++)
-                d_pool1[(n + l) * 1176 + o_2 * 196 + p + i] = transposed[l * STEPC_WINDOW_LANES(float) + i];
-    }
-}
-
-static STEPC_INLINE void d_pool1_conv_grad_input_compute_rows(const int rows, const int n, const int fresh,
-        const int o, float *restrict sums, const float *restrict packed, const float *restrict image,
+/* Windows p .. of rows o .. of group g. Images n .. are there; those before n + fresh are finished already. */
+static STEPC_INLINE void d_pool1_conv_grad_input_part(const int rows, const int o, const int count, const int p,
+        const int n, float *restrict sums, const float *restrict packed, const float *restrict image,
         const int32_t *restrict spans, const int finite, float *restrict d_pool1)
 {
-    for (int b = 0; b < 196 / STEPC_WINDOW_LANES(float); b++) {
-        d_pool1_conv_grad_input_compute_windows(rows, STEPC_WINDOW_LANES(float), n, fresh, o,
-            b * STEPC_WINDOW_LANES(float), sums, packed, image, spans, finite, d_pool1);
-    }
-    if (196 % STEPC_WINDOW_LANES(float) > 0 && 196 / STEPC_WINDOW_LANES(float) == 196 / STEPC_WINDOW_LANES(float)) {
-        d_pool1_conv_grad_input_compute_windows(rows, 196 % STEPC_WINDOW_LANES(float), n, fresh, o,
-            196 / STEPC_WINDOW_LANES(float) * STEPC_WINDOW_LANES(float), sums, packed, image, spans, finite, d_pool1);
+    const struct stepc_batch batch = {.channels = 16, .plane = 100, .taps = 25, .lines = 14, .columns = 14,
+        .line_tap = 5, .tap = 1, .line_place = -10, .place = -1, .tile = STEPC_WINDOW_ROWS(6)};
+    stepc_batch_windows(rows, count, p, batch, sums, packed + o * 400, image, spans, finite);
+    for (int r = 0; r < rows; r++) {
+        float turned[STEPC_BATCH(float)];
+        stepc_turn_windows(turned, sums + r * STEPC_BATCH(float));
+        for (int l = 0; l < STEPC_WINDOW_COLUMNS(float); l++)
+            STEPC_LANE_LOOP for (int i = 0; i < count; i++)
+                d_pool1[(n + l) * 1176 + (o + r) * 196 + p + i] = turned[l * STEPC_WINDOW_LANES(float) + i];
     }
 }
 
@@ -835,106 +650,15 @@ static STEPC_INLINE void d_pool1_conv_grad_input_compute_rows(const int rows, co
 static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
         const float *restrict conv2_weight, const int32_t *restrict conv_spans, float *restrict scratch)
 {
-    float *const sums = scratch + 1600 * STEPC_WINDOW_COLUMNS(float) + 400 *
-        ((6 + STEPC_WINDOW_ROWS(6) - 1) / STEPC_WINDOW_ROWS(6) * STEPC_WINDOW_ROWS(6));
+    float *const sums = scratch + 1600 * STEPC_WINDOW_COLUMNS(float) + 400 * STEPC_WINDOW_ALL_ROWS(6);
     const int finite = stepc_are_finite(2400, conv2_weight);
-    for (int first = 0; first < 6; first += STEPC_WINDOW_ROWS(6))
-        for (int k = 0; k < 16; k++)
-            for (int r = first; r < first + STEPC_WINDOW_ROWS(6) && r < 6; r++)
-                for (int t = 0; t < 25; t++) {
-                    scratch[1600 * STEPC_WINDOW_COLUMNS(float) + first * 400 + (k * 25 + t) * STEPC_WINDOW_ROWS(6) + r - first] =
-                        conv2_weight[r * 25 + k * 150 + t];
-                }
+    stepc_pack_window_rows(6, 16, 25, scratch + 1600 * STEPC_WINDOW_COLUMNS(float), conv2_weight, 25, 150);
     for (int first = 0; first < 32; first += STEPC_WINDOW_COLUMNS(float)) {
-        const int n = first + STEPC_WINDOW_COLUMNS(float) <= 32 ? first : 32 - STEPC_WINDOW_COLUMNS(float);
-        for (int k = 0; k < 16; k++) {
-            float *const image = scratch + k * (100 * STEPC_WINDOW_COLUMNS(float));
-            const float *const from = d_conv2 + (n * 16 + k) * 100;
-            stepc_transpose(image, STEPC_WINDOW_COLUMNS(float), from, 1600, STEPC_WINDOW_COLUMNS(float), 100);
-        }
-        for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
-            d_pool1_conv_grad_input_compute_rows(STEPC_WINDOW_ROWS(6), n, first - n, o, sums,
-                scratch + 1600 * STEPC_WINDOW_COLUMNS(float) + o * 400, scratch, conv_spans, finite, d_pool1);
-        }
-        if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
-            d_pool1_conv_grad_input_compute_rows(STEPC_WINDOW_LAST_ROWS(6), n, first - n,
-                6 - STEPC_WINDOW_LAST_ROWS(6), sums,
-                scratch + 1600 * STEPC_WINDOW_COLUMNS(float) + (6 - STEPC_WINDOW_LAST_ROWS(6)) * 400, scratch,
-                conv_spans, finite, d_pool1);
-        }
+        stepc_transpose(scratch, STEPC_WINDOW_COLUMNS(float), d_conv2 + first * 1600, 1600,
+            STEPC_WINDOW_COLUMNS(float), 1600);
+        STEPC_EACH_WINDOW_TILE(float, 6, 196, d_pool1_conv_grad_input_part, first, sums,
+            scratch + 1600 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, finite, d_pool1);
     }
-}
-
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void update_conv2_weight_add_sums(const int rows, const int vectors, float *restrict total,
-                                                      const float *restrict image, const float *restrict dy)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 10, .taps = 10, .w_row = 100, .w_plane = 100,
-        .w_channel = 10, .w_tap = 1, .image_plane = 1176, .image_channel = 84, .image_tap = 6};
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
-        STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
-            total[i * 160 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-}
-
-/* All of the runs. */
-static STEPC_INLINE void update_conv2_weight_add_rows(const int rows, float *restrict total,
-        const float *restrict image, const int32_t *restrict begins, const float *restrict dy)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 30), rows);
-    for (int r = 0; r < 5; r++) {
-        for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 30) - STEPC_LINE_VECTORS_OF(float, 30) % most; v += most) {
-            update_conv2_weight_add_sums(rows, most, total + r * 32 + v * STEPC_WINDOW_LANES(float),
-                image + begins[r] + v * STEPC_WINDOW_LANES(float), dy);
-        }
-        if (STEPC_LINE_VECTORS_OF(float, 30) % most > 0) {
-            const int v = STEPC_LINE_VECTORS_OF(float, 30) - STEPC_LINE_VECTORS_OF(float, 30) % most;
-            update_conv2_weight_add_sums(rows, STEPC_LINE_VECTORS_OF(float, 30) % most,
-                total + r * 32 + v * STEPC_WINDOW_LANES(float), image + begins[r] + v * STEPC_WINDOW_LANES(float),
-                dy);
-        }
-    }
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void update_conv2_weight_finish_weights(const int o, const float *restrict total,
-        float *restrict row, const int32_t *restrict places, float *restrict conv2_weight_v,
-        float *restrict conv2_weight, float *restrict conv2_weight_h, const float corrected_rate)
-{
-    for (int c = 0; c < 6; c++)
-        for (int t = 0; t < 25; t++)
-            row[c * 25 + t] = total[c + places[t]];
-    STEPC_LANE_LOOP for (int k = 0; k < 150; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
-        const float t_3 = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
-        conv2_weight_v[o * 150 + k] = t_2;
-        conv2_weight[o * 150 + k] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        conv2_weight_h[o * 150 + k] = t_3;
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void update_conv2_weight_add_weights_of(const int n, float *restrict total,
-        const float *restrict dy, const float *restrict x, const int32_t *restrict taps, float *restrict scratch_2)
-{
-    const float *const from = x + n * 1176;
-    for (int y = 0; y < 14; y++) {
-        float *const to = scratch_2 + y * 84;
-        const int is_whole = y >= 0 && y < 14;
-        if (is_whole)
-            stepc_interleave_lines(6, 14, to, 6, from + y * 14, taps + 30);
-    }
-    const float *const dy_2 = dy + n * 1600;
-    const int rows = STEPC_WINDOW_ROWS(16);
-    const int rest = STEPC_WINDOW_LAST_ROWS(16);
-    const int whole = 16 / rows * rows;
-    for (int o = 0; o < whole; o += rows)
-        update_conv2_weight_add_rows(rows, total + o * 160, scratch_2, taps + 25, dy_2 + o * 100);
-    if (rest > 0 && whole < 16)
-        update_conv2_weight_add_rows(rest, total + whole * 160, scratch_2, taps + 25, dy_2 + whole * 100);
 }
 
 /* conv2_weight.gradient[16,6,5,5] = ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]); conv2_weight.v = 0.9
@@ -945,46 +669,27 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
         float *restrict conv2_weight_h, const float *restrict d_conv2, const float *restrict pool1,
         const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
 {
-    for (int i = 0; i < 1208; i++)
+    for (int i = 0; i < 3768; i++)
         scratch[i] = 0.0f;
-    for (int i = 0; i < 2560; i++)
-        scratch[1208 + i] = 0.0f;
-    for (int n = 0; n < 32; n++)
-        update_conv2_weight_add_weights_of(n, scratch + 1208, d_conv2, pool1, conv_taps, scratch);
-    for (int o = 0; o < 16; o++) {
-        update_conv2_weight_finish_weights(o, scratch + 1208 + o * 160, scratch + 3768, conv_taps, conv2_weight_v,
-            conv2_weight, conv2_weight_h, corrected_rate);
+    for (int n = 0; n < 32; n++) {
+        const struct stepc_columns columns = {.planes = 1, .lines = 14, .columns = 14, .image_planes = 1,
+            .image_lines = 14, .image_columns = 14, .plane_step = 1, .line_step = 1, .held_planes = 1,
+            .held_lines = 1, .held_columns = 1, .plane_reach = 1, .line_reach = 1, .column_reach = 1, .column = 6};
+        const struct stepc_window_terms terms = {.planes = 1, .channels = 10, .taps = 10, .w_row = 100,
+            .w_plane = 100, .w_channel = 10, .w_tap = 1, .image_plane = 1176, .image_channel = 84, .image_tap = 6};
+        const struct stepc_runs runs = {.runs = 5, .length = 30, .step = 32};
+        stepc_fill_columns(columns, scratch, pool1 + n * 1176, conv_taps + 30);
+        stepc_add_window_sums(16, 0, 16, terms, runs, scratch + 1208, scratch, conv_taps + 25, d_conv2 + n * 1600);
     }
-}
-
-/* Windows of a line, which begins at element `first`. Vectors run across windows: the loops over the positions of a
- * window are written out, and elements are selected, not branched upon. The last position whose element was taken gets
- * what flows. */
-static STEPC_INLINE void d_conv1_where_apart_windows(const int p, const int first, const float *restrict from,
-                                                     const float *restrict flow, const int begin, const int end,
-                                                     float *restrict d_conv1, const float *restrict relu1)
-{
-    STEPC_LANE_LOOP for (int o = begin; o < end; o++) {
-        float best = from[o * 2];
-        float rest = 0.0f + flow[o];
-        float taken[4];
-        float flows[4];
-        STEPC_UNROLL for (int t = 1; t < 4; t++) {
-            const float v = from[(t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2];
-            const float later = v > best ? 1.0f : 0.0f;
-            const float larger = v > best ? v : best;
-            taken[t] = v != v ? 1.0f : later;
-            best = v != v ? v : larger;
-        }
-        STEPC_UNROLL for (int t = 3; t > 0; t--) {
-            flows[t] = taken[t] > 0.0f ? rest : 0.0f;
-            rest = taken[t] > 0.0f ? 0.0f : rest;
-        }
-        flows[0] = rest;
-        STEPC_UNROLL for (int t = 0; t < 4; t++) {
-            const float v = flows[t];
-            d_conv1[p * 784 + first + (t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2] = 0.0f <
-                relu1[p * 784 + first + (t / 4 * 28 + t / 2 % 2) * 28 + t % 2 + o * 2] ? v : 0.0f;
+    for (int o = 0; o < 16; o++) {
+        stepc_order_weights(6, 25, 1, scratch + 3768, scratch + 1208 + o * 160, conv_taps);
+        STEPC_LANE_LOOP for (int k = 0; k < 150; k++) {
+            const float v = scratch[3768 + k];
+            const float t = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
+            const float t_2 = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
+            conv2_weight_v[o * 150 + k] = t;
+            conv2_weight[o * 150 + k] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+            conv2_weight_h[o * 150 + k] = t_2;
         }
     }
 }
@@ -999,89 +704,19 @@ static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *res
             const int first = y * 2 * 28;
             const float *const from = relu1 + p * 784 + y * 2 * 28;
             const float *const flow = d_pool1 + (p * 14 + y) * 14;
-            const int lanes = STEPC_FORM == 0 ? 1 : 8;
-            d_conv1_where_apart_windows(p, first, from, flow, 0, 14 - 14 % lanes, d_conv1, relu1);
-            if (14 % lanes > 0)
-                d_conv1_where_apart_windows(p, first, from, flow, 14 - lanes, 14, d_conv1, relu1);
-        }
-}
-
-/* total += the image's sums: rows of output channels, vectors of a run. */
-static STEPC_INLINE void update_conv1_weight_add_sums(const int rows, const int vectors, float *restrict total,
-                                                      const float *restrict image, const float *restrict dy)
-{
-    const struct stepc_window_terms terms = {.planes = 1, .channels = 28, .taps = 28, .w_row = 784, .w_plane = 784,
-        .w_channel = 28, .w_tap = 1, .image_plane = 4480, .image_channel = 160, .image_tap = 5};
-    float sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_VECTORS * STEPC_WINDOW_LANES(float)];
-    stepc_window_tile(rows, vectors, terms, sum, vectors * STEPC_WINDOW_LANES(float), dy, image,
-        STEPC_WINDOW_LANES(float));
-    for (int i = 0; i < rows; i++)
-        STEPC_LANE_LOOP for (int l = 0; l < vectors * STEPC_WINDOW_LANES(float); l++)
-            total[i * 32 + l] += sum[i * (vectors * STEPC_WINDOW_LANES(float)) + l];
-}
-
-/* All of the runs. */
-static STEPC_INLINE void update_conv1_weight_add_rows(const int rows, float *restrict total,
-        const float *restrict image, const int32_t *restrict begins, const float *restrict dy)
-{
-    const int most = STEPC_PART_VECTORS(STEPC_LINE_VECTORS_OF(float, 25), rows);
-    for (int v = 0; v < STEPC_LINE_VECTORS_OF(float, 25) - STEPC_LINE_VECTORS_OF(float, 25) % most; v += most) {
-        update_conv1_weight_add_sums(rows, most, total + v * STEPC_WINDOW_LANES(float),
-            image + begins[0] + v * STEPC_WINDOW_LANES(float), dy);
-    }
-    if (STEPC_LINE_VECTORS_OF(float, 25) % most > 0) {
-        const int v = STEPC_LINE_VECTORS_OF(float, 25) - STEPC_LINE_VECTORS_OF(float, 25) % most;
-        update_conv1_weight_add_sums(rows, STEPC_LINE_VECTORS_OF(float, 25) % most,
-            total + v * STEPC_WINDOW_LANES(float), image + begins[0] + v * STEPC_WINDOW_LANES(float), dy);
-    }
-}
-
-/* A row of sums in the order of the weights. */
-static STEPC_INLINE void update_conv1_weight_finish_weights(const int o, const float *restrict total,
-        float *restrict row, const int32_t *restrict places, float *restrict conv1_weight_v,
-        float *restrict conv1_weight, float *restrict conv1_weight_h, const float corrected_rate)
-{
-    for (int t = 0; t < 25; t++)
-        row[t] = total[places[t]];
-    STEPC_LANE_LOOP for (int k = 0; k < 25; k++) {
-        const float v = row[k];
-        const float t_2 = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
-        const float t_3 = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
-        conv1_weight_v[o * 25 + k] = t_2;
-        conv1_weight[o * 25 + k] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        conv1_weight_h[o * 25 + k] = t_3;
-    }
-}
-
-/* Adds what image n gives to the rows first .. end - 1 of group g. What is computed is not read from x or dy. */
-static STEPC_INLINE void update_conv1_weight_add_weights_of(const int n, float *restrict total,
-        const float *restrict dy, const float *restrict x_2, const int32_t *restrict taps, float *restrict scratch_2)
-{
-    const float *const from = x_2 + n * 784;
-    for (int y = 0; y < 28; y++) {
-        float *const to = scratch_2 + y * 160;
-        const int y_2 = y - 2;
-        const int is_whole = y_2 >= 0 && y_2 + 4 < 28;
-        if (is_whole)
-            stepc_interleave_lines(5, 28, to + 10, 5, from + (y_2 * 28 + 2 - 2), taps + 26);
-        for (int k = 0; k < 5 && !is_whole; k++) {
-            const int line = y_2 + k % 5;
-            if (line >= 0 && line < 28)
-                for (int x_3 = 0; x_3 < 32; x_3++) {
-                    const int column = x_3 - 2;
-                    if (column >= 0 && column < 28)
-                        to[x_3 * 5 + k] = from[k / 5 * 784 + line * 28 + column];
+            for (int i = 0; i < 14; i += STEPC_TOGETHER(8)) {
+                const int begin = STEPC_TOGETHER_FROM(i, 8, 14);
+                STEPC_LANE_LOOP for (int o = begin; o < begin + STEPC_TOGETHER(8); o++) {
+                    float flows[4];
+                    stepc_max_flows(1, 2, 2, flows, from + o * 2, 784, 28, flow[o]);
+                    STEPC_UNROLL for (int t = 0; t < 4; t++) {
+                        const float v = flows[t];
+                        d_conv1[p * 784 + first + t / 2 % 2 * 28 + t % 2 + o * 2] = 0.0f <
+                            relu1[p * 784 + first + t / 2 % 2 * 28 + t % 2 + o * 2] ? v : 0.0f;
+                    }
                 }
+            }
         }
-    }
-    const float *const dy_2 = dy + n * 4704;
-    const int rows = STEPC_WINDOW_ROWS(6);
-    const int rest = STEPC_WINDOW_LAST_ROWS(6);
-    const int whole = 6 / rows * rows;
-    for (int o = 0; o < whole; o += rows)
-        update_conv1_weight_add_rows(rows, total + o * 32, scratch_2, taps + 25, dy_2 + o * 784);
-    if (rest > 0 && whole < 6)
-        update_conv1_weight_add_rows(rest, total + whole * 32, scratch_2, taps + 25, dy_2 + whole * 784);
 }
 
 /* conv1_weight.gradient[6,1,5,5] = ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]); conv1_weight.v = 0.9 *
@@ -1092,15 +727,29 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
         float *restrict conv1_weight_h, const float *restrict d_conv1, const float *restrict x,
         const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
 {
-    for (int i = 0; i < 4512; i++)
+    for (int i = 0; i < 4704; i++)
         scratch[i] = 0.0f;
-    for (int i = 0; i < 192; i++)
-        scratch[4512 + i] = 0.0f;
-    for (int n = 0; n < 32; n++)
-        update_conv1_weight_add_weights_of(n, scratch + 4512, d_conv1, x, conv_taps, scratch);
+    for (int n = 0; n < 32; n++) {
+        const struct stepc_columns columns = {.planes = 1, .lines = 28, .columns = 28, .image_planes = 1,
+            .image_lines = 28, .image_columns = 32, .plane_step = 1, .line_step = 1, .line_pad = 2, .column_pad = 2,
+            .held_planes = 1, .held_lines = 5, .held_columns = 1, .plane_reach = 1, .line_reach = 1,
+            .column_reach = 1, .column = 5};
+        const struct stepc_window_terms terms = {.planes = 1, .channels = 28, .taps = 28, .w_row = 784,
+            .w_plane = 784, .w_channel = 28, .w_tap = 1, .image_plane = 4480, .image_channel = 160, .image_tap = 5};
+        const struct stepc_runs runs = {.runs = 1, .length = 25, .step = 32};
+        stepc_fill_columns(columns, scratch, x + n * 784, conv_taps + 26);
+        stepc_add_window_sums(6, 0, 6, terms, runs, scratch + 4512, scratch, conv_taps + 25, d_conv1 + n * 4704);
+    }
     for (int o = 0; o < 6; o++) {
-        update_conv1_weight_finish_weights(o, scratch + 4512 + o * 32, scratch + 4704, conv_taps, conv1_weight_v,
-            conv1_weight, conv1_weight_h, corrected_rate);
+        stepc_order_weights(1, 25, 5, scratch + 4704, scratch + 4512 + o * 32, conv_taps);
+        STEPC_LANE_LOOP for (int k = 0; k < 25; k++) {
+            const float v = scratch[4704 + k];
+            const float t = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
+            const float t_2 = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
+            conv1_weight_v[o * 25 + k] = t;
+            conv1_weight[o * 25 + k] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
+            conv1_weight_h[o * 25 + k] = t_2;
+        }
     }
 }
 
