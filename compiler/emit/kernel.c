@@ -289,12 +289,14 @@ static void name_params(struct emission *e, const struct kernel *k, const struct
     reserve_template_names(e, k, names, true);
 }
 
-/* Is the next node of the kernel from the same place? Then it is said behind that one. */
-static bool has_origin_of_next(const struct kernel *k, size_t i)
+/* Is a node behind this one from the same place: the next one, or any? Then it is said there. */
+static bool has_origin_of_later(const struct kernel *k, size_t i, bool any)
 {
-    const char *const own = k->nodes.data[i]->loc.origin,
-               *const next = i + 1 < k->nodes.count ? k->nodes.data[i + 1]->loc.origin : NULL;
-    return own && next && str_equal(own, next);
+    const char *const own = k->nodes.data[i]->loc.origin;
+    for (size_t j = i + 1; own && j < k->nodes.count && (any || j == i + 1); j++)
+        if (k->nodes.data[j]->loc.origin && str_equal(own, k->nodes.data[j]->loc.origin))
+            return true;
+    return false;
 }
 
 /* With a formula, which says the operators: the names of nodes, and where those without one come from. */
@@ -304,7 +306,7 @@ const char *nodes_text(struct emission *e, const struct kernel *k, bool has_form
     for (size_t i = 0; i < k->nodes.count; i++) {
         const struct node *n = k->nodes.data[i];
         const char *const op = op_display_name(n->def), *const origin = n->loc.origin;
-        const bool is_last = !has_origin_of_next(k, i);
+        const bool is_last = !has_origin_of_later(k, i, has_formula);
         if (has_formula && (origin ? !is_last : !n->name[0]))
             continue;
         strbuf_add(&b, b.length ? ", " : "");

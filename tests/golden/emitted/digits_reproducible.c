@@ -160,7 +160,7 @@ static STEPC_INLINE void update_fc2_weight_whole_tile(const int rows, const int 
 }
 
 /* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
- * learning_rate * ReduceSum(d_logits[32,10]): gradient of node 'fc2', gradient of node 'fc2' */
+ * learning_rate * ReduceSum(d_logits[32,10]): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
         const float *restrict d_logits, const float *restrict hidden, const float learning_rate)
 {
@@ -186,7 +186,7 @@ static STEPC_INLINE void update_fc1_weight_whole_tile(const int rows, const int 
 }
 
 /* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
- * learning_rate * ReduceSum(d_fc1.output[32,32]): gradient of node 'fc1', gradient of node 'fc1' */
+ * learning_rate * ReduceSum(d_fc1.output[32,32]): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, const float learning_rate)
 {

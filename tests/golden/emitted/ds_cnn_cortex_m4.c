@@ -470,7 +470,7 @@ static STEPC_KERNEL void grad_train_pooled_div_mul(float *restrict grad_train_po
 
 /* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight = fc_weight -
  * learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias =
- * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm), gradient of node #28 (Gemm) */
+ * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
         float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
         const float *restrict train_pooled, const float learning_rate)
@@ -591,8 +591,7 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
         const float sum = stepc_fold_16(partial);
         const float x_30 = x_3[i];
         const float t = 0.9f * w[i] + sum * x_30;
-        const float u = sum * (x_30 * x_30) * 0.0005f;
-        const float row_sum = u;
+        const float row_sum = sum * (x_30 * x_30) * 0.0005f;
         y[i] = t;
         w[i] = t;
         const float sum_2 = stepc_fold_16(partial_2);
@@ -817,8 +816,7 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
  * + first_scale.gradient[64]; grad.train/first_norm.reducesum_2[1,64,1,1] =
  * ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]));
  * grad.train/first_norm.div = grad.train/first_norm.reducesum_2 * (train/first_norm.reciprocal[1,64,1,1] *
- * train/first_norm.reciprocal) * 0.0005: gradient of node #0 (BatchNormalization), gradient of node #0
- * (BatchNormalization), gradient of node #0 (BatchNormalization) */
+ * train/first_norm.reciprocal) * 0.0005: gradient of node #0 (BatchNormalization) */
 static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
         float *restrict first_scale_v_new, float *restrict first_scale_v, const float *restrict d_train_first_norm,
         const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
@@ -878,7 +876,7 @@ static inline void update_first_weight_add_image(float *restrict total, const fl
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
  * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight =
  * first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv), gradient of node #0
- * (BatchNormalization), gradient of node #0 (BatchNormalization) */
+ * (BatchNormalization) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
         const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
         const float *restrict first_conv, const float *restrict train_first_norm_reducemean,

@@ -645,7 +645,7 @@ static STEPC_INLINE void update_fc_weight_whole_tile(const int rows, const int i
 
 /* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight = fc_weight -
  * learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias =
- * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm), gradient of node #28 (Gemm) */
+ * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
         float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
         const float *restrict train_pooled, const float learning_rate)
@@ -675,9 +675,8 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
  * train/pointwise4_norm.sub); d_train/pointwise4_conv[16,64,25,5] = (d_train/pointwise4_norm -
  * ReduceSum(d_train/pointwise4_norm) * 0.0005 - train/pointwise4_norm.sub *
  * (grad.train/pointwise4_norm.reducesum_2 * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * train/pointwise4_norm.reciprocal) * 0.0005)) * train/pointwise4_norm.mul_2: gradient of node #24
- * (BatchNormalization), gradient of node #25 (Relu), gradient of node #24 (BatchNormalization), gradient of node
- * #24 (BatchNormalization), gradient of node #24 (BatchNormalization), gradient of node #24 (BatchNormalization) */
+ * train/pointwise4_norm.reciprocal) * 0.0005)) * train/pointwise4_norm.mul_2: gradient of node #25 (Relu),
+ * gradient of node #24 (BatchNormalization) */
 static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_scale_v_new,
         float *restrict pointwise4_scale_v, float *restrict pointwise4_shift_v_new,
         float *restrict pointwise4_shift_v, float *restrict d_train_pointwise4_conv,
@@ -720,8 +719,7 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
         const float sum = stepc_fold_16(lane);
         const float x0_5 = train_pointwise4_norm_reciprocal[i];
         const float t_3 = 0.9f * pointwise4_scale_v[i] + sum * x0_5;
-        const float u = sum * (x0_5 * x0_5) * 0.0005f;
-        const float row_sum = u;
+        const float row_sum = sum * (x0_5 * x0_5) * 0.0005f;
         pointwise4_scale_v_new[i] = t_3;
         pointwise4_scale_v[i] = t_3;
         const float sum_2 = stepc_fold_16(lane_2);
@@ -953,8 +951,7 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
         const float sum = stepc_fold_16(lane);
         const float x_30 = x_3[i];
         const float t = 0.9f * w[i] + sum * x_30;
-        const float u = sum * (x_30 * x_30) * 0.0005f;
-        const float row_sum = u;
+        const float row_sum = sum * (x_30 * x_30) * 0.0005f;
         y[i] = t;
         w[i] = t;
         const float sum_2 = stepc_fold_16(lane_2);
@@ -1110,8 +1107,7 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
  * + first_scale.gradient[64]; grad.train/first_norm.reducesum_2[1,64,1,1] =
  * ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]));
  * grad.train/first_norm.div = grad.train/first_norm.reducesum_2 * (train/first_norm.reciprocal[1,64,1,1] *
- * train/first_norm.reciprocal) * 0.0005: gradient of node #0 (BatchNormalization), gradient of node #0
- * (BatchNormalization), gradient of node #0 (BatchNormalization) */
+ * train/first_norm.reciprocal) * 0.0005: gradient of node #0 (BatchNormalization) */
 static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
         float *restrict first_scale_v_new, float *restrict first_scale_v, const float *restrict d_train_first_norm,
         const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
@@ -1144,7 +1140,7 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
  * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
  * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight =
  * first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv), gradient of node #0
- * (BatchNormalization), gradient of node #0 (BatchNormalization) */
+ * (BatchNormalization) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
         const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
         const float *restrict first_conv, const float *restrict train_first_norm_reducemean,

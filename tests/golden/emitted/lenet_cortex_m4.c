@@ -256,8 +256,7 @@ static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restric
  * fc3_weight.gradient); fc3_weight = fc3_weight - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
  * fc3_bias.gradient[10] = ReduceSum(d_logits[32,10]); fc3_bias.v = 0.9 * fc3_bias.v + 0.1 * fc3_bias.gradient;
  * fc3_bias.h = 0.999 * fc3_bias.h + 0.000999987 * (fc3_bias.gradient * fc3_bias.gradient); fc3_bias = fc3_bias -
- * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm), gradient of node #11
- * (Gemm) */
+ * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
         float *restrict fc3_weight_h, float *restrict fc3_bias_v, float *restrict fc3_bias,
         float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4,
@@ -309,7 +308,7 @@ static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restric
  * fc2_weight.gradient); fc2_weight = fc2_weight - corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06);
  * fc2_bias.gradient[84] = ReduceSum(d_fc2[32,84]); fc2_bias.v = 0.9 * fc2_bias.v + 0.1 * fc2_bias.gradient;
  * fc2_bias.h = 0.999 * fc2_bias.h + 0.000999987 * (fc2_bias.gradient * fc2_bias.gradient); fc2_bias = fc2_bias -
- * corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): gradient of node #9 (Gemm), gradient of node #9 (Gemm) */
+ * corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): gradient of node #9 (Gemm) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3,
@@ -360,7 +359,7 @@ static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restri
  * fc1_weight.gradient); fc1_weight = fc1_weight - corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06);
  * fc1_bias.gradient[120] = ReduceSum(d_fc1[32,120]); fc1_bias.v = 0.9 * fc1_bias.v + 0.1 * fc1_bias.gradient;
  * fc1_bias.h = 0.999 * fc1_bias.h + 0.000999987 * (fc1_bias.gradient * fc1_bias.gradient); fc1_bias = fc1_bias -
- * corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): gradient of node #7 (Gemm), gradient of node #7 (Gemm) */
+ * corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): gradient of node #7 (Gemm) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2,

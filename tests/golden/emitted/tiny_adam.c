@@ -278,7 +278,7 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
  * fc2.weight.gradient); fc2.weight = fc2.weight - corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06);
  * fc2.bias.gradient[2] = ReduceSum(d_logits[8,2]); fc2.bias.v = 0.9 * fc2.bias.v + 0.1 * fc2.bias.gradient;
  * fc2.bias.h = 0.999 * fc2.bias.h + 0.000999987 * (fc2.bias.gradient * fc2.bias.gradient); fc2.bias = fc2.bias -
- * corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): gradient of node 'fc2', gradient of node 'fc2' */
+ * corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, const float *restrict d_logits, const float *restrict hidden,
@@ -360,7 +360,7 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
  * fc1.weight.gradient); fc1.weight = fc1.weight - corrected_rate * fc1.weight.v / (Sqrt(fc1.weight.h) + 1e-06);
  * fc1.bias.gradient[3] = ReduceSum(d_fc1.output[8,3]); fc1.bias.v = 0.9 * fc1.bias.v + 0.1 * fc1.bias.gradient;
  * fc1.bias.h = 0.999 * fc1.bias.h + 0.000999987 * (fc1.bias.gradient * fc1.bias.gradient); fc1.bias = fc1.bias -
- * corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06): gradient of node 'fc1', gradient of node 'fc1' */
+ * corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1_output, const float *restrict x,

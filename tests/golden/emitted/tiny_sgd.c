@@ -242,7 +242,7 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
 }
 
 /* fc2.weight[2,3] = fc2.weight - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias -
- * learning_rate * ReduceSum(d_logits[8,2]): gradient of node 'fc2', gradient of node 'fc2' */
+ * learning_rate * ReduceSum(d_logits[8,2]): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
                                            const float *restrict d_logits, const float *restrict hidden,
                                            const float learning_rate, float *restrict panel)
@@ -306,7 +306,7 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
 }
 
 /* fc1.weight[3,4] = fc1.weight - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias -
- * learning_rate * ReduceSum(d_fc1.output[8,3]): gradient of node 'fc1', gradient of node 'fc1' */
+ * learning_rate * ReduceSum(d_fc1.output[8,3]): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, const float learning_rate, float *restrict panel)
 {
