@@ -25,7 +25,7 @@ struct stepc_columns {
     int plane_step, line_step;                    /* between planes and lines of x that the image's see */
     int plane_pad, line_pad, column_pad;          /* zeros in front; below 0: so much is left out */
     int held_planes, held_lines, held_columns;    /* positions of the window in a column, */
-    int plane_reach, line_reach, column_reach;    /* and elements of x from one of them to the next */
+    int plane_reach, line_reach, column_reach;    /* and elements of x from one of them to the next, if there is one */
     int column;                                   /* elements of a column */
 };
 

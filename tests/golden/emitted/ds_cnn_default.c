@@ -842,8 +842,8 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
         const struct stepc_columns columns = {.planes = 1, .lines = 1, .columns = 125, .image_planes = 1,
-            .image_lines = 1, .image_columns = 125, .plane_step = 1, .line_step = 1, .held_planes = 1,
-            .held_lines = 1, .held_columns = 1, .plane_reach = 1, .line_reach = 1, .column_reach = 1, .column = 64};
+            .image_lines = 1, .image_columns = 125, .line_step = 1, .held_planes = 1, .held_lines = 1,
+            .held_columns = 1, .column = 64};
         const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 125, .w_row = 125,
             .w_plane = 125, .w_channel = 125, .w_tap = 1, .image_plane = 8000, .image_channel = 8000,
             .image_tap = 64};
@@ -1150,9 +1150,8 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
         const struct stepc_columns columns = {.planes = 1, .lines = 49, .columns = 10, .image_planes = 1,
-            .image_lines = 25, .image_columns = 12, .plane_step = 1, .line_step = 2, .line_pad = 5, .column_pad = 1,
-            .held_planes = 1, .held_lines = 10, .held_columns = 1, .plane_reach = 1, .line_reach = 1,
-            .column_reach = 1, .column = 10};
+            .image_lines = 25, .image_columns = 12, .line_step = 2, .line_pad = 5, .column_pad = 1, .held_planes = 1,
+            .held_lines = 10, .held_columns = 1, .line_reach = 1, .column = 10};
         const struct stepc_window_terms terms = {.planes = 1, .channels = 25, .taps = 5, .w_row = 125, .w_plane = 125,
             .w_channel = 5, .w_tap = 1, .image_plane = 3000, .image_channel = 120, .image_tap = 20};
         const struct stepc_runs runs = {.runs = 1, .length = 40, .step = 48};

@@ -672,8 +672,8 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
         scratch[i] = 0.0f;
     for (int n = 0; n < 32; n++) {
         const struct stepc_columns columns = {.planes = 1, .lines = 14, .columns = 14, .image_planes = 1,
-            .image_lines = 14, .image_columns = 14, .plane_step = 1, .line_step = 1, .held_planes = 1,
-            .held_lines = 1, .held_columns = 1, .plane_reach = 1, .line_reach = 1, .column_reach = 1, .column = 6};
+            .image_lines = 14, .image_columns = 14, .line_step = 1, .held_planes = 1, .held_lines = 1,
+            .held_columns = 1, .column = 6};
         const struct stepc_window_terms terms = {.planes = 1, .channels = 10, .taps = 10, .w_row = 100,
             .w_plane = 100, .w_channel = 10, .w_tap = 1, .image_plane = 1176, .image_channel = 84, .image_tap = 6};
         const struct stepc_runs runs = {.runs = 5, .length = 30, .step = 32};
@@ -730,9 +730,8 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
         scratch[i] = 0.0f;
     for (int n = 0; n < 32; n++) {
         const struct stepc_columns columns = {.planes = 1, .lines = 28, .columns = 28, .image_planes = 1,
-            .image_lines = 28, .image_columns = 32, .plane_step = 1, .line_step = 1, .line_pad = 2, .column_pad = 2,
-            .held_planes = 1, .held_lines = 5, .held_columns = 1, .plane_reach = 1, .line_reach = 1,
-            .column_reach = 1, .column = 5};
+            .image_lines = 28, .image_columns = 32, .line_step = 1, .line_pad = 2, .column_pad = 2, .held_planes = 1,
+            .held_lines = 5, .held_columns = 1, .line_reach = 1, .column = 5};
         const struct stepc_window_terms terms = {.planes = 1, .channels = 28, .taps = 28, .w_row = 784,
             .w_plane = 784, .w_channel = 28, .w_tap = 1, .image_plane = 4480, .image_channel = 160, .image_tap = 5};
         const struct stepc_runs runs = {.runs = 1, .length = 25, .step = 32};
