@@ -11,11 +11,8 @@ enum { LINES_MOST = 52, LINES_OF_PART = 45 };
 static int lines_of(struct entry_steps *l, size_t first, size_t end)
 {
     struct writer aside = {.text = {.arena = l->arena}, .depth = 1};
-    int lines = 0;
     print_entry_steps(l, first, end, &aside);
-    for (const char *p = strbuf_text(&aside.text); *p; p++)
-        lines += *p == '\n';
-    return lines;
+    return aside.lines;
 }
 
 /* "kernels 12 to 30" */

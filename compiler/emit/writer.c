@@ -14,13 +14,19 @@ static void indent(struct writer *w)
         strbuf_add(&w->text, "    ");
 }
 
+void write_blank(struct writer *w)
+{
+    strbuf_add(&w->text, "\n");
+    w->lines++;
+}
+
 void write_line(struct writer *w, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     indent(w);
     strbuf_addv(&w->text, fmt, ap);
-    strbuf_add(&w->text, "\n");
+    write_blank(w);
     va_end(ap);
 }
 
@@ -28,12 +34,7 @@ void write_verbatim(struct writer *w, const char *text, size_t length)
 {
     indent(w);
     strbuf_add_n(&w->text, text, length);
-    strbuf_add(&w->text, "\n");
-}
-
-void write_blank(struct writer *w)
-{
-    strbuf_add(&w->text, "\n");
+    write_blank(w);
 }
 
 void write_open(struct writer *w, const char *fmt, ...)
@@ -42,7 +43,8 @@ void write_open(struct writer *w, const char *fmt, ...)
     va_start(ap, fmt);
     indent(w);
     strbuf_addv(&w->text, fmt, ap);
-    strbuf_add(&w->text, " {\n");
+    strbuf_add(&w->text, " {");
+    write_blank(w);
     va_end(ap);
     w->depth++;
 }
@@ -54,19 +56,17 @@ void write_close(struct writer *w, const char *after)
 }
 
 /* The first line begins with `head`, the others with `next`. Behind each word but the last there is `room`, of which
- * `between` takes some. Gives the number of breaks. */
-static int write_wrapped(struct writer *w, const char *head, const char *next, const char *const *words, size_t count,
+ * `between` takes some. */
+static void write_wrapped(struct writer *w, const char *head, const char *next, const char *const *words, size_t count,
                           const char *between, size_t room, const char *tail)
 {
     size_t column = 4 * (size_t)w->depth + strlen(head);
-    int breaks = 0;
     indent(w);
     strbuf_add(&w->text, head);
     for (size_t i = 0; i < count; i++) {
         const bool is_last = i + 1 == count;
         if (i > 0 && column + 1 + strlen(words[i]) + (is_last ? strlen(tail) : room) > WIDTH) {
             write_blank(w);
-            breaks++;
             indent(w);
             strbuf_add(&w->text, next);
             column = 4 * (size_t)w->depth + strlen(next);
@@ -78,7 +78,6 @@ static int write_wrapped(struct writer *w, const char *head, const char *next, c
         column += strlen(words[i]) + strlen(between);
     }
     strbuf_add(&w->text, tail);
-    return breaks;
 }
 
 /* Lines begin below the first item, unless there are fewer of them if they begin further left. */
@@ -88,9 +87,11 @@ static void write_items(struct writer *w, const char *head, const char *const *i
     const char *const below = arena_printf(w->text.arena, "%*s", (int)strlen(head), ""), *const left = "        ";
     struct writer in_order = {.text = {.arena = w->text.arena}, .depth = w->depth}, shorter = in_order;
     const size_t room = strlen(between);
-    const bool is_short = write_wrapped(&shorter, head, left, items, count, between, room, tail) <
-                          write_wrapped(&in_order, head, below, items, count, between, room, tail);
-    strbuf_add(&w->text, strbuf_text(is_short ? &shorter.text : &in_order.text));
+    write_wrapped(&shorter, head, left, items, count, between, room, tail);
+    write_wrapped(&in_order, head, below, items, count, between, room, tail);
+    struct writer *const better = shorter.lines < in_order.lines ? &shorter : &in_order;
+    strbuf_add(&w->text, strbuf_text(&better->text));
+    w->lines += better->lines;
     write_blank(w);
 }
 

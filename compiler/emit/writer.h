@@ -7,6 +7,7 @@
 struct writer {
     struct strbuf text;
     int depth; /* of indentation, four spaces each */
+    int lines; /* so far */
 };
 
 /* One line at the current depth (printf); the newline is added. An empty format gives an empty line. */
