@@ -184,6 +184,22 @@ static void drop_parameters(struct settling *t, struct tree_function *f)
     }
 }
 
+/* (void)(i); for what a macro gives and nobody reads: compilers would warn. */
+static void mention_given(struct settling *t, struct tree_function *f)
+{
+    for (size_t i = given_to(t, f); i-- > 0;) {
+        if (f->params.data[i]->reads > 0)
+            continue;
+        const struct expr *const x = tree_read(t->arena, f->params.data[i]);
+        struct stmt *const s = arena_new(t->arena, struct stmt);
+        *s = (struct stmt){.kind = STMT_CALL, .value = tree_call(t->arena, DTYPE_INDEX, CALL_NAMED, "(void)", &x, 1)};
+        vec_push(t->arena, &f->body, s);
+        for (size_t k = f->body.count; k-- > 1;)
+            f->body.data[k] = f->body.data[k - 1];
+        f->body.data[0] = s;
+    }
+}
+
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
 struct capturing {
@@ -258,6 +274,8 @@ const char *tree_settle(struct arena *a, struct tree_function *const *functions,
             drop_parameters(&t, functions[i]);
         }
     } while (t.changed);
+    for (size_t i = 0; i + 1 < count; i++)
+        mention_given(&t, functions[i]);
     for (size_t i = 0; i < count; i++) {
         const struct tree_var *const stray = capture(&t, functions[i], outer);
         if (stray)

@@ -383,6 +383,7 @@ START_TEST(a_macro_calls_a_function)
                      "{\n"
                      "    STEPC_EACH_THREE(8, add_some, x, y);\n"
                      "    STEPC_EACH_THREE(7, add_some, x, y + 1);\n"
+                     "    STEPC_EACH_THREE(8, add_count, y + 2);\n"
                      "}\n");
     ck_assert_str_eq(in->made.includes.data[0], "sample_lanes.h");
     ck_assert_uint_eq(in->made.functions.data[0]->params.count, 4); /* two of the macro, `from` and `to` */
@@ -437,7 +438,7 @@ START_TEST(names_of_the_file)
         strbuf_addf(&fixed, "%s ", *name);
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
-                     "twice smaller half_of part last_of first_above sum_from add_to apart add_some at_least ");
+                     "twice smaller half_of part last_of first_above sum_from add_to apart add_some add_count at_least ");
 }
 END_TEST
 
