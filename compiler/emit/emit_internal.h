@@ -168,6 +168,9 @@ const char *tree_stored_text(struct expr_scope *s, const struct expr *e);
 const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e);
 const struct expr *access_element(struct expr_scope *s, const struct access *a);
 const struct tree_var *param_var(const struct expr_scope *s, const struct buffer *b);
+/* A local of the kernel goes by the name of the variable that holds its value; false: it is none that stays, or the
+ * local has a name. */
+bool takes_name_of(const struct expr_scope *s, const struct buffer *local, const struct expr *value);
 /* Declares locals for what several of the expressions (or several places of one) share, and for what is loaded in a
  * branch of a select; the expressions then read them. The array is rewritten to expressions in which equal parts are
  * one. */

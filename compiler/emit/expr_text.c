@@ -37,6 +37,15 @@ const struct tree_var *param_var(const struct expr_scope *s, const struct buffer
     return p->var;
 }
 
+bool takes_name_of(const struct expr_scope *s, const struct buffer *local, const struct expr *value)
+{
+    struct kernel_param *const p = find_param(s, local);
+    if (p->var || value->op != EXPR_VAR || value->var->kind != VAR_VALUE || value->var->dtype != local->dtype)
+        return false;
+    p->var = (struct tree_var *)(uintptr_t)value->var;
+    return true;
+}
+
 /* ---- from kernels to trees --------------------------------------------------------------------------------------- */
 
 /* Negative strides come last, so that no partial sum is negative and the text does not begin with a minus. */

@@ -67,6 +67,8 @@ void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part
     }
     for (size_t i = 0; i < count; i++) {
         const struct access *const to = &p->stores.data[i].to;
+        if (to->buffer->kind == BUFFER_LOCAL && takes_name_of(s, to->buffer, values[i]))
+            continue;
         if (to->buffer->kind == BUFFER_LOCAL)
             tree_declare(b, param_var(s, to->buffer), values[i]);
         else

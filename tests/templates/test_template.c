@@ -438,7 +438,8 @@ START_TEST(names_of_the_file)
         strbuf_addf(&fixed, "%s ", *name);
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
-                     "twice smaller half_of part last_of first_above sum_from add_to apart add_some add_count at_least ");
+                     "twice smaller half_of part last_of first_above sum_from add_to apart add_some add_count "
+                     "at_least ");
 }
 END_TEST
 

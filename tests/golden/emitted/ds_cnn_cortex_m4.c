@@ -591,19 +591,17 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
         const float sum = stepc_fold_16(partial);
         const float x_30 = x_3[i];
         const float t = 0.9f * w[i] + sum * x_30;
-        const float row_sum = sum * (x_30 * x_30) * 0.0005f;
+        const float u = sum * (x_30 * x_30) * 0.0005f;
         y[i] = t;
         w[i] = t;
         const float sum_2 = stepc_fold_16(partial_2);
         const float t_2 = 0.9f * w_2[i] + sum_2;
-        const float u_2 = w_3[i] - s * t_2;
-        const float row_sum_2 = sum_2;
         w_2[i] = t_2;
-        w_3[i] = u_2;
+        w_3[i] -= s * t_2;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
             for (int32_t k_2 = 0; k_2 < 125; k_2++) {
-                w_4[i * 125 + j_2 * 8000 + k_2] = (w_4[i * 125 + j_2 * 8000 + k_2] - row_sum_2 * 0.0005f -
-                    (x[i * 125 + j_2 * 8000 + k_2] - x_2[i]) * row_sum) * (x_3[i] * x_4[i]);
+                w_4[i * 125 + j_2 * 8000 + k_2] = (w_4[i * 125 + j_2 * 8000 + k_2] - sum_2 * 0.0005f -
+                    (x[i * 125 + j_2 * 8000 + k_2] - x_2[i]) * u) * (x_3[i] * x_4[i]);
             }
     }
 }

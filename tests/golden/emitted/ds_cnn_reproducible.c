@@ -719,12 +719,11 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
         const float sum = stepc_fold_16(lane);
         const float x0_5 = train_pointwise4_norm_reciprocal[i];
         const float t_3 = 0.9f * pointwise4_scale_v[i] + sum * x0_5;
-        const float row_sum = sum * (x0_5 * x0_5) * 0.0005f;
+        const float u = sum * (x0_5 * x0_5) * 0.0005f;
         pointwise4_scale_v_new[i] = t_3;
         pointwise4_scale_v[i] = t_3;
         const float sum_2 = stepc_fold_16(lane_2);
         const float t_4 = 0.9f * pointwise4_shift_v[i] + sum_2;
-        const float row_sum_2 = sum_2;
         pointwise4_shift_v_new[i] = t_4;
         pointwise4_shift_v[i] = t_4;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
@@ -734,8 +733,7 @@ static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_s
                 const float t_6 = train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i];
                 const float x0_6 = grad_train_pooled_div[i + j_2 * 64];
                 d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] =
-                    ((0.0f < t_5 * t_6 + pointwise4_shift[i] ? x0_6 : 0.0f) - row_sum_2 * 0.0005f - t_5 * row_sum) *
-                    t_6;
+                    ((0.0f < t_5 * t_6 + pointwise4_shift[i] ? x0_6 : 0.0f) - sum_2 * 0.0005f - t_5 * u) * t_6;
             }
     }
 }
@@ -951,19 +949,17 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
         const float sum = stepc_fold_16(lane);
         const float x_30 = x_3[i];
         const float t = 0.9f * w[i] + sum * x_30;
-        const float row_sum = sum * (x_30 * x_30) * 0.0005f;
+        const float u = sum * (x_30 * x_30) * 0.0005f;
         y[i] = t;
         w[i] = t;
         const float sum_2 = stepc_fold_16(lane_2);
         const float t_2 = 0.9f * w_2[i] + sum_2;
-        const float u_2 = w_3[i] - s * t_2;
-        const float row_sum_2 = sum_2;
         w_2[i] = t_2;
-        w_3[i] = u_2;
+        w_3[i] -= s * t_2;
         for (int32_t j_2 = 0; j_2 < 16; j_2++)
             for (int32_t k_2 = 0; k_2 < 125; k_2++) {
-                w_4[i * 125 + j_2 * 8000 + k_2] = (w_4[i * 125 + j_2 * 8000 + k_2] - row_sum_2 * 0.0005f -
-                    (x[i * 125 + j_2 * 8000 + k_2] - x_2[i]) * row_sum) * (x_3[i] * x_4[i]);
+                w_4[i * 125 + j_2 * 8000 + k_2] = (w_4[i * 125 + j_2 * 8000 + k_2] - sum_2 * 0.0005f -
+                    (x[i * 125 + j_2 * 8000 + k_2] - x_2[i]) * u) * (x_3[i] * x_4[i]);
             }
     }
 }
