@@ -712,12 +712,66 @@ START_TEST(names_are_found_wherever_they_stand)
 }
 END_TEST
 
+/* ---- what is said more shortly ----------------------------------------------------------------------------------- */
+
+static const struct expr *difference(const struct expr *x, const struct expr *y)
+{
+    struct expr *const e = made(EXPR_SUB, DTYPE_FLOAT);
+    e->arg[0] = x;
+    e->arg[1] = y;
+    return e;
+}
+
+static const struct expr *element(const struct tree_var *v, int64_t i)
+{
+    return tree_element(&arena, v, constant(i));
+}
+
+/* const u = value; z[0] = x[1]; y[0] = u or y[1] - u; how many statements stay, and the last one of them. */
+static size_t shortened(const struct expr *value, bool stores, const struct expr *y, const struct expr *z,
+                        const struct expr *x, const struct stmt **last)
+{
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(&arena, &body);
+    struct tree_var *const u = tree_var(&arena, VAR_VALUE, DTYPE_FLOAT, "float", "u");
+    const struct expr *const read = tree_read(&arena, u);
+    tree_declare(&b, u, value);
+    if (z)
+        tree_set(&b, z, SET_TO, x);
+    tree_set(&b, y, SET_TO, stores ? read : difference(element(y->var, 1), read));
+    tree_inline_elements(&arena, &body);
+    *last = body.data[body.count - 1];
+    return body.count;
+}
+
+START_TEST(values_stand_where_they_are_read)
+{
+    const struct tree_var *const x = pointer("x", 4, false), *const y = pointer("y", 4, true),
+                                *const z = pointer("z", 4, true);
+    const struct expr *const y0 = element(y, 0), *const z0 = element(z, 0), *const x1 = element(x, 1);
+    const struct stmt *last;
+    ck_assert_uint_eq(shortened(element(x, 0), false, y0, NULL, NULL, &last), 1); /* an element, in an expression */
+    ck_assert_int_eq(last->op, SET_TO);
+    ck_assert_int_eq(last->value->arg[1]->op, EXPR_ELEMENT);
+    ck_assert_uint_eq(shortened(difference(x1, element(x, 0)), false, y0, NULL, NULL, &last), 2); /* it may contract */
+    /* what is only stored moves over a store, and x = x - y is x -= y */
+    ck_assert_uint_eq(shortened(difference(y0, x1), true, y0, z0, x1, &last), 2);
+    ck_assert_int_eq(last->op, SET_DIFFERENCE);
+    ck_assert_ptr_eq(last->value, x1);
+    ck_assert_uint_eq(shortened(difference(element(y, 1), x1), true, y0, z0, x1, &last), 2); /* of another element */
+    ck_assert_int_eq(last->op, SET_TO);
+    ck_assert_uint_eq(shortened(element(x, 0), false, y0, z0, x1, &last), 3); /* an element does not move so far, */
+    ck_assert_uint_eq(shortened(difference(z0, x1), true, y0, z0, x1, &last), 3); /* nor what the store changes */
+}
+END_TEST
+
 int main(void)
 {
     Suite *const s = suite_create("statement trees");
     TCase *const t = tcase_create("tree");
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, makers_fold_indices);
+    tcase_add_test(t, values_stand_where_they_are_read);
     tcase_add_test(t, ranges_tell_the_smaller_one);
     tcase_add_test(t, ranges_follow_from_variables);
     tcase_add_test(t, conditions_bound_what_they_guard);
