@@ -49,11 +49,13 @@ static STEPC_INLINE void STEPC_OF(transpose_rows_of_four)(STEPC_T *restrict to, 
 static STEPC_INLINE void STEPC_OF(pack)(STEPC_T *restrict panel, const int width, const STEPC_T *restrict b,
                                         const int row_step, const int column_step, const int columns, const int depth)
 {
+    STEPC_ROW_LOOP
     for (int k = 0; columns == width && k < depth; k++) {
         STEPC_LANE_LOOP
         for (int j = 0; j < width; j++)
             panel[k * width + j] = b[k * row_step + j * column_step];
     }
+    STEPC_ROW_LOOP
     for (int k = 0; columns < width && k < depth; k++) {
         STEPC_LANE_LOOP
         for (int j = 0; j < width; j++)

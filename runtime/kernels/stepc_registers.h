@@ -39,7 +39,7 @@
  *   STEPC_SHORT_ROWS  over rows of eight columns
  *   STEPC_SHORT_ROW   over the columns of such a row: one vector
  *   STEPC_SUM_LOOP    over sums side by side, inside the loop over their terms
- *   STEPC_ROW_LOOP    over the rows of a tile just computed */
+ *   STEPC_ROW_LOOP    over the rows of a tile just computed, or of a panel */
 /* Why: what the compilers would do without these hints.
  *   STEPC_LANE_LOOP   Clang unrolls a short one, then vectorises the loop around it with gathers: 5 times slower
  *   STEPC_WIDE_LOOP   Clang, tuned for a processor on which it prefers 256 bits, uses half of each vector
@@ -48,7 +48,8 @@
  *   STEPC_SHORT_ROW   Clang finds the vector once the inner loop is gone, if it must not make vectors of the outer one
  *   STEPC_SUM_LOOP    Clang keeps the sums in registers only if it may unroll this one
  *   STEPC_ROW_LOOP    Clang unrolls it, takes the first element of the first row by itself, as it knows it, and loads
- *                     the others across the vectors that were stored: they wait until these are in memory */
+ *                     the others across the vectors that were stored: they wait until these are in memory; and a
+ *                     panel of 128 rows would be 64 kB of code */
 #if defined(__clang__) && STEPC_FORM == 2
 #pragma clang diagnostic ignored "-Wpass-failed" /* a hint may be impossible to follow */
 #define STEPC_UNROLL _Pragma("clang loop unroll(full)")
