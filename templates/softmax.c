@@ -76,16 +76,6 @@ static inline T HOLE log_of(T x)
     return stepc_logf(x);
 }
 
-/* Sum of 16 lanes by halves, the order that every sum over a last axis ends with. */
-static STEPC_INLINE T fold_16(T *restrict lane)
-{
-    for (int l = 0; l < 8; l++)
-        lane[l] += lane[l + 8];
-    for (int l = 0; l < 4; l++)
-        lane[l] += lane[l + 4];
-    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
-}
-
 /* The class whose gradient gets the -1; none of an ignored position. */
 static inline int hot_class(const LABELS label)
 {
@@ -152,7 +142,7 @@ static inline T sum_of_padded(const T *restrict e)
     STEPC_WIDE_LOOP
     for (int l = 0; l < (STEPC_FORM == 0 ? C : 16); l++)
         lane[l] = l < C ? e[l] : (T)0;
-    return fold_16(lane);
+    return stepc_fold_16(lane);
 }
 
 /* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose

@@ -48,9 +48,9 @@
  * with "Why:" and has lines of its own stays here: measurements, and what compilers would do otherwise. It stands below
  * the one that says what the code does.
  *
- * A macro STEPC_EACH_...(sizes.., part, arguments..) of a header calls the function `part` several times, with arguments
- * of its own before these: how many rows, which of them comes first. Such a call stays as it is spelt; what the macro
- * gives stays a parameter.
+ * A macro STEPC_EACH_...(sizes.., part, arguments..) of a header calls the function `part` several times, with
+ * arguments of its own before these: how many rows, which of them comes first. Such a call stays as it is spelt; what
+ * the macro gives stays a parameter.
  *
  * Functions of the runtime's headers (stepc_expf) and routines of runtime/kernels/ (stepc_tile) are called there, and
  * emitted code includes their headers. A template calls the routine for float; emitted code for double calls the one

@@ -87,7 +87,8 @@ static size_t reader_of(const struct stmt *s, const stmt_list *list, size_t next
     if (!n || (n->kind != STMT_SET && n->kind != STMT_DECLARE) || !n->value || n->comment ||
         reads_of(n->value, s->var) != 1)
         return 0;
-    const bool is_copy = n->value->op == EXPR_VAR && (n->kind == STMT_DECLARE || n->op == SET_TO);
+    const bool is_copy = n->value->op == EXPR_VAR &&
+                         (n->kind == STMT_DECLARE ? n->var->dtype == s->var->dtype : n->op == SET_TO);
     if (!is_copy && (at > next || s->value->op != EXPR_ELEMENT || size_of(s->value) > LONGEST))
         return 0;
     if (n->kind == STMT_SET && (n->op == SET_MAX || n->op == SET_TOP || n->op == SET_MIN))
