@@ -131,7 +131,7 @@ static bool check_model(struct session *s, const struct options *o, const char *
     int64_t size;
     struct pipeline_options pipeline = {.name = "model"};
     if (!read_import_options(s, o, &pipeline.import) || !refuse_range(s, &pipeline.import, "check") ||
-        !read_model(s, o, path, &m))
+        !read_model(s, o, &pipeline.import, path, &m))
         return false;
     const bool as_demanded = model_check(&s->diag, m);
     const char *const assumed = assumed_text(s, &pipeline.import, m);
@@ -155,7 +155,8 @@ static bool examine(struct session *s, const struct options *o, const char *path
     struct model *m;
     struct import_options import;
     finding_list found = {0};
-    if (!read_import_options(s, o, &import) || !refuse_range(s, &import, "check") || !read_model(s, o, path, &m))
+    if (!read_import_options(s, o, &import) || !refuse_range(s, &import, "check") ||
+        !read_model(s, o, &import, path, &m))
         return false;
     examine_export(&s->arena, m, &import, &found);
     vec_each_ptr(const struct finding, f, &found)

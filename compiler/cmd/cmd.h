@@ -37,13 +37,17 @@ static inline int exit_status(bool ok)
     return ok ? EXIT_DONE : EXIT_BAD;
 }
 
-/* Shared options of commands that read a model: --dim, --shape, --strict. */
+/* Shared options of commands that read a model: --dim, --shape, --set, --strict. */
 extern const struct option_spec model_options[];
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out);
 /* For commands that take no range of a dimension. */
 bool refuse_range(struct session *s, const struct import_options *import, const char *command);
-/* Reads the model; warns of --dim and --shape that name nothing in it. */
-bool read_model(struct session *s, const struct options *o, const char *path, struct model **out);
+/* Reads the model and fixes the inputs that --set names; warns of those that it has not. */
+bool read_set_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
+                    struct model **out) MUST_USE;
+/* The same; warns of --dim and --shape that name nothing in it, too. */
+bool read_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
+                struct model **out) MUST_USE;
 /* step if there is one, else infer. */
 const char *default_entry(const struct model *m);
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m);

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "model/model.h"
+#include "prepare/fix_inputs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,8 @@ const struct option_spec model_options[] = {
     {"dim", 0, OPTION_LIST, "[ENTRY:]NAME=SIZE",
      "size of a symbolic dimension, or a range, as 1..32, of which each call says one"},
     {"shape", 0, OPTION_LIST, "INPUT=1x3x224x224", "whole shape of an input"},
+    {"set", 0, OPTION_LIST, "INPUT=VALUE",
+     "fixes an input: 16000, false, 1,2,3, or @FILE (.npy or .pb); it is none of the program's any more"},
     {"strict", 0, OPTION_FLAG, NULL, "what the specification leaves open is an error"},
     {0}};
 
@@ -192,9 +195,44 @@ const char *default_entry(const struct model *m)
     return "infer";
 }
 
-bool read_model(struct session *s, const struct options *o, const char *path, struct model **out)
+/* "NAME=VALUE"; a file's name may have a '=' in it. */
+static bool setting_pair(struct arena *a, const char *text, const char **name, const char **value)
 {
+    const char *const file = strstr(text, "=@");
+    if (!file || file == text)
+        return option_pair(a, text, name, value);
+    *name = arena_strndup(a, text, (size_t)(file - text));
+    *value = file + 1;
+    return true;
+}
+
+bool read_set_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
+                    struct model **out)
+{
+    const str_list settings = option_list(o, "set");
     if (!model_read(&s->diag, &s->arena, path, out))
+        return false;
+    str_list inputs = {0};
+    vec_each(const struct model_value_info *, vi, &(*out)->graph->inputs)
+        vec_push(&s->arena, &inputs, vi->name);
+    bool ok = true, found = true;
+    vec_each(const char *, text, &settings) {
+        const char *name, *value;
+        if (!setting_pair(&s->arena, text, &name, &value))
+            ok = diag_error(&s->diag, NULL, "--set %s: expected INPUT=VALUE", text);
+        else if (!fix_input(&s->diag, &s->arena, *out, import, name, value, &found))
+            ok = false;
+        else if (!found)
+            diag_warning(&s->diag, &LOC_FILE(path), "--set %s: the model has no input '%s'%s", text, name,
+                         str_suggestion(&s->arena, name, inputs.data, inputs.count));
+    }
+    return ok;
+}
+
+bool read_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
+                struct model **out)
+{
+    if (!read_set_model(s, o, import, path, out))
         return false;
     warn_of_unknown_sizes(s, o, *out);
     return true;
@@ -275,8 +313,9 @@ bool option_size(const struct options *o, const char *name, int64_t fallback, in
 
 const char *changing_options_text(struct arena *a, const struct options *o)
 {
-    static const char *const names[] = {"entries", "dim",     "shape",    "reproducible", "check-finite", "standalone",
-                                        "weights", "machine", "optimize", "simd",         "threads",      "blas"};
+    static const char *const names[] = {"entries",    "dim",     "shape",   "set",      "reproducible", "check-finite",
+                                        "standalone", "weights", "machine", "optimize", "simd",         "threads",
+                                        "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const str_list l = option_list(o, names[i]);

@@ -80,7 +80,8 @@ static bool compare(struct session *s, const struct options *o, const char *path
         return diag_error(&s->diag, NULL, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
     c.bits = same;
     if (!read_code_options(&s->diag, o, &c.pipeline) || !read_import_options(s, o, &c.pipeline.import) ||
-        !read_model(s, o, path, &m) || !feeds_read(s, m, option_list(o, "feed"), &c.pipeline.import, &feeds) ||
+        !read_model(s, o, &c.pipeline.import, path, &m) ||
+        !feeds_read(s, m, option_list(o, "feed"), &c.pipeline.import, &feeds) ||
         !count_steps(s, o, &feeds, &c.steps) ||
         !compare_engines(&s->diag, &s->arena, m, &c, &report))
         return false;
@@ -103,7 +104,7 @@ static bool compare_with_dump(struct session *s, const struct options *o, const 
     if (rtol && (!str_to_double(rtol, &d.rtol) || !(d.rtol >= 0)))
         return diag_error(&s->diag, NULL, "--rtol %s: expected a number", rtol);
     return read_import_options(s, o, &d.import) && refuse_range(s, &d.import, "compare --against") &&
-           read_model(s, o, path, &m) && compare_dump(s, m, &d);
+           read_model(s, o, &d.import, path, &m) && compare_dump(s, m, &d);
 }
 
 static int run(struct session *s, const struct options *o)

@@ -65,6 +65,10 @@ bool write_depfile(struct session *s, const struct options *o, const char *path,
     vec_push(a, &inputs, path);
     for (size_t i = 0; i < m->external_files.count; i++)
         vec_push(a, &inputs, m->external_files.data[i]);
+    const str_list settings = option_list(o, "set");
+    vec_each(const char *, text, &settings)
+        if (strstr(text, "=@"))
+            vec_push(a, &inputs, strstr(text, "=@") + 2);
     training_files(a, o, &inputs);
     return write_rule(&s->diag, a, file, &outputs, &inputs);
 }

@@ -174,7 +174,7 @@ static bool open_engine(struct run *r, const char *path)
     struct engine_options e = {.kind = ENGINE_INTERPRETED};
     struct arena *a = &r->s->arena;
     if (!read_engine_options(r, &e) || !read_fetches(r) || !read_import_options(r->s, r->o, &e.pipeline.import) ||
-        !read_model(r->s, r->o, path, &r->m) || !read_all_data(r, &e.pipeline.import))
+        !read_model(r->s, r->o, &e.pipeline.import, path, &r->m) || !read_all_data(r, &e.pipeline.import))
         return false;
     const char *entry = option_text(r->o, "entry") ? option_text(r->o, "entry") : default_entry(r->m);
     const char **names = arena_array(a, const char *, r->fetches.count + 1);

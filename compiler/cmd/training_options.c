@@ -193,6 +193,7 @@ bool prepare_as_told(struct session *s, const struct options *o, struct prepare_
                      const struct import_options *import, struct model *m, struct strbuf *report)
 {
     p->import = import;
+    p->fixed_inputs = option_given(o, "set");
     return read_class_weights(s, o, p) && prepare_model(&s->diag, &s->arena, m, p, report);
 }
 
@@ -227,7 +228,7 @@ bool read_prepared_model(struct session *s, const struct options *o, struct prep
                          struct model **out)
 {
     const struct import_options open = import->range ? without_range(&s->arena, import) : *import;
-    if (!model_read(&s->diag, &s->arena, path, out) || (p && !prepare_again(s, o, p, &open, path, report, out)))
+    if (!read_set_model(s, o, import, path, out) || (p && !prepare_again(s, o, p, &open, path, report, out)))
         return false;
     warn_of_unknown_sizes(s, o, *out);
     return true;

@@ -226,6 +226,14 @@ static bool specialise(struct program *p, const struct cone *cone)
     return any;
 }
 
+/* What a user can do about it. No option sets a large input. */
+static const char *cure_text(struct diag *d, const struct value *from)
+{
+    enum { LARGEST = 64 };
+    const bool settable = from->kind == VALUE_INPUT && shape_count(&from->shape) <= LARGEST;
+    return settable ? arena_printf(d->arena, "; --set %s=VALUE fixes it", from->name) : "";
+}
+
 static bool report_unknown(struct diag *d, const struct loc *at, const char *what, const struct value *v,
                            const struct cone *cone)
 {
@@ -233,10 +241,10 @@ static bool report_unknown(struct diag *d, const struct loc *at, const char *wha
         if (from->constant != NULL || (from->kind != VALUE_INPUT && from->kind != VALUE_VARIABLE))
             continue;
         if (from == v)
-            return diag_unsupported(d, at, "%s must be known at compile time, but it is %s of the graph", what,
-                                    from->kind == VALUE_INPUT ? "an input" : "a variable");
-        return diag_unsupported(d, at, "%s must be known at compile time, but depends on %s '%s'", what,
-                                from->kind == VALUE_INPUT ? "input" : "variable", from->name);
+            return diag_unsupported(d, at, "%s must be known at compile time, but it is %s of the graph%s", what,
+                                    from->kind == VALUE_INPUT ? "an input" : "a variable", cure_text(d, from));
+        return diag_unsupported(d, at, "%s must be known at compile time, but depends on %s '%s'%s", what,
+                                from->kind == VALUE_INPUT ? "input" : "variable", from->name, cure_text(d, from));
     }
     return diag_error(d, at, "%s must be known at compile time", what);
 }

@@ -387,6 +387,8 @@ static bool prepare_all(struct preparer *p)
     say_lost(p);
     edit_begin(&p->edit, p->diag, p->arena, p->model, p->report);
     p->edit.known = &p->known;
+    if (o->fixed_inputs)
+        edit_changed(&p->edit, "constants in the place of inputs");
     if (!undo_export(&p->edit, o))
         return false;
     collect_names(&p->names, p->model->graph);

@@ -91,6 +91,7 @@ struct prepare_options {
     str_list untie, tie;   /* see tie.h */
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
     const char *names_from; /* .safetensors, see names.h; NULL: none */
+    bool fixed_inputs;      /* inputs have become constants, see fix_inputs.h */
     const struct import_options *import; /* --dim, --shape */
 };
 

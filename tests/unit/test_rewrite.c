@@ -354,7 +354,8 @@ START_TEST(fed_input_is_known_only_when_specialised)
     build(&at, "Reshape", x, build(&at, "Add", s, ints(1, 1)));
     ck_assert(b.failed);
     ck_assert_str_eq(diag.messages.data[0].text,
-                     "input 1 'add_2' (shape) must be known at compile time, but depends on input 's'");
+                     "input 1 'add_2' (shape) must be known at compile time, but depends on input 's'; "
+                     "--set s=VALUE fixes it");
 
     struct map map = {.arena = &arena};
     map_set(&map, "s", tensor_from_ints(&arena, (int64_t[]){2, 1}, 2));
