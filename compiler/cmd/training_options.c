@@ -28,6 +28,8 @@ const struct option_spec training_options[] = {
     {"train", 0, OPTION_LIST, "GLOB|@FILE",
      "initializers to train (default: what the framework trains); @FILE: names, one a line"},
     {"freeze", 0, OPTION_LIST, "GLOB|@FILE", "initializers not to train"},
+    {"detach", 0, OPTION_LIST, "GLOB",
+     "tensors through which no gradient flows (besides those that the file says were detached)"},
     {"padding", 0, OPTION_TEXT, "HOW",
      "the row of zeros of PyTorch's embeddings: keep (default, as padding_idx does), train"},
     {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
@@ -129,6 +131,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     p->evaluate = option_given(o, "evaluate");
     p->train = option_list(o, "train");
     p->freeze = option_list(o, "freeze");
+    p->detach = option_list(o, "detach");
     p->names_from = option_text(o, "names-from");
     p->untie = option_list(o, "untie");
     p->tie = option_list(o, "tie");

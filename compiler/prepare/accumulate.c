@@ -208,11 +208,11 @@ static bool check_copies(struct preparer *p)
 static bool add_part(struct preparer *p, const char *loss_input)
 {
     const struct model_graph *const g = p->model->graph;
-    struct map renamed = {.arena = p->arena};
+    p->copies = (struct map){.arena = p->arena};
     vec_each(const struct model_node *, n, &g->nodes)
         if (is_needed(p, n))
-            copy_main_node(p, n, &renamed);
-    const char *const own = map_get(&renamed, loss_input);
+            copy_main_node(p, n);
+    const char *const own = map_get(&p->copies, loss_input);
     p->loss_input = own ? own : part_of_input(p, loss_input);
     p->silent = p->part > 0;
     bool ok = add_loss(p);

@@ -1,5 +1,6 @@
 #include "prepare/doctor.h"
 
+#include "prepare/detached.h"
 #include "prepare/parameters.h"
 #include "prepare/rebatch.h"
 #include "prepare/tie.h"
@@ -206,6 +207,20 @@ static void examine_unsure(struct doctor *x, struct rules *rules)
             "prepare --freeze NAME, or export by examples/pytorch/export.py, which says what is a parameter");
 }
 
+/* Exporters leave detach() out; its place can be seen where it stood in a straight-through estimator. */
+static void examine_straight_through(struct doctor *x)
+{
+    straight_through_list all = {0};
+    find_straight_through(&x->view, &all);
+    vec_each_ptr(const struct straight_through, s, &all)
+        add(x, straight_through_text(x->arena, s),
+            s->difference[0] != '\0'
+                ? arena_printf(x->arena,
+                               "prepare --detach '%s', or export by examples/pytorch/export.py, which keeps it",
+                               s->difference)
+                : "export by examples/pytorch/export.py, which keeps it");
+}
+
 /* A loss operator, or a mean to a scalar beside other outputs. */
 static bool is_loss(const struct doctor *x, const struct model_value_info *output, const struct model_node *n)
 {
@@ -325,6 +340,7 @@ static struct doctor doctor_of(struct arena *a, struct model *m, finding_list *o
     known_names_read(a, m, &x.view.known);
     find_statistics(&x.view);
     index_nodes(&x.view);
+    find_marked_detached(&x.view);
     return x;
 }
 
@@ -351,6 +367,7 @@ void examine_export(struct arena *a, struct model *m, const struct import_option
     rules_begin(&rules, &x.view, &outputs);
     examine_left_out(&x, &rules);
     examine_unsure(&x, &rules);
+    examine_straight_through(&x);
     examine_end(&x);
     examine_folded(&x);
     examine_computed(&x);

@@ -45,15 +45,23 @@ bool read_lines(struct diag *d, struct arena *a, const char *path, str_list *out
     return true;
 }
 
+bool metadata_lines(struct arena *a, const struct model *m, const char *key, str_list *out)
+{
+    bool found = false;
+    vec_each_ptr(const struct model_pair, pair, &m->metadata)
+        if (str_equal(pair->key, key)) {
+            found = true;
+            add_lines(a, pair->value, out);
+        }
+    return found;
+}
+
 static void add_listed(struct arena *a, const struct model *m, const char *key, struct known_names *k,
                        enum known_kind kind)
 {
     str_list names = {0};
-    vec_each_ptr(const struct model_pair, pair, &m->metadata)
-        if (str_equal(pair->key, key)) {
-            k->says_export = true;
-            add_lines(a, pair->value, &names);
-        }
+    if (metadata_lines(a, m, key, &names))
+        k->says_export = true;
     vec_each(const char *, name, &names)
         add_name(k, name, kind);
 }

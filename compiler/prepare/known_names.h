@@ -4,6 +4,7 @@
 #define STEPC_PREPARE_KNOWN_NAMES_H
 
 #include "base/map.h"
+#include "base/str.h"
 #include "model/model.h"
 
 enum known_kind { KNOWN_NOTHING, KNOWN_PARAMETER, KNOWN_BUFFER, KNOWN_FROZEN };
@@ -19,6 +20,10 @@ struct known_names {
 #define METADATA_PARAMETERS "stepc.parameters"
 #define METADATA_BUFFERS "stepc.buffers"
 #define METADATA_FROZEN "stepc.frozen"
+#define METADATA_DETACHED "stepc.detached" /* tensors, see detached.h */
+
+/* Adds the lines of that key of the model's metadata; false: it has no such key. */
+bool metadata_lines(struct arena *a, const struct model *m, const char *key, str_list *out);
 
 /* Reads the model's metadata: those of export.py, or those that PyTorch's newer exporter keeps with every value. */
 void known_names_read(struct arena *a, const struct model *m, struct known_names *out);

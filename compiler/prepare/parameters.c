@@ -1,7 +1,8 @@
 /* The rules, in the order in which they are asked. The first that fits decides.
  *
  *   1. The file says it: metadata of the export.
- *   2. No gradient of the loss reaches it: indices of a mask, what only a Shape reads.
+ *   2. No gradient of the loss reaches it: indices of a mask, what only a Shape reads, what is read through detached
+ *      tensors only.
  *   3. It stands in the place of a weight: there a framework keeps parameters, but for what an exporter fills in (the
  *      ones and zeros of a normalization without scale and shift) and for filters and tables that follow a rule.
  *   4. It is an operand anywhere else: then it is a parameter, unless
@@ -99,13 +100,19 @@ static bool passes_gradient(const struct model_node *n, size_t input)
     return !p || (p->flags & PARAM_NOT_DIFF) == 0;
 }
 
+static void reach(struct rules *r, const char *name)
+{
+    if (name[0] != '\0' && !map_has(&r->p->detached, name))
+        map_set(&r->reached, name, NULL);
+}
+
 static void reach_captures(struct rules *r, const struct model_graph *g);
 
 static void reach_inputs(struct rules *r, const struct model_node *n)
 {
     for (size_t i = 0; i < n->inputs.count; i++)
-        if (n->inputs.data[i][0] != '\0' && passes_gradient(n, i))
-            map_set(&r->reached, n->inputs.data[i], NULL);
+        if (passes_gradient(n, i))
+            reach(r, n->inputs.data[i]);
     model_each_inner(n, inner)
         reach_captures(r, inner);
 }
@@ -115,7 +122,7 @@ static void reach_captures(struct rules *r, const struct model_graph *g)
     vec_each(const struct model_node *, n, &g->nodes)
         reach_inputs(r, n);
     vec_each(const struct model_value_info *, vi, &g->outputs)
-        map_set(&r->reached, vi->name, NULL);
+        reach(r, vi->name);
 }
 
 static void add_consumers(struct rules *r, const struct model_graph *g)
@@ -179,7 +186,7 @@ void rules_begin(struct rules *r, const struct preparer *p, const struct map *lo
     r->from_pytorch = str_equal(p->model->producer_name, "pytorch");
     r->exported = r->from_pytorch || is_exporter(p->model->producer_name);
     for (size_t i = 0; i < loss->count; i++)
-        map_set(&r->reached, loss->entries[i].key, NULL);
+        reach(r, loss->entries[i].key);
     for (size_t i = g->nodes.count; i-- > 0;) /* topological order: one walk backwards finds all */
         if (gives_one_of(g->nodes.data[i], &r->reached))
             reach_inputs(r, g->nodes.data[i]);

@@ -42,7 +42,7 @@ struct verdict {
 struct rules {
     const struct preparer *p;
     struct map consumers; /* value -> struct reading_list * */
-    struct map reached;   /* values through which a gradient of the loss flows */
+    struct map reached;   /* values through which a gradient of the loss flows; none that is detached */
     struct map initializers; /* name -> struct model_initializer * */
     struct map from_input;   /* inputs of the model, and what constants and moves alone make of them */
     bool from_pytorch, exported;

@@ -2,6 +2,7 @@
 #include "prepare/prepare.h"
 
 #include "train/combine.h"
+#include "prepare/detached.h"
 #include "prepare/doctor.h"
 #include "prepare/edit.h"
 #include "prepare/names.h"
@@ -221,7 +222,10 @@ void add_gradient(struct preparer *p, const char *y)
                                     : fresh_name(p, suffixed(p, t->gradient, "of_all_rows")));
     }
     for (size_t i = 0; i < zs.count; i++)
-        vec_push(p->arena, &in, zs.data[i] = part_of_input(p, zs.data[i]));
+        zs.data[i] = part_of_input(p, zs.data[i]);
+    list_detached(p, &zs);
+    vec_each(const char *, z, &zs)
+        vec_push(p->arena, &in, z);
     vec_push(p->arena, &in, NULL);
     vec_push(p->arena, &out, NULL);
     struct model_node *const n =
@@ -267,6 +271,7 @@ void begin_algorithm(struct preparer *p, const char *name)
     p->names = (struct map){.arena = p->arena};
     p->constants = (struct map){.arena = p->arena};
     p->latest_statistics = (struct map){.arena = p->arena};
+    p->copies = (struct map){.arena = p->arena};
     p->loss_name = "loss";
     for (size_t i = 0; i < p->main_names.count; i++)
         map_set(&p->names, p->main_names.entries[i].key, NULL);
@@ -395,13 +400,14 @@ static bool prepare_all(struct preparer *p)
     p->main_names = p->names;
     index_nodes(p);
     find_statistics(p);
-    if (!check_model(p) || !find_source(p) || !check_loss_name(p))
+    if (!check_model(p) || !find_source(p) || !check_loss_name(p) || !find_detached(p))
         return false;
     find_shapes(p);
     p->loss_input = bypass_activation(p, p->source);
     p->bypassed = !str_equal(p->loss_input, p->source);
     p->main_loss = p->loss_input;
     find_ancestors(p);
+    say_detached(p);
     plan_training_form(p);
     const char *const loss_input = p->loss_input;
     if (!(o->split ? prepare_split(p) : o->accumulate > 1 ? prepare_accumulation(p) : prepare_step(p)))

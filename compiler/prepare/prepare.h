@@ -77,6 +77,7 @@ struct prepare_options {
     const char *learning_rate_input; /* NULL: the rate is a variable, `learning_rate` */
     int64_t first_step;              /* < 0: the optimizer's usual one */
     str_list train, freeze;
+    str_list detach; /* tensors through which no gradient flows, besides those that the file names */
     double clip_norm, clip_value; /* 0: none */
     enum initialize_kind initialize;
     bool gradients;

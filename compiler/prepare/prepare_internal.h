@@ -75,6 +75,8 @@ struct preparer {
     struct map symbols;        /* symbolic dimension -> const int64_t *, its provisional size */
     struct map in_training;    /* first output -> the node of the main graph that a step has in training form */
     struct map latest_statistics; /* running statistic -> const char *, its value behind the copies made so far */
+    struct map detached;       /* values of the main graph through which no gradient flows */
+    struct map copies;         /* values of the main graph -> their copies in what is being written */
     struct map statistics;     /* running means and variances of BatchNormalization */
     const struct graph *graph; /* the main graph with provisional sizes; NULL if it could not be imported */
     const char *import_error;  /* why, then */
@@ -198,8 +200,8 @@ void plan_training_form(struct preparer *p);
 void copy_in_training_form(struct preparer *p);
 /* Does the loss depend on an output of the node? */
 bool is_needed(const struct preparer *p, const struct model_node *n);
-/* A node of the main graph, in the form that a step has, becomes one of the algorithm. renamed: value -> its copy. */
-void copy_main_node(struct preparer *p, const struct model_node *n, struct map *renamed);
+/* A node of the main graph, in the form that a step has, becomes one of the algorithm. Reads and enters copies. */
+void copy_main_node(struct preparer *p, const struct model_node *n);
 /* What the copies computed is stored into the running statistics. */
 void bind_statistics(struct preparer *p);
 

@@ -501,7 +501,7 @@ static struct model_graph *copy_inner_graph(struct preparer *p, const struct mod
     return copy;
 }
 
-void copy_main_node(struct preparer *p, const struct model_node *n, struct map *renamed)
+void copy_main_node(struct preparer *p, const struct model_node *n)
 {
     struct model_node *const copy = arena_new(p->arena, struct model_node);
     *copy = *n;
@@ -509,13 +509,13 @@ void copy_main_node(struct preparer *p, const struct model_node *n, struct map *
     memset(&copy->inputs, 0, sizeof copy->inputs);
     memset(&copy->outputs, 0, sizeof copy->outputs);
     for (size_t i = 0; i < n->inputs.count; i++)
-        vec_push(p->arena, &copy->inputs, name_in_copy(p, renamed, n->inputs.data[i]));
-    copy_inner_graphs(p, copy, renamed, NULL);
+        vec_push(p->arena, &copy->inputs, name_in_copy(p, &p->copies, n->inputs.data[i]));
+    copy_inner_graphs(p, copy, &p->copies, NULL);
     vec_each(const char *, old, &n->outputs) {
         const char *const own = old[0] == '\0' ? "" : fresh_name(p, copied_name(p, old));
         vec_push(p->arena, &copy->outputs, own);
         if (own[0] != '\0')
-            map_set(renamed, old, (void *)(uintptr_t)own);
+            map_set(&p->copies, old, (void *)(uintptr_t)own);
     }
     const bool trains = n->outputs.count > 0 && map_get(&p->in_training, n->outputs.data[0]) == n;
     if (trains && is_op(n, "Dropout") && p->opset < DROPOUT_MODE_OPSET) {
@@ -559,16 +559,16 @@ static bool reads_copied(const struct model_node *n, const struct map *renamed)
 void copy_in_training_form(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    struct map renamed = {.arena = p->arena};
+    p->copies = (struct map){.arena = p->arena};
     for (size_t i = 0; p->in_training.count > 0 && i < g->nodes.count; i++) {
         const struct model_node *const n = g->nodes.data[i];
         if (!is_needed(p, n))
             continue;
         const bool start = n->outputs.count > 0 && map_get(&p->in_training, n->outputs.data[0]) == n;
-        if (start || reads_copied(n, &renamed))
-            copy_main_node(p, n, &renamed);
+        if (start || reads_copied(n, &p->copies))
+            copy_main_node(p, n);
     }
-    p->loss_input = name_in_copy(p, &renamed, p->loss_input);
+    p->loss_input = name_in_copy(p, &p->copies, p->loss_input);
 }
 
 void bind_statistics(struct preparer *p)

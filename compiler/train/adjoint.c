@@ -275,7 +275,16 @@ static void analyse(struct expansion *e)
     mark_backward(e);
 }
 
-/* R20: a listed tensor that other listed ones determine. Followed without the cut, over all kinds of inputs. */
+static bool is_x(const struct gradient *gr, const struct value *v)
+{
+    for (size_t i = 0; i < gr->x_count; i++)
+        if (listed(gr, i) == v)
+            return true;
+    return false;
+}
+
+/* R20: an x that other listed tensors determine. Followed without the cut, over all kinds of inputs. A tensor among zs
+ * that others determine is listed in order to be cut. */
 static bool check_independent(const struct expansion *e)
 {
     bool *const reached = arena_array(e->g->arena, bool, (size_t)e->value_count);
@@ -290,7 +299,7 @@ static bool check_independent(const struct expansion *e)
                 from = n->inputs.data[i];
         for (size_t i = 0; i < n->outputs.count && from != NULL; i++) {
             const struct value *const v = n->outputs.data[i];
-            if (v != NULL && mark_of(e, v)->listed)
+            if (v != NULL && mark_of(e, v)->listed && is_x(e->gradient, v))
                 ok = diag_lenient(e->g->diag, &e->gradient->node->loc,
                                   "'%s' is listed in xs or zs, but depends on others listed there: what flows through "
                                   "it is left out",
