@@ -16,7 +16,8 @@ const struct option_spec training_options[] = {
     {"sample-weight", 0, OPTION_TEXT, "NAME", "input with a weight for each sample; the mean divides by their sum"},
     OPTION_HEADING("the update"),
     {"optimizer", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
-     "sgd (default), momentum, nesterov, adagrad, adam, adamw, rmsprop"},
+     "sgd (default), momentum, nesterov, adagrad, adam, adamw, amsgrad, nadam, radam, adamax, lamb, lion, adafactor, "
+     "rmsprop"},
     {"learning-rate", 0, OPTION_TEXT, "F", "initial value of the variable learning_rate"},
     {"learning-rate-input", 0, OPTION_TEXT, "NAME", "the learning rate is an input of step() instead"},
     {"first-step", 0, OPTION_TEXT, "N", "step count at the first step (default: 1 for adam, else 0)"},

@@ -1,7 +1,8 @@
-/* Optimizers: one update for each trained tensor. momentum, nesterov, adagrad and adam are ONNX operators; the others
- * are written out. One node for each tensor, since it then fuses with the gradient that it alone reads. */
-#include "prepare/prepare_internal.h"
+/* Optimizers: what the command line says of them, the learning rate, clipping, and one update for each trained
+ * tensor. momentum, nesterov, adagrad and adam are ONNX operators; the others are written out (updates.c and its
+ * neighbours). */
 #include "prepare/spec.h"
+#include "prepare/updates.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -15,7 +16,8 @@
 #define SWITCH(name, usual) {#name, FIELD(name), (usual), 0, 1, .open = false}
 #define AMOUNT(name, usual) {#name, FIELD(name), (usual), 0, HUGE_VAL, .open = true}
 
-/* The usual values are ONNX's where the operator has any, else PyTorch's. */
+/* The usual values are ONNX's where the operator has any, else PyTorch's; those of lion and lamb are their papers',
+ * those of adafactor Hugging Face's. */
 static const struct spec_rule rules[OPTIMIZER_COUNT] = {
     [OPTIMIZER_SGD] = {"sgd", {AMOUNT(norm_coefficient, 0)}},
     [OPTIMIZER_MOMENTUM] = {"momentum", {AMOUNT(alpha, 0.9), AMOUNT(beta, 1), AMOUNT(norm_coefficient, 0)}},
@@ -28,7 +30,28 @@ static const struct spec_rule rules[OPTIMIZER_COUNT] = {
                          AMOUNT(norm_coefficient_post, 0)}},
     [OPTIMIZER_ADAMW] = {"adamw",
                          {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0.01),
-                          AMOUNT(decay_min_rank, 0), AMOUNT(norm_coefficient, 0)}},
+                          AMOUNT(decay_min_rank, 0), AMOUNT(norm_coefficient, 0), SWITCH(amsgrad, 0)}},
+    [OPTIMIZER_AMSGRAD] = {"amsgrad",
+                           {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0),
+                            AMOUNT(decay_min_rank, 0), AMOUNT(norm_coefficient, 0), SWITCH(amsgrad, 1)}},
+    [OPTIMIZER_NADAM] = {"nadam",
+                         {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(momentum_decay, 0.004),
+                          AMOUNT(norm_coefficient, 0)}},
+    [OPTIMIZER_RADAM] = {"radam",
+                         {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(norm_coefficient, 0)}},
+    [OPTIMIZER_ADAMAX] = {"adamax",
+                          {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8),
+                           AMOUNT(norm_coefficient, 0)}},
+    [OPTIMIZER_LAMB] = {"lamb",
+                        {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-6), AMOUNT(weight_decay, 0.01),
+                         AMOUNT(decay_min_rank, 0)}},
+    [OPTIMIZER_LION] = {"lion",
+                        {DECAY(beta1, 0.9), DECAY(beta2, 0.99), AMOUNT(weight_decay, 0), AMOUNT(decay_min_rank, 0)}},
+    [OPTIMIZER_ADAFACTOR] = {"adafactor",
+                             {AMOUNT(epsilon1, 1e-30), AMOUNT(epsilon2, 1e-3), AMOUNT(clip_threshold, 1),
+                              {"decay_rate", FIELD(decay_rate), -0.8, -HUGE_VAL, 0, .open = true}, DECAY(beta1, 0),
+                              AMOUNT(weight_decay, 0), SWITCH(scale_parameter, 1), SWITCH(relative_step, 1),
+                              SWITCH(warmup_init, 0)}},
     [OPTIMIZER_RMSPROP] = {"rmsprop",
                            {DECAY(alpha, 0.99), AMOUNT(epsilon, 1e-8), AMOUNT(norm_coefficient, 0), AMOUNT(momentum, 0),
                             SWITCH(centered, 0)}},
@@ -36,17 +59,37 @@ static const struct spec_rule rules[OPTIMIZER_COUNT] = {
 
 static const struct spec_table table = {"--optimizer", "optimizer", rules, OPTIMIZER_COUNT};
 
-/* What an optimizer starts with where the user says nothing. */
+static update_rule update_by_operator;
+
+/* What an optimizer starts with where the user says nothing, and what writes its update. */
 static const struct {
     double rate;
     int64_t first_step; /* T at the first step */
     bool counts;        /* reads T */
+    int opset;          /* that its operators need, beyond what all need */
+    update_rule *update;
 } usual[OPTIMIZER_COUNT] = {
-    [OPTIMIZER_SGD] = {0.01, 0, false},     [OPTIMIZER_MOMENTUM] = {0.01, 0, true},
-    [OPTIMIZER_NESTEROV] = {0.01, 0, true}, [OPTIMIZER_ADAGRAD] = {0.01, 0, true},
-    [OPTIMIZER_ADAM] = {0.001, 1, true},    [OPTIMIZER_ADAMW] = {0.001, 0, true},
-    [OPTIMIZER_RMSPROP] = {0.01, 0, false},
+    [OPTIMIZER_SGD] = {0.01, 0, false, 0, update_sgd},
+    [OPTIMIZER_MOMENTUM] = {0.01, 0, true, 0, update_by_operator},
+    [OPTIMIZER_NESTEROV] = {0.01, 0, true, 0, update_by_operator},
+    [OPTIMIZER_ADAGRAD] = {0.01, 0, true, 0, update_by_operator},
+    [OPTIMIZER_ADAM] = {0.001, 1, true, 0, update_by_operator},
+    [OPTIMIZER_ADAMW] = {0.001, 0, true, 0, update_adamw},
+    [OPTIMIZER_AMSGRAD] = {0.001, 0, true, 0, update_adamw},
+    [OPTIMIZER_NADAM] = {0.002, 0, true, 0, update_nadam},
+    [OPTIMIZER_RADAM] = {0.001, 0, true, 9, update_radam}, /* Where */
+    [OPTIMIZER_ADAMAX] = {0.002, 0, true, 0, update_adamax},
+    [OPTIMIZER_LAMB] = {0.001, 0, true, 9, update_lamb},  /* Where */
+    [OPTIMIZER_LION] = {0.0001, 0, false, 9, update_lion}, /* Sign */
+    [OPTIMIZER_ADAFACTOR] = {0.001, 0, true, 0, update_adafactor},
+    [OPTIMIZER_RMSPROP] = {0.01, 0, false, 0, update_rmsprop},
 };
+
+/* Adafactor's relative steps are the whole rate, which the variable multiplies. */
+static double usual_rate(const struct optimizer *o)
+{
+    return o->kind == OPTIMIZER_ADAFACTOR && o->relative_step != 0 ? 1 : usual[o->kind].rate;
+}
 
 bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct optimizer *out)
 {
@@ -60,47 +103,25 @@ bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct o
 
 /* ---- values that all updates share ------------------------------------------------------------------------------- */
 
-struct updater {
-    struct preparer *p;
-    const struct optimizer *o;
-    const char *rate[2]; /* for float and double tensors; NULL until made */
-    enum dtype rate_dtype;
-    const char *step;                                /* T; NULL where nothing reads it */
-    const char *scaled_rate[2], *root_correction[2]; /* adamw: rate / (1 - beta1^t), 1 / sqrt(1 - beta2^t) */
-};
-
-static int slot_of(enum dtype t)
-{
-    return t == DTYPE_DOUBLE;
-}
-
 /* A variable that no node changes is bound to itself: that makes it part of the state, to be saved and set at run time.
  */
 static void add_rate(struct updater *u)
 {
     struct preparer *const p = u->p;
     const struct prepare_options *const o = p->options;
-    const double rate = o->learning_rate >= 0 ? o->learning_rate : usual[u->o->kind].rate;
-    u->rate_dtype = p->trainables.data[0].tensor->dtype;
-    const char **const slot = &u->rate[slot_of(u->rate_dtype)];
+    const double rate = o->learning_rate >= 0 ? o->learning_rate : usual_rate(u->o);
+    struct rate *const r = u->rate;
+    r->dtype = p->trainables.data[0].tensor->dtype;
     if (o->learning_rate_input) {
-        *slot = o->learning_rate_input;
-        model_add_value(p->arena, p->algorithm, 0, *slot, u->rate_dtype, NULL, 0);
-        say(p, "learning rate: the input '%s'", *slot);
+        r->name = o->learning_rate_input;
+        model_add_value(p->arena, p->algorithm, 0, r->name, r->dtype, NULL, 0);
+        say(p, "learning rate: the input '%s'", r->name);
         return;
     }
-    struct tensor *const initial = tensor_scalar_double(p->arena, u->rate_dtype, rate);
-    *slot = add_tensor(p, "learning_rate", initial);
-    bind_update(p, *slot, add_op(p, arena_printf(p->arena, "%s.new", *slot), "Identity", *slot), initial);
-    say(p, "learning rate: %g, the variable '%s'", rate, *slot);
-}
-
-static const char *rate_for(struct updater *u, enum dtype dtype)
-{
-    const char **const slot = &u->rate[slot_of(dtype)];
-    if (!*slot)
-        *slot = add_cast(u->p, "learning_rate.cast", u->rate[slot_of(u->rate_dtype)], dtype);
-    return *slot;
+    struct tensor *const initial = tensor_scalar_double(p->arena, r->dtype, rate);
+    r->name = add_tensor(p, "learning_rate", initial);
+    bind_update(p, r->name, add_op(p, suffixed(p, r->name, "new"), "Identity", r->name), initial);
+    say(p, "learning rate: %g, the variable '%s'", rate, r->name);
 }
 
 static const char *cast_unless(struct preparer *p, const char *wish, const char *x, enum dtype from, enum dtype to)
@@ -134,42 +155,11 @@ static void add_step_count(struct updater *u)
 static void add_rate_schedule(struct updater *u)
 {
     struct preparer *const p = u->p;
-    const char **const rate = &u->rate[slot_of(u->rate_dtype)];
     const char *const factor = add_schedule(p, u->step, first_step(p));
     if (!factor)
         return;
-    const char *const base = cast_unless(p, "learning_rate.double", *rate, u->rate_dtype, DTYPE_DOUBLE);
-    const char *const product = add_op(p, "scheduled_rate.double", "Mul", base, factor);
-    *rate = cast_unless(p, "scheduled_rate", product, DTYPE_DOUBLE, u->rate_dtype);
-}
-
-/* 1 - beta^t in double: in float most digits of 1 - 0.999^t cancel in the first steps. Hyper-parameters are binary32,
- * as the attributes of ONNX's optimizers are. */
-static const char *bias_correction(struct preparer *p, const char *wish, double beta, const char *t)
-{
-    const char *const power = add_op(p, suffixed(p, wish, "power"), "Pow",
-                                     add_scalar(p, wish, DTYPE_DOUBLE, (double)(float)beta), t);
-    return add_op(p, suffixed(p, wish, "correction"), "Sub", add_scalar(p, "one_double", DTYPE_DOUBLE, 1), power);
-}
-
-/* t = T + 1: the steps done when this one is. */
-static void add_adamw_scalars(struct updater *u, enum dtype dtype)
-{
-    struct preparer *const p = u->p;
-    const int k = slot_of(dtype);
-    if (u->scaled_rate[k])
-        return;
-    const char *const count = add_cast(p, "steps_before", u->step, DTYPE_DOUBLE);
-    const char *const t = add_op(p, "steps", "Add", count, add_scalar(p, "one_double", DTYPE_DOUBLE, 1));
-    const char *const rate =
-        cast_unless(p, "learning_rate.double", u->rate[slot_of(u->rate_dtype)], u->rate_dtype, DTYPE_DOUBLE);
-    const char *const first = bias_correction(p, "beta1", u->o->beta1, t), *const second = bias_correction(
-                                                                               p, "beta2", u->o->beta2, t);
-    const char *const scaled = add_op(p, "corrected_rate.double", "Div", rate, first);
-    const char *const root = add_op(p, "root_of_correction", "Sqrt", second);
-    const char *const inverse = add_op(p, "inverse_root.double", "Reciprocal", root);
-    u->scaled_rate[k] = cast_unless(p, "corrected_rate", scaled, DTYPE_DOUBLE, dtype);
-    u->root_correction[k] = cast_unless(p, "inverse_root", inverse, DTYPE_DOUBLE, dtype);
+    const char *const product = add_op(p, "scheduled_rate.double", "Mul", rate_in_double(u), factor);
+    u->rate->name = scalar_in(u, "scheduled_rate", product, DTYPE_DOUBLE, u->rate->dtype);
 }
 
 /* ---- clipping ---------------------------------------------------------------------------------------------------- */
@@ -202,45 +192,14 @@ static void clip_norm(struct preparer *p)
     }
 }
 
-/* ---- updates ----------------------------------------------------------------------------------------------------- */
-
-/* A tensor like t, part of the state: of zeros, but Adagrad's sums may start elsewhere. */
-static const char *add_state(struct updater *u, const struct trainable *t, const char *suffix)
-{
-    struct tensor *const initial = tensor_new(u->p->arena, t->tensor->dtype, &t->tensor->shape);
-    for (int64_t i = 0; u->o->initial_accumulator != 0 && i < initial->count; i++)
-        tensor_set_double(initial, i, u->o->initial_accumulator);
-    return add_tensor(u->p, suffixed(u->p, t->name, suffix), initial);
-}
-
-/* A hyper-parameter, rounded to binary32 as an ONNX attribute is. */
-static const char *parameter(struct updater *u, const struct trainable *t, const char *name, double x)
-{
-    return add_scalar(u->p, name, t->tensor->dtype, (double)(float)x);
-}
-
-static const char *with_norm(struct updater *u, const struct trainable *t)
-{
-    if (u->o->norm_coefficient == 0)
-        return t->gradient;
-    const char *const pull = add_op(u->p, suffixed(u->p, t->name, "pull"), "Mul", t->name,
-                                    parameter(u, t, "norm_coefficient", u->o->norm_coefficient));
-    return add_op(u->p, suffixed(u->p, t->name, "regularized"), "Add", t->gradient, pull);
-}
-
-static void update_sgd(struct updater *u, const struct trainable *t)
-{
-    const char *const g = with_norm(u, t);
-    const char *const step = add_op(u->p, suffixed(u->p, t->name, "step"), "Mul", rate_for(u, t->tensor->dtype), g);
-    bind_update(u->p, t->name, add_op(u->p, suffixed(u->p, t->name, "new"), "Sub", t->name, step), t->tensor);
-}
+/* ---- updates by operators of ONNX -------------------------------------------------------------------------------- */
 
 /* X', S1'.. = OP(R, T, X, G, S1..) */
 static struct model_node *add_operator(struct updater *u, const struct trainable *t, const char *op,
                                        const char *const *states)
 {
     struct preparer *const p = u->p;
-    const char *in[8] = {rate_for(u, t->tensor->dtype), u->step, t->name, t->gradient},
+    const char *in[8] = {rate_for(u, t), u->step, t->name, t->gradient},
                *out[4] = {fresh_name(p, suffixed(u->p, t->name, "new"))};
     const char *state[3] = {NULL};
     for (size_t i = 0; states[i]; i++) {
@@ -272,95 +231,7 @@ static void update_by_operator(struct updater *u, const struct trainable *t)
         model_set_string(a, n, "mode", fields.kind == OPTIMIZER_NESTEROV ? "nesterov" : "standard");
 }
 
-/* state' = decay * state + (1 - decay) * x; bound. */
-static const char *running_mean(struct updater *u, const struct trainable *t, const char *suffix,
-                                const char *decay_name, double decay, const char *x)
-{
-    struct preparer *const p = u->p;
-    const char *const state = add_state(u, t, suffix);
-    const char *const kept = add_op(p, suffixed(p, state, "kept"), "Mul", state, parameter(u, t, decay_name, decay));
-    const double rest = 1 - (double)(float)decay;
-    const char *const added =
-        add_op(p, suffixed(p, state, "added"), "Mul", x,
-               add_scalar(p, arena_printf(p->arena, "one_minus_%s", decay_name), t->tensor->dtype, rest));
-    const char *const next = add_op(p, suffixed(p, state, "new"), "Add", kept, added);
-    bind_update(p, state, next, t->tensor);
-    return next;
-}
-
-/* G pulled by norm_coefficient X first, as torch.optim.Adam has it; then
- * M' = beta1 M + (1 - beta1) G, V' = beta2 V + (1 - beta2) G^2, and with t = T + 1
- * X' = X (1 - R weight_decay) - R / (1 - beta1^t) * M' / (sqrt(V') / sqrt(1 - beta2^t) + epsilon). As
- * torch.optim.AdamW. */
-static void update_adamw(struct updater *u, const struct trainable *t)
-{
-    struct preparer *const p = u->p;
-    const enum dtype dtype = t->tensor->dtype;
-    const int k = slot_of(dtype);
-    add_adamw_scalars(u, dtype);
-    const char *const g = with_norm(u, t);
-    const char *const square = add_op(p, suffixed(u->p, t->name, "square"), "Mul", g, g);
-    const char *const m = running_mean(u, t, "m", "beta1", u->o->beta1, g);
-    const char *const v = running_mean(u, t, "v", "beta2", u->o->beta2, square);
-    const char *const root = add_op(p, suffixed(u->p, t->name, "root"), "Sqrt", v);
-    const char *const corrected = add_op(p, suffixed(u->p, t->name, "corrected"), "Mul", root, u->root_correction[k]);
-    const char *const divisor =
-        add_op(p, suffixed(u->p, t->name, "divisor"), "Add", corrected, parameter(u, t, "epsilon", u->o->epsilon));
-    const char *const direction = add_op(p, suffixed(u->p, t->name, "direction"), "Div", m, divisor);
-    const char *const step = add_op(p, suffixed(u->p, t->name, "step"), "Mul", u->scaled_rate[k], direction);
-    const char *x = t->name;
-    if (u->o->weight_decay > 0 && t->tensor->shape.rank >= u->o->decay_min_rank) {
-        const char *const loss = add_op(p, suffixed(u->p, t->name, "decay"), "Mul", rate_for(u, dtype),
-                                        parameter(u, t, "weight_decay", u->o->weight_decay));
-        const char *const keep =
-            add_op(p, suffixed(u->p, t->name, "keep"), "Sub", add_scalar(p, "one", dtype, 1), loss);
-        x = add_op(p, suffixed(u->p, t->name, "decayed"), "Mul", t->name, keep);
-    }
-    bind_update(u->p, t->name, add_op(p, suffixed(u->p, t->name, "new"), "Sub", x, step), t->tensor);
-}
-
-/* buffer' = momentum buffer + x; bound. */
-static const char *add_buffer(struct updater *u, const struct trainable *t, const char *x)
-{
-    struct preparer *const p = u->p;
-    const char *const state = add_state(u, t, "buffer");
-    const char *const kept = add_op(p, suffixed(p, state, "kept"), "Mul", state,
-                                    parameter(u, t, "momentum", u->o->momentum));
-    const char *const next = add_op(p, suffixed(p, state, "new"), "Add", kept, x);
-    bind_update(p, state, next, t->tensor);
-    return next;
-}
-
-/* V' = alpha V + (1 - alpha) G^2, D = G / (sqrt(V') + epsilon), X' = X - R D; centered: M' = alpha M + (1 - alpha) G
- * and V' - M'^2 in the place of V'; momentum: B' = momentum B + D, X' = X - R B'. As torch.optim.RMSprop. */
-static void update_rmsprop(struct updater *u, const struct trainable *t)
-{
-    struct preparer *const p = u->p;
-    const char *const g = with_norm(u, t);
-    const char *const v =
-        running_mean(u, t, "v", "alpha", u->o->alpha, add_op(p, suffixed(u->p, t->name, "square"), "Mul", g, g));
-    const char *variance = v;
-    if (u->o->centered != 0) {
-        const char *const m = running_mean(u, t, "m", "alpha", u->o->alpha, g);
-        variance = add_op(p, suffixed(u->p, t->name, "variance"), "Sub", v,
-                          add_op(p, suffixed(u->p, t->name, "mean_square"), "Mul", m, m));
-    }
-    const char *const root = add_op(p, suffixed(u->p, t->name, "root"), "Sqrt", variance);
-    const char *const divisor =
-        add_op(p, suffixed(u->p, t->name, "divisor"), "Add", root, parameter(u, t, "epsilon", u->o->epsilon));
-    const char *direction = add_op(p, suffixed(u->p, t->name, "direction"), "Div", g, divisor);
-    if (u->o->momentum != 0)
-        direction = add_buffer(u, t, direction);
-    const char *const step =
-        add_op(p, suffixed(u->p, t->name, "step"), "Mul", rate_for(u, t->tensor->dtype), direction);
-    bind_update(u->p, t->name, add_op(p, suffixed(u->p, t->name, "new"), "Sub", t->name, step), t->tensor);
-}
-
-static void (*const updates[OPTIMIZER_COUNT])(struct updater *, const struct trainable *) = {
-    [OPTIMIZER_SGD] = update_sgd,              [OPTIMIZER_MOMENTUM] = update_by_operator,
-    [OPTIMIZER_NESTEROV] = update_by_operator, [OPTIMIZER_ADAGRAD] = update_by_operator,
-    [OPTIMIZER_ADAM] = update_by_operator,     [OPTIMIZER_ADAMW] = update_adamw,
-    [OPTIMIZER_RMSPROP] = update_rmsprop};
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void say_optimizer(struct preparer *p, const struct optimizer *o)
 {
@@ -373,7 +244,13 @@ static void say_optimizer(struct preparer *p, const struct optimizer *o)
 
 bool add_optimizer(struct preparer *p)
 {
-    struct updater u = {.p = p, .o = &p->options->optimizer};
+    const struct optimizer *const o = &p->options->optimizer;
+    struct rate rate = {NULL};
+    struct updater u = {.p = p, .o = o, .rate = &rate, .casts.arena = p->arena};
+    if (p->opset < usual[o->kind].opset)
+        return diag_error(p->diag, &p->loc,
+                          "--optimizer %s needs an operator of opset %d, the model imports ai.onnx %lld",
+                          rules[o->kind].name, usual[o->kind].opset, (long long)p->opset);
     if (p->options->learning_rate_input && map_has(&p->names, p->options->learning_rate_input))
         return diag_error(p->diag, &p->loc,
                           "--learning-rate-input %s: there is a tensor of that name already; give another name",
@@ -381,8 +258,8 @@ bool add_optimizer(struct preparer *p)
     if (p->options->learning_rate_input)
         map_set(&p->names, p->options->learning_rate_input, NULL);
     if (p->options->first_step >= 0 && !counts_steps(p))
-        say(p, "note: --first-step: %s does not count steps", rules[u.o->kind].name);
-    say_optimizer(p, u.o);
+        say(p, "note: --first-step: %s does not count steps", rules[o->kind].name);
+    say_optimizer(p, o);
     add_rate(&u);
     add_step_count(&u);
     add_rate_schedule(&u);
@@ -390,7 +267,7 @@ bool add_optimizer(struct preparer *p)
         clip_values(p);
     if (p->options->clip_norm > 0)
         clip_norm(p);
-    for (size_t i = 0; i < p->trainables.count; i++)
-        updates[u.o->kind](&u, &p->trainables.data[i]);
+    vec_each_ptr(const struct trainable, t, &p->trainables)
+        usual[o->kind].update(&u, t);
     return true;
 }

@@ -30,6 +30,13 @@ enum optimizer_kind {
     OPTIMIZER_ADAGRAD,
     OPTIMIZER_ADAM,
     OPTIMIZER_ADAMW,
+    OPTIMIZER_AMSGRAD,
+    OPTIMIZER_NADAM,
+    OPTIMIZER_RADAM,
+    OPTIMIZER_ADAMAX,
+    OPTIMIZER_LAMB,
+    OPTIMIZER_LION,
+    OPTIMIZER_ADAFACTOR,
     OPTIMIZER_RMSPROP,
     OPTIMIZER_COUNT
 };
@@ -48,7 +55,10 @@ struct rate_schedule {
 struct optimizer {
     enum optimizer_kind kind;
     double alpha, beta, epsilon, norm_coefficient, norm_coefficient_post, decay_factor;
-    double beta1, beta2, weight_decay, decay_min_rank; /* adamw */
+    double beta1, beta2, weight_decay, decay_min_rank; /* adamw and its relatives */
+    double amsgrad;                                    /* adamw: divide by the largest V so far */
+    double momentum_decay;                             /* nadam */
+    double epsilon1, epsilon2, clip_threshold, decay_rate, scale_parameter, relative_step, warmup_init; /* adafactor */
     double initial_accumulator;                        /* adagrad */
     double momentum, centered;                         /* rmsprop */
 };

@@ -6,7 +6,7 @@
 #include "base/diag.h"
 #include <stddef.h>
 
-enum { SPEC_KEYS = 6 };
+enum { SPEC_KEYS = 9 };
 
 /* A number within [low, high], or [low, high) where `open`. */
 struct spec_key {

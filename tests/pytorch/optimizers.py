@@ -3,7 +3,8 @@
 
 Proves the table of docs/optimizers.md: each optimizer of PyTorch for STEPS steps in double, against what `stepc prepare` makes
 of the options that the table gives, interpreted in double. The model is a small regression in double; hyper-parameters are
-binary32 in ONNX, so PyTorch gets them rounded as well. Schedules are compared too. Needs python3-torch and python3-onnx.
+binary32 in ONNX, so PyTorch gets them rounded as well. Schedules are compared too. What PyTorch does not have (Lion, LAMB, Adafactor)
+is written here by its paper's text. Needs python3-torch and python3-onnx.
 """
 import math
 import os
@@ -22,6 +23,87 @@ TOLERANCE = 1e-12
 
 def f32(x):
     return float(np.float32(x))
+
+
+class ByHand(torch.optim.Optimizer):
+    """An optimizer whose formula stands in update(): the new value of a parameter, of its gradient, its state and the step's number."""
+
+    def __init__(self, parameters, lr, **options):
+        super().__init__(parameters, dict(lr=lr, weight_decay=0))
+        self.t = 0
+        for name, value in options.items():
+            setattr(self, name, value)
+
+    @torch.no_grad()
+    def step(self):
+        self.t += 1
+        for group in self.param_groups:
+            for p in group['params']:
+                p.copy_(self.update(p, p.grad, self.state[p], group['lr'], group['weight_decay']))
+
+
+class OnnxAdam(ByHand):
+    """X - lr sqrt(1 - b2^t) / (1 - b1^t) * V / (sqrt(H) + eps)"""
+
+    def update(self, x, g, s, lr, _):
+        s['v'] = B1 * s.get('v', 0) + (1 - B1) * g
+        s['h'] = B2 * s.get('h', 0) + (1 - B2) * g ** 2
+        rate = lr * math.sqrt(1 - B2 ** self.t) / (1 - B1 ** self.t)
+        return x - rate * s['v'] / (s['h'].sqrt() + f32(1e-3))
+
+
+class Lion(ByHand):
+    """Chen et al. 2023, algorithm 2."""
+    b1, b2, decay = f32(0.9), f32(0.99), 0
+
+    def update(self, x, g, s, lr, _):
+        m = s.get('m', torch.zeros_like(g))
+        s['m'] = self.b2 * m + (1 - self.b2) * g
+        return x - lr * ((self.b1 * m + (1 - self.b1) * g).sign() + self.decay * x)
+
+
+class Lamb(ByHand):
+    """You et al. 2020, algorithm 2, with phi(z) = z; a ratio of 1 where a norm is 0, as its authors' code has."""
+    decay, eps = f32(0.01), f32(1e-6)
+
+    def update(self, x, g, s, lr, _):
+        s['m'] = B1 * s.get('m', 0) + (1 - B1) * g
+        s['v'] = B2 * s.get('v', 0) + (1 - B2) * g ** 2
+        r = s['m'] / (1 - B1 ** self.t) / ((s['v'] / (1 - B2 ** self.t)).sqrt() + self.eps) + self.decay * x
+        a, b = x.norm(), r.norm()
+        return x - lr * (a / b if a > 0 and b > 0 else 1) * r
+
+
+class Adafactor(ByHand):
+    """As transformers.optimization.Adafactor describes it."""
+    decay_rate, b1, decay, clip, scale, relative, warmup = f32(-0.8), 0, 0, 1, True, True, False
+
+    def update(self, x, g, s, lr, _):
+        def rms(y):
+            return float(y.norm() / math.sqrt(y.numel()))
+
+        rate = lr
+        if self.relative:
+            rate *= min(1e-6 * self.t if self.warmup else 1e-2, 1 / math.sqrt(self.t))
+        if self.scale:
+            rate *= max(f32(1e-3), rms(x))
+        kept = 1 - self.t ** self.decay_rate
+
+        def mean(name, y):
+            s[name] = kept * s.get(name, 0) + (1 - kept) * y
+            return s[name]
+
+        squares = g ** 2 + f32(1e-30)
+        if g.dim() >= 2:
+            rows, columns = mean('rows', squares.mean(-1)), mean('columns', squares.mean(-2))
+            v = (rows / rows.mean(-1, keepdim=True)).unsqueeze(-1) * columns.unsqueeze(-2)
+        else:
+            v = mean('v', squares)
+        step = g / v.sqrt()
+        step = rate * step / max(1, rms(step) / self.clip)
+        if self.b1:
+            s['m'] = step = self.b1 * s.get('m', 0) + (1 - self.b1) * step
+        return x - self.decay * rate * x - step
 
 
 WD, EPS8, EPS10 = f32(0.05), f32(1e-8), f32(1e-10)
@@ -47,6 +129,29 @@ OPTIMIZERS = [  # name, stepc's options, PyTorch's optimizer, its scheduler
      lambda p: torch.optim.RMSprop(p, 0.1, B1, EPS8, WD, 0.5), None),
     ('RMSprop centered', f'rmsprop:alpha={B1},epsilon={EPS8},centered=1',
      lambda p: torch.optim.RMSprop(p, 0.1, B1, EPS8, centered=True), None),
+    ('Adam amsgrad', f'amsgrad:epsilon={EPS8}', lambda p: torch.optim.Adam(p, 0.1, (B1, B2), EPS8, amsgrad=True), None),
+    ('AdamW amsgrad', f'adamw:epsilon={EPS8},weight_decay={WD},amsgrad=1,beta2=0.5',
+     lambda p: torch.optim.AdamW(p, 0.1, (B1, 0.5), EPS8, WD, amsgrad=True), None),
+    # foreach: what PyTorch's page says and PyTorch 2 does; the other form of 1.13 has one factor mu(t) too many
+    ('NAdam', f'nadam:epsilon={EPS8}', lambda p: torch.optim.NAdam(p, 0.1, (B1, B2), EPS8, 0, f32(4e-3), foreach=True), None),
+    ('NAdam weight_decay', f'nadam:epsilon={EPS8},norm_coefficient={WD},momentum_decay=0.25,beta1=0.75',
+     lambda p: torch.optim.NAdam(p, 0.1, (0.75, B2), EPS8, WD, 0.25, foreach=True), None),
+    ('RAdam', f'radam:epsilon={EPS8}', lambda p: torch.optim.RAdam(p, 0.1, (B1, B2), EPS8), None),
+    ('RAdam weight_decay', f'radam:epsilon={EPS8},norm_coefficient={WD},beta2=0.9375',
+     lambda p: torch.optim.RAdam(p, 0.1, (B1, 0.9375), EPS8, WD), None),
+    ('RAdam never rectified', f'radam:epsilon={EPS8},beta2=0.625', lambda p: torch.optim.RAdam(p, 0.1, (B1, 0.625), EPS8), None),
+    ('Adamax', f'adamax:epsilon={EPS8}', lambda p: torch.optim.Adamax(p, 0.1, (B1, B2), EPS8), None),
+    ('Adamax weight_decay', f'adamax:epsilon={EPS8},norm_coefficient={WD},beta2=0.5',
+     lambda p: torch.optim.Adamax(p, 0.1, (B1, 0.5), EPS8, WD), None),
+    ('Lion', 'lion', lambda p: Lion(p, 0.1), None),
+    ('Lion weight_decay', f'lion:weight_decay={WD},beta1=0.75,beta2=0.5', lambda p: Lion(p, 0.1, decay=WD, b1=0.75, b2=0.5), None),
+    ('LAMB', 'lamb', lambda p: Lamb(p, 0.1), None),
+    ('LAMB weight_decay', f'lamb:weight_decay={WD},epsilon=0.125', lambda p: Lamb(p, 0.1, decay=WD, eps=0.125), None),
+    ('Adafactor', 'adafactor', lambda p: Adafactor(p, 0.1), None),
+    ('Adafactor warmup_init', ['--optimizer', 'adafactor:warmup_init=1,scale_parameter=0', '--learning-rate', 1e4],
+     lambda p: Adafactor(p, 1e4, warmup=True, scale=False), None),
+    ('Adafactor by hand', f'adafactor:relative_step=0,scale_parameter=0,beta1={B1},weight_decay={WD},clip_threshold=0.5,decay_rate=-0.5',
+     lambda p: Adafactor(p, 0.1, relative=False, scale=False, b1=B1, decay=WD, clip=0.5, decay_rate=-0.5), None),
     ('StepLR', ['--optimizer', 'sgd', '--schedule', 'step:every=3,gamma=0.5'], lambda p: torch.optim.SGD(p, 0.1),
      lambda o: torch.optim.lr_scheduler.StepLR(o, 3, 0.5)),
     ('CosineAnnealingLR', ['--optimizer', f'momentum:alpha={B1}', '--schedule', 'cosine:steps=25,floor=0.25'],
@@ -100,25 +205,9 @@ def train_stepc(stepc, options, weights, work):
     return {name: np.load(f'{work}/{name}.npy') for name in weights}
 
 
-class OnnxAdam(torch.optim.Optimizer):
-    """X - lr sqrt(1 - b2^t) / (1 - b1^t) * V / (sqrt(H) + eps)"""
-
-    def __init__(self, parameters):
-        super().__init__(parameters, {})
-        self.t = 0
-
-    def step(self):
-        self.t += 1
-        for p in self.param_groups[0]['params']:
-            s = self.state[p]
-            s['v'] = B1 * s.get('v', 0) + (1 - B1) * p.grad
-            s['h'] = B2 * s.get('h', 0) + (1 - B2) * p.grad ** 2
-            rate = 0.1 * math.sqrt(1 - B2 ** self.t) / (1 - B1 ** self.t)
-            p.data -= rate * s['v'] / (s['h'].sqrt() + f32(1e-3))
-
-
 def main():
     stepc = os.path.abspath(sys.argv[1])
+    torch.set_default_dtype(torch.double)  # NAdam's product of momenta
     random, failed = np.random.default_rng(1), False
     weights = {'w1': random.normal(size=(INPUTS, HIDDEN)), 'b1': random.normal(size=HIDDEN), 'w2': random.normal(size=(HIDDEN, 1))}
     x = random.normal(size=(STEPS, BATCH, INPUTS))
@@ -127,7 +216,7 @@ def main():
         np.save(f'{work}/x.npy', x)
         np.save(f'{work}/target.npy', target)
         make_model(f'{work}/model.onnx', weights)
-        for name, options, make_optimizer, make_scheduler in OPTIMIZERS + [("ONNX's Adam", ONNX_ADAM, OnnxAdam, None)]:
+        for name, options, make_optimizer, make_scheduler in OPTIMIZERS + [("ONNX's Adam", ONNX_ADAM, lambda p: OnnxAdam(p, 0.1), None)]:
             want = train_torch(make_optimizer, make_scheduler, weights, x, target)
             got = train_stepc(stepc, options if isinstance(options, list) else ['--optimizer', options], weights, work)
             worst = max(np.linalg.norm(got[n] - want[n]) / np.linalg.norm(want[n]) for n in weights)

@@ -293,6 +293,23 @@ START_TEST(first_steps)
 }
 END_TEST
 
+START_TEST(relatives_of_adam)
+{
+    const double lr = 0.001, b1 = 0.9f, mu = b1 / 2;
+    near(b_after("amsgrad:epsilon=0", 1), 0.5 - lr);
+    near(b_after("nadam:epsilon=0,momentum_decay=0", 1), 0.5 - lr * (2 + mu / (1 - mu * mu) * (1 - b1) * 2) / 2);
+    near(b_after("radam", 1), 0.5 - lr * 2);
+    near(b_after("adamax:epsilon=0", 1), 0.5 - lr);
+    near(b_after("lion", 1), 0.5 - lr);
+    near(b_after("lion:weight_decay=0.5", 1), 0.5 - lr * 0.5 * 0.5 - lr);
+    near(b_after("lamb:epsilon=0,weight_decay=0", 1), 0.5 - lr * 0.5);
+    near(b_after("adafactor:relative_step=0,scale_parameter=0", 1), 0.5 - lr);
+    near(b_after("adafactor", 1), 0.5 - lr * 0.5 * 0.01f);
+    /* The first gradient is the larger one by far, so that the second step still divides by it. */
+    ck_assert_double_gt(b_after("amsgrad:beta1=0,beta2=0", 3), b_after("adamw:weight_decay=0,beta1=0,beta2=0", 3));
+}
+END_TEST
+
 /* |g| = sqrt(25 + 49 + 4) */
 START_TEST(clipping)
 {
@@ -484,6 +501,11 @@ START_TEST(wrong_requests)
     m = regression();
     m->opsets.data[0].version = 6;
     refused(m, "needs opset 7 or newer");
+    m = regression();
+    m->opsets.data[0].version = 8;
+    use_optimizer("lion");
+    refused(m, "--optimizer lion needs an operator of opset 9, the model imports ai.onnx 8");
+    use_optimizer("sgd");
     m = regression();
     (void)add_training(m, "old");
     refused(m, "it has training_info");
@@ -704,7 +726,7 @@ static Suite *make_suite(void)
     {name, (const TTest *const[]){__VA_ARGS__}, sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(TTest *)}
         CASE("losses", mse_and_sgd, losses_of_elements, weighted_samples, classes, final_softmax_is_bypassed,
              negative_log_likelihood, smoothing, class_weights, ignored_label, old_opset, class_axes, own_loss),
-        CASE("optimizers", first_steps, clipping, rate_and_count_are_state),
+        CASE("optimizers", first_steps, relatives_of_adam, clipping, rate_and_count_are_state),
         CASE("trainables", default_trainables, named_trainables, transposed_and_shared_weights, running_statistics,
              random_start, names_give_way),
         CASE("schedules", schedules),
