@@ -23,15 +23,15 @@ enum {
 
 /* ---- what both have in common ------------------------------------------------------------------------------------ */
 
-/* The output "loss" = sum / weight. A model's own loss may have the name already, at least until it is taken out. */
+/* The output loss = sum / weight. A model's own loss may have the name already, at least until it is taken out. */
 static void add_loss_output(struct preparer *p, const char *sum, const char *weight)
 {
-    if (map_has(&p->names, "loss")) {
+    if (map_has(&p->names, p->loss_output)) {
         vec_push(p->arena, &p->left_losses, ((struct quotient){p->algorithm, sum, weight}));
         return;
     }
-    add_op(p, "loss", "Div", sum, weight);
-    declare_output(p, "loss", p->loss_dtype, NULL);
+    add_op(p, p->loss_output, "Div", sum, weight);
+    declare_output(p, p->loss_output, p->loss_dtype, NULL);
 }
 
 /* gradient = sum / weight, by one division for all. Without samples, the gradient is 0 and not NaN. */

@@ -230,7 +230,8 @@ void take_loss_out(struct preparer *p, const char *step_loss)
         v.inputs.count > 0 ? arena_printf(p->arena, "'%s'", v.inputs.entries[0].key) : "",
         v.inputs.count > 1 ? " and what else only the loss reads" : "");
     struct model_graph *const step = p->model->training.data[0]->algorithm;
-    if (!str_equal(step_loss, "loss") && !model_find_value(&step->outputs, "loss") && !map_has(&v.kept, "loss"))
+    const bool is_free = str_equal(p->loss_output, "loss") && !map_has(&v.kept, "loss");
+    if (is_free && !str_equal(step_loss, "loss") && !model_find_value(&step->outputs, "loss"))
         rename_everywhere(step, step_loss, "loss");
     for (size_t i = 0; i < p->left_losses.count && !map_has(&v.kept, "loss"); i++)
         add_left_loss(p, &p->left_losses.data[i]);

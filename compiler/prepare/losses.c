@@ -190,13 +190,13 @@ static bool add_target(struct preparer *p, enum dtype usual, const struct model_
 
 /* ---- the end of every loss --------------------------------------------------------------------------------------- */
 
-/* The last node's output is called "loss"; prepare_model() has seen to it that the name is free. */
+/* The last node's output is the loss; prepare_model() has seen to it that the name is free. */
 static void finish(struct preparer *p)
 {
     struct model_node *const n = last_node(p);
-    n->outputs.data[0] = "loss";
-    map_set(&p->names, "loss", NULL);
-    declare_output(p, "loss", p->loss_dtype, NULL);
+    n->outputs.data[0] = p->loss_output;
+    map_set(&p->names, p->loss_output, NULL);
+    declare_output(p, p->loss_output, p->loss_dtype, NULL);
 }
 
 /* loss = sum / weight */
@@ -539,7 +539,7 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
             t->rank == 0 ? p->loss_input : add_reduce(p, "loss_sum", "ReduceSum", p->loss_input, -1);
         return finish_quotient(p, sum, add_scalar(p, "one", t->dtype, 1));
     }
-    if (!str_equal(p->source, "loss")) {
+    if (!str_equal(p->source, p->loss_output)) {
         if (t->rank == 0)
             add_op(p, "loss.same", "Identity", p->loss_input);
         else

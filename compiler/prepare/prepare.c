@@ -164,14 +164,16 @@ static bool find_source(struct preparer *p)
                       p->source, g->outputs.count ? g->outputs.data[0]->name : "");
 }
 
-static bool check_loss_name(struct preparer *p)
+/* "loss", unless the model has another tensor of that name. */
+static void choose_loss_name(struct preparer *p)
 {
-    if (!map_has(&p->names, "loss") || (p->options->loss == LOSS_OUTPUT && str_equal(p->source, "loss")))
-        return true;
-    return diag_error(
-        p->diag, &p->loc,
-        "the model has a tensor 'loss', which is what the training loss is called; if it is the loss, give "
-        "--loss output --output loss, else rename it in the model");
+    p->loss_output = "loss";
+    if (p->options->loss == LOSS_OUTPUT && str_equal(p->source, "loss"))
+        return;
+    for (int k = 2; map_has(&p->main_names, p->loss_output); k++)
+        p->loss_output = arena_printf(p->arena, "loss_%d", k);
+    if (!str_equal(p->loss_output, "loss"))
+        say(p, "what a step minimizes is called '%s': the model has a tensor 'loss'", p->loss_output);
 }
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
@@ -272,7 +274,7 @@ void begin_algorithm(struct preparer *p, const char *name)
     p->constants = (struct map){.arena = p->arena};
     p->latest_statistics = (struct map){.arena = p->arena};
     p->copies = (struct map){.arena = p->arena};
-    p->loss_name = "loss";
+    p->loss_name = p->loss_output;
     for (size_t i = 0; i < p->main_names.count; i++)
         map_set(&p->names, p->main_names.entries[i].key, NULL);
 }
@@ -400,8 +402,9 @@ static bool prepare_all(struct preparer *p)
     p->main_names = p->names;
     index_nodes(p);
     find_statistics(p);
-    if (!check_model(p) || !find_source(p) || !check_loss_name(p) || !find_detached(p))
+    if (!check_model(p) || !find_source(p) || !find_detached(p))
         return false;
+    choose_loss_name(p);
     find_shapes(p);
     p->loss_input = bypass_activation(p, p->source);
     p->bypassed = !str_equal(p->loss_input, p->source);

@@ -84,7 +84,8 @@ struct preparer {
     bool larger_failed;
     VEC(struct trainable) trainables;
     enum dtype loss_dtype;
-    const char *loss_name;           /* the output that Gradient reads: "loss" */
+    const char *loss_output;         /* what the step's loss is called: "loss", if nothing else is */
+    const char *loss_name;           /* the output that Gradient reads: mostly the same */
     const char *source, *loss_input; /* tensor that the user named, and the one that the loss reads */
     const char *main_loss;           /* loss_input as the main graph has it, not a copy */
     struct known_names known;        /* which are parameters and which are buffers, where the file says it */

@@ -54,6 +54,26 @@ printf '1 2  3 5  2 2  0 1' | "$make_npy" f4 4 2 >x.npy
 expect 0 "$stepc" run own.onnx --feed x=x.npy --steps 1 --fetch loss=loss.npy --fetch inference_loss=stored.npy
 differ loss.npy stored.npy
 
+# A tensor that is called 'loss' and is none keeps its name; a step's loss takes another one.
+cat >named.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[4,2] x) => (float[4,2] y, float total)
+<float[2,2] w = {1,2,3,-1}>
+{
+    loss = MatMul(x, w)
+    y = Tanh(loss)
+    total = ReduceMean<keepdims = 0>(y)
+}
+MODEL
+for options in '--loss mse' '--loss mse --split --evaluate' '--loss mse --accumulate 2' '--loss output --output total --evaluate' \
+    '--loss output --output total --split'; do
+    # shellcheck disable=SC2086
+    expect 0 "$stepc" prepare named.onnxtxt -o named.onnx $options
+    has stdout "what a step minimizes is called 'loss_2': the model has a tensor 'loss'"
+    expect 0 "$stepc" compile named.onnx -o named.c
+    has named.h 'float *loss_2; /* scalar */'
+done
+
 # Before opset 13 a Softmax runs over all axes from axis 1 on: over the classes alone where the others have one element.
 cat >pooled.onnxtxt <<'MODEL'
 <ir_version: 4, opset_import: ["" : 9]>
