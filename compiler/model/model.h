@@ -183,7 +183,7 @@ bool model_read_onnx(struct diag *d, struct arena *a, const char *path, const un
  * column and caret. */
 bool model_read_text(struct diag *d, struct arena *a, const char *path, const char *text, size_t size,
                      struct model **out) MUST_USE;
-/* Writes .onnxtxt as text (see model_encode_text; not lossy), anything else as .onnx (deterministic: field order of the
+/* Writes .onnxtxt as text (see model_encode_text; lossy), anything else as .onnx (deterministic: field order of the
  * schema; tensors as raw_data). External data is brought inside, unless the message would be larger than protobuf's 2
  * GiB: then all large initializers go to PATH.data. */
 bool model_write(struct diag *d, const struct model *m, const char *path) MUST_USE;
@@ -196,7 +196,7 @@ bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, u
 bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written,
                         struct model **out) MUST_USE;
 /* The text that reads back as an equal model, the same for equal models; a NUL follows. What the syntax has no place
- * for (write_text.c lists it) is refused in one error that names and counts all of it; with `lossy` a warning says what
+ * for (write_text.c lists it) is refused in one error that names and counts all of it; with `lossy` a note says what
  * was left out or replaced, and only what would make it another model is refused. */
 bool model_encode_text(struct diag *d, struct arena *a, const struct model *m, bool lossy, const char **text,
                        size_t *size) MUST_USE;

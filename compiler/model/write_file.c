@@ -142,6 +142,6 @@ bool model_write_within(struct diag *d, const struct model *m, const char *path,
 bool model_write(struct diag *d, const struct model *m, const char *path)
 {
     if (str_ends_with(path, ".onnxtxt"))
-        return model_write_text(d, m, path, false);
+        return model_write_text(d, m, path, true);
     return model_write_within(d, m, path, INT_MAX);
 }

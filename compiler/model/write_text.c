@@ -504,8 +504,10 @@ static bool judge_losses(struct diag *d, const struct text_writer *w, const stru
     const char *curable = list_losses(w, d->arena, true), *fatal = list_losses(w, d->arena, false);
     if (!*fatal && !*curable)
         return true;
-    if (lossy && !*fatal)
-        return diag_warning(d, at, "not in the text as it was in the model: %s", curable);
+    if (lossy && !*fatal) {
+        diag_note(d, at, "not in the text as it was in the model: %s", curable);
+        return true;
+    }
     if (lossy || !*curable)
         diag_error(d, at, "the text syntax cannot express %s", fatal);
     else if (!*fatal)
