@@ -22,7 +22,8 @@ const struct option_spec training_options[] = {
     {"learning-rate-input", 0, OPTION_TEXT, "NAME", "the learning rate is an input of step() instead"},
     {"first-step", 0, OPTION_TEXT, "N", "step count at the first step (default: 1 for adam, else 0)"},
     {"schedule", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
-     "constant; step:every=N,gamma=F; cosine:steps=N,floor=F,warmup=N; linear:steps=N,warmup=N"},
+     "constant; step:every=N,gamma=F; multistep:milestones=N,N,..,gamma=F; exponential:gamma=F; "
+     "cosine:steps=N,floor=F,warmup=N; linear:steps=N,warmup=N; onecycle:steps=N,pct_start=F"},
     {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
     {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
     OPTION_HEADING("what is trained"),

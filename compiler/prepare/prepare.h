@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "graph/import.h"
+#include "prepare/spec.h"
 
 enum loss_kind {
     LOSS_SOFTMAX_CROSS_ENTROPY,
@@ -42,12 +43,23 @@ enum optimizer_kind {
 };
 
 /* --schedule: factors for the learning rate, by the number of steps done before. See learning_rate.c. */
-enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_COSINE, SCHEDULE_LINEAR, SCHEDULE_COUNT };
+enum schedule_kind {
+    SCHEDULE_CONSTANT,
+    SCHEDULE_STEP,
+    SCHEDULE_MULTISTEP,
+    SCHEDULE_EXPONENTIAL,
+    SCHEDULE_COSINE,
+    SCHEDULE_LINEAR,
+    SCHEDULE_ONECYCLE,
+    SCHEDULE_COUNT
+};
 
 struct rate_schedule {
     enum schedule_kind kind;
-    double every, gamma;         /* step */
-    double steps, floor, warmup; /* cosine, linear */
+    double every, gamma;         /* step; gamma: multistep and exponential, too */
+    spec_list milestones;        /* multistep */
+    double steps, floor, warmup; /* cosine, linear; steps: onecycle, too */
+    double pct_start, div_factor, final_div_factor, linear, three_phase; /* onecycle */
 };
 
 /* Hyper-parameters by their ONNX attribute names; which of them an optimizer has, and their defaults, is in

@@ -41,42 +41,78 @@ static const char *range(struct arena *a, const struct spec_key *k)
     return arena_printf(a, k->open ? "from %g up to, but not, %g" : "from %g to %g", k->low, k->high);
 }
 
-static bool set_key(struct diag *d, const char *option, const struct spec_rule *rule, const char *name,
-                    const char *value, void *fields)
+static spec_list *list_field(void *fields, const struct spec_key *k)
+{
+    return (spec_list *)(void *)((char *)fields + k->field);
+}
+
+/* What stands in front of ':' in `text`, which is being parsed. */
+struct parsed {
+    struct diag *diag;
+    struct arena *arena;
+    const char *option, *text;
+    const struct spec_rule *rule;
+    void *fields;
+};
+
+static bool set_value(const struct parsed *s, const struct spec_key *k, const char *value)
+{
+    double x;
+    if (!str_to_double(value, &x) || !(x >= k->low && (k->open ? x < k->high : x <= k->high)) ||
+        (k->whole && x != floor(x)))
+        return diag_error(s->diag, NULL, "%s %s: %s=%s: expected a %snumber %s", s->option, s->rule->name, k->name,
+                          value, k->whole ? "whole " : "", range(s->diag->arena, k));
+    if (k->list)
+        vec_push(s->arena, list_field(s->fields, k), x);
+    else
+        *spec_field(s->fields, k) = x;
+    return true;
+}
+
+/* NULL after an error. */
+static const struct spec_key *find_key(const struct parsed *s, const char *name)
 {
     const char *names[SPEC_KEYS];
     size_t count = 0;
-    for (const struct spec_key *k = rule->keys; k->name; k++) {
+    for (const struct spec_key *k = s->rule->keys; k->name; k++) {
         names[count++] = k->name;
-        if (!str_equal(name, k->name))
-            continue;
-        double x;
-        if (!str_to_double(value, &x) || !(x >= k->low && (k->open ? x < k->high : x <= k->high)) ||
-            (k->whole && x != floor(x)))
-            return diag_error(d, NULL, "%s %s: %s=%s: expected a %snumber %s", option, rule->name, name, value,
-                              k->whole ? "whole " : "", range(d->arena, k));
-        *spec_field(fields, k) = x;
-        return true;
+        if (str_equal(name, k->name))
+            return k;
     }
-    return diag_error(d, NULL, "%s %s: no key '%s'; %s", option, rule->name, name,
-                      advice(d->arena, name, names, count, "it has"));
+    (void)diag_error(s->diag, NULL, "%s %s: no key '%s'; %s", s->option, s->rule->name, name,
+                     advice(s->diag->arena, name, names, count, "it has"));
+    return NULL;
 }
 
-static bool set_keys(struct diag *d, struct arena *a, const char *option, const struct spec_rule *rule,
-                     const char *text, void *fields)
+/* KEY=NUMBER, or a further number of the list *open. */
+static bool set_pair(const struct parsed *s, const char *pair, const struct spec_key **open)
+{
+    const char *const equals = strchr(pair, '=');
+    if (!equals && *open)
+        return set_value(s, *open, pair);
+    if (!equals)
+        return diag_error(s->diag, NULL, "%s %s: '%s': expected key=value", s->option, s->text, pair);
+    const struct spec_key *const k = find_key(s, arena_strndup(s->arena, pair, (size_t)(equals - pair)));
+    *open = k && k->list ? k : NULL;
+    return k && set_value(s, k, equals + 1);
+}
+
+static bool set_keys(const struct parsed *s)
 {
     bool ok = true;
-    for (const char *p = text + strcspn(text, ":"); *p != '\0';) {
+    const struct spec_key *open = NULL;
+    for (const char *p = s->text + strcspn(s->text, ":"); *p != '\0';) {
         p++; /* ':' or ',' */
         const size_t n = strcspn(p, ",");
-        const char *const pair = arena_strndup(a, p, n), *const equals = strchr(pair, '=');
-        if (equals)
-            ok = set_key(d, option, rule, arena_strndup(a, pair, (size_t)(equals - pair)), equals + 1, fields) && ok;
-        else
-            ok = diag_error(d, NULL, "%s %s: '%s': expected key=value", option, text, pair) && ok;
+        ok = set_pair(s, arena_strndup(s->arena, p, n), &open) && ok;
         p += n;
     }
     return ok;
+}
+
+static bool is_missing(void *fields, const struct spec_key *k)
+{
+    return k->required && (k->list ? list_field(fields, k)->count == 0 : isnan(*spec_field(fields, k)));
 }
 
 bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, const char *text, size_t *rule,
@@ -89,11 +125,12 @@ bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, con
         return false;
     const struct spec_rule *const r = &t->rules[*rule];
     for (const struct spec_key *k = r->keys; k->name; k++)
-        *spec_field(fields, k) = k->required ? NAN : k->usual;
-    if (!set_keys(d, a, t->option, r, text, fields))
+        if (!k->list)
+            *spec_field(fields, k) = k->required ? NAN : k->usual;
+    if (!set_keys(&(struct parsed){d, a, t->option, text, r, fields}))
         return false;
     for (const struct spec_key *k = r->keys; k->name; k++)
-        if (isnan(*spec_field(fields, k)))
+        if (is_missing(fields, k))
             return diag_error(d, NULL, "%s %s: give %s=N", t->option, r->name, k->name);
     return true;
 }

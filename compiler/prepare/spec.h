@@ -4,6 +4,7 @@
 #define STEPC_PREPARE_SPEC_H
 
 #include "base/diag.h"
+#include "base/vec.h"
 #include <stddef.h>
 
 enum { SPEC_KEYS = 9 };
@@ -11,10 +12,13 @@ enum { SPEC_KEYS = 9 };
 /* A number within [low, high], or [low, high) where `open`. */
 struct spec_key {
     const char *name;
-    size_t field; /* offset of a double in what is set */
+    size_t field; /* offset in what is set: of a double, of a spec_list for a list */
     double usual, low, high;
     bool open, whole, required; /* required: no usual value */
+    bool list;                  /* one number or more: KEY=NUMBER,NUMBER */
 };
+
+typedef VEC(double) spec_list;
 
 struct spec_rule {
     const char *name;
@@ -32,13 +36,13 @@ struct spec_table {
 bool spec_name(struct diag *d, const char *option, const char *noun, const char *name, const char *const *names,
                size_t count, size_t *out);
 
-/* NAME[:KEY=NUMBER[,KEY=NUMBER]...]: *rule becomes the number of NAME's rule, and every key of that rule is set in
- * *fields, as given or as usual. Reports each unknown name and key, each number out of range and each required one that
- * is missing. */
+/* NAME[:KEY=NUMBER[,KEY=NUMBER]...], lists are KEY=NUMBER,NUMBER: *rule becomes the number of NAME's rule, and every
+ * key of that rule is set in *fields, as given or as usual. Reports each unknown name and key, each number out of range
+ * and each required one that is missing. */
 bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, const char *text, size_t *rule,
                 void *fields);
 
-/* The field of key k in *fields. */
+/* The field of key k, which is no list, in *fields. */
 double *spec_field(void *fields, const struct spec_key *k);
 
 #endif

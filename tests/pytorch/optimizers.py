@@ -165,6 +165,21 @@ OPTIMIZERS = [  # name, stepc's options, PyTorch's optimizer, its scheduler
     ('linear with warm-up', ['--optimizer', f'adamw:weight_decay=0,epsilon={EPS8}', '--schedule', 'linear:warmup=5,steps=15'],
      lambda p: torch.optim.Adam(p, 0.1, (B1, B2), EPS8),
      lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda s: max(0, min((s + 1) / 5, 1 - max(0, s - 5) / 10)))),
+    ('ExponentialLR', ['--optimizer', 'sgd', '--schedule', 'exponential:gamma=0.9'], lambda p: torch.optim.SGD(p, 0.1),
+     lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.9)),
+    ('MultiStepLR', ['--optimizer', f'nadam:epsilon={EPS8}', '--schedule', 'multistep:milestones=3,8,8,15,gamma=0.5'],
+     lambda p: torch.optim.NAdam(p, 0.1, (B1, B2), EPS8, 0, f32(4e-3), foreach=True),
+     lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [3, 8, 8, 15], 0.5)),
+    *[(f'OneCycleLR {options}', ['--optimizer', 'sgd', '--schedule', f'onecycle:{text}'], lambda p: torch.optim.SGD(p, 0.1),
+       lambda o, options=options: torch.optim.lr_scheduler.OneCycleLR(o, 0.1, cycle_momentum=False, **options))
+      for text, options in [
+          ('steps=21', {'total_steps': 21}),
+          ('steps=30,pct_start=0.25,linear=1,div_factor=10,final_div_factor=100',
+           {'total_steps': 30, 'pct_start': 0.25, 'anneal_strategy': 'linear', 'div_factor': 10, 'final_div_factor': 100}),
+          ('steps=21,three_phase=1,pct_start=0.4', {'total_steps': 21, 'three_phase': True, 'pct_start': 0.4}),
+          ('steps=21,pct_start=0', {'total_steps': 21, 'pct_start': 0.0}),
+          ('steps=21,pct_start=0.03', {'total_steps': 21, 'pct_start': 0.03}),
+          ('steps=21,pct_start=1', {'total_steps': 21, 'pct_start': 1.0})]],
 ]
 # What ONNX's own Adam is instead, written out: epsilon is added before the correction of the bias.
 ONNX_ADAM = f'adam:alpha={B1},beta={B2},epsilon={f32(1e-3)}'

@@ -555,6 +555,14 @@ START_TEST(schedules)
     near(rate_at("linear:steps=10,warmup=4", "adam", 4), 1);
     near(rate_at("linear:steps=10,warmup=4", "adam", 7), 0.5);
     near(rate_at("linear:steps=2", "rmsprop", 3), 0);
+    near(rate_at("exponential:gamma=0.5", "adam", 3), 0.125);
+    near(rate_at("multistep:milestones=2,3,3,gamma=0.5", "sgd", 1), 1);
+    near(rate_at("multistep:gamma=0.5,milestones=2,3,3", "sgd", 3), 0.125);
+    near(rate_at("onecycle:steps=10,pct_start=0.5,div_factor=4", "sgd", 0), 0.25);
+    near(rate_at("onecycle:steps=10,pct_start=0.5,div_factor=4", "adam", 2), 0.625);
+    near(rate_at("onecycle:steps=10,pct_start=0.5,div_factor=4", "sgd", 4), 1);
+    near(rate_at("onecycle:steps=5,pct_start=0.5,div_factor=4,final_div_factor=5", "sgd", 6), 0.05);
+    near(rate_at("onecycle:steps=9,pct_start=0.5,div_factor=2,three_phase=1,linear=1", "sgd", 7), 0.5);
 }
 END_TEST
 
@@ -700,13 +708,22 @@ START_TEST(wrong_schedules)
     ck_assert(!schedule_parse(&diag, &arena, "cosin:steps=1", &s));
     ck_assert(has_message("no such schedule; did you mean 'cosine'?"));
     ck_assert(!schedule_parse(&diag, &arena, "weekly", &s));
-    ck_assert(has_message("no such schedule; there are: constant, step, cosine, linear"));
+    ck_assert(has_message("no such schedule; there are: constant, step, multistep, exponential, cosine, "
+                         "linear, onecycle"));
     ck_assert(!schedule_parse(&diag, &arena, "cosine", &s));
     ck_assert(has_message("give steps=N"));
     ck_assert(!schedule_parse(&diag, &arena, "linear:steps=5,warmup=5", &s));
     ck_assert(has_message("is not less than steps=5"));
     ck_assert(!schedule_parse(&diag, &arena, "step:every=2.5", &s));
     ck_assert(has_message("every=2.5: expected a whole number from 1"));
+    ck_assert(!schedule_parse(&diag, &arena, "multistep:gamma=0.5", &s));
+    ck_assert(has_message("--schedule multistep: give milestones=N"));
+    ck_assert(!schedule_parse(&diag, &arena, "multistep:milestones=2,3.5", &s));
+    ck_assert(has_message("milestones=3.5: expected a whole number"));
+    ck_assert(!schedule_parse(&diag, &arena, "multistep:milestones=2,gamma=0.5,3", &s));
+    ck_assert(has_message("'3': expected key=value"));
+    ck_assert(!schedule_parse(&diag, &arena, "onecycle:steps=9,pct_start=0.6,three_phase=1", &s));
+    ck_assert(has_message("three phases leave at most 0.5"));
     ck_assert(!schedule_parse(&diag, &arena, "step:evry=2", &s));
     ck_assert(has_message("no key 'evry'; did you mean 'every'?"));
 }
