@@ -206,13 +206,48 @@ static enum dtype element_type(const struct part *p)
     return p->element->dtype;
 }
 
+/* A sum of one element is that element, -0 too (axes of one element count as absent). Is there a count of the program's
+ * range for which the late loops that p sums over have one iteration in all? */
+static bool is_single_for(const struct emission *e, const struct part *p, int64_t *count)
+{
+    bool single = true, found = false;
+    for (int d = 0; d < p->rank; d++) {
+        const struct late_size *const late = &p->late[d];
+        if (!p->reduced[d])
+            continue;
+        if (!is_late(late)) {
+            single &= p->extent[d] == 1;
+            continue;
+        }
+        const int64_t at = (1 - late->base) / late->per;
+        single &= late->base + late->per * at == 1 && (!found || at == *count);
+        *count = at;
+        found = true;
+    }
+    return single && found && *count >= e->program->range->low && *count <= e->program->range->high;
+}
+
+/* What float sums start from: +0; -0, which changes nothing that is added to it, where the count leaves one element. */
+static const struct expr *start_of_sum(struct nest *n, enum dtype d)
+{
+    int64_t count = 0;
+    const struct expr *const zero = expr_float(n->a, d, 0);
+    if (n->p->scan != SCAN_NONE || !is_single_for(n->s->e, n->p, &count))
+        return zero;
+    struct tree_var *const start = value_var(n->s, d, name_in(&n->s->names, "start"));
+    const struct expr *const single =
+        expr_binary(n->a, EXPR_EQ, tree_read(n->a, n->s->e->count_var), index_constant(n->a, count));
+    tree_declare(n->b, start, expr_select(n->a, single, expr_float(n->a, d, -0.0), zero));
+    return tree_read(n->a, start);
+}
+
 static const struct expr *neutral(struct nest *n)
 {
     struct arena *const a = n->a;
     const enum dtype d = element_type(n->p);
     const bool is_float = dtype_is_float(d);
     switch (n->p->reduce) {
-    case REDUCE_SUM: return is_float ? expr_float(a, d, 0) : index_constant(a, 0);
+    case REDUCE_SUM: return is_float ? start_of_sum(n, d) : index_constant(a, 0);
     case REDUCE_PROD: return is_float ? expr_float(a, d, 1) : index_constant(a, 1);
     case REDUCE_MAX:
     case REDUCE_TOP: return is_float ? expr_float(a, d, -INFINITY) : expr_int(a, d, dtype_min_int(d));
@@ -485,6 +520,15 @@ static const struct expr *folded(struct nest *n, const struct tree_var *lane, in
     return tree_read(n->a, sum);
 }
 
+/* All of `count` elements become `start`. */
+static void declare_filled(struct nest *n, const struct tree_var *v, int64_t count, const struct expr *start)
+{
+    tree_declare_array(n->b, v, NULL, 0);
+    const struct expr *const l = open_lane_loop(n, count, index_constant(n->a, count), NULL);
+    tree_set(n->b, tree_element(n->a, v, l), SET_TO, start);
+    tree_close(n->b);
+}
+
 /* Declares the lanes, or the one sum, of a reduction. */
 static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
 {
@@ -493,10 +537,13 @@ static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
     const char *const name = name_in(&n->s->names, lanes > 1 ? several : results[n->p->reduce].name);
     struct tree_var *const v = tree_var(n->a, lanes > 1 ? VAR_ARRAY : VAR_CELL, d, c_type(d), name);
     v->count = lanes;
-    if (lanes > 1)
-        tree_declare_array(n->b, v, neutral(n), n->p->reduce == REDUCE_SUM ? 1 : lanes);
+    const struct expr *const start = neutral(n);
+    if (lanes == 1)
+        tree_declare(n->b, v, start);
+    else if (start->op == EXPR_VAR)
+        declare_filled(n, v, lanes, start);
     else
-        tree_declare(n->b, v, neutral(n));
+        tree_declare_array(n->b, v, start, n->p->reduce == REDUCE_SUM ? 1 : lanes);
     return v;
 }
 
@@ -559,14 +606,11 @@ static const struct tree_var *declare_block(struct nest *n, int64_t block)
         tree_var(n->a, VAR_ARRAY, d, c_type(d), name_in(&n->s->names, results[n->p->reduce].name));
     n->s->declares |= n->open == 0;
     acc->count = block;
-    if (n->p->reduce == REDUCE_SUM) {
-        tree_declare_array(n->b, acc, neutral(n), 1);
-        return acc;
-    }
-    tree_declare_array(n->b, acc, NULL, 0);
-    const struct expr *const l = open_lane_loop(n, block, index_constant(n->a, block), NULL);
-    tree_set(n->b, tree_element(n->a, acc, l), SET_TO, neutral(n));
-    tree_close(n->b);
+    const struct expr *const start = neutral(n);
+    if (n->p->reduce == REDUCE_SUM && start->op != EXPR_VAR)
+        tree_declare_array(n->b, acc, start, 1);
+    else
+        declare_filled(n, acc, block, start);
     return acc;
 }
 

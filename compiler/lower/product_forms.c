@@ -92,10 +92,12 @@ static void operands_of_vector(struct kernel *k)
         set_steps(k, row, column, vector, 0);
 }
 
+/* What only a matrix and a vector have is dropped: it may depend on a count that the plain loops take. */
 static void make_vector_plain(struct kernel *k)
 {
     operands_of_vector(k);
-    make_plain(k);
+    rebind(k, PRODUCT_PLAIN, kernel_int(k, "M"), kernel_int(k, "K"));
+    k->tmpl.scratch = NULL;
 }
 
 /* ---- a library (fuse/blas.c) ------------------------------------------------------------------------------------- */
