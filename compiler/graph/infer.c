@@ -294,6 +294,22 @@ bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *cou
     return true;
 }
 
+bool infer_known_int(struct infer_ctx *c, int i, int64_t *x)
+{
+    const int64_t *list;
+    size_t count;
+    const struct value *v = infer_in(c, i);
+    if (v == NULL)
+        return true;
+    if (!infer_known_ints(c, i, &list, &count))
+        return false;
+    if (count != 1)
+        return infer_error(c, "input %d '%s' (%s) has %zu elements, expected a scalar", i, v->name,
+                           op_param_at(c->node->def->inputs, (size_t)i)->name, count);
+    *x = list[0];
+    return true;
+}
+
 /* ---- common rules ------------------------------------------------------------------------------------------------ */
 
 bool infer_same_as_input(struct infer_ctx *c)

@@ -204,6 +204,8 @@ int infer_input_count(const struct infer_ctx *c);
 const struct tensor *infer_known(struct infer_ctx *c, int i);
 /* As int64 list (rank 0 or 1); false after a report. */
 bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *count);
+/* As one integer; x stays as it is where the input is omitted. */
+bool infer_known_int(struct infer_ctx *c, int i, int64_t *x);
 /* Sets output i; dtype DTYPE_UNDEFINED: from the type letter. Checks the element count. */
 bool infer_out(struct infer_ctx *c, int i, enum dtype dtype, const struct shape *shape);
 /* Report at the node; false. */

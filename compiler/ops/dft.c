@@ -58,22 +58,6 @@ struct dft {
     bool inverse, is_half; /* is_half: the inverse of a one-sided transform */
 };
 
-/* Input i, one integer known at compile time; as it was where it is omitted. */
-static bool infer_integer(struct infer_ctx *c, int i, int64_t *x)
-{
-    const int64_t *list;
-    size_t count;
-    if (infer_in(c, i) == NULL)
-        return true;
-    if (!infer_known_ints(c, i, &list, &count))
-        return false;
-    if (count != 1)
-        return infer_error(c, "input %d '%s' (%s) has %zu elements, expected a scalar", i, infer_in(c, i)->name,
-                           inputs[i].name, count);
-    *x = list[0];
-    return true;
-}
-
 /* Of a node whose axis and length are known and whose axis is one of x. */
 static struct dft dft_of(const struct node *n)
 {
@@ -117,7 +101,7 @@ static bool dft_infer(struct infer_ctx *c)
 {
     int64_t wish = -2, length = 0;
     int axis;
-    if (!infer_parts(c) || !infer_integer(c, AXIS, &wish) || !infer_integer(c, LENGTH, &length) ||
+    if (!infer_parts(c) || !infer_known_int(c, AXIS, &wish) || !infer_known_int(c, LENGTH, &length) ||
         !infer_axis(c, wish, infer_rank(c, 0), &axis))
         return false;
     if (axis == infer_rank(c, 0) - 1)
