@@ -557,6 +557,8 @@ static void reduce_to_lanes(struct nest *n, int tail)
     int64_t lanes = 1;
     while (lanes < LANES && lanes < count && (!any_order || count >= 2 * LANES))
         lanes *= 2;
+    if (!dtype_is_float(element_type(p)) && tail < p->rank - 1 && n->walker_count == 1)
+        lanes = 1; /* any order does, and numbers of elements would cost more than lanes save */
     open_loops(n, n->rows, tail, false, -1);
     n->s->declares |= n->open == 0;
     for (int i = 0; i < n->walker_count; i++)

@@ -47,17 +47,19 @@ static void look_at_model(struct needers *n, const struct model *m)
 static const char *what_to_do(const struct model_node *mn)
 {
     static const struct {
-        const char *domain, *op, *text;
+        const char *domain, *op, *text; /* op: what the name begins with; NULL: any */
     } rows[] = {
         {"", "NonMaxSuppression", "it belongs behind what is trained: cut the model in front of it"},
         {"", "StringNormalizer", "prepare text outside of the model"},
         {"", "TfIdfVectorizer", "prepare text outside of the model"},
+        {"com.microsoft", "QLinear", "quantize with quant_format=QuantFormat.QDQ, which writes operators of ONNX only"},
+        {"com.microsoft", "QGemm", "quantize with quant_format=QuantFormat.QDQ, which writes operators of ONNX only"},
         {"com.microsoft", NULL, "it comes from ONNX Runtime's optimization: take the file from before that"},
         {"ai.onnx.ml", NULL, "classical estimators do not learn by gradients: export a network"},
         {"org.pytorch.aten", NULL, "export with operators of ONNX only (operator_export_type=ONNX)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (str_equal(mn->domain, rows[i].domain) && (!rows[i].op || str_equal(mn->op_type, rows[i].op)))
+        if (str_equal(mn->domain, rows[i].domain) && (!rows[i].op || str_starts_with(mn->op_type, rows[i].op)))
             return rows[i].text;
     return mn->domain[0] == '\0' ? "export the layer in other operators ('stepc ops' lists them)"
                                  : "export with operators of ONNX only, or with a function of that name in the model";

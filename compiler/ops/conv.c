@@ -39,7 +39,7 @@ static const struct op_param weight_grad_outputs[] = {PARAM("dW", 0), {0}};
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-static struct conv make_conv(const struct node *n, const struct shape *x, int64_t out_channels, const int64_t *size)
+struct conv conv_make(const struct node *n, const struct shape *x, int64_t out_channels, const int64_t *size)
 {
     struct conv v = {.n = x->dim[0], .groups = op_attr_int(n, "group")};
     v.c = x->dim[1] / v.groups;
@@ -51,13 +51,13 @@ static struct conv make_conv(const struct node *n, const struct shape *x, int64_
 static struct conv conv_of(const struct node *n)
 {
     const struct shape *w = &node_input(n, 1)->shape;
-    return make_conv(n, &node_input(n, 0)->shape, w->dim[0], w->dim + 2);
+    return conv_make(n, &node_input(n, 0)->shape, w->dim[0], w->dim + 2);
 }
 
 static struct conv input_grad_of(const struct node *n)
 {
     const struct shape x = window_shape(n), *w = &node_input(n, 1)->shape;
-    return make_conv(n, &x, w->dim[0], w->dim + 2);
+    return conv_make(n, &x, w->dim[0], w->dim + 2);
 }
 
 static struct conv weight_grad_of(const struct node *n)
@@ -65,7 +65,7 @@ static struct conv weight_grad_of(const struct node *n)
     const int64_t *size;
     size_t count;
     op_attr_ints(n, "kernel_shape", &size, &count);
-    return make_conv(n, &node_input(n, 1)->shape, node_input(n, 0)->shape.dim[1], size);
+    return conv_make(n, &node_input(n, 1)->shape, node_input(n, 0)->shape.dim[1], size);
 }
 
 static bool check_group(struct infer_ctx *c, const char *what, int64_t channels)
@@ -77,23 +77,22 @@ static bool check_group(struct infer_ctx *c, const char *what, int64_t channels)
                                                  (long long)channels, what, (long long)groups);
 }
 
-/* Input 1 as weights for x. */
-static bool check_weights(struct infer_ctx *c, const struct shape *x)
+bool conv_infer_weights(struct infer_ctx *c, const struct shape *x, int i)
 {
-    const struct value *w = infer_in(c, 1);
+    const struct value *w = infer_in(c, i);
     const int64_t *size;
     if (w->shape.rank != x->rank)
-        return infer_error(c, "input 1 '%s' has rank %d, expected %d", w->name, w->shape.rank, x->rank);
+        return infer_error(c, "input %d '%s' has rank %d, expected %d", i, w->name, w->shape.rank, x->rank);
     if (!window_infer_kernel(c, x->rank - 2, false, &size) || !check_group(c, "input", x->dim[1]) ||
         !check_group(c, "output", w->shape.dim[0]))
         return false;
-    for (int i = 0; size != NULL && i < x->rank - 2; i++)
-        if (size[i] != w->shape.dim[2 + i])
-            return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input 1 '%s' has %lld",
-                               (long long)size[i], i, w->name, (long long)w->shape.dim[2 + i]);
+    for (int s = 0; size != NULL && s < x->rank - 2; s++)
+        if (size[s] != w->shape.dim[2 + s])
+            return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input %d '%s' has %lld",
+                               (long long)size[s], s, i, w->name, (long long)w->shape.dim[2 + s]);
     const int64_t expected = x->dim[1] / op_attr_int(c->node, "group");
-    return w->shape.dim[1] == expected || infer_error(c, "input 1 '%s' is for %lld channels, expected %lld", w->name,
-                                                      (long long)w->shape.dim[1], (long long)expected);
+    return w->shape.dim[1] == expected || infer_error(c, "input %d '%s' is for %lld channels, expected %lld", i,
+                                                      w->name, (long long)w->shape.dim[1], (long long)expected);
 }
 
 static bool check_bias(struct infer_ctx *c)
@@ -109,7 +108,7 @@ static bool check_bias(struct infer_ctx *c)
 static bool conv_infer(struct infer_ctx *c)
 {
     struct window w;
-    if (window_infer_rank(c, 0) == 0 || !check_weights(c, infer_shape(c, 0)) || !check_bias(c) ||
+    if (window_infer_rank(c, 0) == 0 || !conv_infer_weights(c, infer_shape(c, 0), 1) || !check_bias(c) ||
         !window_infer(c, infer_shape(c, 0), infer_shape(c, 1)->dim + 2, &w))
         return false;
     const struct shape y = window_out_shape(&w, infer_shape(c, 0)->dim[0], infer_shape(c, 1)->dim[0]);
@@ -130,7 +129,7 @@ static bool check_dy(struct infer_ctx *c, const struct shape *x, int64_t channel
 static bool input_grad_infer(struct infer_ctx *c)
 {
     struct shape x;
-    return window_infer_shape(c, &x) && check_weights(c, &x) &&
+    return window_infer_shape(c, &x) && conv_infer_weights(c, &x, 1) &&
            check_dy(c, &x, infer_shape(c, 1)->dim[0], infer_shape(c, 1)->dim + 2) &&
            infer_out(c, 0, DTYPE_UNDEFINED, &x);
 }

@@ -13,7 +13,12 @@ struct conv {
 /* A factor of the sum of products that all three operators are: which input it is, or that it is the output. */
 enum conv_role { CONV_X, CONV_W, CONV_Y };
 
-/* conv_lower.c: code for the operator whose output has the role `result`; x, w, y are the numbers of the inputs in
+/* Input i as weights for x; reports what does not fit. */
+bool conv_infer_weights(struct infer_ctx *c, const struct shape *x, int i);
+/* Of a node that inference has passed, for windows of `size`. */
+struct conv conv_make(const struct node *n, const struct shape *x, int64_t out_channels, const int64_t *size);
+
+/* Code for the operator whose output has the role `result`; x, w, y are the numbers of the inputs in
  * these roles. finish: over the loops [n, channels, elements of a channel] (of W: [channels, c, positions of the
  * window]) in terms of expr_result(). */
 bool conv_lower(struct lower_ctx *c, const struct conv *conv, enum conv_role result, int first, int second,

@@ -9,9 +9,8 @@
  * rounds before it adds zy (R38). Scales of 16 bits become floats first.
  * No gradient goes through integers. Spec: ONNX MatMulInteger-10; QLinearMatMul-10 and -21 (scales of 16 bits; its
  * floats of 8 bits are not supported). */
+#include "ops/linear_rules.h"
 #include "ops/matmul_rules.h"
-
-#include <math.h>
 
 /* ---- what belongs to rows and columns ---------------------------------------------------------------------------- */
 
@@ -210,13 +209,9 @@ static const struct places linear_places = {A, B, A_ZERO, B_ZERO};
 
 static bool linear_infer(struct infer_ctx *c)
 {
-    for (int i = Y_SCALE; i <= Y_ZERO; i++)
-        if (shape_count(infer_shape(c, i)) != 1)
-            return infer_error(c, "input %d '%s' has %lld elements, expected one", i, infer_in(c, i)->name,
-                               (long long)shape_count(infer_shape(c, i)));
-    return check_parameter(c, A_SCALE, A, true) && check_parameter(c, A_ZERO, A, true) &&
-           check_parameter(c, B_SCALE, B, false) && check_parameter(c, B_ZERO, B, false) &&
-           matmul_infer_product(c, A, B, DTYPE_UNDEFINED);
+    return linear_infer_result(c, Y_SCALE, Y_ZERO) && check_parameter(c, A_SCALE, A, true) &&
+           check_parameter(c, A_ZERO, A, true) && check_parameter(c, B_SCALE, B, false) &&
+           check_parameter(c, B_ZERO, B, false) && matmul_infer_product(c, A, B, DTYPE_UNDEFINED);
 }
 
 /* A scale as a float that broadcasts to y, which lacks the axis of rows where a is a row, of columns where b is a
@@ -240,30 +235,12 @@ static bool linear_expand(struct expand_ctx *c)
     struct value *const sum =
         build(c, "MatMulInteger", expand_in(c, A), expand_in(c, B), expand_in(c, A_ZERO), expand_in(c, B_ZERO));
     struct value *const scale = build(c, "Mul", scale_over(c, A_SCALE, A), scale_over(c, B_SCALE, B));
-    struct value *const real = build(c, "Mul", build_cast(c->b, sum, DTYPE_FLOAT), scale);
-    struct value *const step = build_reshape(c->b, build_cast(c->b, expand_in(c, Y_SCALE), DTYPE_FLOAT), &SHAPE_SCALAR);
-    struct value *const zero = build_reshape(c->b, expand_in(c, Y_ZERO), &SHAPE_SCALAR);
-    return expand_out(c, 0, build(c, "QuantizeLinear", real, step, zero));
-}
-
-/* As a float in both arithmetics: a quotient near a half is rounded to an integer, and one unit more or less is no
- * rounding error any more. */
-static double in_float(double x)
-{
-    return dtype_round(DTYPE_FLOAT, x);
+    return expand_out(c, 0, linear_build_result(c, sum, scale, Y_SCALE, Y_ZERO));
 }
 
 static double scale_at(const struct eval_ctx *c, int i, int64_t line, int64_t lines, int64_t from, int64_t size)
 {
-    return in_float(eval_f(c, i)[c->in[i]->count == 1 ? 0 : from / size * lines + line]);
-}
-
-static int64_t quantized(const struct eval_ctx *c, double x)
-{
-    const enum dtype d = c->in[Y_ZERO]->dtype;
-    const int64_t zero = eval_i(c, Y_ZERO)[0], low = dtype_min_int(d) - zero, high = dtype_max_int(d) - zero;
-    const double q = nearbyint(in_float(x / in_float(eval_f(c, Y_SCALE)[0])));
-    return isnan(q) ? zero : zero + (q < (double)low ? low : q > (double)high ? high : (int64_t)q);
+    return eval_f(c, i)[c->in[i]->count == 1 ? 0 : from / size * lines + line];
 }
 
 static bool linear_eval(struct eval_ctx *c)
@@ -277,8 +254,7 @@ static bool linear_eval(struct eval_ctx *c)
         const int64_t i = index[p.outer], j = index[p.outer + 1];
         const double left = p.k == 0 ? 0 : scale_at(c, A_SCALE, i, p.m, matmul_row(&p, index) - i * p.k, p.m * p.k);
         const double right = p.k == 0 ? 0 : scale_at(c, B_SCALE, j, p.n, matmul_column(&p, index) - j, p.k * p.n);
-        const double sum = in_float((double)sum_at(c, &linear_places, &p, index));
-        y->i[at] = quantized(c, in_float(sum * in_float(left * right)));
+        y->i[at] = linear_eval_result(c, sum_at(c, &linear_places, &p, index), left, right, Y_SCALE, Y_ZERO);
     }
     return true;
 }
