@@ -19,8 +19,8 @@ static const struct option_spec specs[] = {
     {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
     {"dump-after", 0, OPTION_TEXT, "PASS",
-     "also print what stands after a pass: combine, differentiate, expand, fold, simplify, cse, dce, "
-     "canonical, lower, fuse, plan"},
+     "also print what stands after a pass: combine, recognise, differentiate, expand, fold, simplify, "
+     "cse, dce, canonical, lower, fuse, plan"},
     {0}};
 static const struct option_spec from_inference[] = {
     OPTION_HEADING("an inference MODEL with --loss becomes a training model first, as by 'stepc prepare':"), {0}};
@@ -36,8 +36,8 @@ static const char *path_beside(struct arena *a, const char *source, const char *
 /* In the order in which they run; those of the canonical graph repeat until nothing changes. */
 static bool check_pass(struct diag *d, const char *pass)
 {
-    static const char *const names[] = {"combine", "differentiate", "expand", "fold", "simplify", "cse",
-                                        "dce",     "canonical",     "lower",  "fuse", "plan"};
+    static const char *const names[] = {"combine", "recognise", "differentiate", "expand", "fold", "simplify",
+                                        "cse",     "dce",       "canonical",     "lower",  "fuse", "plan"};
     for (size_t i = 0; pass && i < sizeof names / sizeof *names; i++)
         if (str_equal(pass, names[i]))
             return true;

@@ -68,6 +68,9 @@ bool pipeline_one_program(struct diag *d, struct arena *a, const struct model *m
     dump_graphs(a, p, o, "combine");
     bool ok = true;
     for (size_t i = 0; i < p->entries.count; i++)
+        ok &= rewrite_recognise(p->entries.data[i].graph, NULL);
+    dump_graphs(a, p, o, "recognise");
+    for (size_t i = 0; i < p->entries.count; i++)
         ok &= adjoint_expand(p->entries.data[i].graph);
     if (!ok || !add_fetches(d, m, p, o))
         return false;

@@ -21,7 +21,7 @@ struct pipeline_options {
     bool small;                   /* few instructions count for more than few cycles; of the text as well */
     bool blas;                    /* large matrix products call a BLAS */
     size_t ram;                   /* state and arena must fit; 0: no bound */
-    struct pass_options passes;   /* --dump-after: also "differentiate", "lower", "fuse", "plan" */
+    struct pass_options passes;   /* --dump-after: also "recognise", "differentiate", "lower", "fuse", "plan" */
 };
 
 /* The options for one count of the range o->import.range. */

@@ -10,13 +10,15 @@
 #include "prepare/rebatch.h"
 #include "prepare/strip.h"
 #include "prepare/tie.h"
+#include "rewrite/pass.h"
 #include <string.h>
 
 enum {
     OLDEST_OPSET = 7,    /* broadcasting as the algorithm uses it */
     TRAINING_IR = 7,     /* the first with training_info */
     FIRST_SYMBOL = 1009, /* provisional sizes are primes from here on: sizes that real dimensions seldom have */
-    ONE_SIZE = 8         /* for all symbols, where different ones do not fit together */
+    ONE_SIZE = 8,        /* for all symbols, where different ones do not fit together */
+    MOST_NAMED = 3
 };
 
 /* ---- what the model has ------------------------------------------------------------------------------------------ */
@@ -88,7 +90,7 @@ struct program *try_program(struct preparer *p, struct diag *trial, const char *
 /* The main graph with provisional sizes, only to look types and shapes up: what is wrong with it is not reported here.
  * Sizes of symbols are multiplied by `factor`; 0: all have one size.
  */
-static const struct graph *try_import(struct preparer *p, struct diag *trial, int64_t factor)
+static struct graph *try_import(struct preparer *p, struct diag *trial, int64_t factor)
 {
     const struct program *const program =
         try_program(p, trial, "infer", factor, factor > 1 ? factor * ONE_SIZE : ONE_SIZE);
@@ -108,6 +110,27 @@ static void find_shapes(struct preparer *p)
         p->symbols.entries[i].value = NULL; /* not to be recognised by size */
     p->graph = try_import(p, other, 0);
     p->import_error = diag_first_error(other);
+}
+
+/* What every command computes in another way than the model spells it. */
+static void say_recognised(struct preparer *p)
+{
+    static const char *const texts[RECOGNISED_KINDS] = {
+        [RECOGNISED_LOGARITHM] =
+            "logarithms of what may round to 0 or 1, or overflow, are taken without computing that",
+        [RECOGNISED_QUOTIENT] = "quotients of exponentials are computed as Sigmoid or Softmax",
+        [RECOGNISED_NORM] = "roots of sums of squares have the gradient 0 at 0, as PyTorch's norms"};
+    recognised_list found = {0};
+    if (p->graph == NULL || !rewrite_recognise(p->graph, &found))
+        return;
+    for (int kind = 0; kind < RECOGNISED_KINDS; kind++) {
+        str_list names = {0};
+        vec_each_ptr(const struct recognised, what, &found)
+            if ((int)what->kind == kind)
+                vec_push(p->arena, &names, what->name);
+        if (names.count > 0)
+            say(p, "note: %s: %s", texts[kind], names_text(p->arena, &names, MOST_NAMED));
+    }
 }
 
 bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size)
@@ -406,6 +429,7 @@ static bool prepare_all(struct preparer *p)
         return false;
     choose_loss_name(p);
     find_shapes(p);
+    say_recognised(p);
     p->loss_input = bypass_activation(p, p->source);
     p->bypassed = !str_equal(p->loss_input, p->source);
     p->main_loss = p->loss_input;

@@ -78,7 +78,7 @@ struct preparer {
     struct map detached;       /* values of the main graph through which no gradient flows */
     struct map copies;         /* values of the main graph -> their copies in what is being written */
     struct map statistics;     /* running means and variances of BatchNormalization */
-    const struct graph *graph; /* the main graph with provisional sizes; NULL if it could not be imported */
+    struct graph *graph; /* the main graph with provisional sizes; NULL if it could not be imported */
     const char *import_error;  /* why, then */
     const struct graph *larger; /* the same with other provisional sizes, once somebody has asked */
     bool larger_failed;

@@ -14,6 +14,18 @@ const struct tensor *fold_value(struct value *v);
  * Expand, so that v may be of any size. */
 const struct tensor *uniform_value(struct graph *g, struct value *v);
 
+/* What rewrite_recognise() has found. */
+enum recognised_kind { RECOGNISED_LOGARITHM, RECOGNISED_QUOTIENT, RECOGNISED_NORM, RECOGNISED_KINDS };
+struct recognised {
+    enum recognised_kind kind;
+    const char *name; /* of the node as the model has it; of its output, if it has none */
+};
+typedef VEC(struct recognised) recognised_list;
+
+/* Before differentiation, once, for both arithmetics: spellings that lose digits or become NaN -> operators that
+ * compute the same well. Found ones are added to the list, which may be NULL. False after a report. */
+bool rewrite_recognise(struct graph *g, recognised_list *found) MUST_USE;
+
 /* Each returns false only after a report. They keep the meaning: under ARITHMETIC_SAME the bits. */
 /* composites without lowering -> primitives */
 bool rewrite_expand(struct graph *g);
