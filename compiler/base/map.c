@@ -77,3 +77,13 @@ void map_set(struct map *m, const char *key, void *value)
     m->entries[m->count].value = value;
     m->slots[slot] = (uint64_t)hash << 32 | ++m->count;
 }
+
+const char *take_fresh_name(struct map *names, const char *wish)
+{
+    const char *name = wish;
+    for (int i = 2; map_has(names, name); i++)
+        name = arena_printf(names->arena, "%s_%d", wish, i);
+    name = arena_strdup(names->arena, name);
+    map_set(names, name, NULL);
+    return name;
+}

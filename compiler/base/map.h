@@ -26,5 +26,7 @@ void *map_get(const struct map *m, const char *key);
 bool map_has(const struct map *m, const char *key);
 /* Sets key to value; copies the key into the arena on first insertion. */
 void map_set(struct map *m, const char *key, void *value);
+/* A key not in the map yet: `wish`, `wish_2`... It is in it from now on. */
+const char *take_fresh_name(struct map *names, const char *wish);
 
 #endif

@@ -99,8 +99,7 @@ const struct command command_strip = {
              "operators. What is left\n"
              "runs in any ONNX tool. A model that went through 'stepc prepare' comes back as it was. Where "
              "prepare had to change the\n"
-             "inference model (--untie, --tie, --batch, --set, --names-from, training form, a loss inside), it stays "
-             "changed, and this\n"
-             "is said.\n",
+             "inference model (functions, branches, --untie, --tie, --batch, --set, --names-from, training form, a "
+             "loss inside), it\nstays changed, and this is said.\n",
     .run = run,
 };

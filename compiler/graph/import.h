@@ -35,6 +35,8 @@ uint32_t import_random_streams(const struct model *m);
  * import_outputs). All independent errors of the graph are reported. */
 bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
                   const char *entry) MUST_USE;
+/* Is what a scope has a tensor, and not NULL, a sequence or an optional value? */
+bool import_is_tensor(const struct value *v);
 /* Adds to g and to scope the inputs of a model graph that are arguments of the entry and not in scope yet: what
  * import_nodes() does first. Called before, it gives inputs their names in g before nodes take them. */
 bool import_arguments(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,

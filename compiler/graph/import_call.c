@@ -53,6 +53,19 @@ const struct model_function *import_called_function(const struct map *functions,
 
 /* ---- calls of functions ------------------------------------------------------------------------------------------ */
 
+struct model_attr *import_resolve_attr(struct arena *a, const struct call *call, const struct model_attr *attr)
+{
+    const struct model_attr *actual = model_find_attr(&call->node->attrs, attr->ref);
+    if (actual == NULL)
+        actual = model_find_attr(&call->function->attribute_defaults, attr->ref);
+    if (actual == NULL)
+        return NULL;
+    struct model_attr *const copy = arena_copy(a, actual, sizeof *actual, alignof(struct model_attr));
+    copy->name = attr->name;
+    copy->ref = "";
+    return copy;
+}
+
 const struct model_node *import_resolve_attrs(struct arena *a, const struct call *call, const struct model_node *mn)
 {
     bool any = false;
@@ -63,18 +76,9 @@ const struct model_node *import_resolve_attrs(struct arena *a, const struct call
     struct model_node *const copy = arena_copy(a, mn, sizeof *mn, alignof(struct model_node));
     memset(&copy->attrs, 0, sizeof copy->attrs);
     vec_each(struct model_attr *, attr, &mn->attrs) {
-        if (attr->ref[0] != '\0') {
-            const struct model_attr *actual = model_find_attr(&call->node->attrs, attr->ref);
-            if (actual == NULL)
-                actual = model_find_attr(&call->function->attribute_defaults, attr->ref);
-            if (actual == NULL)
-                continue;
-            const char *const name = attr->name;
-            attr = arena_copy(a, actual, sizeof *actual, alignof(struct model_attr));
-            attr->name = name;
-            attr->ref = "";
-        }
-        vec_push(a, &copy->attrs, attr);
+        struct model_attr *const actual = attr->ref[0] != '\0' ? import_resolve_attr(a, call, attr) : attr;
+        if (actual != NULL)
+            vec_push(a, &copy->attrs, actual);
     }
     return copy;
 }

@@ -134,6 +134,8 @@ bool import_is_graph_call(const struct model_node *mn);
 /* The function that the node calls, or NULL. A local function named like a standard operator wins (R5 in
  * docs/readings.md). */
 const struct model_function *import_called_function(const struct map *functions, const struct model_node *mn);
+/* What an attribute that refers to one of the function's is: the caller's, else the function's default; NULL: none. */
+struct model_attr *import_resolve_attr(struct arena *a, const struct call *call, const struct model_attr *attr);
 /* The node with attributes that refer to the function's replaced by the caller's, else by the function's default, else
  * dropped. */
 const struct model_node *import_resolve_attrs(struct arena *a, const struct call *call, const struct model_node *mn);

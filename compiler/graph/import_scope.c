@@ -33,6 +33,11 @@ struct import_use import_begin(struct importer *im, const struct region *r, cons
     return u;
 }
 
+bool import_is_tensor(const struct value *v)
+{
+    return v != NULL && v != &import_omitted && v->kind != VALUE_SEQUENCE;
+}
+
 const struct region *import_region_of(const struct region *r, const char *name)
 {
     while (r->outer != NULL && !map_has(r->scope, name))

@@ -100,6 +100,45 @@ static const struct op_param *params_of(const struct op_choice *c, bool inputs)
     return inputs ? c->def->inputs : c->def->outputs;
 }
 
+static bool same_attrs(const struct op_choice *a, const struct op_choice *b)
+{
+    static const struct op_attr none[] = {{0}};
+    const struct op_attr *x = attrs_of(a), *y = attrs_of(b);
+    for (x = x != NULL ? x : none, y = y != NULL ? y : none; x->name != NULL && y->name != NULL; x++, y++)
+        if (strcmp(x->name, y->name) != 0 || x->type != y->type)
+            return false;
+    return x->name == NULL && y->name == NULL;
+}
+
+static bool same_params(const struct op_choice *a, const struct op_choice *b, bool inputs)
+{
+    const struct op_param *const x = params_of(a, inputs), *const y = params_of(b, inputs);
+    return x == y || (op_count_params(x) == op_count_params(y) && op_count_required(x) == op_count_required(y));
+}
+
+static bool choose_silently(const struct model_node *mn, int64_t opset, struct op_choice *out)
+{
+    struct arena scratch = {0};
+    struct diag silent = {.arena = &scratch};
+    const model_opsets opsets = {.data = &(struct model_opset){mn->domain, opset}, .count = 1};
+    const bool ok = op_find(mn->domain, mn->op_type) != NULL && upgrade_choose(&silent, mn, &opsets, 0, out);
+    arena_free(&scratch);
+    return ok;
+}
+
+bool upgrade_keeps_form(const struct model_node *mn, int64_t a, int64_t b)
+{
+    struct op_choice old, newer;
+    if (a == b)
+        return true;
+    if (!choose_silently(mn, a < b ? a : b, &old) || !choose_silently(mn, a < b ? b : a, &newer))
+        return false;
+    for (const struct op_version *v = old.version; v != newer.version; v++)
+        if (v->upgrade != NULL)
+            return false;
+    return same_attrs(&old, &newer) && same_params(&old, &newer, true) && same_params(&old, &newer, false);
+}
+
 /* Operands given: omitted ones at the end do not count. */
 static size_t count_operands(const str_list *names)
 {

@@ -16,6 +16,9 @@ struct op_choice {
 /* Each returns false after a report; the three checks may all be asked for, to report as much as possible at once. */
 bool upgrade_choose(struct diag *d, const struct model_node *mn, const model_opsets *opsets, int64_t ir_version,
                     struct op_choice *out) MUST_USE;
+/* Does a node mean the same, with the same attributes and operands, under both versions of its domain? Types of
+ * elements may be allowed by one only. */
+bool upgrade_keeps_form(const struct model_node *mn, int64_t a, int64_t b);
 /* Counts of operands, names, types and presence of attributes, against the schema of the version. */
 bool upgrade_check_node(struct diag *d, const struct op_choice *c, const struct model_node *mn) MUST_USE;
 /* Dtypes of the inputs that only the old version refuses (what the newest refuses is node_infer()'s to say). */

@@ -1,6 +1,7 @@
 #include "prepare/doctor.h"
 
 #include "prepare/detached.h"
+#include "prepare/flatten.h"
 #include "prepare/parameters.h"
 #include "prepare/rebatch.h"
 #include "prepare/tie.h"
@@ -355,6 +356,9 @@ void examine_lost(struct arena *a, struct model *m, finding_list *out)
 void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out)
 {
     struct diag silent = {.arena = a};
+    struct edit whole;
+    edit_begin(&whole, &silent, a, m, NULL);
+    flatten_model(&whole, o);
     struct doctor x = doctor_of(a, m, out);
     edit_begin(&x.edit, &silent, a, m, NULL);
     x.edit.known = &x.view.known;

@@ -53,16 +53,6 @@ void edit_changed(struct edit *e, const char *what)
     str_list_add(e->arena, &e->changes, what);
 }
 
-const char *take_fresh_name(struct map *names, const char *wish)
-{
-    const char *name = wish;
-    for (int i = 2; map_has(names, name); i++)
-        name = arena_printf(names->arena, "%s_%d", wish, i);
-    name = arena_strdup(names->arena, name);
-    map_set(names, name, NULL);
-    return name;
-}
-
 const char *edit_fresh_name(struct edit *e, const char *wish)
 {
     return take_fresh_name(&e->names, wish);

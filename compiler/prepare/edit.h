@@ -24,8 +24,6 @@ struct edit {
 void collect_names(struct map *names, const struct model_graph *g);
 /* The same without those of graphs inside its nodes. */
 void collect_own_names(struct map *names, const struct model_graph *g);
-/* A name not in the map yet: `wish`, `wish_2`... It is in it from now on. */
-const char *take_fresh_name(struct map *names, const char *wish);
 /* What is called `old` is called `name`. */
 void rename_names(str_list *names, const char *old, const char *name);
 void rename_values(model_values *values, const char *old, const char *name);

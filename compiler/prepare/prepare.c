@@ -5,6 +5,7 @@
 #include "prepare/detached.h"
 #include "prepare/doctor.h"
 #include "prepare/edit.h"
+#include "prepare/flatten.h"
 #include "prepare/names.h"
 #include "prepare/prepare_internal.h"
 #include "prepare/rebatch.h"
@@ -411,11 +412,12 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
 static bool prepare_all(struct preparer *p)
 {
     const struct prepare_options *const o = p->options;
+    edit_begin(&p->edit, p->diag, p->arena, p->model, p->report);
+    flatten_model(&p->edit, o->import);
     known_names_read(p->arena, p->model, &p->known);
     for (size_t i = 0; i < p->train.lines.count; i++)
         known_names_add_parameter(&p->known, p->train.lines.data[i]);
     say_lost(p);
-    edit_begin(&p->edit, p->diag, p->arena, p->model, p->report);
     p->edit.known = &p->known;
     if (o->fixed_inputs)
         edit_changed(&p->edit, "constants in the place of inputs");

@@ -1,6 +1,7 @@
 /* Preparation: an inference model becomes a training model. A training_info is added: an algorithm with a loss, one
  * Gradient node and an optimizer, and the bindings that store the new values. The main graph stays as it is, so that
- * what comes out is still the inference model; a Constant whose training is asked for by name becomes an initializer.
+ * what comes out is still the inference model; a Constant whose training is asked for by name becomes an initializer,
+ * and what stands in functions and branches comes into the main graph (flatten.h).
  *
  *   y = Gemm(x, W, b)    ->   loss = SoftmaxCrossEntropyLoss(y, target)
  *                             W.gradient, b.gradient = Gradient<xs = ["W", "b"], y = "loss">(W, b)

@@ -417,3 +417,14 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
     *out = ok ? p : NULL;
     return ok;
 }
+
+void combine_values(struct diag *d, struct arena *a, const struct model *m, const struct import_options *o,
+                    struct map *values)
+{
+    struct program *const p = arena_new(a, struct program);
+    *p = (struct program){.name = "values", .arena = a, .diag = d, .model = m, .fold = fold_value, .fed = o->fed};
+    vec_push(a, &p->counters, "");
+    *values = (struct map){.arena = a};
+    if (!import_nodes(graph_new(p, "infer"), m->graph, values, o, "infer"))
+        return; /* what there is is in `values` */
+}

@@ -14,6 +14,11 @@
 bool combine_program(struct diag *d, struct arena *a, const struct model *m, const struct import_options *o,
                      const char *name, const char *only, struct program **out) MUST_USE;
 
+/* The main graph alone, as far as it can be imported: name -> its struct value, or NULL. What is wrong is said to d,
+ * and what does not follow from it is there all the same. */
+void combine_values(struct diag *d, struct arena *a, const struct model *m, const struct import_options *o,
+                    struct map *values);
+
 /* What the entries with update bindings are called, in order. */
 void combine_training_names(struct arena *a, const struct model *m, str_list *names);
 
