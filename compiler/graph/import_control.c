@@ -65,6 +65,12 @@ static bool bind_actual(const struct import_use *u, const struct model_value_inf
                       x->graph->name, dtype_name(formal->type.elem), dtype_name(v->dtype));
 }
 
+/* Of an operator whose graphs are no bodies of loops. */
+static bool comes_once(const struct model_node *mn)
+{
+    return strcmp(mn->op_type, "If") == 0 || strcmp(mn->op_type, "FlexAttention") == 0;
+}
+
 bool import_inner(const struct import_use *u, const struct model_graph *graph, const struct region *index,
                   const char *label, const char *origin, struct value *const *actual, struct inner *x)
 {
@@ -80,7 +86,7 @@ bool import_inner(const struct import_use *u, const struct model_graph *graph, c
                                 .names.arena = a,
                                 .prefix = arena_printf(a, "%s%s.", u->r->prefix, label),
                                 .origin = origin,
-                                .repeated = u->r->repeated || strcmp(u->mn->op_type, "If") != 0};
+                                .repeated = u->r->repeated || !comes_once(u->mn)};
     bool ok = true;
     for (size_t i = 0; i < graph->inputs.count; i++)
         ok = bind_actual(u, graph->inputs.data[i], actual[i], x) && ok;
@@ -109,10 +115,8 @@ struct value *import_inner_output(const struct importer *im, const struct inner 
     return map_get(at->scope, vi->name);
 }
 
-/* ---- If --------------------------------------------------------------------------------------------------------- */
-
-/* Random nodes of both branches have numbers, whichever is taken. */
-static bool import_branch(const struct import_use *u, const struct model_graph *branch, struct inner *x)
+bool import_branch(const struct import_use *u, const struct model_graph *branch, struct value *const *actual,
+                   struct inner *x)
 {
     bool ok = true;
     for (size_t i = 0; i < u->mn->attrs.count; i++) {
@@ -120,12 +124,14 @@ static bool import_branch(const struct import_use *u, const struct model_graph *
         const uint32_t next = g != NULL ? u->im->stream + import_count_inner_random(u->im, g) : u->im->stream;
         if (g != NULL && g == branch) {
             const struct region index = index_of(u->im, branch);
-            ok = import_inner(u, branch, &index, import_label(u->mn), NULL, NULL, x);
+            ok = import_inner(u, branch, &index, import_label(u->mn), NULL, actual, x);
         }
         u->im->stream = next;
     }
     return ok;
 }
+
+/* ---- If --------------------------------------------------------------------------------------------------------- */
 
 static bool import_if(const struct import_use *u)
 {
@@ -143,7 +149,7 @@ static bool import_if(const struct import_use *u)
         return false;
     struct inner x;
     const int since = u->g->value_count;
-    bool ok = import_branch(u, branch, &x);
+    bool ok = import_branch(u, branch, NULL, &x);
     for (size_t i = 0; i < u->mn->outputs.count && ok; i++)
         ok = import_define(u, i, import_inner_output(u->im, &x, i), since);
     return ok;
@@ -549,7 +555,8 @@ static import_rule rule_of(const char *op_type)
     static const struct {
         const char *name;
         import_rule rule;
-    } rules[] = {{"If", import_if}, {"Loop", import_loop}, {"Scan", import_scan}, {"SequenceMap", import_sequence_map}};
+    } rules[] = {{"If", import_if}, {"Loop", import_loop}, {"Scan", import_scan}, {"SequenceMap", import_sequence_map},
+                 {"FlexAttention", import_flex_attention}};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (strcmp(rules[i].name, op_type) == 0)
             return rules[i].rule;

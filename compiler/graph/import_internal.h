@@ -5,6 +5,7 @@
  *   import_constant.c  Constant, sparse tensors
  *   import_call.c      calls of the model's functions
  *   import_control.c   If, Loop, Scan: decided and unrolled
+ *   import_attention.c FlexAttention, which has graphs for its scores
  *   import_sequence.c  sequences and optional values: lists of tensors that import alone knows
  *   import_random.c    streams of random numbers
  *   import_budget.c    how much a model may make of itself */
@@ -150,6 +151,8 @@ bool import_is_control(const struct model_node *mn);
 bool import_is_alias(const struct import_use *u);
 bool import_control(const struct import_use *u) MUST_USE;
 
+bool import_flex_attention(const struct import_use *u) MUST_USE; /* import_attention.c */
+
 /* A sequence while it is imported: stands in scopes as a value of kind VALUE_SEQUENCE, never in a graph. What is
  * appended goes into the same memory, of which the sequence without it sees the beginning. */
 struct sequence {
@@ -178,6 +181,10 @@ struct inner {
  * label: of its names; origin: what messages say of its nodes. */
 bool import_inner(const struct import_use *u, const struct model_graph *graph, const struct region *index,
                   const char *label, const char *origin, struct value *const *actual, struct inner *x) MUST_USE;
+/* The same of a graph that is an attribute of the node, once: its random nodes have the numbers of their place among
+ * the node's graphs, whichever of them are imported. */
+bool import_branch(const struct import_use *u, const struct model_graph *branch, struct value *const *actual,
+                   struct inner *x) MUST_USE;
 /* NULL after a report, or silently where it is poisoned; &import_omitted where it is an optional value that is none. */
 struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i);
 /* The content of a tensor of one integer or bool, known at compile time; else reports. */
