@@ -26,6 +26,9 @@ const struct option_spec training_options[] = {
      "cosine:steps=N,floor=F,warmup=N; linear:steps=N,warmup=N; onecycle:steps=N,pct_start=F"},
     {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
     {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
+    {"group", 0, OPTION_LIST, "GLOB:KEY=VALUE,...|@FILE.json",
+     "learning_rate and weight_decay of some tensors; @FILE: [{\"params\": [GLOB, ...], \"lr\": F, "
+     "\"weight_decay\": F}, ...]"},
     OPTION_HEADING("what is trained"),
     {"train", 0, OPTION_LIST, "GLOB|@FILE",
      "initializers to train (default: what the framework trains); @FILE: names, one a line"},
@@ -119,6 +122,15 @@ static bool read_loss(struct diag *d, const struct options *o, enum loss_kind *o
     return loss_parse(d, text, out);
 }
 
+static bool read_groups(struct session *s, const struct options *o, group_list *out)
+{
+    const str_list texts = option_list(o, "group");
+    bool ok = true;
+    vec_each(const char *, text, &texts)
+        ok = group_parse(&s->diag, &s->arena, text, out) && ok;
+    return ok;
+}
+
 bool read_training_options(struct session *s, const struct options *o, struct prepare_options *p)
 {
     struct diag *const d = &s->diag;
@@ -160,6 +172,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     }
     const char *const schedule = option_text(o, "schedule");
     ok = (!schedule || schedule_parse(d, &s->arena, schedule, &p->schedule)) && ok;
+    ok = read_groups(s, o, &p->groups) && ok;
     ok = exclude(d, o, "learning-rate", "learning-rate-input") && ok;
     ok = exclude(d, o, "schedule", "learning-rate-input") && ok;
     ok = exclude(d, o, "split", "accumulate") && ok;
@@ -182,12 +195,12 @@ static bool read_class_weights(struct session *s, const struct options *o, struc
 
 void training_files(struct arena *a, const struct options *o, str_list *out)
 {
-    static const char *const names[] = {"class-weights", "names-from"};
+    static const char *const names[] = {"class-weights", "names-from"}, *const lists[] = {"train", "freeze", "group"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (option_given(o, names[i]))
             vec_push(a, out, option_text(o, names[i]));
-    for (size_t k = 0; k < 2; k++) {
-        const str_list l = option_list(o, k == 0 ? "train" : "freeze");
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        const str_list l = option_list(o, lists[k]);
         for (size_t i = 0; i < l.count; i++)
             if (l.data[i][0] == '@')
                 vec_push(a, out, l.data[i] + 1);
@@ -199,7 +212,8 @@ bool prepare_as_told(struct session *s, const struct options *o, struct prepare_
 {
     p->import = import;
     p->fixed_inputs = option_given(o, "set");
-    return read_class_weights(s, o, p) && prepare_model(&s->diag, &s->arena, m, p, report);
+    return read_class_weights(s, o, p) && group_read_files(&s->diag, &s->arena, &p->groups) &&
+           prepare_model(&s->diag, &s->arena, m, p, report);
 }
 
 static bool prepare_again(struct session *s, const struct options *o, struct prepare_options *p,

@@ -32,8 +32,8 @@ static const struct spec_rule rules[OPTIMIZER_COUNT] = {
                          {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0.01),
                           AMOUNT(decay_min_rank, 0), AMOUNT(norm_coefficient, 0), SWITCH(amsgrad, 0)}},
     [OPTIMIZER_AMSGRAD] = {"amsgrad",
-                           {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(weight_decay, 0),
-                            AMOUNT(decay_min_rank, 0), AMOUNT(norm_coefficient, 0), SWITCH(amsgrad, 1)}},
+                           {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8),
+                            AMOUNT(norm_coefficient, 0)}},
     [OPTIMIZER_NADAM] = {"nadam",
                          {DECAY(beta1, 0.9), DECAY(beta2, 0.999), AMOUNT(epsilon, 1e-8), AMOUNT(momentum_decay, 0.004),
                           AMOUNT(norm_coefficient, 0)}},
@@ -105,23 +105,43 @@ bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct o
 
 /* A variable that no node changes is bound to itself: that makes it part of the state, to be saved and set at run time.
  */
-static void add_rate(struct updater *u)
+static struct rate rate_variable(struct preparer *p, const char *wish, double x)
+{
+    const enum dtype dtype = p->trainables.data[0].tensor->dtype;
+    struct tensor *const initial = tensor_scalar_double(p->arena, dtype, x);
+    const char *const name = add_tensor(p, wish, initial);
+    bind_update(p, name, add_op(p, suffixed(p, name, "new"), "Identity", name), initial);
+    return (struct rate){.name = name, .dtype = dtype};
+}
+
+static struct rate common_rate(struct preparer *p)
+{
+    const struct prepare_options *const o = p->options;
+    const double rate = o->learning_rate >= 0 ? o->learning_rate : usual_rate(&o->optimizer);
+    if (o->learning_rate_input) {
+        const enum dtype dtype = p->trainables.data[0].tensor->dtype;
+        model_add_value(p->arena, p->algorithm, 0, o->learning_rate_input, dtype, NULL, 0);
+        say(p, "learning rate: the input '%s'", o->learning_rate_input);
+        return (struct rate){.name = o->learning_rate_input, .dtype = dtype};
+    }
+    const struct rate r = rate_variable(p, "learning_rate", rate);
+    say(p, "learning rate: %g, the variable '%s'", rate, r.name);
+    return r;
+}
+
+/* The common rate, then one for each --group: without a name where no tensor has it. */
+static void add_rates(struct updater *u)
 {
     struct preparer *const p = u->p;
-    const struct prepare_options *const o = p->options;
-    const double rate = o->learning_rate >= 0 ? o->learning_rate : usual_rate(u->o);
-    struct rate *const r = u->rate;
-    r->dtype = p->trainables.data[0].tensor->dtype;
-    if (o->learning_rate_input) {
-        r->name = o->learning_rate_input;
-        model_add_value(p->arena, p->algorithm, 0, r->name, r->dtype, NULL, 0);
-        say(p, "learning rate: the input '%s'", r->name);
-        return;
+    u->rates = arena_array(p->arena, struct rate, p->options->groups.count + 1);
+    u->rates[0] = common_rate(p);
+    vec_each_ptr(const struct trainable, t, &p->trainables) {
+        struct rate *const r = &u->rates[t->rate_group];
+        if (r->name)
+            continue;
+        *r = rate_variable(p, arena_printf(p->arena, "learning_rate.%zu", t->rate_group), t->learning_rate);
+        say(p, "learning rate of group %zu: %g, the variable '%s'", t->rate_group, t->learning_rate, r->name);
     }
-    struct tensor *const initial = tensor_scalar_double(p->arena, r->dtype, rate);
-    r->name = add_tensor(p, "learning_rate", initial);
-    bind_update(p, r->name, add_op(p, suffixed(p, r->name, "new"), "Identity", r->name), initial);
-    say(p, "learning rate: %g, the variable '%s'", rate, r->name);
 }
 
 static const char *cast_unless(struct preparer *p, const char *wish, const char *x, enum dtype from, enum dtype to)
@@ -156,10 +176,13 @@ static void add_rate_schedule(struct updater *u)
 {
     struct preparer *const p = u->p;
     const char *const factor = add_schedule(p, u->step, first_step(p));
-    if (!factor)
-        return;
-    const char *const product = add_op(p, "scheduled_rate.double", "Mul", rate_in_double(u), factor);
-    u->rate->name = scalar_in(u, "scheduled_rate", product, DTYPE_DOUBLE, u->rate->dtype);
+    for (size_t i = 0; factor && i <= p->options->groups.count; i++) {
+        u->rate = &u->rates[i];
+        if (!u->rate->name)
+            continue;
+        const char *const product = add_op(p, "scheduled_rate.double", "Mul", rate_in_double(u), factor);
+        u->rate->name = scalar_in(u, "scheduled_rate", product, DTYPE_DOUBLE, u->rate->dtype);
+    }
 }
 
 /* ---- clipping ---------------------------------------------------------------------------------------------------- */
@@ -242,25 +265,62 @@ static void say_optimizer(struct preparer *p, const struct optimizer *o)
     say(p, "optimizer: %s%s", rules[o->kind].name, strbuf_text(&b));
 }
 
+static bool has_key(enum optimizer_kind kind, const char *name)
+{
+    for (const struct spec_key *k = rules[kind].keys; k->name; k++)
+        if (str_equal(k->name, name))
+            return true;
+    return false;
+}
+
+/* Decay by a group's word is what PyTorch's optimizer calls weight_decay, and spares no tensor. */
+static void add_update(struct updater *u, const struct trainable *t)
+{
+    const struct optimizer *const common = u->o;
+    struct optimizer own = *common;
+    if (!isnan(t->weight_decay)) {
+        *(has_key(own.kind, "weight_decay") ? &own.weight_decay : &own.norm_coefficient) = t->weight_decay;
+        own.decay_min_rank = 0;
+    }
+    u->o = &own;
+    u->rate = &u->rates[t->rate_group];
+    usual[own.kind].update(u, t);
+    u->o = common;
+}
+
+static bool check_rate_input(struct preparer *p)
+{
+    const char *const name = p->options->learning_rate_input;
+    if (!name)
+        return true;
+    if (map_has(&p->names, name))
+        return diag_error(p->diag, &p->loc,
+                          "--learning-rate-input %s: there is a tensor of that name already; give another name", name);
+    vec_each_ptr(const struct group, g, &p->options->groups)
+        if (!isnan(g->learning_rate))
+            return diag_error(p->diag, &p->loc,
+                              "--group %s: its learning rate would be a variable, but --learning-rate-input makes the "
+                              "rate of all an input",
+                              g->title);
+    map_set(&p->names, name, NULL);
+    return true;
+}
+
 bool add_optimizer(struct preparer *p)
 {
     const struct optimizer *const o = &p->options->optimizer;
-    struct rate rate = {NULL};
-    struct updater u = {.p = p, .o = o, .rate = &rate, .casts.arena = p->arena};
+    struct updater u = {.p = p, .o = o, .casts.arena = p->arena};
     if (p->opset < usual[o->kind].opset)
         return diag_error(p->diag, &p->loc,
                           "--optimizer %s needs an operator of opset %d, the model imports ai.onnx %lld",
                           rules[o->kind].name, usual[o->kind].opset, (long long)p->opset);
-    if (p->options->learning_rate_input && map_has(&p->names, p->options->learning_rate_input))
-        return diag_error(p->diag, &p->loc,
-                          "--learning-rate-input %s: there is a tensor of that name already; give another name",
-                          p->options->learning_rate_input);
-    if (p->options->learning_rate_input)
-        map_set(&p->names, p->options->learning_rate_input, NULL);
+    if (!check_rate_input(p) || !choose_groups(p))
+        return false;
     if (p->options->first_step >= 0 && !counts_steps(p))
         say(p, "note: --first-step: %s does not count steps", rules[o->kind].name);
     say_optimizer(p, o);
-    add_rate(&u);
+    say_groups(p);
+    add_rates(&u);
     add_step_count(&u);
     add_rate_schedule(&u);
     if (p->options->clip_value > 0)
@@ -268,6 +328,6 @@ bool add_optimizer(struct preparer *p)
     if (p->options->clip_norm > 0)
         clip_norm(p);
     vec_each_ptr(const struct trainable, t, &p->trainables)
-        usual[o->kind].update(&u, t);
+        add_update(&u, t);
     return true;
 }

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "graph/import.h"
+#include "prepare/groups.h"
 #include "prepare/spec.h"
 
 enum loss_kind {
@@ -100,6 +101,7 @@ struct prepare_options {
     const char *learning_rate_input; /* NULL: the rate is a variable, `learning_rate` */
     int64_t first_step;              /* < 0: the optimizer's usual one */
     str_list train, freeze;
+    group_list groups; /* without files, see group_read_files() */
     str_list detach; /* tensors through which no gradient flows, besides those that the file names */
     double clip_norm, clip_value; /* 0: none */
     enum initialize_kind initialize;

@@ -33,6 +33,8 @@ struct trainable {
     const char *gradient; /* as the update reads it: clipped */
     int64_t padding_row;  /* of an embedding: it has no gradient; -1: none */
     const char *padding;  /* what its gradient is multiplied by; NULL: not written yet */
+    size_t rate_group;    /* the --group that says its learning rate, from 1; 0: none */
+    double learning_rate, weight_decay; /* what groups say; the latter NAN: as for all */
 };
 
 /* dtype and shape of a tensor of the main graph, symbols kept. */
@@ -184,6 +186,16 @@ void find_ancestors(struct preparer *p);
 bool choose_trainables(struct preparer *p) MUST_USE;
 /* A Constant node of that name, if there is one, becomes an initializer. */
 void lift_named_constant(struct preparer *p, const char *name);
+
+/* The one initializer of that name, or that the name of a module around or inside of which only lengthens;
+ * NULL: none, or several. */
+const char *find_listed(const struct model_graph *g, const char *name);
+
+/* ---- groups.c ---- */
+
+/* What --group says goes into the trainables, which are known. */
+bool choose_groups(struct preparer *p) MUST_USE;
+void say_groups(struct preparer *p);
 
 /* ---- training_form.c: BatchNormalization and Dropout ---- */
 

@@ -115,22 +115,26 @@ static bool is_missing(void *fields, const struct spec_key *k)
     return k->required && (k->list ? list_field(fields, k)->count == 0 : isnan(*spec_field(fields, k)));
 }
 
+bool spec_parse_keys(struct diag *d, struct arena *a, const char *option, const struct spec_rule *rule,
+                     const char *text, void *fields)
+{
+    for (const struct spec_key *k = rule->keys; k->name; k++)
+        if (!k->list)
+            *spec_field(fields, k) = k->required ? NAN : k->usual;
+    if (!set_keys(&(struct parsed){d, a, option, text, rule, fields}))
+        return false;
+    for (const struct spec_key *k = rule->keys; k->name; k++)
+        if (is_missing(fields, k))
+            return diag_error(d, NULL, "%s %s: give %s=N", option, rule->name, k->name);
+    return true;
+}
+
 bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, const char *text, size_t *rule,
                 void *fields)
 {
     const char **names = arena_array(a, const char *, t->count);
     for (size_t i = 0; i < t->count; i++)
         names[i] = t->rules[i].name;
-    if (!spec_name(d, t->option, t->noun, arena_strndup(a, text, strcspn(text, ":")), names, t->count, rule))
-        return false;
-    const struct spec_rule *const r = &t->rules[*rule];
-    for (const struct spec_key *k = r->keys; k->name; k++)
-        if (!k->list)
-            *spec_field(fields, k) = k->required ? NAN : k->usual;
-    if (!set_keys(&(struct parsed){d, a, t->option, text, r, fields}))
-        return false;
-    for (const struct spec_key *k = r->keys; k->name; k++)
-        if (is_missing(fields, k))
-            return diag_error(d, NULL, "%s %s: give %s=N", t->option, r->name, k->name);
-    return true;
+    return spec_name(d, t->option, t->noun, arena_strndup(a, text, strcspn(text, ":")), names, t->count, rule) &&
+           spec_parse_keys(d, a, t->option, &t->rules[*rule], text, fields);
 }

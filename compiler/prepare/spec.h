@@ -42,6 +42,10 @@ bool spec_name(struct diag *d, const char *option, const char *noun, const char 
 bool spec_parse(struct diag *d, struct arena *a, const struct spec_table *t, const char *text, size_t *rule,
                 void *fields);
 
+/* :KEY=NUMBER... alone: sets the keys of `rule` in *fields. */
+bool spec_parse_keys(struct diag *d, struct arena *a, const char *option, const struct spec_rule *rule,
+                     const char *text, void *fields);
+
 /* The field of key k, which is no list, in *fields. */
 double *spec_field(void *fields, const struct spec_key *k);
 

@@ -2,6 +2,7 @@
  * what is said of it. */
 #include "prepare/parameters.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MOST_NAMED = 6 };
@@ -141,10 +142,7 @@ static bool check_globs(struct preparer *p, const char *option, const str_list *
     return ok;
 }
 
-/* The one initializer of that name, or that the name of a module around or inside of which only lengthens;
- * NULL: none, or several.
- */
-static const char *find_listed(const struct model_graph *g, const char *name)
+const char *find_listed(const struct model_graph *g, const char *name)
 {
     const char *found = NULL;
     if (model_find_initializer(g, name))
@@ -280,6 +278,7 @@ static void add_trainable(struct preparer *p, struct rules *r, const struct chos
                                  .role = v->trained ? v->role : TRAINABLE_OTHER,
                                  .layout = v->trained ? v->layout : FAN_NONE,
                                  .why = v->trained ? v->why : "named by --train",
+                                 .weight_decay = NAN,
                                  .padding_row = p->options->train_padding ? -1 : padding_row(r, c->init)}));
 }
 

@@ -14,7 +14,8 @@ struct rate {
 
 struct updater {
     struct preparer *p;
-    const struct optimizer *o;
+    const struct optimizer *o;   /* with what the tensor's groups say, too */
+    struct rate *rates;          /* the common one, then those of groups */
     struct rate *rate;           /* of the tensor whose update is being written */
     const char *step;            /* T; NULL where nothing reads it */
     struct map casts;            /* scalar and type -> its name in that type */

@@ -95,7 +95,7 @@ void update_adamw(struct updater *u, const struct trainable *t)
     const char *const g = with_norm(u, t);
     const char *const m = mean_gradient(u, t, g);
     const char *v = mean_square(u, t, g);
-    if (u->o->amsgrad != 0)
+    if (u->o->amsgrad != 0 || u->o->kind == OPTIMIZER_AMSGRAD)
         v = largest(u, t, v);
     const char *const direction = own_op(u, t, "direction", "Div", m, corrected_divisor(u, t, v));
     const char *const step = own_op(u, t, "step", "Mul", rate, direction);

@@ -6,6 +6,7 @@ of the options that the table gives, interpreted in double. The model is a small
 binary32 in ONNX, so PyTorch gets them rounded as well. Schedules are compared too. What PyTorch does not have (Lion, LAMB, Adafactor)
 is written here by its paper's text. Needs python3-torch and python3-onnx.
 """
+import json
 import math
 import os
 import subprocess
@@ -165,6 +166,16 @@ OPTIMIZERS = [  # name, stepc's options, PyTorch's optimizer, its scheduler
     ('linear with warm-up', ['--optimizer', f'adamw:weight_decay=0,epsilon={EPS8}', '--schedule', 'linear:warmup=5,steps=15'],
      lambda p: torch.optim.Adam(p, 0.1, (B1, B2), EPS8),
      lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda s: max(0, min((s + 1) / 5, 1 - max(0, s - 5) / 10)))),
+    ('groups', ['--optimizer', f'adamw:epsilon={EPS8},weight_decay={WD}', '--group', 'w1:learning_rate=0.03', '--group', '*1:weight_decay=0',
+                '--group', 'b1:learning_rate=0.3', '--schedule', 'step:every=3,gamma=0.5'],
+     lambda p: torch.optim.AdamW([{'params': p[:1], 'lr': 0.03, 'weight_decay': 0}, {'params': p[1:2], 'lr': 0.3, 'weight_decay': 0},
+                                  {'params': p[2:]}], 0.1, (B1, B2), EPS8, WD),
+     lambda o: torch.optim.lr_scheduler.StepLR(o, 3, 0.5)),
+    ('groups of a file', ['--optimizer', f'nadam:epsilon={EPS8}', '--group', '@groups.json'],
+     lambda p: torch.optim.NAdam([{'params': p[:2], 'lr': 0.03, 'weight_decay': WD}, {'params': p[2:], 'lr': 0.2}], 0.1, (B1, B2), EPS8, 0,
+                                 f32(4e-3), foreach=True), None),
+    ('groups of momentum', ['--optimizer', f'momentum:alpha={B1},norm_coefficient={WD}', '--group', 'w?:weight_decay=0.25,learning_rate=0.01'],
+     lambda p: torch.optim.SGD([{'params': p[0::2], 'lr': 0.01, 'weight_decay': 0.25}, {'params': p[1:2]}], 0.1, B1, 0, WD), None),
     ('ExponentialLR', ['--optimizer', 'sgd', '--schedule', 'exponential:gamma=0.9'], lambda p: torch.optim.SGD(p, 0.1),
      lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.9)),
     ('MultiStepLR', ['--optimizer', f'nadam:epsilon={EPS8}', '--schedule', 'multistep:milestones=3,8,8,15,gamma=0.5'],
@@ -185,8 +196,8 @@ OPTIMIZERS = [  # name, stepc's options, PyTorch's optimizer, its scheduler
 ONNX_ADAM = f'adam:alpha={B1},beta={B2},epsilon={f32(1e-3)}'
 
 
-def call(*command):
-    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
+def call(folder, *command):
+    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL, cwd=folder)
 
 
 def make_model(path, weights):
@@ -214,8 +225,8 @@ def train_torch(make_optimizer, make_scheduler, weights, x, target):
 
 
 def train_stepc(stepc, options, weights, work):
-    call(stepc, 'prepare', f'{work}/model.onnx', '-o', f'{work}/train.onnx', '--loss', 'mse', '--learning-rate', 0.1, *options)
-    call(stepc, 'run', f'{work}/train.onnx', '--feed', f'x={work}/x.npy', '--feed', f'target={work}/target.npy',
+    call(work, stepc, 'prepare', f'{work}/model.onnx', '-o', f'{work}/train.onnx', '--loss', 'mse', '--learning-rate', 0.1, *options)
+    call(work, stepc, 'run', f'{work}/train.onnx', '--feed', f'x={work}/x.npy', '--feed', f'target={work}/target.npy',
          *[word for name in weights for word in ('--fetch', f'{name}={work}/{name}.npy')])
     return {name: np.load(f'{work}/{name}.npy') for name in weights}
 
@@ -231,6 +242,8 @@ def main():
         np.save(f'{work}/x.npy', x)
         np.save(f'{work}/target.npy', target)
         make_model(f'{work}/model.onnx', weights)
+        with open(f'{work}/groups.json', 'w') as file:
+            json.dump([{'params': ['w1', 'net.b1'], 'lr': 0.03, 'weight_decay': WD}, {'params': 'w2', 'learning_rate': 0.2}], file)
         for name, options, make_optimizer, make_scheduler in OPTIMIZERS + [("ONNX's Adam", ONNX_ADAM, lambda p: OnnxAdam(p, 0.1), None)]:
             want = train_torch(make_optimizer, make_scheduler, weights, x, target)
             got = train_stepc(stepc, options if isinstance(options, list) else ['--optimizer', options], weights, work)
