@@ -16,7 +16,7 @@
 #include "stepc_trigonometry.h"
 
 enum { MATH_HASH_POINTS = 1500 };
-#define MATH_HASH_OF_FLOATS 0x800E1710C0811B90u
+#define MATH_HASH_OF_FLOATS 0xB6A0D6EBFB6B9A72u
 #define MATH_HASH_OF_DOUBLES 0xAEE13283D6866F75u
 
 static uint64_t math_hash_add(uint64_t hash, uint64_t bits)

@@ -655,6 +655,23 @@ START_TEST(normal_has_the_moments)
 }
 END_TEST
 
+/* Rows without far arguments go another way than rows with one. */
+START_TEST(rows_have_the_bits_of_their_elements)
+{
+    static void (*const rows[])(float *, int) = {stepc_sin_row, stepc_cos_row, stepc_tan_row};
+    static float (*const one[])(float) = {stepc_sinf, stepc_cosf, stepc_tanf};
+    static const float far[] = {1.0f, 6434.0f, -1e30f, INFINITY, NAN};
+    for (int f = 0; f < COUNT(far); f++) {
+        float v[19], x[19];
+        for (int i = 0; i < 19; i++)
+            v[i] = x[i] = i == 7 ? far[f] : (float)(i - 9) * 711.7f;
+        rows[_i](v, 19);
+        for (int i = 0; i < 19; i++)
+            ck_assert(stepc_bitsf(v[i]) == stepc_bitsf(one[_i](x[i])) || (v[i] != v[i] && one[_i](x[i]) != one[_i](x[i])));
+    }
+}
+END_TEST
+
 START_TEST(bits_are_those_of_every_other_machine)
 {
     ck_assert_uint_eq(math_hash_of_floats(), MATH_HASH_OF_FLOATS);
@@ -676,6 +693,7 @@ static Suite *math_suite(void)
     tcase_add_test(accuracy, remainder_is_exact);
     tcase_add_test(accuracy, pow_and_fmod_agree_with_libm_on_special_operands);
     tcase_add_test(accuracy, functions_of_one_operand_agree_with_libm_on_special_operands);
+    tcase_add_loop_test(accuracy, rows_have_the_bits_of_their_elements, 0, 3);
     tcase_add_test(accuracy, bits_are_those_of_every_other_machine);
     suite_add_tcase(suite, accuracy);
 
