@@ -138,6 +138,7 @@ struct expr_scope {
     const char *index_type; /* of loop variables: see kernel_index_type() */
     bool in_template;
     bool keeps_blocks;      /* random numbers are drawn a block at a time */
+    bool in_loop;           /* many elements are computed alike */
     bool selects_by_bits;   /* selects between floats are calls of stepc_select() */
     bool marks_breaks;      /* blanks at which a line may end are LINE_MAY_BREAK: see tree_text.c */
     bool divides_wide;      /* quotients by roots are calls of QUOTIENT */
@@ -200,6 +201,8 @@ const struct expr *emit_open_loop(struct tree_builder *b, const char *type, cons
 const struct expr *late_size(const struct emission *e, const struct late_size *s, int64_t constant);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from);
+/* Elementary functions that are computed a row at a time, where vectors are (row_calls.c). */
+void emit_row_calls(struct arena *a, struct name_scope *names, stmt_list *list);
 /* Statements as lines (tree_text.c). */
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
 /* Functions as C: their comments, heads and bodies (tree_text.c). */

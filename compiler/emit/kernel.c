@@ -487,6 +487,8 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
     vec_push(a, &parts.functions, f);
     f->name = k->label;
     f->type = "void";
+    for (size_t i = 0; i < parts.functions.count && !emits_plain(e->options) && !e->options->small; i++)
+        emit_row_calls(a, names, &parts.functions.data[i]->body);
     const char *const wrong = tree_settle(a, parts.functions.data, parts.functions.count, &e->kernel_outer);
     if (wrong)
         UNREACHABLE("kernel '%s': %s", k->label, wrong);

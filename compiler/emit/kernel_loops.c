@@ -457,32 +457,48 @@ static void add_late_tail(struct nest *n, int d, int64_t lanes)
     tree_close(n->b);
 }
 
-static void add_tail(struct nest *n, int from, int64_t lanes)
+/* The elements along d, which begin in the first lane. */
+static void add_line(struct nest *n, int d, int64_t lanes)
 {
     const struct part *p = n->p;
-    const struct expr *const start = index_constant(n->a, 0);
-    if (from != p->rank - 1) {
-        add_numbered(n, from, lanes);
-        return;
-    }
-    if (is_late(&p->late[from])) {
-        add_late_tail(n, from, lanes);
-        return;
-    }
-    const int64_t whole = p->extent[from] / lanes * lanes, rest = p->extent[from] - whole;
+    const int64_t whole = p->extent[d] / lanes * lanes, rest = p->extent[d] - whole;
     if (whole == lanes && rest == 0) {
-        add_lanes(n, from, start, lanes, NULL);
+        add_lanes(n, d, index_constant(n->a, 0), lanes, NULL);
         return;
     }
     bool masked = rest > 1 && lanes == LANES;
     for (int i = 0; i < n->walker_count; i++)
         masked = masked && may_mask(n->walkers[i]);
     if (whole > 0)
-        add_whole_lanes(n, from, whole, lanes, masked);
+        add_whole_lanes(n, d, whole, lanes, masked);
     if (masked)
-        add_masked_lanes(n, from, index_constant(n->a, whole), rest);
+        add_masked_lanes(n, d, index_constant(n->a, whole), rest);
     else if (rest > 0)
-        add_lanes(n, from, index_constant(n->a, whole), rest, NULL);
+        add_lanes(n, d, index_constant(n->a, whole), rest, NULL);
+}
+
+/* A tail of several loops goes line by line where each line fills the lanes. */
+static void add_tail(struct nest *n, int from, int64_t lanes)
+{
+    const struct part *p = n->p;
+    int last = p->rank - 1, loops = 0;
+    while (last > from && !counts(p, last))
+        last--;
+    for (int d = from; d <= last; d++)
+        loops += counts(p, d);
+    if (loops <= 1 && is_late(&p->late[last])) {
+        add_late_tail(n, last, lanes);
+    } else if (loops <= 1) {
+        add_line(n, last, lanes);
+    } else if (is_late(&p->late[last]) || p->extent[last] % lanes != 0) {
+        add_numbered(n, from, lanes);
+    } else {
+        const int open = n->open;
+        for (int d = from; d < last; d++)
+            open_loop(n, d);
+        add_line(n, last, lanes);
+        close_to(n, open);
+    }
 }
 
 /* GCC would move two lanes of a selection from register to register through memory: they are written one by one. */
@@ -741,6 +757,7 @@ size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct par
     part_collapse(s->arena, &next, rows);
     struct nest n = {.s = s, .b = b, .a = s->arena, .p = &p, .walkers = {&p}, .walker_count = 1, .type = s->index_type};
     n.rows = n.names_used = rows;
+    s->in_loop = part_iterations(&p, rows) > 1;
     if (count > 1 && walk_together(&p, &next, rows))
         n.walkers[n.walker_count++] = &next;
     for (int d = rows; d < LOOP_MAX_DIMS; d++)

@@ -143,6 +143,11 @@ const char *expr_fn_name(enum expr_fn fn)
     return functions[fn].name;
 }
 
+int expr_fn_cost(enum expr_fn fn)
+{
+    return functions[fn].cost;
+}
+
 const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr *x)
 {
     struct expr *e = expr_new(a, EXPR_MATH, x->dtype);

@@ -152,6 +152,8 @@ const struct expr *expr_binary(struct arena *a, enum expr_op op, const struct ex
 const struct expr *expr_select(struct arena *a, const struct expr *cond, const struct expr *x, const struct expr *y);
 /* "exp", as in stepc_exp() and stepc_expf(). */
 const char *expr_fn_name(enum expr_fn fn);
+/* Its row's cost in eval/functions.def. */
+int expr_fn_cost(enum expr_fn fn);
 const struct expr *expr_math(struct arena *a, enum expr_fn fn, const struct expr *x);
 const struct expr *expr_cast(struct arena *a, enum dtype to, const struct expr *x);
 /* The bits of x as `to`; x and the result may be float16 or bool, as they lie in memory. */

@@ -98,8 +98,7 @@ static size_t reader_of(const struct stmt *s, const stmt_list *list, size_t next
     return !is_target && !tree_any(&rest, is_var, (void *)(uintptr_t)s->var) ? at : 0;
 }
 
-/* The same place, or the same number. */
-static bool is_same(const struct expr *x, const struct expr *y)
+bool tree_same_place(const struct expr *x, const struct expr *y)
 {
     bool same = x->op == y->op && x->dtype == y->dtype;
     switch (x->op) {
@@ -114,7 +113,7 @@ static bool is_same(const struct expr *x, const struct expr *y)
     default: return false;
     }
     for (int i = 0; same && i < expr_arg_count(x); i++)
-        same = is_same(x->arg[i], y->arg[i]);
+        same = tree_same_place(x->arg[i], y->arg[i]);
     return same;
 }
 
@@ -122,7 +121,7 @@ static void set_by_itself(struct stmt *s)
 {
     const enum expr_op op = s->kind == STMT_SET && s->op == SET_TO ? s->value->op : EXPR_INT;
     if ((op != EXPR_ADD && op != EXPR_SUB && op != EXPR_MUL) || !dtype_is_float(s->value->dtype) ||
-        !is_same(s->target, s->value->arg[0]))
+        !tree_same_place(s->target, s->value->arg[0]))
         return;
     s->op = op == EXPR_ADD ? SET_SUM : op == EXPR_SUB ? SET_DIFFERENCE : SET_PRODUCT;
     s->value = s->value->arg[1];
