@@ -567,6 +567,20 @@ def run_scaling(options):
     return {'Compile speed of a chain of elementwise nodes': ['CPU time for the training model.', '', *table.lines()]}
 
 
+# ---- functions --------------------------------------------------------------------------------------------------------
+
+
+def run_functions(options):
+    import functions
+    table = Table('1024 x 256', 'PyTorch, ns', *(f'{cc}: x PyTorch' for cc in functions.COMPILERS))
+    for name, (peer, *times) in functions.rows(options.stepc, options.folder, 200 if options.quick else 1000):
+        progress(name)
+        table.add(name, f'{peer:.2f}', *(f'{ns / peer:.2f}' for ns in times))
+    progress('')
+    print('\n'.join(table.lines()))
+    return {'Functions': ['The least time of an element, of forms that take turns in one process.', '', *table.lines()]}
+
+
 # ---- results.md -------------------------------------------------------------------------------------------------------
 
 
@@ -624,6 +638,7 @@ def main():
     parser.add_argument('--threads', action='store_true', help='with --profile: with one thread and with two, side by side')
     parser.add_argument('--shapes', action='store_true', help='further shapes of the same kinds instead')
     parser.add_argument('--scaling', action='store_true', help='only the speed of stepc compile on long chains')
+    parser.add_argument('--functions', action='store_true', help='only elementary functions and sorting, beside PyTorch')
     parser.add_argument('--write', nargs='?', const=os.path.join(HERE, 'results.md'), metavar='FILE',
                         help='also write the tables to FILE (tests/bench/results.md), in the place of the same ones there')
     options = parser.parse_args()
@@ -640,9 +655,11 @@ def main():
         parser.error(f'--only {unknown[0]}: not among {", ".join(w.name for w in table)}')
     chosen = [w for w in table if w.name in names]
     print(machine() + '\n', flush=True)
-    peak = Peak(build_peak(options.folder))
+    peak = Peak(build_peak(options.folder)) if not options.functions else None
     if options.scaling:
         sections = run_scaling(options)
+    elif options.functions:
+        sections = run_functions(options)
     elif options.profile and options.threads:
         sections = run_thread_profile(options, chosen)
     elif options.profile:
