@@ -84,7 +84,8 @@ static bool is_unsettled(const struct expr *e, void *data)
         const struct stmt *const s = r->loop->body.data[i];
         if (s->kind != STMT_SET || s->target->var != e->var)
             continue;
-        if (i < r->at || e->op != EXPR_ELEMENT || !tree_same_place(s->target, e) || !steps_with(e->arg[0], r->loop->var))
+        if (i < r->at || e->op != EXPR_ELEMENT || !tree_same_place(s->target, e) ||
+            !steps_with(e->arg[0], r->loop->var))
             return true;
     }
     return false;
