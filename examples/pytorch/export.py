@@ -3,29 +3,23 @@
     from export import export
     export(module, example, 'model.onnx', input_names=['x'], output_names=['y'], dynamic_axes={'x': {0: 'batch'}, 'y': {0: 'batch'}})
 
-What torch.onnx.export would lose is kept: Dropout, BatchNorm as layers of their own, parameters under their names; and BatchNorm's
-running statistics are not moved by the example. The file also says which names are parameters and which are buffers.
+What torch.onnx.export would lose is kept: Dropout, BatchNorm as layers of their own, parameters under their names, and where
+the network stops gradients (detach(), no_grad()); and BatchNorm's running statistics are not moved by the example. The file
+also says which names are parameters and which are buffers.
+
+The files export_*.py beside this one belong to it.
 """
 import inspect
+import os
+import sys
 
 import torch
 
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+from export_file import add_metadata, rewrite_markers  # noqa: E402
+from export_gradients import kept_gradients, stepc_gradient  # noqa: E402
 
-def _field(number, data):
-    """One length-delimited field of a protobuf message."""
-    head = bytes([number << 3 | 2])
-    size = len(data)
-    while size > 127:
-        head += bytes([size & 127 | 128])
-        size >>= 7
-    return head + bytes([size]) + data
-
-
-def add_metadata(path, entries):
-    """Appends to ModelProto.metadata_props: a protobuf message may be continued at its end."""
-    with open(path, 'ab') as f:
-        for key, value in entries.items():
-            f.write(_field(14, _field(1, key.encode()) + _field(2, value.encode())))
+__all__ = ['export', 'stepc_gradient']
 
 
 def export(module, arguments, path, **options):
@@ -38,11 +32,13 @@ def export(module, arguments, path, **options):
     if 'dynamo' in inspect.signature(torch.onnx.export).parameters:
         options.setdefault('dynamo', False)
     try:
-        torch.onnx.export(module, arguments, path, training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, **options)
+        with kept_gradients():
+            torch.onnx.export(module, arguments, path, training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, **options)
     finally:
         for m, training in modes.items():
             m.training = training
     parameters = list(module.named_parameters())
-    add_metadata(path, {'stepc.parameters': '\n'.join(name for name, p in parameters if p.requires_grad),
+    add_metadata(path, {'stepc.detached': '\n'.join(rewrite_markers(path)),
+                        'stepc.parameters': '\n'.join(name for name, p in parameters if p.requires_grad),
                         'stepc.frozen': '\n'.join(name for name, p in parameters if not p.requires_grad),
                         'stepc.buffers': '\n'.join(name for name, _ in module.named_buffers())})
