@@ -274,6 +274,7 @@ static void share_constant(struct inliner *x, struct source *s, const struct mod
         vec_push(x->arena, &copy->outputs, name);
         copy->name = "";
         vec_push(x->arena, &x->first, copy);
+        vec_push(x->arena, &x->constants, name);
         map_set(&x->shared, key, (void *)(uintptr_t)name);
     }
     set_name(s, n->outputs.data[0], name);
@@ -457,6 +458,8 @@ static bool inline_list(struct inliner *x, struct source *s, const model_nodes *
         if (!own)
             return false;
         vec_push(x->arena, to, own);
+        if (s->naming != NAMES_STAY && inline_weight(own))
+            vec_push(x->arena, &x->constants, own->outputs.data[0]);
     }
     return true;
 }

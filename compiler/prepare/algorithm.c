@@ -118,12 +118,18 @@ struct tensor *constant_of(const struct model_node *n)
     return value && value->type == ATTR_TENSOR ? value->t : NULL;
 }
 
+struct model_node *node_of(const struct preparer *p, const char *name)
+{
+    struct model_node *const n = map_get(&p->producers, name);
+    return n ? n : map_get(&p->inner_producers, name);
+}
+
 /* Chains are as long as the graph at most; a cycle, which only a broken model has, ends the walk too. */
 struct model_node *producer_of(const struct preparer *p, const char *name)
 {
-    struct model_node *n = map_get(&p->producers, name);
+    struct model_node *n = node_of(p, name);
     for (int i = 0; is_op(n, "Identity") && n->inputs.count == 1 && i < MOST_MOVES; i++)
-        n = map_get(&p->producers, n->inputs.data[0]);
+        n = node_of(p, n->inputs.data[0]);
     return n;
 }
 

@@ -2,6 +2,7 @@
 
 #include "prepare/detached.h"
 #include "prepare/flatten.h"
+#include "prepare/inside.h"
 #include "prepare/parameters.h"
 #include "prepare/rebatch.h"
 #include "prepare/tie.h"
@@ -170,6 +171,29 @@ static bool may_be_trained(const struct doctor *x, struct rules *rules, const st
     return true;
 }
 
+/* In functions and in graphs inside nodes they are parameters; in the main graph nobody knows. */
+static void examine_constants(struct doctor *x, struct rules *rules)
+{
+    const struct model_graph *const g = x->model->graph;
+    str_list trained = {0};
+    vec_each(const struct model_node *, n, &g->nodes) {
+        struct verdict v;
+        const char *const name = is_like_weight(rules, n, &v) ? n->outputs.data[0] : "";
+        if (map_has(&x->edit.inner_constants, name))
+            vec_push(x->arena, &trained, name);
+        else if (name[0] != '\0')
+            add(x,
+                arena_printf(x->arena, "constant '%s' stands where a parameter does and is not trained: %s", name,
+                             v.why),
+                arena_printf(x->arena, "prepare --train '%s', if it is a parameter", name));
+    }
+    if (trained.count > 0)
+        add(x,
+            arena_printf(x->arena, "constants of functions or of graphs inside nodes, %s, stand where parameters do",
+                         named(x, &trained)),
+            "none needed: prepare trains them; --freeze NAME, if one is no parameter");
+}
+
 /* What a gradient would reach, and what prepare would not train unless it is told to. */
 static void examine_left_out(struct doctor *x, struct rules *rules)
 {
@@ -181,14 +205,11 @@ static void examine_left_out(struct doctor *x, struct rules *rules)
                                 shape_text(x->arena, &init->tensor->shape), v.why),
                 arena_printf(x->arena, "prepare --train '%s', if it is a parameter", init->name));
     }
-    vec_each(const struct model_node *, n, &g->nodes) {
-        struct verdict v;
-        if (is_like_weight(rules, n, &v))
-            add(x,
-                arena_printf(x->arena, "constant '%s' stands where a parameter does and is not trained: %s",
-                             n->outputs.data[0], v.why),
-                arena_printf(x->arena, "prepare --train '%s', if it is a parameter", n->outputs.data[0]));
-    }
+    examine_constants(x, rules);
+    left_inside_list inside = {0};
+    find_left_inside(rules, &inside);
+    vec_each_ptr(const struct left_inside, l, &inside)
+        add(x, arena_printf(x->arena, "'%s' %s is not trained", l->name, l->what), l->why);
 }
 
 /* What prepare trains, although it might be a buffer. */
@@ -361,6 +382,7 @@ void examine_export(struct arena *a, struct model *m, const struct import_option
     flatten_model(&whole, o);
     struct doctor x = doctor_of(a, m, out);
     edit_begin(&x.edit, &silent, a, m, NULL);
+    x.edit.inner_constants = whole.inner_constants;
     x.edit.known = &x.view.known;
     examine_merged(&x);
     examine_ties(&x);

@@ -33,7 +33,13 @@ void collect_names(struct map *names, const struct model_graph *g)
 
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report)
 {
-    *e = (struct edit){.diag = d, .arena = a, .model = m, .report = report, .names.arena = a, .loc = LOC_FILE(m->file)};
+    *e = (struct edit){.diag = d,
+                       .arena = a,
+                       .model = m,
+                       .report = report,
+                       .names.arena = a,
+                       .inner_constants.arena = a,
+                       .loc = LOC_FILE(m->file)};
     collect_names(&e->names, m->graph);
 }
 

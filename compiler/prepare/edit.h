@@ -16,6 +16,7 @@ struct edit {
     struct map names;      /* every name of the main graph, of its subgraphs too */
     struct loc loc;        /* the file */
     const struct known_names *known; /* what the file or the user says of names; NULL: nothing */
+    struct map inner_constants; /* of the main graph, which stood in functions and in graphs inside nodes */
     str_list changes; /* what was done to the main graph, each kind once */
 };
 

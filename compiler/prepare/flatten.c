@@ -50,38 +50,72 @@ static const char *name_outside(struct hoister *x, const struct model_graph *g, 
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* An input of that name hides the initializer; and what a graph gives has to be its own. */
-static bool stays_inside(const struct model_graph *g, const char *name)
+/* What a graph gives has to be made by a node of its own. */
+static struct model_node *result_node(struct hoister *x, const char *from, const char *to, const struct loc *at)
 {
-    return model_find_value(&g->inputs, name) || model_find_value(&g->outputs, name);
+    struct model_graph holder = {.loc = *at};
+    return model_add_node(x->inliner->arena, &holder, "", "Identity", (const char *[]){from, NULL},
+                          (const char *[]){to, NULL});
 }
 
+static void put_first(struct arena *a, struct model_graph *g, const model_nodes *first)
+{
+    const model_nodes old = g->nodes;
+    if (first->count == 0)
+        return;
+    memset(&g->nodes, 0, sizeof g->nodes);
+    vec_each(struct model_node *, n, first)
+        vec_push(a, &g->nodes, n);
+    vec_each(struct model_node *, n, &old)
+        vec_push(a, &g->nodes, n);
+}
+
+static const char *result_name(struct hoister *x, const char *title, const char *name)
+{
+    return inline_fresh_name(x->inliner, arena_printf(x->inliner->arena, "%s.%s", title, name));
+}
+
+/* An initializer that an input hides means nothing. */
 static void hoist_initializers(struct hoister *x, struct model_graph *g, const char *title)
 {
+    struct arena *const a = x->inliner->arena;
+    model_nodes results = {0};
     size_t kept = 0;
     vec_each(struct model_initializer *, init, &g->initializers) {
-        if (!dtype_is_float(init->tensor->dtype) || stays_inside(g, init->name)) {
+        if (!dtype_is_float(init->tensor->dtype) || model_find_value(&g->inputs, init->name)) {
             g->initializers.data[kept++] = init;
             continue;
         }
-        init->name = name_outside(x, g, title, init->name);
-        vec_push(x->inliner->arena, &x->model->graph->initializers, init);
-        vec_push(x->inliner->arena, &x->moved, init->name);
+        const bool given = model_find_value(&g->outputs, init->name);
+        const char *const own = given ? result_name(x, title, init->name) : name_outside(x, g, title, init->name);
+        if (given)
+            vec_push(a, &results, result_node(x, own, init->name, &init->loc));
+        init->name = own;
+        vec_push(a, &x->model->graph->initializers, init);
+        vec_push(a, &x->moved, own);
     }
     g->initializers.count = kept;
+    put_first(a, g, &results);
 }
 
 static void hoist_constants(struct hoister *x, struct model_graph *g, const char *title)
 {
+    struct arena *const a = x->inliner->arena;
     size_t kept = 0;
     vec_each(struct model_node *, n, &g->nodes) {
-        if (!inline_weight(n) || stays_inside(g, n->outputs.data[0])) {
+        if (!inline_weight(n)) {
             g->nodes.data[kept++] = n;
             continue;
         }
-        n->outputs.data[0] = name_outside(x, g, title, n->outputs.data[0]);
-        vec_push(x->inliner->arena, &x->first, n);
-        vec_push(x->inliner->arena, &x->moved, n->outputs.data[0]);
+        const char *const name = n->outputs.data[0];
+        const bool given = model_find_value(&g->outputs, name);
+        const char *const own = given ? result_name(x, title, name) : name_outside(x, g, title, name);
+        if (given)
+            g->nodes.data[kept++] = result_node(x, own, name, &n->loc);
+        n->outputs.data[0] = own;
+        vec_push(a, &x->first, n);
+        vec_push(a, &x->inliner->constants, own);
+        vec_push(a, &x->moved, own);
     }
     g->nodes.count = kept;
 }
@@ -104,14 +138,7 @@ static void hoist_weights(struct hoister *x)
     struct model_graph *const g = x->model->graph;
     vec_each(const struct model_node *, n, &g->nodes)
         hoist_inner(x, n);
-    const model_nodes old = g->nodes;
-    if (x->first.count == 0)
-        return;
-    memset(&g->nodes, 0, sizeof g->nodes);
-    vec_each(struct model_node *, n, &x->first)
-        vec_push(x->inliner->arena, &g->nodes, n);
-    vec_each(struct model_node *, n, &old)
-        vec_push(x->inliner->arena, &g->nodes, n);
+    put_first(x->inliner->arena, g, &x->first);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -146,6 +173,8 @@ void flatten_model(struct edit *e, const struct import_options *options)
     const size_t branches = decide_branches(&x, options);
     hoist_weights(&hoister);
     say_done(e, x.calls, branches, &hoister.moved);
+    vec_each(const char *, name, &x.constants)
+        map_set(&e->inner_constants, name, NULL);
     e->names = (struct map){.arena = e->arena};
     collect_names(&e->names, e->model->graph);
 }

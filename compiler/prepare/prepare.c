@@ -6,6 +6,7 @@
 #include "prepare/doctor.h"
 #include "prepare/edit.h"
 #include "prepare/flatten.h"
+#include "prepare/inside.h"
 #include "prepare/names.h"
 #include "prepare/prepare_internal.h"
 #include "prepare/rebatch.h"
@@ -24,13 +25,21 @@ enum {
 
 /* ---- what the model has ------------------------------------------------------------------------------------------ */
 
-void index_nodes(struct preparer *p)
+static void index_graph(const struct model_graph *g, struct map *producers, struct map *inner)
 {
-    const struct model_graph *const g = p->model->graph;
-    vec_each(struct model_node *, n, &g->nodes)
+    vec_each(struct model_node *, n, &g->nodes) {
         vec_each(const char *, name, &n->outputs)
             if (name[0] != '\0')
-                map_set(&p->producers, name, n);
+                map_set(producers, name, n);
+        model_each_inner(n, graph)
+            index_graph(graph, inner, inner);
+    }
+}
+
+void index_nodes(struct preparer *p)
+{
+    p->inner_producers.arena = p->arena;
+    index_graph(p->model->graph, &p->producers, &p->inner_producers);
 }
 
 void find_statistics(struct preparer *p)
@@ -438,6 +447,7 @@ static bool prepare_all(struct preparer *p)
     find_ancestors(p);
     say_detached(p);
     plan_training_form(p);
+    warn_of_forms_inside(p);
     const char *const loss_input = p->loss_input;
     if (!(o->split ? prepare_split(p) : o->accumulate > 1 ? prepare_accumulation(p) : prepare_step(p)))
         return false;

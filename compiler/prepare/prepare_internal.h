@@ -72,6 +72,7 @@ struct preparer {
     struct model_training *training;
     struct map names;          /* every name of the main graph and of the algorithm */
     struct map producers;      /* value of the main graph -> struct model_node * */
+    struct map inner_producers; /* the same of graphs inside its nodes */
     struct map ancestors;      /* values that the loss depends on */
     struct map constants;      /* initializers of the algorithm by dtype and value -> name */
     struct map symbols;        /* symbolic dimension -> const int64_t *, its provisional size */
@@ -131,7 +132,9 @@ const char *add_reshape(struct preparer *p, const char *wish, const char *x, con
 void declare_output(struct preparer *p, const char *name, enum dtype dtype, const struct shape *shape);
 /* key <- value at the end of each step; the value becomes an output. */
 void bind_update(struct preparer *p, const char *key, const char *value, const struct tensor *like);
-/* What produces a value of the main graph, looking through Identity; NULL: an input or an initializer. */
+/* What produces a value, of the main graph or of a graph inside a node; NULL: an input or an initializer. */
+struct model_node *node_of(const struct preparer *p, const char *name);
+/* The same, looking through Identity; NULL: an input or an initializer. */
 struct model_node *producer_of(const struct preparer *p, const char *name);
 bool is_op(const struct model_node *n, const char *op); /* of ONNX's own domain; false for NULL */
 /* The tensor of a Constant node; NULL: the node is another, or its value is of another form. */

@@ -75,9 +75,9 @@ bool only_moves(const struct model_node *n)
 
 struct model_node *source_of(const struct preparer *p, const char *name)
 {
-    struct model_node *n = map_get(&p->producers, name);
+    struct model_node *n = node_of(p, name);
     for (int i = 0; only_moves(n) && i < MOST_MOVES; i++)
-        n = map_get(&p->producers, n->inputs.data[0]);
+        n = node_of(p, n->inputs.data[0]);
     return n;
 }
 

@@ -1,5 +1,6 @@
 /* What is trained: what the rules of parameters.c take for a parameter, or what --train names; and
  * what is said of it. */
+#include "prepare/inside.h"
 #include "prepare/parameters.h"
 
 #include <math.h>
@@ -101,14 +102,18 @@ bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict 
            !v->moot;
 }
 
+/* In functions and branches exporters keep constants where the main graph has initializers. */
 static bool is_wanted_constant(struct rules *r, const str_list *globs, const struct model_node *n)
 {
     struct verdict v;
-    return constant_of(n) && (str_list_has(globs, n->outputs.data[0]) ||
-                              (matches(globs, n->outputs.data[0]) && is_like_weight(r, n, &v)));
+    const char *const name = constant_of(n) ? n->outputs.data[0] : "";
+    return name[0] != '\0' &&
+           (str_list_has(globs, name) ||
+            ((matches(globs, name) || map_has(&r->p->edit.inner_constants, name)) && is_like_weight(r, n, &v)));
 }
 
-/* Those that --train names. A pattern takes those in the place of a weight only. */
+/* Those that --train names, and those of functions and graphs inside nodes. A pattern takes those in the place of a
+ * weight only. */
 static void lift_constants(struct preparer *p, struct rules *r)
 {
     const struct model_graph *const g = p->model->graph;
@@ -129,9 +134,12 @@ static bool check_glob(struct preparer *p, const char *option, const char *glob)
     vec_each(const struct model_initializer *, x, &g->initializers)
         if (str_glob(glob, x->name))
             return true;
-    return diag_error(p->diag, &p->loc, "--%s %s: no initializer has %s%s", option, glob,
-                      strpbrk(glob, "*?") ? "a name that matches" : "that name",
-                      initializer_suggestion(p->arena, g, glob));
+    const char *const what = what_is_called(p->arena, p->model, glob);
+    return diag_error(p->diag, &p->loc, "--%s %s: %s%s%s", option, glob, what ? what : "no initializer has ",
+                      what                  ? ""
+                      : strpbrk(glob, "*?") ? "a name that matches"
+                                            : "that name",
+                      what ? "" : initializer_suggestion(p->arena, g, glob));
 }
 
 static bool check_globs(struct preparer *p, const char *option, const str_list *globs)
@@ -297,8 +305,33 @@ static const char *argument_text(struct preparer *p, const char *name)
                : arena_printf(p->arena, "'%s'", name);
 }
 
+static void add_constants(struct preparer *p, struct rules *r, struct strbuf *text, size_t *count)
+{
+    const struct model_graph *const g = p->model->graph;
+    vec_each(const struct model_node *, n, &g->nodes) {
+        struct verdict v;
+        if (p->silent || !constant_of(n) || !map_has(&p->ancestors, n->outputs.data[0]) || !is_like_weight(r, n, &v))
+            continue;
+        strbuf_addf(text, "  not %s %s: %s; --train %s trains it\n", n->outputs.data[0],
+                    tensor_text(p, constant_of(n)), v.why, argument_text(p, n->outputs.data[0]));
+        ++*count;
+    }
+}
+
+static void add_left_inside(struct preparer *p, const struct rules *r, struct strbuf *text, size_t *count)
+{
+    left_inside_list list = {0};
+    find_left_inside(r, &list);
+    vec_each_ptr(const struct left_inside, x, &list) {
+        if (p->silent)
+            continue;
+        strbuf_addf(text, "  not %s %s: %s\n", x->name, x->what, x->why);
+        ++*count;
+    }
+}
+
 /* First of all: what the loss depends on and nobody trains. */
-static void say_left_out(struct preparer *p, const chosen_list *all)
+static void say_left_out(struct preparer *p, struct rules *r, const chosen_list *all)
 {
     struct strbuf text = {.arena = p->arena, .clean = true}; /* lines, which go into left_out as they are */
     size_t count = 0;
@@ -312,6 +345,8 @@ static void say_left_out(struct preparer *p, const chosen_list *all)
         else
             strbuf_addf(&text, "--train %s trains it\n", argument_text(p, c->init->name));
     }
+    add_constants(p, r, &text, &count);
+    add_left_inside(p, r, &text, &count);
     if (count > 0)
         strbuf_addf(&p->left_out, "NOT TRAINED, though the loss depends on %s:\n%s", count == 1 ? "it" : "them",
                     strbuf_text(&text));
@@ -392,16 +427,6 @@ static void say_missing(struct preparer *p)
                      p->train.file, missing);
 }
 
-static void say_constants(struct preparer *p, struct rules *r)
-{
-    const struct model_graph *const g = p->model->graph;
-    vec_each(const struct model_node *, n, &g->nodes) {
-        struct verdict v;
-        if (constant_of(n) && map_has(&p->ancestors, n->outputs.data[0]) && is_like_weight(r, n, &v))
-            say(p, "  not %s: %s; --train trains it", n->outputs.data[0], v.why);
-    }
-}
-
 static size_t constant_weights(struct preparer *p, struct rules *r)
 {
     const struct model_graph *const g = p->model->graph;
@@ -459,11 +484,10 @@ bool choose_trainables(struct preparer *p)
         return false;
     if (p->trainables.count == 0)
         return fail_without_any(p, &rules);
-    say_left_out(p, &all);
+    say_left_out(p, &rules, &all);
     say_trainables(p);
     say_missing(p);
     say_others(p, &all);
-    say_constants(p, &rules);
     say_unsure(p, &all);
     say_masked(p);
     return true;

@@ -134,8 +134,10 @@ net (float[4,3] x) => (float[4,3] y)
 MODEL
 printf '0 1 1  0 0.5 1  1 1 1  0 2 1' | "$make_npy" f4 4 3 >target.npy
 expect 0 "$stepc" check --training shared.onnxtxt
-has stdout "constant 'a.w' stands where a parameter does"
-learns_alike shared unshared --loss mse --train a.w --train v
+has stdout "constants of functions or of graphs inside nodes, 'a.w', stand where parameters do"
+learns_alike shared unshared --loss mse
+has shared.report 'trained: 2 tensors'
+learns_alike shared unshared --loss mse --train a.w
 
 # ---- branches ----------------------------------------------------------------------------------------------------------------------
 
@@ -240,8 +242,61 @@ net (float[n,3] x) => (float[n,3] y)
     y = MatMul(t2, v)
 }
 MODEL
-learns_alike loop rolled --loss mse --train '*'
+learns_alike loop rolled --loss mse
+has loop.report 'b float[3]: bias of Add'
 has loop.report "'first.w', 'b' and 'second.w' of graphs inside nodes: the main graph has them"
 has loop.report 'trained: 4 tensors'
 expect 0 "$stepc" prepare loop.onnxtxt -o one.onnx --loss mse --train second.w
 has stdout 'trained: 1 tensor'
+
+# What a body gives out is a weight, too.
+cat >given.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[4,3] x) => (float[4,3] y)
+<float[3,3] v = {0.1,0.2,0, 0,0.3,0.1, 0.5,0,0.4}, float[3] scale = {1,1,1}, float[3] shift = {0,0,0}, float[3] mean = {0,0,0},
+ float[3] var = {1,1,1}, int64 times = {2}, bool yes = {1}>
+{
+    [loop] h, g = Loop (times, yes, x) <body = one (int64 i, bool c, float[4,3] s) => (bool d, float[4,3] t, float[3,3] w)
+        <float[3,3] w = {0.5,0.1,0.2, 0,0.6,0.1, 0.3,0,0.7}>
+        { p = MatMul(s, w) [norm] t = BatchNormalization(p, scale, shift, mean, var) d = Identity(c) }>
+    first = Constant <value_int = 0> ()
+    one = Gather(g, first)
+    l = MatMul(h, one)
+    y = MatMul(l, v)
+}
+MODEL
+learns given --loss mse
+has given.report 'loop.w float[3,3]: weight of MatMul'
+
+# ---- what stays is told ------------------------------------------------------------------------------------------------------------
+
+expect 0 "$stepc" prepare given.onnxtxt -o t.onnx --loss mse
+has stderr "'norm' (BatchNormalization"
+has stderr 'it stands in the body of Loop'
+refuses() { # FILE NAME TEXT
+    expect 1 "$stepc" prepare "$1" -o t.onnx --loss mse --train "$2"
+    has stderr "--train $2: $3"
+}
+refuses given.onnxtxt w "Identity 'w' in the body of Loop 'loop' computes it"
+refuses given.onnxtxt l "MatMul 'l' computes it"
+refuses given.onnxtxt x 'it is an input'
+refuses given.onnxtxt first 'it is a Constant that is no list or matrix of floats'
+refuses given.onnxtxt z 'no initializer has that name'
+
+# The text syntax has no sparse initializers: s = {0, 2, 0, 3}, behind the bytes of the model.
+cat >sparse.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[4,3] x) => (float[4,4] y) <float[3,4] w = {0.5,-0.2,0.3,0.1, 0.2,0.6,-0.4,0.7, -0.3,0.2,0.4,-0.6}>
+{
+    p = MatMul(x, w)
+    y = Mul(p, s)
+}
+MODEL
+expect 0 "$stepc" convert sparse.onnxtxt sparse.onnx
+printf '\x3a\x21\x7a\x1f\x0a\x11\x08\x02\x10\x01\x22\x08\x00\x00\x00\x40\x00\x00\x40\x40\x42\x01s\x12\x08\x08\x02\x10\x07\x3a\x02\x01\x03\x18\x04' >>sparse.onnx
+expect 0 "$stepc" prepare sparse.onnx -o t.onnx --loss mse
+has stdout 'NOT TRAINED, though the loss depends on it'
+has stdout 'not s float[4]: sparse initializers are not trained'
+expect 0 "$stepc" check --training sparse.onnx
+has stdout "'s' float[4] is not trained"
+refuses sparse.onnx s 'it is a sparse initializer; a dense one could be trained'

@@ -699,7 +699,7 @@ static struct model *with_constant(void)
 START_TEST(constants_in_the_place_of_weights)
 {
     prepared(with_constant());
-    ck_assert(reports("not c: a constant, in the place of a weight of MatMul 'h'"));
+    ck_assert(reports("not c double[2,2]: a constant, in the place of a weight of MatMul 'h'; --train c"));
     begin();
     vec_push(&arena, &prepare_with.train, "*");
     struct model *const m = with_constant();
