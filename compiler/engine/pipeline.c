@@ -100,7 +100,7 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
 {
     if (!pipeline_program(d, a, m, o, out) || !pipeline_simplify(*out, &o->passes))
         return false;
-    if ((*out)->range && !range_simplify(d, a, m, o, *out))
+    if ((*out)->range && !range_simplify(d, m, o, *out))
         return false;
     dump_graphs(a, *out, o, "canonical");
     return true;

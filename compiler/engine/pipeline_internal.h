@@ -21,8 +21,8 @@ bool pipeline_kernels(struct diag *d, struct arena *a, const struct entry *e, co
 /* The program's range and its programs for other counts; notes which sizes of arguments are late. */
 bool range_add_probes(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                       struct program *p) MUST_USE;
-/* Canonical forms of these; the one for the lowest count must be that of the program. */
-bool range_simplify(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
+/* Canonical forms of these; those of all counts must be what these and that of the program say. */
+bool range_simplify(struct diag *d, const struct model *m, const struct pipeline_options *o,
                     struct program *p) MUST_USE;
 /* Are there options that exclude a range? */
 bool range_check_options(struct diag *d, const struct program *p, const struct pipeline_options *o) MUST_USE;

@@ -1,9 +1,10 @@
 /* One program for a range of counts: the same is made for the highest count and for two counts beside it, and what
- * differs between the three is known late (fuse/late.c). */
+ * differs between the three is known late (fuse/late.c). They are those above it or those below: at some counts another
+ * graph is made, or other kernels. The canonical graph of every count of the range must be what these three say. */
 #include "engine/pipeline_internal.h"
 
+#include "engine/range_internal.h"
 #include "fuse/fuse.h"
-#include "graph/op_def.h"
 #include "lower/state_layout.h"
 #include <inttypes.h>
 
@@ -30,6 +31,7 @@ static bool program_at(struct diag *d, struct arena *a, const struct model *m, c
     const struct pipeline_options at = pipeline_at(a, o, count);
     struct diag *const quiet = arena_new(a, struct diag);
     quiet->arena = a;
+    *out = NULL;
     if (pipeline_one_program(quiet, a, m, &at, out))
         return true;
     const char *const why = quiet->messages.count > 0 ? quiet->messages.data[0].text : "no reason given";
@@ -37,14 +39,52 @@ static bool program_at(struct diag *d, struct arena *a, const struct model *m, c
                       count, why);
 }
 
+/* ---- sides: the two counts above the highest, and the two below it ----------------------------------------------- */
+
+enum { ABOVE, BELOW, SIDES };
+static const int64_t step_of[SIDES] = {[ABOVE] = 1, [BELOW] = -1};
+
+static bool has_side(const struct program *p, int side)
+{
+    return p->others[2 * side] && p->others[2 * side + 1];
+}
+
+static void drop_side(struct program *p, int side)
+{
+    p->others[2 * side] = p->others[2 * side + 1] = NULL;
+}
+
+/* Of those that are there: counts of the range itself are asked first. */
+static int first_side(const struct program *p)
+{
+    const bool within = p->range->high - 2 >= p->range->low;
+    return has_side(p, within ? BELOW : ABOVE) ? (within ? BELOW : ABOVE) : within ? ABOVE : BELOW;
+}
+
+/* The other side serves where one does not; what that one says is the error if none is left. */
+static bool keep_sides(struct diag *d, struct program *p, const struct diag *refusals)
+{
+    const int first = first_side(p);
+    bool left = false;
+    for (int side = 0; side < SIDES; side++) {
+        if (refusals[side].errors > 0)
+            drop_side(p, side);
+        left |= has_side(p, side);
+    }
+    const struct diag *const said = &refusals[refusals[first].errors > 0 ? first : !first];
+    return left || diag_error(d, &said->messages.data[0].loc, "%s", said->messages.data[0].text);
+}
+
+/* ---- sizes of arguments ------------------------------------------------------------------------------------------ */
+
 /* Notes which sizes of a value are late, by the same value of two other programs; false: it cannot be so. */
-static bool find_late(const struct program *p, struct value *const v[3])
+static bool find_late(const struct program *p, int side, struct value *const v[3])
 {
     struct late_size late[SHAPE_MAX_RANK];
     bool ok = v[1]->shape.rank == v[0]->shape.rank && v[2]->shape.rank == v[0]->shape.rank, is_late = false;
     for (int k = 0; ok && k < v[0]->shape.rank; k++) {
         const int64_t size[] = {v[0]->shape.dim[k], v[1]->shape.dim[k], v[2]->shape.dim[k]};
-        ok = late_size_of(size, p->range->high, 1, p->range->low, &late[k]);
+        ok = late_size_of(size, p->range->high, step_of[side], p->range->low, &late[k]);
         is_late |= late[k].per != 0;
     }
     if (ok && is_late)
@@ -55,13 +95,14 @@ static bool find_late(const struct program *p, struct value *const v[3])
 /* Those of results, which comments name. */
 static void late_results(const struct program *p, size_t entry)
 {
+    const int side = first_side(p);
     graph_each_node(p->entries.data[entry].graph, n)
         for (size_t o = 0; o < n->outputs.count; o++) {
             struct value *v[3] = {n->outputs.data[o]};
             for (int i = 0; v[0] && i < 2; i++)
-                v[i + 1] = graph_find(p->others[i]->entries.data[entry].graph, v[0]->name);
+                v[i + 1] = graph_find(p->others[2 * side + i]->entries.data[entry].graph, v[0]->name);
             if (v[0] && v[1] && v[2])
-                (void)find_late(p, v);
+                (void)find_late(p, side, v);
         }
 }
 
@@ -72,16 +113,17 @@ static struct value *argument(const struct program *p, size_t entry, size_t i)
     return i < g->inputs.count ? g->inputs.data[i] : g->outputs.data[i - g->inputs.count].value;
 }
 
-static bool late_arguments(struct program *p, size_t entry)
+static bool late_arguments(struct diag *d, const struct program *p, size_t entry, int side)
 {
     struct entry *const e = &p->entries.data[entry];
     const size_t inputs = e->graph->inputs.count;
     bool ok = true;
     for (size_t i = 0; i < inputs + e->graph->outputs.count; i++) {
-        struct value *const v[] = {argument(p, entry, i), argument(p->others[0], entry, i),
-                                   argument(p->others[1], entry, i)};
-        if (!find_late(p, v))
-            ok = diag_error(p->diag, &LOC_FILE(p->model->file),
+        struct value *const v[] = {argument(p, entry, i), argument(p->others[2 * side], entry, i),
+                                   argument(p->others[2 * side + 1], entry, i)};
+        v[0]->late = NULL;
+        if (!find_late(p, side, v))
+            ok = diag_error(d, &LOC_FILE(p->model->file),
                             "'%s' cannot have a range: the shape of %s '%s' is no multiple of it", p->range->name,
                             i < inputs ? "input" : "output", v[0]->name);
         e->takes_count |= v[0]->late != NULL;
@@ -89,89 +131,96 @@ static bool late_arguments(struct program *p, size_t entry)
     return ok;
 }
 
+/* By each side that is left, the first one last. */
+static bool find_arguments(struct diag *d, struct program *p)
+{
+    struct diag refusals[SIDES] = {{.arena = p->arena}, {.arena = p->arena}};
+    const int first = first_side(p);
+    for (int i = 0; i < SIDES; i++) {
+        const int side = i == 0 ? !first : first;
+        for (size_t e = 0; has_side(p, side) && e < p->entries.count; e++)
+            (void)late_arguments(&refusals[side], p, e, side);
+    }
+    if (!keep_sides(d, p, refusals))
+        return false;
+    for (size_t e = 0; first_side(p) != first && e < p->entries.count; e++)
+        (void)late_arguments(&refusals[!first], p, e, !first);
+    return true;
+}
+
 bool range_add_probes(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                        struct program *p)
 {
-    static const int64_t beside[] = {1, 2, -1, -2};
+    struct diag refusals[SIDES] = {{.arena = a}, {.arena = a}};
     p->range = o->import.range;
-    for (int i = 0; i < (p->range->high > 3 ? 4 : 2); i++)
-        if (!program_at(d, a, m, o, p->range->high + beside[i], &p->others[i]))
-            return false;
-    bool ok = true, found = false;
-    for (size_t i = 0; i < p->entries.count; i++) {
-        ok = late_arguments(p, i) && ok;
+    for (int side = 0; side < SIDES; side++)
+        for (int64_t i = 1; i <= 2 && (side == ABOVE || p->range->high > 3) && refusals[side].errors == 0; i++)
+            (void)program_at(&refusals[side], a, m, o, p->range->high + i * step_of[side],
+                             &p->others[2 * side + i - 1]);
+    if (!keep_sides(d, p, refusals) || !find_arguments(d, p))
+        return false;
+    bool found = false;
+    for (size_t i = 0; i < p->entries.count; i++)
         found |= p->entries.data[i].takes_count;
-    }
-    if (ok && !found && o->entries == NULL)
-        ok = diag_error(d, &LOC_FILE(m->file), "'%s' cannot have a range: no input or output depends on it",
-                        p->range->name);
-    return ok;
+    return found || o->entries != NULL ||
+           diag_error(d, &LOC_FILE(m->file), "'%s' cannot have a range: no input or output depends on it",
+                      p->range->name);
 }
 
 /* ---- the canonical graphs ---------------------------------------------------------------------------------------- */
 
-/* The next node that computes something: elements that are moved, and one that is chosen of one, keep their bits. */
-static const struct node *computing(const struct node *n)
+/* Is the program for this count what the sides say? Those that are wrong are dropped. */
+static bool check_count(struct diag *d, const struct model *m, const struct pipeline_options *o, struct program *p,
+                        int64_t count)
 {
-    while (n && (n->def->is_view || (n->def->keeps_single &&
-                                     !(n->def->is_sum && dtype_is_float(n->outputs.data[0]->dtype)))))
-        n = n->next;
-    return n;
-}
-
-static bool is_factor(const struct value *v)
-{
-    return v && v->kind == VALUE_CONSTANT && shape_count(&v->shape) == 1;
-}
-
-/* By a constant: where the graph for one sample has no such node, the constant is 1 there. */
-static bool is_scaling(const struct node *n)
-{
-    return (node_is(n, "Mul") && (is_factor(n->inputs.data[0]) || is_factor(n->inputs.data[1]))) ||
-           (node_is(n, "Div") && is_factor(n->inputs.data[1]));
-}
-
-/* The same operators in the same order? */
-static bool same_nodes(struct diag *d, const struct size_range *r, const struct graph *high, const struct graph *low)
-{
-    const struct node *x = computing(high->first), *y = computing(low->first);
-    while (x) {
-        const bool same = y && x->def == y->def && x->inputs.count == y->inputs.count;
-        if (!same && !is_scaling(x))
-            break;
-        x = computing(x->next);
-        y = same ? computing(y->next) : y;
+    struct arena scratch = {0};
+    struct diag refusals[SIDES] = {{.arena = p->arena}, {.arena = p->arena}};
+    struct program *at;
+    bool ok = program_at(d, &scratch, m, o, count, &at) && pipeline_simplify(at, &(struct pass_options){0});
+    for (int side = 0; ok && side < SIDES; side++) {
+        const struct range_probes probes = {p->range, step_of[side], {p, p->others[2 * side], p->others[2 * side + 1]}};
+        if (has_side(p, side) && !range_holds_at(&refusals[side], &scratch, &probes, at, count))
+            continue; /* refusals has it */
     }
-    return (!x && !y) ||
-           diag_error(d, x ? &x->loc : &y->loc,
-                      "'%s' cannot be from %" PRId64 " to %" PRId64 " here: for %" PRId64 " the graph is simplified in "
-                      "another way, and results could differ in their bits; a range from %" PRId64 " may do",
-                      r->name, r->low, r->high, r->low, r->low + 1);
-}
-
-/* A graph for one sample may be another one. Its bits are those that the program has to give for it. */
-static bool check_lowest(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
-                         const struct program *p)
-{
-    struct program *low;
-    bool ok = program_at(d, a, m, o, p->range->low, &low) && pipeline_simplify(low, &(struct pass_options){0});
-    for (size_t i = 0; ok && i < p->entries.count; i++)
-        ok = same_nodes(d, p->range, p->entries.data[i].graph, low->entries.data[i].graph);
+    ok = ok && keep_sides(d, p, refusals);
+    arena_free(&scratch);
     return ok;
 }
 
-bool range_simplify(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
-                    struct program *p)
+/* Each count is looked at: nothing but the program for a count says what sizes are there. So there is a most. */
+static bool check_work(struct diag *d, const struct program *p)
 {
-    for (int i = 0; i < 4; i++)
+    enum { ALWAYS = 256, NODES = 1 << 18 };
+    int64_t nodes = 1;
+    for (size_t i = 0; i < p->entries.count; i++)
+        nodes += (int64_t)p->entries.data[i].graph->node_count;
+    const int64_t most = nodes < NODES / ALWAYS ? NODES / nodes : ALWAYS;
+    return p->range->high - p->range->low < most ||
+           diag_error(d, &LOC_FILE(p->model->file),
+                      "'%s' cannot be from %" PRId64 " to %" PRId64 ": the graph of each count is checked, and for "
+                      "this model a range may have up to %" PRId64 " counts", p->range->name, p->range->low,
+                      p->range->high, most);
+}
+
+static bool check_counts(struct diag *d, const struct model *m, const struct pipeline_options *o, struct program *p)
+{
+    bool ok = check_work(d, p);
+    for (int64_t count = p->range->low; ok && count < p->range->high; count++)
+        ok = check_count(d, m, o, p, count);
+    return ok;
+}
+
+bool range_simplify(struct diag *d, const struct model *m, const struct pipeline_options *o, struct program *p)
+{
+    for (int i = 0; i < 2 * SIDES; i++)
         if (p->others[i] && !pipeline_simplify(p->others[i], &(struct pass_options){0}))
             return false;
-    for (size_t i = 0; i < p->entries.count; i++) {
+    /* outputs may be other values now, and a side may go */
+    if (!find_arguments(d, p) || !check_counts(d, m, o, p) || !find_arguments(d, p))
+        return false;
+    for (size_t i = 0; i < p->entries.count; i++)
         late_results(p, i);
-        if (!late_arguments(p, i)) /* outputs may be other values now */
-            return false;
-    }
-    return check_lowest(d, a, m, o, p);
+    return true;
 }
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
@@ -191,12 +240,12 @@ void range_choose_layouts(const struct program *p)
             choose_state_layout(p->others[i]);
 }
 
-/* The kernels of an entry, in which is noted what depends on the count of the program's range, as two other counts
- * show it: the next two, or by a `step` of -1 the two before it. What is in its way goes to `refusals`. */
+/* The kernels of an entry, in which is noted what depends on the count of the program's range, as one side shows it.
+ * What is in its way goes to `refusals`. */
 static bool make_late_kernels(struct diag *d, struct diag *refusals, struct arena *a, const struct program *p,
-                              size_t entry, const struct pipeline_options *o, int64_t step, struct lowered **out)
+                              size_t entry, const struct pipeline_options *o, int side, struct lowered **out)
 {
-    struct program *const *const others = p->others + (step > 0 ? 0 : 2);
+    struct program *const *const others = p->others + 2 * side;
     struct lowered *probe[3];
     struct pipeline_options silent = *o;
     struct entry *const e = &p->entries.data[entry];
@@ -206,7 +255,7 @@ static bool make_late_kernels(struct diag *d, struct diag *refusals, struct aren
         !pipeline_kernels(d, a, &others[1]->entries.data[entry], &silent, true, &probe[2]))
         return false;
     *out = probe[0];
-    if (!late_kernels(refusals, probe, p->range, step))
+    if (!late_kernels(refusals, probe, p->range, step_of[side]))
         return false;
     for (size_t k = 0; k < (*out)->kernels.count; k++)
         e->takes_count |= !(*out)->kernels.data[k]->removed && kernel_is_late((*out)->kernels.data[k]);
@@ -219,12 +268,16 @@ bool range_kernels(struct diag *d, struct arena *a, const struct program *p, siz
                    const struct pipeline_options *o, struct lowered **out)
 {
     struct diag refusals = {.arena = a};
-    struct pipeline_options silent = *o;
-    silent.passes.dump_after = NULL;
-    if (make_late_kernels(d, &refusals, a, p, entry, o, 1, out))
-        return true;
-    if (d->errors > 0)
-        return false;
-    return (p->others[2] && make_late_kernels(d, &refusals, a, p, entry, &silent, -1, out)) ||
-           make_late_kernels(d, d, a, p, entry, &silent, 1, out);
+    struct pipeline_options once = *o;
+    for (int side = 0; side < SIDES; side++) {
+        if (!has_side(p, side))
+            continue;
+        if (make_late_kernels(d, &refusals, a, p, entry, &once, side, out))
+            return true;
+        if (d->errors > 0)
+            return false;
+        once.passes.dump_after = NULL;
+    }
+    const struct diag_message *const first = &refusals.messages.data[0];
+    return diag_error(d, &first->loc, "%s", first->text);
 }

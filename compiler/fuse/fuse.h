@@ -46,5 +46,14 @@ bool late_kernels(struct diag *d, struct lowered *const probe[3], const struct s
 /* x[i] is the number for a count of n + i * step; step is 1 or -1. False: it is no base + per * n, which is 1 or more
  * from `low` on. */
 bool late_size_of(const int64_t x[3], int64_t n, int64_t step, int64_t low, struct late_size *out);
+/* A factor that differs: numerator / (per * n), rounded once, the numerator a power of 2; 0: per * n itself. */
+struct late_factor {
+    double numerator;
+    int64_t per;
+};
+/* x[i], of which some differ, are those for range->high + i * step. False: they are none. */
+bool late_factor_of(enum dtype d, const double x[3], const struct size_range *range, int64_t step,
+                    struct late_factor *out);
+double late_factor_at(const struct late_factor *f, enum dtype d, int64_t count);
 
 #endif

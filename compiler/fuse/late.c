@@ -42,52 +42,73 @@ bool late_size_of(const int64_t x[PROBES], int64_t n, int64_t step, int64_t low,
     return x[2] - x[1] == x[1] - x[0] && (per == 0 || base + per * low >= 1);
 }
 
+/* "16, 17, 18": those of the probes. */
+static const char *counts(const struct late *l)
+{
+    return arena_printf(l->diag->arena, "%" PRId64 ", %" PRId64 ", %" PRId64, l->range->high, l->range->high + l->step,
+                        l->range->high + 2 * l->step);
+}
+
 static bool size_of(struct late *l, const int64_t x[PROBES], struct late_size *out)
 {
     return late_size_of(x, l->range->high, l->step, l->range->low, out) ||
-           fail(l, arena_printf(l->diag->arena, "a size of %" PRId64 " grows neither by its multiples nor not at all",
-                                x[0]));
+           fail(l, arena_printf(l->diag->arena, "a size is %" PRId64 ", %" PRId64 ", %" PRId64 " for %s", x[0], x[1],
+                                x[2], counts(l)));
 }
 
 /* ---- factors ----------------------------------------------------------------------------------------------------- */
 
 /* Is x[i] = numerator / (per * n) in all probes, rounded once? And would any count give the same bits, whether divided
  * in double or in d? */
-static bool is_quotient(const struct late *l, enum dtype d, const double x[PROBES], double numerator, int64_t per)
+static bool is_quotient(const struct size_range *r, int64_t step, enum dtype d, const double x[PROBES],
+                        double numerator, int64_t per)
 {
     for (int i = 0; i < PROBES; i++)
-        if (dtype_round(d, numerator / (double)(per * (l->range->high + i * l->step))) != x[i])
+        if (dtype_round(d, numerator / (double)(per * (r->high + i * step))) != x[i])
             return false;
-    for (int64_t n = l->range->low; n <= l->range->high && d == DTYPE_FLOAT; n++)
+    for (int64_t n = r->low; n <= r->high && d == DTYPE_FLOAT; n++)
         if ((double)((float)numerator / (float)(per * n)) != dtype_round(d, numerator / (double)(per * n)))
             return false;
     return true;
 }
 
 /* Powers of 2 times 1 / (per * n): the one rounding is that of the inverse. */
-static bool find_quotient(const struct late *l, enum dtype d, const double x[PROBES], double *numerator, int64_t *per)
+static bool find_quotient(const struct size_range *r, int64_t step, enum dtype d, const double x[PROBES],
+                          struct late_factor *out)
 {
     enum { MOST = 16, EXACT = 1 << 24 };
     for (double two = 1; two <= MOST; two *= 2) {
-        const double c = round(two / (fabs(x[0]) * (double)l->range->high));
-        if (!(c >= 1 && c * (double)(l->range->high + PROBES) <= EXACT))
+        const double c = round(two / (fabs(x[0]) * (double)r->high));
+        if (!(c >= 1 && c * (double)(r->high + PROBES) <= EXACT))
             continue;
-        *per = (int64_t)c;
-        *numerator = x[0] < 0 ? -two : two;
-        if (is_quotient(l, d, x, *numerator, *per))
+        *out = (struct late_factor){x[0] < 0 ? -two : two, (int64_t)c};
+        if (is_quotient(r, step, d, x, out->numerator, out->per))
             return true;
     }
     return false;
 }
 
-static bool find_multiple(const struct late *l, const double x[PROBES], int64_t *per)
+static bool find_multiple(const struct size_range *r, int64_t step, const double x[PROBES], struct late_factor *out)
 {
     enum { EXACT = 1 << 24 };
-    const double c = x[0] / (double)l->range->high;
+    const double c = x[0] / (double)r->high;
     if (c != floor(c) || c < 1 || x[0] > EXACT - PROBES * c)
         return false;
-    *per = (int64_t)c;
-    return x[1] == c * (double)(l->range->high + l->step) && x[2] == c * (double)(l->range->high + 2 * l->step);
+    *out = (struct late_factor){0, (int64_t)c};
+    return x[1] == c * (double)(r->high + step) && x[2] == c * (double)(r->high + 2 * step);
+}
+
+bool late_factor_of(enum dtype d, const double x[PROBES], const struct size_range *r, int64_t step,
+                    struct late_factor *out)
+{
+    return (d == DTYPE_FLOAT || d == DTYPE_DOUBLE) &&
+           (find_multiple(r, step, x, out) || find_quotient(r, step, d, x, out));
+}
+
+double late_factor_at(const struct late_factor *f, enum dtype d, int64_t count)
+{
+    const double n = (double)(f->per * count);
+    return dtype_round(d, f->numerator == 0 ? n : f->numerator / n);
 }
 
 /* The constant becomes an expression, where it stands: others may read it as well. */
@@ -97,13 +118,13 @@ static bool factor(struct late *l, const struct expr *const e[PROBES])
     struct expr *const made = (struct expr *)(uintptr_t)e[0], count = {.op = EXPR_COUNT, .dtype = DTYPE_INT64};
     const double x[PROBES] = OF_ALL(e, ->f);
     const enum dtype d = e[0]->dtype;
-    double numerator = 0;
-    const bool is_multiple = find_multiple(l, x, &count.i);
-    if ((d != DTYPE_FLOAT && d != DTYPE_DOUBLE) || (!is_multiple && !find_quotient(l, d, x, &numerator, &count.i)))
-        return fail(l, arena_printf(l->diag->arena, "a factor is %.9g for %" PRId64 ", which is neither a multiple of "
-                                                    "the count nor a quotient by one", x[0], l->range->high));
+    struct late_factor f;
+    if (!late_factor_of(d, x, l->range, l->step, &f))
+        return fail(l, arena_printf(l->diag->arena, "a factor is %.9g, %.9g, %.9g for %s, which is neither a multiple "
+                                                    "of the count nor a quotient by one", x[0], x[1], x[2], counts(l)));
+    count.i = f.per;
     const struct expr *const n = expr_cast(a, d, arena_copy(a, &count, sizeof count, alignof(struct expr)));
-    const struct expr *const value = is_multiple ? n : expr_binary(a, EXPR_DIV, expr_float(a, d, numerator), n);
+    const struct expr *const value = f.numerator == 0 ? n : expr_binary(a, EXPR_DIV, expr_float(a, d, f.numerator), n);
     *made = *value;
     vec_push(a, &l->rewritten, made);
     return true;

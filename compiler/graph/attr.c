@@ -25,6 +25,40 @@ struct attr attr_ints(const char *name, const int64_t *x, size_t count)
     return (struct attr){.name = name, .type = ATTR_INTS, .ints = x, .count = count};
 }
 
+/* ---- equality ---------------------------------------------------------------------------------------------------- */
+
+static bool equal_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool equal_bytes(const void *a, const void *b, size_t size)
+{
+    return a == b || (a != NULL && b != NULL && memcmp(a, b, size) == 0);
+}
+
+static bool equal_strings(const struct attr *a, const struct attr *b)
+{
+    if (a->strings == NULL || b->strings == NULL)
+        return a->strings == b->strings;
+    for (size_t i = 0; i < a->count; i++)
+        if (!equal_text(a->strings[i], b->strings[i]))
+            return false;
+    return true;
+}
+
+bool attr_equal(const struct attr *a, const struct attr *b)
+{
+    if (strcmp(a->name, b->name) != 0 || a->type != b->type || a->i != b->i || a->count != b->count || a->g != b->g)
+        return false;
+    if (!equal_bytes(&a->f, &b->f, sizeof a->f) || !equal_text(a->s, b->s) || !equal_strings(a, b))
+        return false;
+    if (a->t != b->t && (a->t == NULL || b->t == NULL || !tensor_identical(a->t, b->t)))
+        return false;
+    return equal_bytes(a->ints, b->ints, a->count * sizeof *a->ints) &&
+           equal_bytes(a->floats, b->floats, a->count * sizeof *a->floats);
+}
+
 /* ---- attributes of a node ---------------------------------------------------------------------------------------- */
 
 static struct attr *find(const struct node *n, const char *name)

@@ -78,6 +78,8 @@ struct attr attr_float(const char *name, double x);
 struct attr attr_int(const char *name, int64_t x);
 struct attr attr_string(const char *name, const char *x);
 struct attr attr_ints(const char *name, const int64_t *x, size_t count); /* copied when the node is built */
+/* Floats by their bits: 0.0 and -0.0 are two attributes. */
+bool attr_equal(const struct attr *a, const struct attr *b);
 #define ATTRS(...) ((const struct attr[]){__VA_ARGS__, {.name = NULL}})
 #define ATTRS_NONE ((const struct attr *)NULL)
 
@@ -196,7 +198,7 @@ struct program {
      * the graph to them. */
     const struct map *fed;
     /* NULL: all sizes are constants. Else the program is made for the highest count, and the same for the next two and
-     * for the two before it (NULL: they are below 2), which show what depends on it. */
+     * for the two before it, which show what depends on it (NULL: they cannot be made, or other counts differ). */
     const struct size_range *range;
     struct program *others[4];
 };

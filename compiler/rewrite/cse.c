@@ -73,39 +73,6 @@ static uint64_t hash_tensor(const struct tensor *t)
 
 /* ---- equality ---------------------------------------------------------------------------------------------------- */
 
-static bool equal_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-static bool equal_bytes(const void *a, const void *b, size_t size)
-{
-    return a == b || (a != NULL && b != NULL && memcmp(a, b, size) == 0);
-}
-
-static bool equal_strings(const struct attr *a, const struct attr *b)
-{
-    if (a->strings == NULL || b->strings == NULL)
-        return a->strings == b->strings;
-    for (size_t i = 0; i < a->count; i++)
-        if (!equal_text(a->strings[i], b->strings[i]))
-            return false;
-    return true;
-}
-
-/* Floats by their bits: 0.0 and -0.0 are two attributes. */
-static bool equal_attr(const struct attr *a, const struct attr *b)
-{
-    if (strcmp(a->name, b->name) != 0 || a->type != b->type || a->i != b->i || a->count != b->count || a->g != b->g)
-        return false;
-    if (!equal_bytes(&a->f, &b->f, sizeof a->f) || !equal_text(a->s, b->s) || !equal_strings(a, b))
-        return false;
-    if (a->t != b->t && (a->t == NULL || b->t == NULL || !tensor_identical(a->t, b->t)))
-        return false;
-    return equal_bytes(a->ints, b->ints, a->count * sizeof *a->ints) &&
-           equal_bytes(a->floats, b->floats, a->count * sizeof *a->floats);
-}
-
 static bool equal_nodes(const struct node *a, const struct node *b)
 {
     if (a->def != b->def || a->attrs.count != b->attrs.count || a->inputs.count != b->inputs.count ||
@@ -118,7 +85,7 @@ static bool equal_nodes(const struct node *a, const struct node *b)
         if ((a->outputs.data[i] == NULL) != (b->outputs.data[i] == NULL))
             return false;
     for (size_t i = 0; i < a->attrs.count; i++)
-        if (!equal_attr(&a->attrs.data[i], &b->attrs.data[i]))
+        if (!attr_equal(&a->attrs.data[i], &b->attrs.data[i]))
             return false;
     return true;
 }

@@ -63,7 +63,7 @@ static const struct {
     {{0.7f / 8, 0.7f / 9, 0.7f / 10}, {4, 4, 4}, {4, 4, 4}, "a factor is", 0, 0, 0},
     {{64, 81, 100}, {4, 4, 4}, {4, 4, 4}, "a factor is 64", 0, 0, 0},
     {{3, 3, 3}, {4, 4, 4}, {8, 9, 10}, "where elements of 'y' lie depends on it", 0, 0, 0},
-    {{3, 3, 3}, {4, 4, 8}, {4, 4, 4}, "a size of 4", 0, 0, 0},
+    {{3, 3, 3}, {4, 4, 8}, {4, 4, 4}, "a size is 4, 4, 8 for 8, 9, 10", 0, 0, 0},
 };
 
 static void check_factor(const struct expr *e, int i)
