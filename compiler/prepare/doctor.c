@@ -1,5 +1,6 @@
 #include "prepare/doctor.h"
 
+#include "prepare/activation.h"
 #include "prepare/detached.h"
 #include "prepare/flatten.h"
 #include "prepare/inside.h"
@@ -255,6 +256,7 @@ static bool is_loss(const struct doctor *x, const struct model_value_info *outpu
 static void examine_end(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
+    struct activation activation;
     vec_each(const struct model_value_info *, vi, &g->outputs) {
         const char *const name = vi->name;
         const struct model_node *const n = producer_of(&x->view, name);
@@ -265,13 +267,13 @@ static void examine_end(struct doctor *x)
                 arena_printf(x->arena, "prepare --loss output --output '%s'%s", name,
                              g->outputs.count > 1 ? " trains with it, and leaves it out of infer()"
                                                   : " trains with it"));
-        if ((is_op(n, "Softmax") || is_op(n, "LogSoftmax") || is_op(n, "Sigmoid")) && n->inputs.count > 0)
+        if (find_activation(&x->view, name, &activation))
             add(x,
                 arena_printf(x->arena, "output '%s' comes out of a %s, which a loss of logits would apply twice", name,
-                             n->op_type),
+                             activation.name),
                 arena_printf(x->arena, "prepare's %s reads '%s' in front of it; for another loss, --output '%s'",
-                             is_op(n, "Sigmoid") ? "bce" : "softmax-cross-entropy", n->inputs.data[0],
-                             n->inputs.data[0]));
+                             activation.kind == ACTIVATION_SIGMOID ? "bce" : "softmax-cross-entropy",
+                             activation.scores, activation.scores));
     }
 }
 

@@ -89,12 +89,15 @@ static void put_nodes_first(struct mover *v, struct model_graph *g)
         vec_push(v->p->arena, &g->nodes, n);
     vec_each(struct model_node *, n, &old.nodes)
         vec_push(v->p->arena, &g->nodes, n);
-    const struct model_graph *const from = v->p->model->graph;
-    vec_each(struct model_value_info *, vi, &from->value_infos)
+    vec_each(struct model_value_info *, vi, &v->p->model->graph->value_infos)
         if (map_has(&v->values, vi->name))
             vec_push(v->p->arena, &g->value_infos, vi);
+}
+
+static void put_output(struct mover *v, struct model_graph *g)
+{
     if (!model_find_value(&g->outputs, v->p->source))
-        vec_push(v->p->arena, &g->outputs, model_find_value(&from->outputs, v->p->source));
+        vec_push(v->p->arena, &g->outputs, model_find_value(&v->p->model->graph->outputs, v->p->source));
 }
 
 static void put_inputs_first(struct mover *v, struct model_graph *g)
@@ -112,13 +115,15 @@ static void move_into(struct mover *v, const struct model_training *t)
 {
     const bool needs_nodes = t->update_binding.count == 0 || reads_any(v->p->arena, t->algorithm, &v->values);
     const bool needs_inputs = needs_nodes || reads_any(v->p->arena, t->algorithm, &v->inputs);
-    if (needs_nodes)
+    if (needs_nodes) {
         put_nodes_first(v, t->algorithm);
+        put_output(v, t->algorithm);
+    }
     if (needs_inputs)
         put_inputs_first(v, t->algorithm);
 }
 
-static void remove_from_main(struct mover *v)
+static void remove_nodes(struct mover *v)
 {
     struct model_graph *const g = v->p->model->graph;
     for (size_t i = g->nodes.count; i-- > 0;)
@@ -130,6 +135,12 @@ static void remove_from_main(struct mover *v)
     for (size_t i = g->value_infos.count; i-- > 0;)
         if (map_has(&v->values, g->value_infos.data[i]->name))
             vec_remove(&g->value_infos, i);
+}
+
+static void remove_from_main(struct mover *v)
+{
+    struct model_graph *const g = v->p->model->graph;
+    remove_nodes(v);
     for (size_t i = g->inputs.count; i-- > 0;)
         if (map_has(&v->inputs, g->inputs.data[i]->name))
             vec_remove(&g->inputs, i);
@@ -201,6 +212,18 @@ static void give_name_away(struct preparer *p, const char *step_loss)
             add_same_loss(p, t->algorithm, name);
     edit_changed(&p->edit, "another name for its own loss");
     say(p, "'loss' is what a step minimizes; infer() calls its own '%s'", name);
+}
+
+void take_scores_out(struct preparer *p)
+{
+    struct mover v = {.p = p, .nodes = p->score_nodes, .values.arena = p->arena};
+    vec_each(const struct model_node *, n, &v.nodes)
+        vec_each(const char *, name, &n->outputs)
+            map_set(&v.values, name, NULL);
+    vec_each(const struct model_training *, t, &p->model->training)
+        if (v.nodes.count > 0 && reads_any(p->arena, t->algorithm, &v.values))
+            put_nodes_first(&v, t->algorithm);
+    remove_nodes(&v);
 }
 
 void take_loss_out(struct preparer *p, const char *step_loss)

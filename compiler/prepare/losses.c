@@ -61,7 +61,7 @@ static struct model_dim refined_dim(struct preparer *p, const char *name, int ax
     return has_fixed_size(p, name, axis, size) ? known : declared;
 }
 
-static bool tensor_type_of(struct preparer *p, const char *name, struct tensor_type *out)
+bool tensor_type_of(struct preparer *p, const char *name, struct tensor_type *out)
 {
     const struct model_type *const declared = declared_type(p, name);
     const struct value *const v = p->graph ? graph_find(p->graph, name) : NULL;
@@ -86,46 +86,6 @@ static bool tensor_type_of(struct preparer *p, const char *name, struct tensor_t
             out->dims[i] = refined_dim(p, name, (int)i, out->dims[i], v->shape.dim[i]);
     }
     return true;
-}
-
-/* ---- a final Softmax or Sigmoid ---------------------------------------------------------------------------------- */
-
-/* Does the Softmax run over the class axis? Before 13 it ran over all axes from `axis` on: no matter where they
- * have one element. */
-static bool is_over_classes(struct preparer *p, const struct model_node *n, const struct tensor_type *t)
-{
-    int classes, axis;
-    if (!shape_axis((int)t->rank, p->options->class_axis, &classes) ||
-        !shape_axis((int)t->rank, attribute_int(n, "axis", p->opset >= 13 ? -1 : 1), &axis) || axis != classes)
-        return false;
-    bool alone = true;
-    for (size_t i = (size_t)axis + 1; i < t->rank; i++)
-        alone = alone && t->dims[i].value == 1;
-    return p->opset >= 13 || alone;
-}
-
-const char *bypass_activation(struct preparer *p, const char *source)
-{
-    const enum loss_kind loss = p->options->loss;
-    const struct model_node *const n = producer_of(p, source);
-    struct tensor_type t;
-    if (!n || n->inputs.count < 1 || !tensor_type_of(p, source, &t))
-        return source;
-    const bool softmax = is_op(n, "Softmax") || is_op(n, "LogSoftmax");
-    if (loss == LOSS_NLL && is_op(n, "Softmax"))
-        say(p, "note: nll expects logarithms of probabilities, but '%s' is a Softmax; see softmax-cross-entropy",
-            source);
-    if (loss == LOSS_SOFTMAX_CROSS_ENTROPY && softmax && !is_over_classes(p, n, &t)) {
-        say(p, "note: the final %s '%s' does not run over the class axis alone: the loss reads what it gives",
-            n->op_type, node_title(n));
-        return source;
-    }
-    if (!(loss == LOSS_SOFTMAX_CROSS_ENTROPY && softmax) &&
-        !((loss == LOSS_BCE || loss == LOSS_BCE_LOGITS) && is_op(n, "Sigmoid")))
-        return source;
-    say(p, "the final %s '%s' is bypassed: the loss reads '%s' in front of it", n->op_type, node_title(n),
-        n->inputs.data[0]);
-    return n->inputs.data[0];
 }
 
 /* ---- the target -------------------------------------------------------------------------------------------------- */

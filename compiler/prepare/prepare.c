@@ -455,6 +455,7 @@ static bool prepare_all(struct preparer *p)
     p->loss_input = loss_input;
     if (o->evaluate && !prepare_evaluation(p))
         return false;
+    take_scores_out(p);
     take_loss_out(p, step_loss);
     strip_remember_changes(p->arena, p->model, changes_text(p));
     return check_prepared(p);

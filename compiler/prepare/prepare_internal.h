@@ -95,6 +95,7 @@ struct preparer {
     struct choice train, freeze;
     struct strbuf left_out; /* the first lines of the report: what is not trained */
     bool bypassed;                   /* a final activation stands between them */
+    model_nodes score_nodes;         /* copies in the main graph that only the loss reads */
     struct map main_names;           /* names of the main graph alone */
     bool silent;                     /* what is written now has been reported already */
     bool counts_correct;             /* a class loss adds the output `correct` */
@@ -225,11 +226,18 @@ void bind_statistics(struct preparer *p);
 
 /* Adds the nodes from p->loss_input to the output "loss". */
 bool add_loss(struct preparer *p) MUST_USE;
+/* dtype and shape of a value of the main graph; an error if they are not known. */
+bool tensor_type_of(struct preparer *p, const char *name, struct tensor_type *out) MUST_USE;
+
+/* ---- bypass.c ---- */
+
 /* What the loss reads when the tensor `source` is named: a final Softmax or Sigmoid is bypassed, and this is said. */
 const char *bypass_activation(struct preparer *p, const char *source);
 
 /* ---- inner_loss.c ---- */
 
+/* Nodes of the main graph that only the loss reads, p->score_nodes, go into the algorithms that do. */
+void take_scores_out(struct preparer *p);
 /* Last of all: a loss that the model computes itself goes from the main graph into the algorithms. step_loss: what the
  * step calls its loss. */
 void take_loss_out(struct preparer *p, const char *step_loss);
