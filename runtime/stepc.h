@@ -239,7 +239,7 @@ STEPC_FUNCTION size_t stepc_tensor_bytes(const stepc_tensor_info *tensor);
 
 typedef enum stepc_role {
     STEPC_ROLE_WEIGHT,    /* trained: weights, biases, scales */
-    STEPC_ROLE_STATISTIC, /* running means and variances */
+    STEPC_ROLE_STATISTIC, /* running means and variances, moving averages of weights */
     STEPC_ROLE_OPTIMIZER, /* moments, learning rate */
     STEPC_ROLE_COUNTER    /* step and random counters */
 } stepc_role;

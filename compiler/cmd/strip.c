@@ -10,6 +10,7 @@
 static const struct option_spec specs[] = {
     {"out", 'o', OPTION_TEXT, "OUT.onnx", "file to write"},
     {"state", 0, OPTION_TEXT, "FILE", "trained values: what 'stepc run --save' or a program's checkpoint wrote"},
+    {"average", 0, OPTION_FLAG, NULL, "weights become their moving averages, which prepare --ema keeps"},
     {"quiet", 'q', OPTION_FLAG, NULL, "do not print what was taken out"},
     {0}};
 static const struct option_spec *const tables[] = {specs, NULL};
@@ -40,16 +41,16 @@ static bool check_outcome(struct session *s, const struct model_initializer *x, 
     }
 }
 
-/* All trained values or none. What else the state holds (optimizer, counters) is of no use here. */
-static bool put_values(struct session *s, const strip_list *trained, const char *path)
+/* All trained values or none: those of `sources`. What else the state holds (optimizer, counters) is of no use here. */
+static bool put_values(struct session *s, const strip_list *trained, const strip_list *sources, const char *path)
 {
     state_items items = {0};
     bool ok = true;
-    list_items(&s->arena, trained, &items);
+    list_items(&s->arena, sources, &items);
     if (!state_file_read(&s->diag, &s->arena, path, &items, NULL))
         return false;
     for (size_t i = 0; i < items.count; i++)
-        ok = check_outcome(s, trained->data[i], &items.data[i], path) && ok;
+        ok = check_outcome(s, sources->data[i], &items.data[i], path) && ok;
     for (size_t i = 0; i < items.count && ok; i++) {
         trained->data[i]->tensor = items.data[i].tensor;
         trained->data[i]->external_location = NULL;
@@ -60,7 +61,8 @@ static bool put_values(struct session *s, const strip_list *trained, const char 
 static bool strip(struct session *s, const struct options *o, const char *path, const char *out)
 {
     struct model *m;
-    strip_list trained = {0};
+    strip_list trained = {0}, averages = {0};
+    const bool average = option_given(o, "average");
     struct strbuf report = {.arena = &s->arena, .clean = true};
     const char *const state = option_text(o, "state");
     if (!model_read(&s->diag, &s->arena, path, &m))
@@ -69,8 +71,15 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
     if (state && trained.count == 0)
         return diag_error(&s->diag, &LOC_FILE(path),
                           "--state %s: no training_info of the model writes a weight of the inference graph", state);
-    if (state && !put_values(s, &trained, state))
+    if (average && !strip_find_averages(&s->arena, m, &trained, &averages))
+        return diag_error(&s->diag, &LOC_FILE(path),
+                          "--average: the model keeps no moving averages of weights; prepare --ema does");
+    if (state && !put_values(s, &trained, average ? &averages : &trained, state))
         return false;
+    for (size_t i = 0; i < averages.count && !state; i++)
+        trained.data[i]->tensor = averages.data[i]->tensor;
+    if (average)
+        strbuf_addf(&report, "weights: their moving averages\n");
     if (state)
         strbuf_addf(&report, "trained values: %zu of %zu initializers\n", trained.count, m->graph->initializers.count);
     strip_model(&s->diag, m, &report);
@@ -91,7 +100,7 @@ static int run(struct session *s, const struct options *o)
 
 const struct command command_strip = {
     .name = "strip",
-    .arguments = "MODEL -o OUT.onnx [--state FILE]",
+    .arguments = "MODEL -o OUT.onnx [--state FILE] [--average]",
     .summary = "training model -> inference model, with trained weights",
     .example = "stepc strip digits_train.onnx -o digits.onnx --state trained.state",
     .options = tables,

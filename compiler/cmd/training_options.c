@@ -24,6 +24,9 @@ const struct option_spec training_options[] = {
     {"schedule", 0, OPTION_TEXT, "NAME[:KEY=VALUE,...]",
      "constant; step:every=N,gamma=F; multistep:milestones=N,N,..,gamma=F; exponential:gamma=F; "
      "cosine:steps=N,floor=F,warmup=N; linear:steps=N,warmup=N; onecycle:steps=N,pct_start=F"},
+    {"ema", 0, OPTION_TEXT, "F",
+     "moving averages of what is trained, A = F A + (1 - F) W after each step; an entry infer_average() computes with "
+     "them"},
     {"clip-norm", 0, OPTION_TEXT, "F", "bound for the norm of all gradients together"},
     {"clip-value", 0, OPTION_TEXT, "F", "bound for each element of a gradient"},
     {"group", 0, OPTION_LIST, "GLOB:KEY=VALUE,...|@FILE.json",
@@ -122,6 +125,13 @@ static bool read_loss(struct diag *d, const struct options *o, enum loss_kind *o
     return loss_parse(d, text, out);
 }
 
+static bool read_average(struct diag *d, const struct options *o, double *out)
+{
+    const char *const text = option_text(o, "ema");
+    return !text || (str_to_double(text, out) && *out > 0 && *out < 1) ||
+           diag_error(d, NULL, "--ema %s: expected a number between 0 and 1, such as 0.999", text);
+}
+
 static bool read_groups(struct session *s, const struct options *o, group_list *out)
 {
     const str_list texts = option_list(o, "group");
@@ -160,6 +170,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     p->initialize = (enum initialize_kind)CHOICE(d, o, "initialize", ok, "keep", "he", "glorot");
     ok = read_number(d, o, "learning-rate", 0, 1e30, &p->learning_rate) && ok;
     ok = read_number(d, o, "clip-norm", 0, 1e30, &p->clip_norm) && ok;
+    ok = read_average(d, o, &p->ema) && ok;
     ok = read_number(d, o, "clip-value", 0, 1e30, &p->clip_value) && ok;
     ok = read_number(d, o, "label-smoothing", 0, 1, &p->label_smoothing) && ok;
     ok = read_integer(d, o, "first-step", 0, &p->first_step) && ok;

@@ -90,7 +90,7 @@ void add_initialization(struct preparer *p)
         return;
     struct model_graph *const g = model_graph_new(p->arena, "initialization");
     g->loc.file = p->model->file;
-    vec_each_ptr(const struct trainable, t, &p->trainables) {
+    vec_each_ptr(struct trainable, t, &p->trainables) {
         const char *const value = add_initial(p, g, t);
         if (!value) {
             say(p, "note: --initialize has no rule for '%s': its stored values stay", t->name);
@@ -101,6 +101,8 @@ void add_initialization(struct preparer *p)
             dims[k].value = t->tensor->shape.dim[k];
         model_add_value(p->arena, g, 1, value, t->tensor->dtype, dims, (size_t)t->tensor->shape.rank);
         vec_push(p->arena, &p->training->initialization_binding, ((struct model_pair){t->name, value}));
+        if (average_of(p, t))
+            vec_push(p->arena, &p->training->initialization_binding, ((struct model_pair){t->average, value}));
     }
     if (p->training->initialization_binding.count > 0)
         p->training->initialization = g;

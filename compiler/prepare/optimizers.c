@@ -329,5 +329,6 @@ bool add_optimizer(struct preparer *p)
         clip_norm(p);
     vec_each_ptr(const struct trainable, t, &p->trainables)
         add_update(&u, t);
+    add_averages(&u);
     return true;
 }

@@ -457,6 +457,7 @@ static bool prepare_all(struct preparer *p)
         return false;
     take_scores_out(p);
     take_loss_out(p, step_loss);
+    add_average_entry(p);
     strip_remember_changes(p->arena, p->model, changes_text(p));
     return check_prepared(p);
 }

@@ -104,6 +104,7 @@ struct prepare_options {
     group_list groups; /* without files, see group_read_files() */
     str_list detach; /* tensors through which no gradient flows, besides those that the file names */
     double clip_norm, clip_value; /* 0: none */
+    double ema;                   /* share of the old average that --ema keeps; 0: no averages */
     enum initialize_kind initialize;
     bool gradients;
     struct rate_schedule schedule;

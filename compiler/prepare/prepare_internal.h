@@ -33,6 +33,7 @@ struct trainable {
     const char *gradient; /* as the update reads it: clipped */
     int64_t padding_row;  /* of an embedding: it has no gradient; -1: none */
     const char *padding;  /* what its gradient is multiplied by; NULL: not written yet */
+    const char *average;  /* what --ema keeps of it; NULL: not written yet, or nothing */
     size_t rate_group;    /* the --group that says its learning rate, from 1; 0: none */
     double learning_rate, weight_decay; /* what groups say; the latter NAN: as for all */
 };
@@ -194,6 +195,13 @@ void lift_named_constant(struct preparer *p, const char *name);
 /* The one initializer of that name, or that the name of a module around or inside of which only lengthens;
  * NULL: none, or several. */
 const char *find_listed(const struct model_graph *g, const char *name);
+
+/* ---- average.c ---- */
+
+/* The initializer that --ema keeps for t; NULL without --ema. */
+const char *average_of(struct preparer *p, struct trainable *t);
+/* The entry infer_average of --ema. The main graph stays as it is from here on. */
+void add_average_entry(struct preparer *p);
 
 /* ---- groups.c ---- */
 

@@ -14,6 +14,8 @@ enum {
 static const char *const kept_ir = "stepc.prepare.ir_version";
 /* the model imported the training operators itself */
 static const char *const kept_import = "stepc.prepare.keep_import";
+/* how many inputs were added, which initializers stand in for */
+static const char *const kept_inputs = "stepc.prepare.weight_inputs";
 static const char *const kept_changes = "stepc.prepare.changes";    /* of the main graph */
 
 /* ---- what the model was ------------------------------------------------------------------------------------------ */
@@ -22,6 +24,12 @@ void strip_remember_changes(struct arena *a, struct model *m, const char *change
 {
     if (changes[0] != '\0')
         vec_push(a, &m->metadata, ((struct model_pair){kept_changes, changes}));
+}
+
+void strip_remember_inputs(struct arena *a, struct model *m, size_t count)
+{
+    if (count > 0)
+        vec_push(a, &m->metadata, ((struct model_pair){kept_inputs, arena_printf(a, "%zu", count)}));
 }
 
 void strip_remember(struct arena *a, struct model *m)
@@ -102,6 +110,41 @@ void strip_find_trained(struct arena *a, const struct model *m, strip_list *out)
             vec_push(a, out, x);
 }
 
+/* What the entry without updates that calls the main graph has in the place of input `name`; NULL: no such entry, or
+ * the input itself. */
+static struct model_initializer *stand_in(const struct model *m, const char *name)
+{
+    const struct model_graph *const g = m->graph;
+    vec_each(const struct model_training *, t, &m->training) {
+        for (size_t k = 0; t->update_binding.count == 0 && t->algorithm && k < t->algorithm->nodes.count; k++) {
+            const struct model_node *const n = t->algorithm->nodes.data[k];
+            if (!str_equal(n->domain, PREVIEW_TRAINING) || !str_equal(n->op_type, "GraphCall"))
+                continue;
+            for (size_t i = 0; i < n->inputs.count && i < g->inputs.count; i++)
+                if (str_equal(g->inputs.data[i]->name, name))
+                    return model_find_initializer(g, n->inputs.data[i]);
+        }
+    }
+    return NULL;
+}
+
+static bool is_alike(const struct tensor *a, const struct tensor *b)
+{
+    return a->dtype == b->dtype && shape_equal(&a->shape, &b->shape);
+}
+
+bool strip_find_averages(struct arena *a, const struct model *m, const strip_list *trained, strip_list *out)
+{
+    bool found = false;
+    vec_each(struct model_initializer *, x, trained) {
+        struct model_initializer *const average = stand_in(m, x->name);
+        const bool usable = average && is_written(m, average->name) && is_alike(average->tensor, x->tensor);
+        found = found || usable;
+        vec_push(a, out, usable ? average : x);
+    }
+    return found;
+}
+
 /* ---- operators of training --------------------------------------------------------------------------------------- */
 
 static bool nodes_use_training(const model_nodes *nodes);
@@ -174,6 +217,19 @@ static void remove_state(struct model *m, struct strbuf *report)
     }
 }
 
+static void remove_inputs(struct model *m, const char *text)
+{
+    struct model_graph *const g = m->graph;
+    long long count;
+    if (!text || !str_to_int64(text, &count))
+        return;
+    for (size_t i = g->inputs.count; i-- > 0 && count > 0; count--) {
+        if (!model_find_initializer(g, g->inputs.data[i]->name))
+            return;
+        vec_remove(&g->inputs, i);
+    }
+}
+
 static void remove_import(struct diag *d, struct model *m, bool keep, struct strbuf *report)
 {
     for (size_t i = 0; i < m->opsets.count && !keep; i++) {
@@ -219,6 +275,7 @@ void strip_model(struct diag *d, struct model *m, struct strbuf *report)
     else
         strbuf_addf(report, "removed: %zu training_info\n", m->training.count);
     remove_state(m, report);
+    remove_inputs(m, take_metadata(m, kept_inputs));
     m->training.count = 0;
     const char *const changes = take_metadata(m, kept_changes);
     if (changes)

@@ -12,6 +12,8 @@
 /* To be called before the first training_info is added to m: notes in its metadata what strip_model() could not know
  * later. Most models need no note. */
 void strip_remember(struct arena *a, struct model *m);
+/* Notes that the last `count` inputs of the main graph, which have initializers, were listed by preparation. */
+void strip_remember_inputs(struct arena *a, struct model *m, size_t count);
 /* Notes what preparation did to the main graph, as words for a list; "" for nothing. */
 void strip_remember_changes(struct arena *a, struct model *m, const char *changes);
 
@@ -19,6 +21,10 @@ void strip_remember_changes(struct arena *a, struct model *m, const char *change
  * holds values for. Pointers into the model. */
 typedef VEC(struct model_initializer *) strip_list;
 void strip_find_trained(struct arena *a, const struct model *m, strip_list *out);
+
+/* The initializer that holds the moving average of each of them, in the same order; itself where there is none. False:
+ * the model keeps no averages. */
+bool strip_find_averages(struct arena *a, const struct model *m, const strip_list *trained, strip_list *out);
 
 /* Takes out, in place: training_info; initializers that only training read or wrote; the import of the training
  * operators, if nothing uses it any more. What was done is added to *report, a line each. */

@@ -63,4 +63,9 @@ const char *running_mean(struct updater *u, const struct trainable *t, const cha
 /* X' = from - step; bound. */
 void bind_step(struct updater *u, const struct trainable *t, const char *from, const char *step);
 
+/* ---- average.c ---- */
+
+/* What --ema keeps, of the new values, which are bound. */
+void add_averages(struct updater *u);
+
 #endif

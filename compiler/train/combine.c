@@ -22,12 +22,22 @@
 struct uses {
     struct map differentiated; /* in xs of some Gradient */
     struct map statistics;     /* running mean or variance of some BatchNormalization */
+    struct map stand_ins;      /* operands of GraphCall: what the main graph reads in the place of a weight */
 };
+
+/* What a GraphCall hands to the main graph in the place of a weight is a running mean of it. */
+static void note_stand_ins(struct uses *uses, const struct model_node *n)
+{
+    if (str_equal(n->op_type, "GraphCall") && str_equal(n->domain, DOMAIN_TRAINING))
+        vec_each(const char *, name, &n->inputs)
+            map_set(&uses->stand_ins, name, NULL);
+}
 
 static void note_uses(struct uses *uses, const struct model_graph *mg)
 {
     for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
         const struct model_node *const n = mg->nodes.data[i];
+        note_stand_ins(uses, n);
         const struct op_def *const def = op_find(n->domain, n->op_type);
         const struct model_attr *const xs = str_equal(n->op_type, "Gradient") ? model_find_attr(&n->attrs, "xs") : NULL;
         const size_t params = def != NULL ? op_count_params(def->inputs) : 0;
@@ -51,7 +61,7 @@ static enum variable_role role_of(const struct combiner *c, const struct uses *u
     if (map_has(&uses->differentiated, init->name))
         return ROLE_WEIGHT;
     if (!in_main || !combine_is_read(c->main_names, init->name))
-        return ROLE_OPTIMIZER;
+        return in_main && map_has(&uses->stand_ins, init->name) ? ROLE_STATISTIC : ROLE_OPTIMIZER;
     return map_has(&uses->statistics, init->name) ? ROLE_STATISTIC : ROLE_WEIGHT;
 }
 
@@ -79,7 +89,7 @@ static void make_variables(struct combiner *c, const struct uses *uses, const st
 static void make_all_variables(struct combiner *c)
 {
     variable_list made = {0};
-    struct uses uses = {{.arena = c->arena}, {.arena = c->arena}};
+    struct uses uses = {{.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}};
     note_uses(&uses, c->model->graph);
     vec_each(const struct model_training *, t, &c->model->training)
         note_uses(&uses, t->algorithm);

@@ -176,6 +176,7 @@ OPTIMIZERS = [  # name, stepc's options, PyTorch's optimizer, its scheduler
                                  f32(4e-3), foreach=True), None),
     ('groups of momentum', ['--optimizer', f'momentum:alpha={B1},norm_coefficient={WD}', '--group', 'w?:weight_decay=0.25,learning_rate=0.01'],
      lambda p: torch.optim.SGD([{'params': p[0::2], 'lr': 0.01, 'weight_decay': 0.25}, {'params': p[1:2]}], 0.1, B1, 0, WD), None),
+    ('moving averages', ['--optimizer', f'momentum:alpha={B1}', '--ema', 0.9], lambda p: torch.optim.SGD(p, 0.1, B1), None),
     ('ExponentialLR', ['--optimizer', 'sgd', '--schedule', 'exponential:gamma=0.9'], lambda p: torch.optim.SGD(p, 0.1),
      lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.9)),
     ('MultiStepLR', ['--optimizer', f'nadam:epsilon={EPS8}', '--schedule', 'multistep:milestones=3,8,8,15,gamma=0.5'],
@@ -210,8 +211,10 @@ def make_model(path, weights):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)], ir_version=8), path)
 
 
-def train_torch(make_optimizer, make_scheduler, weights, x, target):
+def train_torch(make_optimizer, make_scheduler, weights, x, target, ema=0):
+    """The weights after STEPS steps; with `ema` their moving averages, which begin with the first weights."""
     parameters = {name: torch.tensor(t, requires_grad=True) for name, t in weights.items()}
+    averages = {name: torch.tensor(t) for name, t in weights.items()}
     optimizer = make_optimizer(list(parameters.values()))
     scheduler = make_scheduler(optimizer) if make_scheduler else None
     for xs, ts in zip(torch.tensor(x), torch.tensor(target)):
@@ -221,13 +224,14 @@ def train_torch(make_optimizer, make_scheduler, weights, x, target):
         optimizer.step()
         if scheduler:
             scheduler.step()
-    return {name: p.detach().numpy() for name, p in parameters.items()}
+        averages = {name: ema * averages[name] + (1 - ema) * p.detach() for name, p in parameters.items()}
+    return {name: average.numpy() for name, average in averages.items()}
 
 
-def train_stepc(stepc, options, weights, work):
+def train_stepc(stepc, options, weights, work, suffix=''):
     call(work, stepc, 'prepare', f'{work}/model.onnx', '-o', f'{work}/train.onnx', '--loss', 'mse', '--learning-rate', 0.1, *options)
     call(work, stepc, 'run', f'{work}/train.onnx', '--feed', f'x={work}/x.npy', '--feed', f'target={work}/target.npy',
-         *[word for name in weights for word in ('--fetch', f'{name}={work}/{name}.npy')])
+         *[word for name in weights for word in ('--fetch', f'{name}{suffix}={work}/{name}.npy')])
     return {name: np.load(f'{work}/{name}.npy') for name in weights}
 
 
@@ -245,8 +249,10 @@ def main():
         with open(f'{work}/groups.json', 'w') as file:
             json.dump([{'params': ['w1', 'net.b1'], 'lr': 0.03, 'weight_decay': WD}, {'params': 'w2', 'learning_rate': 0.2}], file)
         for name, options, make_optimizer, make_scheduler in OPTIMIZERS + [("ONNX's Adam", ONNX_ADAM, lambda p: OnnxAdam(p, 0.1), None)]:
-            want = train_torch(make_optimizer, make_scheduler, weights, x, target)
-            got = train_stepc(stepc, options if isinstance(options, list) else ['--optimizer', options], weights, work)
+            options = options if isinstance(options, list) else ['--optimizer', options]
+            ema = f32(options[options.index('--ema') + 1]) if '--ema' in options else 0
+            want = train_torch(make_optimizer, make_scheduler, weights, x, target, ema)
+            got = train_stepc(stepc, options, weights, work, '.average' if ema else '')
             worst = max(np.linalg.norm(got[n] - want[n]) / np.linalg.norm(want[n]) for n in weights)
             moved = min(np.linalg.norm(want[n] - weights[n]) for n in weights)
             ok = worst <= TOLERANCE and moved > 1e-3
