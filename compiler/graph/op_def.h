@@ -46,6 +46,7 @@ struct op_param {
 };
 
 /* One version of the schema. `upgrade` brings a node of this form to the form of the next row; NULL: nothing to do.
+ * That of the last row makes another operator of a node that is none of this.
  * attrs/inputs NULL: as in the next row (the last row: as in the op_def). */
 struct op_version {
     int since; /* 0 ends the list; rows ascend */

@@ -380,7 +380,7 @@ bool upgrade_to_newest(struct node *n, const struct op_choice *c)
         b.prefix = arena_printf(n->graph->arena, "%s.", first->name);
     struct upgrade_ctx ctx = {.b = &b, .node = n, .diag = n->graph->diag, .opset = c->opset};
 
-    for (const struct op_version *v = c->version; v->since != 0 && v[1].since != 0 && n->def == c->def; v++)
+    for (const struct op_version *v = c->version; v->since != 0 && n->def == c->def; v++)
         if (v->upgrade != NULL && (!v->upgrade(&ctx) || b.failed))
             return false;
     return true;

@@ -76,14 +76,36 @@ static bool check_weights(struct infer_ctx *c)
     return false;
 }
 
-bool loss_infer_inputs(struct infer_ctx *c)
+static bool check_probabilities(struct infer_ctx *c)
+{
+    const struct value *scores = infer_in(c, 0), *given = infer_in(c, 1);
+    if (shape_equal(&given->shape, &scores->shape))
+        return true;
+    struct arena text = {0};
+    infer_error(c, "input 1 '%s' has shape %s, expected %s: a probability for each class", given->name,
+                shape_text(&text, &given->shape), shape_text(&text, &scores->shape));
+    arena_free(&text);
+    return false;
+}
+
+static bool check_scores(struct infer_ctx *c)
 {
     if (infer_rank(c, 0) < 2)
         return infer_error(c, "input 0 '%s' has rank %d, expected at least 2: batch, classes", infer_in(c, 0)->name,
                            infer_rank(c, 0));
     if (shape_count(infer_shape(c, 0)) == 0)
         return infer_error(c, "input 0 '%s' has no elements", infer_in(c, 0)->name);
-    return check_reduction(c) && check_labels(c) && check_weights(c);
+    return check_reduction(c);
+}
+
+bool loss_infer_inputs(struct infer_ctx *c)
+{
+    return check_scores(c) && check_labels(c) && check_weights(c);
+}
+
+bool loss_infer_probabilities(struct infer_ctx *c)
+{
+    return check_scores(c) && check_probabilities(c) && check_weights(c);
 }
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */

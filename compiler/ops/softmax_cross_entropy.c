@@ -17,7 +17,20 @@
 
 #define FLOATS_12 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 
-static const struct op_version versions[] = {{.since = 12, .dtypes = FLOATS_12}, {.since = 13}, {0}};
+/* PyTorch's exporter writes targets that are probabilities as floating labels of the scores' shape: another loss. */
+static bool loss_upgrade(struct upgrade_ctx *c)
+{
+    const struct value *const scores = node_input(c->node, 0), *const labels = node_input(c->node, 1);
+    if (scores == NULL || labels == NULL || !dtype_is_float(labels->dtype) ||
+        labels->shape.rank != scores->shape.rank || c->diag->strict)
+        return true;
+    node_remove_attr(c->node, "ignore_index"); /* of a class number */
+    c->node->def = op_find(DOMAIN_STEPC, "SoftmaxCrossEntropyProbabilities");
+    return true;
+}
+
+static const struct op_version versions[] = {
+    {.since = 12, .dtypes = FLOATS_12}, {.since = 13, .upgrade = loss_upgrade}, {0}};
 static const struct op_version grad_versions[] = {{.since = 1}, {0}};
 
 #define SCORES {.name = "scores", .type = 'T', .dtypes = DTYPES_FLOATS}

@@ -286,6 +286,20 @@ struct classes {
     bool flat; /* scores are [n, count], target [n] by now */
 };
 
+/* [d0.., C, ..dk] -> [d0.., ..dk, C] */
+static const char *classes_last(struct preparer *p, const char *wish, const char *x, size_t rank, int axis)
+{
+    int64_t perm[SHAPE_MAX_RANK];
+    size_t n = 0;
+    for (size_t i = 0; i < rank; i++)
+        if ((int)i != axis)
+            perm[n++] = (int64_t)i;
+    perm[n++] = axis;
+    const char *const y = add_op(p, wish, "Transpose", x);
+    model_set_ints(p->arena, last_node(p), "perm", perm, n);
+    return y;
+}
+
 /* [d0.., C, ..dk] -> [n, C], target -> [n]. ONNX's operators want the classes at axis 1; below opset 13 only rank 2 has
  * one meaning in all of them. */
 static bool flatten_classes(struct preparer *p, const struct tensor_type *t, struct classes *c)
@@ -294,16 +308,8 @@ static bool flatten_classes(struct preparer *p, const struct tensor_type *t, str
         return diag_error(p->diag, &p->loc,
                           "--class-axis %lld: the number of classes, dimension %d of '%s', is not known",
                           (long long)p->options->class_axis, c->axis, p->source);
-    if (c->axis != (int)t->rank - 1) {
-        int64_t perm[SHAPE_MAX_RANK];
-        size_t n = 0;
-        for (size_t i = 0; i < t->rank; i++)
-            if ((int)i != c->axis)
-                perm[n++] = (int64_t)i;
-        perm[n++] = c->axis;
-        c->scores = add_op(p, "scores_transposed", "Transpose", c->scores);
-        model_set_ints(p->arena, last_node(p), "perm", perm, n);
-    }
+    if (c->axis != (int)t->rank - 1)
+        c->scores = classes_last(p, "scores_transposed", c->scores, t->rank, c->axis);
     c->scores = add_reshape(p, "scores", c->scores, (const int64_t[]){-1, c->count}, 2);
     c->target = add_reshape(p, "labels", c->target, (const int64_t[]){-1}, 1);
     c->flat = true;
@@ -440,21 +446,108 @@ static void add_correct(struct preparer *p, const char *target, enum dtype dtype
     declare_output(p, last_node(p)->outputs.data[0], DTYPE_INT64, NULL);
 }
 
+/* ---- losses of probabilities ----------------------------------------------------------------------------------------
+ * As torch.nn.CrossEntropyLoss has them: -sum_c w[c] t[c] log_softmax(z)[c], and a mean that no class weights divide.
+ */
+
+/* Is the target one of floating numbers, by --target-type or because the model has such an input? */
+static bool wants_probabilities(const struct preparer *p)
+{
+    const char *const name = p->options->target ? p->options->target : "target";
+    const struct model_value_info *const input = model_find_value(&p->model->graph->inputs, name);
+    return dtype_is_float(p->options->target_type) ||
+           (p->options->target_type == DTYPE_UNDEFINED && input && input->type.kind == TYPE_TENSOR &&
+            dtype_is_float(input->type.elem));
+}
+
+/* t (1 - s) + s / C */
+static const char *smoothed_target(struct preparer *p, const char *target, const struct classes *c)
+{
+    const double s = p->options->label_smoothing;
+    if (s == 0)
+        return target;
+    const char *const rest = add_op(p, "target_rest", "Mul", target, add_scalar(p, "hard", p->loss_dtype, 1 - s));
+    return add_op(p, "target_smoothed", "Add", rest,
+                  add_scalar(p, "soft", p->loss_dtype, s / (double)c->count));
+}
+
+/* w, in the place of the classes. */
+static const char *weighted_terms(struct preparer *p, const char *terms, const struct classes *c, size_t rank)
+{
+    int64_t dims[SHAPE_MAX_RANK];
+    const char *const weights = add_class_weights(p, c);
+    if (!weights)
+        return terms;
+    for (size_t i = 0; i < rank; i++)
+        dims[i] = (int)i == c->axis ? -1 : 1;
+    return add_op(p, "weighted_terms", "Mul", terms, add_reshape(p, "weights_of_classes", weights, dims, rank));
+}
+
+static bool check_probability_options(struct preparer *p, const struct classes *c)
+{
+    const struct prepare_options *const o = p->options;
+    if (o->ignore_index)
+        return diag_error(p->diag, &p->loc, "--ignore-index is a class number, but the target has probabilities");
+    if (c->count < 0 && (o->label_smoothing > 0 || o->class_weights))
+        return diag_error(p->diag, &p->loc, "--%s: the number of classes, dimension %d of '%s', is not known",
+                          o->class_weights ? "class-weights" : "label-smoothing", c->axis, p->source);
+    return true;
+}
+
+static bool probability_loss(struct preparer *p, const struct tensor_type *t, struct classes *c)
+{
+    enum dtype dtype;
+    if (!check_probability_options(p, c) || !add_target(p, t->dtype, t->dims, t->rank, &c->target, &dtype))
+        return false;
+    const size_t errors = p->diag->errors;
+    if (p->counts_correct) { /* the class of the largest probability is the right one */
+        const char *const best = add_op(p, "likeliest_class", "ArgMax", c->target);
+        model_set_int(p->arena, last_node(p), "axis", c->axis);
+        model_set_int(p->arena, last_node(p), "keepdims", 0);
+        add_correct(p, best, DTYPE_INT64, c->axis);
+    }
+    const char *target = dtype == t->dtype ? c->target : add_cast(p, "target.cast", c->target, t->dtype);
+    /* before opset 13 LogSoftmax runs over all axes from `axis` on */
+    if (p->opset < 13 && c->axis != (int)t->rank - 1) {
+        c->scores = classes_last(p, "scores_transposed", c->scores, t->rank, c->axis);
+        target = classes_last(p, "target_transposed", target, t->rank, c->axis);
+        c->axis = (int)t->rank - 1;
+    }
+    if (p->options->loss == LOSS_SOFTMAX_CROSS_ENTROPY) {
+        c->scores = add_op(p, "log_probabilities", "LogSoftmax", c->scores);
+        model_set_int(p->arena, last_node(p), "axis", c->axis);
+    }
+    const char *const product = add_op(p, "loss_terms", "Mul", smoothed_target(p, target, c), c->scores);
+    const char *const terms = weighted_terms(p, product, c, t->rank);
+    if (p->diag->errors > errors)
+        return false;
+    const char *const sums = add_reduce(p, "log_likelihoods", "ReduceSum", terms, c->axis);
+    return mean_of_elements(p, add_op(p, "losses", "Neg", sums), c->label_dims, c->label_rank);
+}
+
+/* Where the classes are, and what is left without them. */
+static bool find_classes(struct preparer *p, const struct tensor_type *t, struct classes *c)
+{
+    if (!shape_axis((int)t->rank, p->options->class_axis, &c->axis))
+        return diag_error(p->diag, &p->loc, "--class-axis %lld: '%s' is %s%s; name the axis of the classes",
+                          (long long)p->options->class_axis, p->source, dtype_name(t->dtype),
+                          model_dims_text(p->arena, t->dims, t->rank));
+    c->count = t->dims[c->axis].value;
+    for (size_t i = 0; i < t->rank; i++)
+        if ((int)i != c->axis)
+            c->label_dims[c->label_rank++] = t->dims[i];
+    return true;
+}
+
 static bool class_loss(struct preparer *p, const struct tensor_type *t)
 {
     const bool softmax = p->options->loss == LOSS_SOFTMAX_CROSS_ENTROPY, smooth = p->options->label_smoothing > 0;
     struct classes c = {.scores = p->loss_input};
     enum dtype dtype;
-    if (!check_class_options(p))
+    if (wants_probabilities(p))
+        return find_classes(p, t, &c) && probability_loss(p, t, &c);
+    if (!check_class_options(p) || !find_classes(p, t, &c))
         return false;
-    if (!shape_axis((int)t->rank, p->options->class_axis, &c.axis))
-        return diag_error(p->diag, &p->loc, "--class-axis %lld: '%s' is %s%s; name the axis of the classes",
-                          (long long)p->options->class_axis, p->source, dtype_name(t->dtype),
-                          model_dims_text(p->arena, t->dims, t->rank));
-    c.count = t->dims[c.axis].value;
-    for (size_t i = 0; i < t->rank; i++)
-        if ((int)i != c.axis)
-            c.label_dims[c.label_rank++] = t->dims[i];
     if (!add_target(p, DTYPE_INT64, c.label_dims, c.label_rank, &c.target, &dtype))
         return false;
     if (!dtype_is_int(dtype))
