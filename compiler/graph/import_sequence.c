@@ -3,6 +3,8 @@
  * SplitToSequence-24, Optional-15, OptionalHasElement-18, OptionalGetElement-18. */
 #include "graph/import_internal.h"
 
+#include "graph/graph_internal.h"
+
 #include <string.h>
 
 struct sequence *import_as_sequence(struct value *v)
@@ -203,10 +205,11 @@ static bool concat_from_sequence(const struct import_use *u)
 static bool piece_sizes(const struct import_use *u, struct value *split, int64_t length, const int64_t **sizes,
                         size_t *count)
 {
-    const struct tensor *const t = value_known(split);
+    const char *const what = arena_printf(u->arena, "input 1 '%s' (split)", split->name);
+    const struct tensor *const t = known_or_report(u->g, &u->loc, what, split);
     int64_t left = length;
     if (t == NULL)
-        return diag_unsupported(u->diag, &u->loc, "input 1 '%s' (split) must be known at compile time", split->name);
+        return false;
     const int64_t size = t->shape.rank == 0 && dtype_is_int(t->dtype) ? tensor_get_int(t, 0) : 1;
     if (!dtype_is_int(t->dtype) || t->shape.rank > 1 || size < 1)
         return diag_error(u->diag, &u->loc, "input 1 '%s' (split) is no list of integers, nor a positive one",
@@ -227,6 +230,16 @@ static bool piece_sizes(const struct import_use *u, struct value *split, int64_t
            diag_error(u->diag, &u->loc, "the pieces are not the %lld elements of the axis", (long long)length);
 }
 
+/* Do the pieces lose the axis? ONNX disregards keepdims where there is a split; but both exporters of PyTorch write
+ * unbind() as a split into pieces of 1 with keepdims = 0, and mean what ONNX Runtime does: a scalar 1 says no more than
+ * no split. */
+static bool loses_axis(const struct import_use *u, struct value *split)
+{
+    const struct tensor *const t = split != NULL ? value_known(split) : NULL;
+    const bool ones = t != NULL && t->shape.rank == 0 && dtype_is_int(t->dtype) && tensor_get_int(t, 0) == 1;
+    return int_attr(u, "keepdims", 1) == 0 && (split == NULL || ones);
+}
+
 static bool split_to_sequence(const struct import_use *u)
 {
     struct value *const v = tensor_in(u, 0);
@@ -241,10 +254,9 @@ static bool split_to_sequence(const struct import_use *u)
     const int64_t *sizes = NULL;
     const int64_t length = v->shape.dim[axis];
     size_t count = (size_t)length;
-    struct value *const one = split == NULL && int_attr(u, "keepdims", 1) != 0 ? build_int(&b, 1) : NULL;
-    const bool given = split != NULL || one != NULL;
-    if (given ? !piece_sizes(u, split != NULL ? split : one, length, &sizes, &count)
-              : !import_spend(u->im, &u->loc, IMPORT_PIECES, length))
+    const bool cut_off = loses_axis(u, split);
+    if (cut_off ? !import_spend(u->im, &u->loc, IMPORT_PIECES, length)
+                : !piece_sizes(u, split != NULL ? split : build_int(&b, 1), length, &sizes, &count))
         return false;
     struct value **const pieces = arena_array(u->arena, struct value *, count);
     import_cut(&b, v, axis, sizes, count, pieces);

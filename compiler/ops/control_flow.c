@@ -275,6 +275,12 @@ static const struct op_sample split_samples[] = {
     {.text = "g (float[3,2] v) => (float[2] y) { x = Identity(v) s = SplitToSequence <keepdims = 0> (x) p = Constant "
              "<value_int = 1> () "
              "y = SequenceAt(s, p) }"},
+    {.text = "g (float[3,2] v) => (float[3] y) { x = Identity(v) k = Constant <value_int = 1> () s = SplitToSequence "
+             "<axis = 1, keepdims = 0> (x, k) p = Constant <value_int = 1> () y = SequenceAt(s, p) }"},
+    {.text = "g (float[3,2] v) => (float[2,2] y) { x = Identity(v) k = Constant <value_int = 2> () s = SplitToSequence "
+             "<keepdims = 0> (x, k) p = Constant <value_int = 0> () y = SequenceAt(s, p) }"},
+    {.text = "g (float[2,2] v) => (float[1,2] y) { x = Identity(v) k = Constant <value_ints = [1, 1]> () s = "
+             "SplitToSequence <keepdims = 0> (x, k) p = Constant <value_int = 0> () y = SequenceAt(s, p) }"},
     {.text = "g (float[3,2] v) => (float[1,2] y) { x = Identity(v) s = SplitToSequence(x) p = Constant <value_int = 2> "
              "() y = SequenceAt(s, p) }",
      .opset = 11},
