@@ -2,6 +2,7 @@
 
 #include "prepare/activation.h"
 #include "prepare/detached.h"
+#include "prepare/computed.h"
 #include "prepare/flatten.h"
 #include "prepare/inside.h"
 #include "prepare/parameters.h"
@@ -75,15 +76,20 @@ static void examine_ties(struct doctor *x)
     vec_each_ptr(const struct tie, t, &sure)
         add(x,
             arena_printf(x->arena, "'%s' is a copy of '%s'%s that the exporter made", t->tensor, t->equals,
-                         t->transposed ? " transposed" : ""),
+                         tie_manner(t)),
             arena_printf(x->arena, "none needed: prepare makes them one variable (as --tie '%s'; --tie never does not)",
                          tie_text(x->arena, t)));
     vec_each_ptr(const struct tie, t, &unknown)
         add(x,
             arena_printf(x->arena,
                          "'%s' has the content of '%s'%s: if they were one parameter, they would be trained apart",
-                         t->tensor, t->equals, t->transposed ? " transposed" : ""),
-            arena_printf(x->arena, "prepare --tie '%s'", tie_text(x->arena, t)));
+                         t->tensor, t->equals, tie_manner(t)),
+            tie_cure(x->arena, t));
+    computed_list computed = {0};
+    find_computed(&x->edit, &computed);
+    vec_each_ptr(const struct computed, c, &computed)
+        add(x, arena_printf(x->arena, "'%s' is %s, which the exporter computed", c->tensor, c->text),
+            c->op ? "none needed: prepare computes it again (--tie never does not)" : EXPORT_CURE);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include "train/combine.h"
 #include "prepare/detached.h"
+#include "prepare/computed.h"
 #include "prepare/doctor.h"
 #include "prepare/edit.h"
 #include "prepare/flatten.h"
@@ -363,6 +364,8 @@ static bool undo_export(struct edit *e, const struct prepare_options *o)
     bool ok = !o->names_from || name_initializers(e, o->names_from);
     ok = ok && untie_initializers(e, &o->untie);
     ok = ok && tie_initializers(e, &o->tie);
+    if (ok && !str_list_has(&o->tie, "never"))
+        compute_again(e);
     return ok && (o->batch == 0 || rebatch_model(e, o->batch, o->import));
 }
 

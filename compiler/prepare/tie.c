@@ -1,6 +1,7 @@
 #include "prepare/tie.h"
 
 #include "prepare/prepare_internal.h"
+#include "prepare/values.h"
 #include <math.h>
 #include <string.h>
 
@@ -128,6 +129,48 @@ static bool has_copied_layers(const struct edit *e, const merged_list *all)
     return false;
 }
 
+/* Who reads the value first, looking through nothing. */
+static const char *reader_of(const struct edit *e, const char *value)
+{
+    const struct model_graph *const g = e->model->graph;
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (!is_identity(n) && str_list_has(&n->inputs, value))
+            return n->name;
+    return "";
+}
+
+/* "head.1" and "head.1_1": what PyTorch calls a module when it is called again. */
+static bool is_numbered(const char *name, size_t length, const char *more, size_t longer)
+{
+    return longer > length + 1 && strncmp(name, more, length) == 0 && more[length] == '_' &&
+           strspn(more + length + 1, "0123456789") >= longer - length - 1;
+}
+
+/* Are "/head/head.1/MatMul" and "/head/head.1_1/MatMul" the same node of a module? */
+static bool is_same_module(const char *a, const char *b)
+{
+    bool again = false;
+    for (;;) {
+        const size_t m = strcspn(a, "/"), n = strcspn(b, "/");
+        const bool same = m == n && strncmp(a, b, m) == 0;
+        if (a[m] != b[n])
+            return false;
+        if (a[m] == '\0')
+            return again && same && m > 0;
+        if (!same && !is_numbered(a, m, b, n) && !is_numbered(b, n, a, m))
+            return false;
+        again = again || !same;
+        a += m + 1;
+        b += n + 1;
+    }
+}
+
+/* Two copies of one parameter: a module that is called twice reads them. */
+static bool is_called_again(const struct edit *e, const char *a, const char *b)
+{
+    return is_same_module(reader_of(e, a), reader_of(e, b));
+}
+
 enum merge { MERGE_UNKNOWN, MERGE_ONE, MERGE_APART };
 
 static enum merge decide(const struct edit *e, const merged_list *all, const struct merged *m, const char *other,
@@ -148,7 +191,7 @@ static enum merge decide(const struct edit *e, const merged_list *all, const str
     if (tensor_is_uniform(init->tensor))
         return MERGE_APART;
     if (is_anonymous(m->kept) || is_anonymous(other))
-        return has_copied_layers(e, all) ? MERGE_APART : MERGE_ONE;
+        return has_copied_layers(e, all) && !is_called_again(e, m->kept, other) ? MERGE_APART : MERGE_ONE;
     return differ_in_numbers(m->kept, other) ? MERGE_APART : MERGE_ONE;
 }
 
@@ -314,38 +357,88 @@ static void find_candidates(struct edit *e, candidate_list *out)
 {
     const struct model_graph *const g = e->model->graph;
     vec_each(const struct model_initializer *, init, &g->initializers)
-        if (is_parameter(init) && init->tensor->shape.rank >= 2 && !tensor_is_uniform(init->tensor))
+        if (is_parameter(init) && init->tensor->shape.rank >= 1 && !tensor_is_uniform(init->tensor))
             vec_push(e->arena, out, ((struct candidate){init, content_sum(init->tensor)}));
 }
 
-/* Of two, the later one gives way, unless only the earlier one has a made-up name. */
-static void add_tie(struct edit *e, tie_list *out, const char *first, const char *second, bool transposed)
+static bool is_reshaped(const struct tensor *a, const struct tensor *b)
 {
-    const bool swap = is_anonymous(first) && !is_anonymous(second);
-    vec_push(e->arena, out, ((struct tie){swap ? first : second, swap ? second : first, transposed}));
+    return a->dtype == b->dtype && a->count == b->count && a->count > 0 &&
+           memcmp(a->data, b->data, (size_t)a->count * dtype_size(a->dtype)) == 0;
 }
 
+/* Both have the same elements, in some order. */
+static enum tie_kind kind_of(const struct tensor *a, const struct tensor *b)
+{
+    return tensor_identical(a, b) ? TIE_EQUAL
+           : is_transposed(a, b)  ? TIE_TRANSPOSED
+           : is_reshaped(a, b)    ? TIE_RESHAPED
+                                  : TIE_REORDERED;
+}
+
+/* Equal matrices are one, or copies. Of vectors, and of what has another shape, that is likely only where the exporter
+ * made one of the two up, and where the elements follow no rule. */
+static bool is_telling(const struct edit *e, const struct model_initializer *a, const struct model_initializer *b,
+                       enum tie_kind kind)
+{
+    enum { FEWEST = 4 };
+    if (a->tensor->shape.rank >= 2 && (kind == TIE_EQUAL || kind == TIE_TRANSPOSED))
+        return true;
+    return is_anonymous(a->name) != is_anonymous(b->name) && a->tensor->count >= FEWEST &&
+           !values_made_by_rule(a->tensor) && !is_statistic(e, a->name) && !is_statistic(e, b->name);
+}
+
+/* The first of the candidates before `most` that `x` is tied to, among those with names of their own or with made-up
+ * ones. */
+static const struct candidate *find_partner(const struct edit *e, const candidate_list *all, const struct candidate *x,
+                                            size_t most, bool made_up, enum tie_kind *kind)
+{
+    const struct tensor *const t = x->init->tensor;
+    for (size_t k = 0; k < most; k++) {
+        const struct candidate *const other = &all->data[k];
+        const struct tensor *const own = other->init->tensor;
+        if (other->sum != x->sum || other == x || own == t || /* --untie has just separated them */
+            own->count != t->count || own->dtype != t->dtype || is_anonymous(other->init->name) != made_up)
+            continue;
+        *kind = kind_of(own, t);
+        if (is_telling(e, other->init, x->init, *kind))
+            return other;
+    }
+    return NULL;
+}
+
+/* What has a made-up name gives way to what has none, else the later one to the earlier one. */
 void find_ties(struct edit *e, tie_list *out)
 {
     candidate_list all = {0};
     find_candidates(e, &all);
-    for (size_t i = 0; i < all.count; i++) {
-        for (size_t k = 0; k < i; k++) {
-            const struct tensor *const a = all.data[k].init->tensor, *const b = all.data[i].init->tensor;
-            if (all.data[k].sum != all.data[i].sum || a == b) /* a == b: --untie has just separated them */
-                continue;
-            const bool same = tensor_identical(a, b);
-            if (!same && !is_transposed(a, b))
-                continue;
-            add_tie(e, out, all.data[k].init->name, all.data[i].init->name, !same);
-            break;
-        }
+    vec_each_ptr(const struct candidate, x, &all) {
+        enum tie_kind kind;
+        const bool made_up = is_anonymous(x->init->name);
+        const struct candidate *other = find_partner(e, &all, x, made_up ? all.count : x_at, false, &kind);
+        if (!other && made_up)
+            other = find_partner(e, &all, x, x_at, true, &kind);
+        if (other)
+            vec_push(e->arena, out, ((struct tie){x->init->name, other->init->name, kind}));
     }
+}
+
+const char *tie_cure(struct arena *a, const struct tie *t)
+{
+    return t->kind == TIE_REORDERED
+               ? "an export by examples/pytorch/export.py has one"
+               : arena_printf(a, "--tie '%s' makes them one", tie_text(a, t));
+}
+
+const char *tie_manner(const struct tie *t)
+{
+    static const char *const manners[] = {"", " transposed", " in another shape", " in another order"};
+    return manners[t->kind];
 }
 
 const char *tie_text(struct arena *a, const struct tie *t)
 {
-    return arena_printf(a, "%s=%s%s", t->tensor, t->equals, t->transposed ? "^T" : "");
+    return arena_printf(a, "%s=%s%s", t->tensor, t->equals, t->kind == TIE_TRANSPOSED ? "^T" : "");
 }
 
 /* ---- --tie --------------------------------------------------------------------------------------------------------
@@ -371,7 +464,7 @@ static bool parse_tie(struct edit *e, const char *text, struct tie *out)
         const bool transposed = str_ends_with(right, "^T") && !model_find_initializer(e->model->graph, right);
         if (transposed)
             right = arena_strndup(e->arena, right, strlen(right) - 2);
-        *out = (struct tie){left, right, transposed};
+        *out = (struct tie){left, right, transposed ? TIE_TRANSPOSED : TIE_EQUAL};
         if (model_find_initializer(e->model->graph, left) && model_find_initializer(e->model->graph, right))
             break;
         if (!strchr(at + 1, '='))
@@ -383,37 +476,52 @@ static bool parse_tie(struct edit *e, const char *text, struct tie *out)
 
 static bool types_fit(const struct tie *t, const struct tensor *a, const struct tensor *b)
 {
-    return a->dtype == b->dtype &&
-           (t->transposed ? shape_is_transposed(&a->shape, &b->shape) : shape_equal(&a->shape, &b->shape));
+    return a->dtype == b->dtype && (t->kind == TIE_TRANSPOSED ? shape_is_transposed(&a->shape, &b->shape)
+                                                              : shape_equal(&a->shape, &b->shape) || is_reshaped(a, b));
+}
+
+/* tensor = Identity(equals), Transpose(equals) or Reshape(equals) */
+static void add_tie_node(struct edit *e, const struct tie *t, const struct tensor *a, const struct tensor *b)
+{
+    const bool reshaped = t->kind != TIE_TRANSPOSED && !shape_equal(&a->shape, &b->shape);
+    const char *const shape = reshaped ? edit_fresh_name(e, arena_printf(e->arena, "%s.shape", t->tensor)) : NULL;
+    struct model_node *const n = edit_insert_node(
+        e, 0, reshaped ? "Reshape" : t->kind == TIE_TRANSPOSED ? "Transpose" : "Identity", t->equals, shape, t->tensor);
+    if (t->kind == TIE_TRANSPOSED)
+        model_set_ints(e->arena, n, "perm", (const int64_t[]){1, 0}, 2);
+    if (!reshaped)
+        return;
+    struct model_node *const dims = edit_insert_node(e, 0, "Constant", NULL, NULL, shape);
+    model_set_tensor(e->arena, dims, "value", tensor_from_ints(e->arena, a->shape.dim, a->shape.rank));
+}
+
+static bool tie_both(struct edit *e, const char *text, const struct tie *t)
+{
+    const struct model_initializer *const a = find_or_report(e, text, t->tensor);
+    const struct model_initializer *const b = find_or_report(e, text, t->equals);
+    if (!a || !b)
+        return false;
+    if (a == b)
+        return diag_error(e->diag, &e->loc, "--tie %s: both sides are one initializer", text);
+    if (!types_fit(t, a->tensor, b->tensor))
+        return diag_error(e->diag, &a->loc, "--tie %s: '%s' is %s%s, but '%s' is %s%s", text, t->tensor,
+                          dtype_name(a->tensor->dtype), shape_text(e->arena, &a->tensor->shape), t->equals,
+                          dtype_name(b->tensor->dtype), shape_text(e->arena, &b->tensor->shape));
+    if (!(t->kind == TIE_TRANSPOSED ? is_transposed(a->tensor, b->tensor) : is_reshaped(a->tensor, b->tensor)))
+        diag_warning(e->diag, &e->loc, "--tie %s: the two differ in the file; the values of '%s' are used for both",
+                     tie_text(e->arena, t), t->equals);
+    edit_remove_initializer(e, t->tensor);
+    add_tie_node(e, t, a->tensor, b->tensor);
+    edit_changed(e, "one initializer for what is tied");
+    edit_say(e, "'%s' is '%s'%s: one variable, whose gradient is the sum over both uses", t->tensor, t->equals,
+             tie_manner(t));
+    return true;
 }
 
 static bool tie_one(struct edit *e, const char *text)
 {
     struct tie t = {0};
-    if (!parse_tie(e, text, &t))
-        return false;
-    const struct model_initializer *const a = find_or_report(e, text, t.tensor);
-    const struct model_initializer *const b = find_or_report(e, text, t.equals);
-    if (!a || !b)
-        return false;
-    if (a == b)
-        return diag_error(e->diag, &e->loc, "--tie %s: both sides are one initializer", text);
-    if (!types_fit(&t, a->tensor, b->tensor))
-        return diag_error(e->diag, &a->loc, "--tie %s: '%s' is %s%s, but '%s' is %s%s", text, t.tensor,
-                          dtype_name(a->tensor->dtype), shape_text(e->arena, &a->tensor->shape), t.equals,
-                          dtype_name(b->tensor->dtype), shape_text(e->arena, &b->tensor->shape));
-    if (!(t.transposed ? is_transposed(a->tensor, b->tensor) : tensor_identical(a->tensor, b->tensor)))
-        diag_warning(e->diag, &e->loc, "--tie %s: the two differ in the file; the values of '%s' are used for both",
-                     tie_text(e->arena, &t), t.equals);
-    edit_remove_initializer(e, t.tensor);
-    struct model_node *const n =
-        edit_insert_node(e, 0, t.transposed ? "Transpose" : "Identity", t.equals, NULL, t.tensor);
-    if (t.transposed)
-        model_set_ints(e->arena, n, "perm", (const int64_t[]){1, 0}, 2);
-    edit_changed(e, "one initializer for what is tied");
-    edit_say(e, "'%s' is '%s'%s: one variable, whose gradient is the sum over both uses", t.tensor, t.equals,
-             t.transposed ? " transposed" : "");
-    return true;
+    return parse_tie(e, text, &t) && tie_both(e, text, &t);
 }
 
 /* What constant folding cuts: one parameter that is read as it stands and, elsewhere, as a copy with a made-up name.
@@ -421,9 +529,11 @@ static bool tie_one(struct edit *e, const char *text)
 static enum merge decide_tie(const struct edit *e, const struct tie *t)
 {
     const bool made_up = is_anonymous(t->tensor), both = made_up && is_anonymous(t->equals);
-    if (!from_pytorch(e))
+    if (!from_pytorch(e) || t->kind == TIE_REORDERED)
         return MERGE_UNKNOWN;
-    return both ? MERGE_UNKNOWN : made_up ? MERGE_ONE : MERGE_APART;
+    return both ? (is_called_again(e, t->equals, t->tensor) ? MERGE_ONE : MERGE_UNKNOWN)
+           : made_up ? MERGE_ONE
+                     : MERGE_APART;
 }
 
 static bool has_equal_names(const tie_list *all)
@@ -448,6 +558,11 @@ void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown)
     }
 }
 
+static bool both_are_there(const struct edit *e, const struct tie *t)
+{
+    return model_find_initializer(e->model->graph, t->tensor) && model_find_initializer(e->model->graph, t->equals);
+}
+
 bool tie_initializers(struct edit *e, const str_list *ties)
 {
     bool ok = true;
@@ -458,13 +573,13 @@ bool tie_initializers(struct edit *e, const str_list *ties)
         return ok;
     find_cut_ties(e, &sure, &unknown);
     for (size_t i = 0; ok && i < sure.count; i++)
-        ok = tie_one(e, tie_text(e->arena, &sure.data[i]));
+        ok = !both_are_there(e, &sure.data[i]) || tie_both(e, tie_text(e->arena, &sure.data[i]), &sure.data[i]);
     for (size_t i = 0; ok && i < unknown.count; i++) {
         const struct tie *const t = &unknown.data[i];
         diag_warning(e->diag, &e->loc,
-                     "initializers '%s' and '%s' have the same content%s: if they were one parameter, a step would "
-                     "train them apart; --tie '%s' makes them one",
-                     t->tensor, t->equals, t->transposed ? ", transposed" : "", tie_text(e->arena, t));
+                     "initializers '%s' and '%s' have the same content%s%s: if they were one parameter, a step would "
+                     "train them apart; %s",
+                     t->tensor, t->equals, t->kind == TIE_EQUAL ? "" : ",", tie_manner(t), tie_cure(e->arena, t));
     }
     return ok;
 }

@@ -3,7 +3,7 @@
  * merged ones follow the sum of their gradients, and the copies drift apart.
  *
  *   --untie   Identity(b) -> norm.bias     =>   an initializer norm.bias of its own, with the value of b
- *   --tie     initializer A                =>   A = Identity(B) or A = Transpose(B): one variable, B */
+ *   --tie     initializer A                =>   A = Identity(B), Transpose(B) or Reshape(B): one variable */
 #ifndef STEPC_PREPARE_TIE_H
 #define STEPC_PREPARE_TIE_H
 
@@ -17,11 +17,13 @@ struct merged {
 };
 typedef VEC(struct merged) merged_list;
 
-/* Initializers `tensor` and `equals` have the same content, or one is the transposed matrix of the other. Where names
- * tell, `equals` is the one that was not made up by the exporter. */
+enum tie_kind { TIE_EQUAL, TIE_TRANSPOSED, TIE_RESHAPED, TIE_REORDERED };
+
+/* Initializers `tensor` and `equals` have the same content; one may be the transposed matrix of the other, or have it
+ * in another shape or order. Where names tell, `equals` is the one that was not made up by the exporter. */
 struct tie {
     const char *tensor, *equals;
-    bool transposed;
+    enum tie_kind kind;
 };
 typedef VEC(struct tie) tie_list;
 
@@ -31,10 +33,15 @@ void find_merged(struct edit *e, merged_list *out);
 bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other);
 /* Which of the merged were parameters of their own in the network, most likely, and of which nobody can tell. */
 void find_separable(struct edit *e, const merged_list *all, str_list *apart, str_list *unknown);
-/* Equal float matrices. Tensors of one repeated number are no sign of anything. */
+/* Equal float matrices, and what an exporter made of a named one. Tensors of one repeated number are no sign of
+ * anything. */
 void find_ties(struct edit *e, tie_list *out);
 /* Of these, what constant folding cut in two, and what may be so or not. Copies of a layer are neither. */
 void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown);
+/* "", " transposed", ... */
+const char *tie_manner(const struct tie *t);
+/* "--tie 'A=B' makes them one", or what helps where that does not. */
+const char *tie_cure(struct arena *a, const struct tie *t);
 /* "A=B" or "A=B^T", as --tie takes it. */
 const char *tie_text(struct arena *a, const struct tie *t);
 

@@ -51,3 +51,25 @@ prepared() {
     expect 0 "$stepc" prepare "$source_folder/examples/digits/model.onnx" -o "$1" --loss softmax-cross-entropy --optimizer sgd \
         --learning-rate "$2"
 }
+
+# learns FILE OPTION...: three steps of the prepared FILE.onnxtxt with x.npy and target.npy, as FILE.losses and FILE.report
+# shellcheck disable=SC2317
+learns() {
+    local file=$1
+    shift
+    expect 0 "$stepc" prepare "$file.onnxtxt" -o "$file.onnx" --learning-rate 0.3 "$@"
+    grep -v written: stdout >"$file.report"
+    expect 0 "$stepc" check "$file.onnx" --quiet
+    expect 0 "$stepc" run "$file.onnx" --feed x=x.npy --feed target=target.npy --steps 3
+    mv stdout "$file.losses"
+}
+
+# learns_alike A B OPTION...: both do, with the same losses
+# shellcheck disable=SC2317
+learns_alike() {
+    local a=$1 b=$2
+    shift 2
+    learns "$a" "$@"
+    learns "$b" "$@"
+    same "$a.losses" "$b.losses"
+}

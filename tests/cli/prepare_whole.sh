@@ -8,26 +8,6 @@
 printf '1 2 3  4 -2 1  0 1 -1  0.5 1 2' | "$make_npy" f4 4 3 >x.npy
 printf '0 1 1 0' | "$make_npy" i8 4 >target.npy
 
-# learns FILE OPTION...: three steps of the prepared model, as FILE.losses and FILE.report
-learns() {
-    local file=$1
-    shift
-    expect 0 "$stepc" prepare "$file.onnxtxt" -o "$file.onnx" --learning-rate 0.3 "$@"
-    grep -v written: stdout >"$file.report"
-    expect 0 "$stepc" check "$file.onnx" --quiet
-    expect 0 "$stepc" run "$file.onnx" --feed x=x.npy --feed target=target.npy --steps 3
-    mv stdout "$file.losses"
-}
-
-# learns_alike A B OPTION...
-learns_alike() {
-    local a=$1 b=$2
-    shift 2
-    learns "$a" "$@"
-    learns "$b" "$@"
-    same "$a.losses" "$b.losses"
-}
-
 # ---- functions: nested, of several domains, with attributes by reference, an overload, an input left out, an opset of their own ----
 
 weights='<float[3,4] w = {0.5,-0.2,0.3,0.1, 0.2,0.6,-0.4,0.7, -0.3,0.2,0.4,-0.6}, float[4] scale = {1,0.5,1.5,1}, float[4] shift = {0,0.1,0,-0.1},
