@@ -3,11 +3,10 @@
  * that. Unsorted results (`sorted` = 0) may come in any order: they come sorted. d X is dy at the elements that were
  * taken.
  *
- * In generated code, of n elements: few of many are found one after the other, each as the greatest of those that come
- * behind the one before it (2 k n simple operations in 2 k kernels, k up to 16). Else the rank of an element is the
- * number of those that come before it, all compared with all, and then for each of the first k ranks its element is
- * looked for (stepc.Rank, stepc.Order; n (n + k) operations: a row of 8 experts next to nothing, half of 1,000 half a
- * millisecond).
+ * In generated code, of n elements: up to 16 of many are found one after the other, each as the greatest of those that
+ * come behind the one before it (2 k n simple operations in 2 k kernels, which are vectors). Else their places are
+ * found line by line (stepc.Places): up to 40 are kept in order while a line is read once, of more the places of the
+ * whole line are sorted.
  * Spec: ONNX TopK-1 (attribute k), -10, -11 (least, all numbers), -24 (bfloat16). */
 #include "ops/move_rules.h"
 
@@ -117,6 +116,11 @@ static bool top_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y) && infer_out(c, 1, DTYPE_INT64, &y);
 }
 
+static struct value *without_nan(struct expand_ctx *c, struct value *x)
+{
+    return dtype_is_float(x->dtype) ? build(c, "Where", build(c, "IsNaN", x), build_like(c, x, INFINITY), x) : x;
+}
+
 /* One after the other: [outer,size,inner], in a type that ReduceMax takes, without NaN. */
 struct search {
     struct expand_ctx *c;
@@ -139,10 +143,8 @@ static struct value *worst_of(struct expand_ctx *c, enum dtype d, bool largest)
 static struct search search_of(struct expand_ctx *c, struct value *lines, bool largest)
 {
     const int64_t size = lines->shape.dim[1];
-    struct value *x = lines;
-    if (dtype_is_float(x->dtype))
-        x = build(c, "Where", build(c, "IsNaN", x), build_like(c, x, INFINITY), x);
-    else if (dtype_bits(x->dtype) == 16)
+    struct value *x = without_nan(c, lines);
+    if (!dtype_is_float(x->dtype) && dtype_bits(x->dtype) == 16)
         x = build_cast(c->b, x, DTYPE_INT32);
     struct value *places = build_with(c, "stepc.Positions", ATTRS(attr_int("axis", 1)), lines);
     return (struct search){c,
@@ -192,8 +194,8 @@ static struct value *places_of(struct expand_ctx *c, struct value *x, int axis, 
     struct value *lines = build_reshape(c->b, x, &SHAPE(outer, size, inner));
     if (k == 1 || (k > 0 && k <= MOST_ROUNDS && size >= FEW_OF_MANY * k))
         return search_places(c, lines, largest, k);
-    struct value *rank = build_with(c, "stepc.Rank", ATTRS(attr_int("largest", largest)), lines);
-    return build_with(c, "stepc.Order", ATTRS(attr_int("k", k)), rank);
+    return build_with(c, "stepc.Places", ATTRS(attr_int("k", k), attr_int("largest", largest)),
+                      without_nan(c, lines));
 }
 
 static bool top_expand(struct expand_ctx *c)
@@ -259,6 +261,11 @@ static const struct op_sample samples[] = {
      .no_gradient = true},
     {.text = "g (uint64[50] x) => (uint64[2] y, int64[2] i) { " K_2 "y, i = TopK <largest = 0> (x, k) }",
      .no_gradient = true},
+    {.text = "g (float[2,50] x) => (float[2,44] y) { k = Constant <value_ints = [44]> () "
+             "y, i = TopK <largest = 0> (x, k) }"},
+    {.text = "g (float16[45,2] x) => (float16[45,2] y, int64[45,2] i) { k = Constant <value_ints = [45]> () "
+             "y, i = TopK <axis = 0> (x, k) }"},
+    {.text = "g (double[2,33] x) => (double[2,30] y) { k = Constant <value_ints = [30]> () y, i = TopK(x, k) }"},
     {.text = "g (float[3,5] x) => (float[3,2] y, int64[3,2] i) { y, i = TopK <k = 2> (x) }", .opset = 1},
     {.text = "g (float[3,5] x) => (float[3,2] y, int64[3,2] i) { " K_2 "y, i = TopK <axis = 1> (x, k) }", .opset = 10},
     {.text = "g (float[3,5] x) => (float[3,6] y) { k = Constant <value_ints = [6]> () y, i = TopK(x, k) }",
@@ -270,155 +277,94 @@ static const struct op_sample samples[] = {
     {.text = "g (float x) => (float y) { " K_2 "y, i = TopK(x, k) }", .error = "is a scalar"},
     {0}};
 
-/* ---- Rank(x): how many elements of [outer,size,inner] come before each one in its line --------------------------- */
+/* ---- Places(x): where the first k of each line of [outer,size,inner] are, in order. x holds no NaN --------------- */
 
-static const struct op_attr rank_attrs[] = {{.name = "largest", .type = ATTR_INT, .int_default = 1}, {0}};
+static const struct op_attr places_attrs[] = {{.name = "k", .type = ATTR_INT, .required = true},
+                                              {.name = "largest", .type = ATTR_INT, .int_default = 1},
+                                              {0}};
 static const struct op_version own_versions[] = {{.since = 1}, {0}};
-static const struct op_param rank_inputs[] = {
+static const struct op_param places_inputs[] = {
     {.name = "x", .type = 'T', .dtypes = DTYPES_NUMERIC, .flags = PARAM_NOT_DIFF}, {0}};
-static const struct op_param rank_outputs[] = {
-    {.name = "ranks", .dtypes = DTYPE_BIT(DTYPE_INT32), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+static const struct op_param places_outputs[] = {
+    {.name = "places", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
-enum { MOST_RANKS = 1 << 24 }; /* as float counts one by one */
-
-static bool rank_infer(struct infer_ctx *c)
+static bool places_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, 0);
+    const int64_t k = op_attr_int(c->node, "k");
     if (x->rank != 3)
         return infer_error(c, "input 0 '%s' has rank %d, expected 3", infer_in(c, 0)->name, x->rank);
-    if (x->dim[1] > MOST_RANKS)
-        return infer_error(c, "dimension 1 of input 0 '%s' is %lld, expected at most %d", infer_in(c, 0)->name,
-                           (long long)x->dim[1], MOST_RANKS);
-    return infer_out(c, 0, DTYPE_INT32, x);
+    if (k < 0 || k > x->dim[1])
+        return infer_error(c, "attribute 'k' is %lld, expected 0 to %lld", (long long)k, (long long)x->dim[1]);
+    return infer_out(c, 0, DTYPE_INT64, &SHAPE(x->dim[0], k, x->dim[2]));
 }
 
-static bool rank_eval(struct eval_ctx *c)
+static bool places_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
-    const int64_t size = x->shape.dim[1], inner = x->shape.dim[2];
+    const int64_t size = x->shape.dim[1], inner = x->shape.dim[2], k = op_attr_int(c->node, "k");
     struct key *keys = arena_array(c->scratch, struct key, (size_t)size);
     int64_t *y = eval_out_i(c, 0);
     for (int64_t line = 0; y != NULL && size > 0 && line < x->count / size; line++) {
-        const int64_t start = line / inner * size * inner + line % inner;
-        sort_line(x, start, inner, size, op_attr_int(c->node, "largest") != 0, keys);
-        for (int64_t r = 0; r < size; r++)
-            y[start + keys[r].position * inner] = r;
+        const int64_t o = line / inner, i = line % inner;
+        sort_line(x, o * size * inner + i, inner, size, op_attr_int(c->node, "largest") != 0, keys);
+        for (int64_t r = 0; r < k; r++)
+            y[(o * k + r) * inner + i] = keys[r].position;
     }
     return true;
 }
 
-static const struct expr *nan_as_infinity(struct arena *a, const struct expr *x)
+static const char *const late[] = {"OUTER", "X_OUTER", NULL};
+
+/* Without vectors all is merged. */
+static void merge_all(struct kernel *k)
 {
-    if (!dtype_is_float(x->dtype))
-        return x;
-    return expr_select(a, expr_binary(a, EXPR_EQ, x, x), x, expr_float(a, x->dtype, INFINITY));
+    kernel_set_int(k, "RUN", 1);
 }
 
-/* Loops: outer, the other elements of the line, which are counted, the element, inner: so vectors run along elements.
- * Counted in float: of integers compilers make no vectors here. */
-static bool rank_lower(struct lower_ctx *c)
+static const struct template_traits places_template = {.name = "places", .late = late, .make_plain = merge_all};
+
+/* What depends on the elements in such a way is no loop nest, so this is a template (templates/places.c). */
+static bool places_lower(struct lower_ctx *c)
 {
-    enum { OTHER = 1, OWN = 2, INNER = 3 };
-    struct arena *a = c->arena;
+    enum { FEW = 40, RUN = 32 };
+    static const char *const strides[] = {"X_OUTER", "X_ROW", "X_COL"};
     const struct view x = lower_view_of(c, 0), out = lower_out_view(c, 0);
-    const struct shape loops = SHAPE(x.shape.dim[0], x.shape.dim[1], x.shape.dim[1], x.shape.dim[2]);
-    struct view own = x, other = x, to = out;
+    const int64_t size = x.shape.dim[1], k = out.shape.dim[1];
+    const enum dtype type = dtype_computed(x.buffer->dtype);
+    if (size > INT32_MAX / 2)
+        return lower_error(c, "lines of more than %d elements are not compiled", INT32_MAX / 2);
     if (out.buffer->count == 0)
         return true;
-    own.shape = other.shape = to.shape = loops;
-    own.stride[INNER] = other.stride[INNER] = x.stride[2];
-    to.stride[INNER] = out.stride[2];
-    own.stride[OWN] = x.stride[1];
-    to.stride[OWN] = out.stride[1];
-    own.stride[OTHER] = to.stride[OTHER] = other.stride[OWN] = 0;
-    const struct expr *mine = nan_as_infinity(a, lower_load(c, &own));
-    const struct expr *theirs = nan_as_infinity(a, lower_load(c, &other));
-    const bool largest = op_attr_int(c->node, "largest") != 0;
-    const struct expr *is_earlier = expr_binary(a, EXPR_LT, expr_index(a, OTHER), expr_index(a, OWN));
-    const struct expr *is_equal = expr_binary(a, EXPR_EQ, theirs, mine);
-    const struct expr *is_beyond =
-        largest ? expr_binary(a, EXPR_LT, mine, theirs) : expr_binary(a, EXPR_LT, theirs, mine);
-    const struct expr *is_before = expr_binary(a, EXPR_OR, is_beyond, expr_binary(a, EXPR_AND, is_earlier, is_equal));
     lower_kernel(c, NULL);
-    struct part *p = lower_part(c, &loops);
-    p->reduce = REDUCE_SUM;
-    p->reduced[OTHER] = true;
-    p->element = expr_select(a, is_before, expr_float(a, DTYPE_FLOAT, 1.0), expr_float(a, DTYPE_FLOAT, 0.0));
-    lower_store(c, p, &to, expr_cast(a, DTYPE_INT32, expr_result(a, DTYPE_FLOAT)));
+    lower_template(c, &places_template, type);
+    lower_template_int(c, "OUTER", x.shape.dim[0]);
+    lower_template_int(c, "SIZE", size);
+    lower_template_int(c, "INNER", x.shape.dim[2]);
+    lower_template_int(c, "K", k);
+    lower_template_int(c, "LARGEST", op_attr_int(c->node, "largest") != 0);
+    lower_template_int(c, "FEW", FEW);
+    lower_template_int(c, "RUN", size < RUN ? size : RUN);
+    for (int d = 0; d < 3; d++)
+        lower_template_int(c, strides[d], x.stride[d]);
+    const struct access access = {.buffer = x.buffer, .offset = x.offset};
+    lower_template_operand(c, "x", &access);
+    lower_template_scratch(c, "order", k <= FEW ? k : 2 * size);
+    lower_template_flops(c, shape_count(&x.shape));
+    c->kernel->tmpl.scratch->dtype = DTYPE_INT32;
+    struct part *p = lower_template_part(c, "finish", 3, out.shape.dim);
+    lower_store(c, p, &out, expr_result(c->arena, DTYPE_INT64));
     return true;
 }
 
-static const struct op_sample rank_samples[] = {
-    {.text = "g (float[2,5,3] x) => (int32[2,5,3] y) { y = stepc.Rank(x) }", .no_gradient = true},
-    {.text = "g (uint64[2,5,1] x) => (int32[2,5,1] y) { y = stepc.Rank <largest = 0> (x) }", .no_gradient = true},
-    {.text = "g (float[2,5] x) => (int32[2,5] y) { y = stepc.Rank(x) }", .error = "has rank 2, expected 3"},
-    {0}};
-
-/* ---- Order(ranks): for each of the first k ranks where it is in [outer,size,inner]; 0 where it is nowhere -------- */
-
-static const struct op_attr order_attrs[] = {{.name = "k", .type = ATTR_INT, .required = true}, {0}};
-static const struct op_param order_inputs[] = {
-    {.name = "ranks", .dtypes = DTYPE_BIT(DTYPE_INT32), .flags = PARAM_NOT_DIFF}, {0}};
-static const struct op_param order_outputs[] = {
-    {.name = "positions", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
-
-static bool order_infer(struct infer_ctx *c)
-{
-    const struct shape *ranks = infer_shape(c, 0);
-    const int64_t k = op_attr_int(c->node, "k");
-    if (ranks->rank != 3)
-        return infer_error(c, "input 0 '%s' has rank %d, expected 3", infer_in(c, 0)->name, ranks->rank);
-    if (k < 0 || k > ranks->dim[1])
-        return infer_error(c, "attribute 'k' is %lld, expected 0 to %lld", (long long)k, (long long)ranks->dim[1]);
-    return infer_out(c, 0, DTYPE_INT64, &SHAPE(ranks->dim[0], k, ranks->dim[2]));
-}
-
-static bool order_eval(struct eval_ctx *c)
-{
-    const struct shape *s = &eval_input(c, 0)->shape;
-    const int64_t size = s->dim[1], inner = s->dim[2], k = op_attr_int(c->node, "k");
-    int64_t *y = eval_out_i(c, 0);
-    for (int64_t p = 0; y != NULL && p < eval_input(c, 0)->count; p++) {
-        const int64_t rank = eval_i(c, 0)[p];
-        if (rank >= 0 && rank < k)
-            y[(p / inner / size * k + rank) * inner + p % inner] = p / inner % size;
-    }
-    return true;
-}
-
-/* The last position that has the rank: at most the last one there is, whatever the ranks are. Loops: outer, the rank,
- * inner, positions. */
-static bool order_lower(struct lower_ctx *c)
-{
-    struct arena *a = c->arena;
-    const struct view ranks = lower_view_of(c, 0), out = lower_out_view(c, 0);
-    const struct shape loops = SHAPE(out.shape.dim[0], out.shape.dim[1], out.shape.dim[2], ranks.shape.dim[1]);
-    struct view from = ranks, to = out;
-    if (out.buffer->count == 0)
-        return true;
-    from.shape = to.shape = loops;
-    to.stride[3] = from.stride[1] = 0;
-    from.stride[3] = ranks.stride[1];
-    const struct expr *rank = expr_cast(a, DTYPE_INT64, lower_load(c, &from));
-    lower_kernel(c, NULL);
-    struct part *p = lower_part(c, &loops);
-    p->reduce = REDUCE_MAX;
-    p->reduced[3] = true;
-    p->element =
-        expr_select(a, expr_binary(a, EXPR_EQ, rank, expr_index(a, 1)), expr_index(a, 3), expr_int(a, DTYPE_INT64, 0));
-    lower_store(c, p, &to, expr_result(a, DTYPE_INT64));
-    return true;
-}
-
-static const struct op_sample order_samples[] = {
-    {.text = "g (float[2,5,3] x) => (int64[2,3,3] y) { r = stepc.Rank(x) y = stepc.Order <k = 3> (r) }",
+static const struct op_sample places_samples[] = {
+    {.text = "g (int32[2,5,3] x) => (int64[2,3,3] y) { y = stepc.Places <k = 3> (x) }", .no_gradient = true},
+    {.text = "g (uint64[2,5,1] x) => (int64[2,5,1] y) { y = stepc.Places <k = 5, largest = 0> (x) }",
      .no_gradient = true},
-    {.text = "g (int32[2,5,3] r) => (int64[2,5,3] y) { y = stepc.Order <k = 5> (r) }",
-     .feed = "index:7",
-     .no_gradient = true},
-    {.text = "g (int32[2,5,3] r) => (int64[2,6,3] y) { y = stepc.Order <k = 6> (r) }",
+    {.text = "g (int8[1,77,2] x) => (int64[1,77,2] y) { y = stepc.Places <k = 77> (x) }", .no_gradient = true},
+    {.text = "g (float[2,5,3] x) => (int64[2,6,3] y) { y = stepc.Places <k = 6> (x) }",
      .error = "is 6, expected 0 to 5"},
-    {.text = "g (int32[5] r) => (int64[3] y) { y = stepc.Order <k = 3> (r) }", .error = "has rank 1, expected 3"},
+    {.text = "g (float[5] x) => (int64[3] y) { y = stepc.Places <k = 3> (x) }", .error = "has rank 1, expected 3"},
     {0}};
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
@@ -426,10 +372,7 @@ static const struct op_sample order_samples[] = {
 const struct op_def op_defs_top_k[] = {
     {.name = "TopK", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = top_infer,
      .expand = top_expand, .eval = top_eval, .samples = samples},
-    {.domain = DOMAIN_STEPC, .name = "Rank", .versions = own_versions, .inputs = rank_inputs, .outputs = rank_outputs,
-     .attrs = rank_attrs, .infer = rank_infer, .grad = grad_none, .eval = rank_eval, .lower = rank_lower,
-     .samples = rank_samples},
-    {.domain = DOMAIN_STEPC, .name = "Order", .versions = own_versions, .inputs = order_inputs,
-     .outputs = order_outputs, .attrs = order_attrs, .infer = order_infer, .grad = grad_none, .eval = order_eval,
-     .lower = order_lower, .samples = order_samples},
+    {.domain = DOMAIN_STEPC, .name = "Places", .versions = own_versions, .inputs = places_inputs,
+     .outputs = places_outputs, .attrs = places_attrs, .infer = places_infer, .grad = grad_none, .eval = places_eval,
+     .lower = places_lower, .samples = places_samples},
     {0}};
