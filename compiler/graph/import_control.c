@@ -1,7 +1,7 @@
-/* Control flow that is decided when a model is imported: an If becomes one of its branches, a Loop or a Scan one
- * copy of its body after another. What decides must be known by then: it follows from constants and shapes. So
- * differentiation and everything after it never meet a graph inside a node. Spec: ONNX If-25, Loop-25, Scan-25,
- * SequenceMap-17 and the versions before them, which differ in types only. */
+/* Loops that end when a model is imported: a Loop or a Scan becomes one copy of its body after another. What decides
+ * must be known by then: it follows from constants and shapes. So differentiation and everything after it never meet a
+ * graph inside a node. Spec: ONNX Loop-25, Scan-25, SequenceMap-17 and the versions before them, which differ in types
+ * only. */
 #include "graph/import_internal.h"
 
 #include "graph/graph_internal.h"
@@ -11,7 +11,7 @@
 
 /* ---- what the rules share --------------------------------------------------------------------------------------- */
 
-static const struct model_graph *graph_attr(const struct model_node *mn, const char *name)
+const struct model_graph *import_graph_attr(const struct model_node *mn, const char *name)
 {
     const struct model_attr *const a = model_find_attr(&mn->attrs, name);
     return a != NULL ? a->g : NULL;
@@ -41,8 +41,7 @@ bool import_known_number(const struct import_use *u, size_t input, const char *p
     return number_of(u, what, v, x);
 }
 
-/* One more copy of a graph that a loop repeats. */
-static bool spend_turn(const struct import_use *u, const struct model_graph *g)
+bool import_spend_turn(const struct import_use *u, const struct model_graph *g)
 {
     const size_t nodes = g->nodes.count + 1;
     const size_t entries =
@@ -131,30 +130,6 @@ bool import_branch(const struct import_use *u, const struct model_graph *branch,
     return ok;
 }
 
-/* ---- If --------------------------------------------------------------------------------------------------------- */
-
-static bool import_if(const struct import_use *u)
-{
-    struct value *condition;
-    int64_t holds;
-    if (!import_resolve_tensor(u, 0, &condition) || !import_known_number(u, 0, "cond", condition, &holds))
-        return false;
-    const char *const which = holds ? "then_branch" : "else_branch";
-    const struct model_graph *const branch = graph_attr(u->mn, which);
-    if (branch == NULL || branch->inputs.count > 0 || branch->outputs.count < u->mn->outputs.count)
-        return diag_error(u->diag, &u->loc, "%s has %zu inputs and %zu outputs, expected none and %zu", which,
-                          branch != NULL ? branch->inputs.count : 0, branch != NULL ? branch->outputs.count : 0,
-                          u->mn->outputs.count);
-    if (u->r->repeated && !spend_turn(u, branch))
-        return false;
-    struct inner x;
-    const int since = u->g->value_count;
-    bool ok = import_branch(u, branch, NULL, &x);
-    for (size_t i = 0; i < u->mn->outputs.count && ok; i++)
-        ok = import_define(u, i, import_inner_output(u->im, &x, i), since);
-    return ok;
-}
-
 /* ---- side by side ----------------------------------------------------------------------------------------------- */
 
 struct value *import_join(struct builder *b, struct value *const *items, size_t count, int axis, bool new_axis)
@@ -227,7 +202,7 @@ struct iterations {
 static bool begin_iterations(struct iterations *t, const struct import_use *u, size_t first_input, size_t state_count,
                              size_t other_inputs, size_t first_output)
 {
-    *t = (struct iterations){.u = u, .body = graph_attr(u->mn, "body")};
+    *t = (struct iterations){.u = u, .body = import_graph_attr(u->mn, "body")};
     if (t->body == NULL)
         return diag_error(u->diag, &u->loc, "attribute 'body' has no graph");
     if (t->body->inputs.count != state_count + other_inputs || t->body->outputs.count < state_count + first_output)
@@ -270,7 +245,7 @@ static bool keep_scanned(struct iterations *t, size_t k, struct value *v)
 static bool take_iteration(struct iterations *t, int64_t number, struct value *const *actual, struct inner *x)
 {
     const struct import_use *const u = t->u;
-    if (!spend_turn(u, t->body))
+    if (!import_spend_turn(u, t->body))
         return false;
     struct arena *const a = u->arena;
     const char *const label = arena_printf(a, "%s.%lld", import_label(u->mn), (long long)number);

@@ -4,7 +4,8 @@
  *   import_types.c     shapes of inputs, declared types
  *   import_constant.c  Constant, sparse tensors
  *   import_call.c      calls of the model's functions
- *   import_control.c   If, Loop, Scan: decided and unrolled
+ *   import_control.c   Loop, Scan: decided and unrolled
+ *   import_if.c        If: one branch, or both and a choice
  *   import_attention.c FlexAttention, which has graphs for its scores
  *   import_sequence.c  sequences and optional values: lists of tensors that import alone knows
  *   import_random.c    streams of random numbers
@@ -151,6 +152,12 @@ bool import_is_control(const struct model_node *mn);
 bool import_is_alias(const struct import_use *u);
 bool import_control(const struct import_use *u) MUST_USE;
 
+/* The graph that is the node's attribute, or NULL. */
+const struct model_graph *import_graph_attr(const struct model_node *mn, const char *name);
+/* One more copy of a graph that a loop repeats. */
+bool import_spend_turn(const struct import_use *u, const struct model_graph *g) MUST_USE;
+
+bool import_if(const struct import_use *u) MUST_USE;             /* import_if.c */
 bool import_flex_attention(const struct import_use *u) MUST_USE; /* import_attention.c */
 
 /* A sequence while it is imported: stands in scopes as a value of kind VALUE_SEQUENCE, never in a graph. What is

@@ -249,15 +249,27 @@ static bool report_unknown(struct diag *d, const struct loc *at, const char *wha
     return diag_error(d, at, "%s must be known at compile time", what);
 }
 
-const struct tensor *known_or_report(struct graph *g, const struct loc *at, const char *what, struct value *v)
+static const struct tensor *look(struct graph *g, struct value *v, struct cone *cone)
 {
-    const struct tensor *t = value_known(v);
+    const struct tensor *const t = value_known(v);
     if (t != NULL)
         return t;
+    cone_collect(cone, v);
+    return specialise(g->program, cone) ? value_known(v) : NULL;
+}
+
+const struct tensor *known_or_fed(struct graph *g, struct value *v)
+{
     struct cone cone = {0};
-    cone_collect(&cone, v);
-    if (specialise(g->program, &cone))
-        t = value_known(v);
+    const struct tensor *const t = look(g, v, &cone);
+    arena_free(&cone.scratch);
+    return t;
+}
+
+const struct tensor *known_or_report(struct graph *g, const struct loc *at, const char *what, struct value *v)
+{
+    struct cone cone = {0};
+    const struct tensor *const t = look(g, v, &cone);
     if (t == NULL)
         report_unknown(g->diag, at, what, v, &cone);
     arena_free(&cone.scratch);

@@ -105,8 +105,9 @@ struct op_def {
     /* Kernels or views for the node. NULL for composites and for what never reaches lowering (Gradient). */
     bool (*lower)(struct lower_ctx *c);
     const struct op_sample *samples;
-    /* An integer input that selects rows or classes: how many there are, for inputs that are made up; 0 where `input`
-     * does not select. NULL: no input does. */
+    /* An input that selects rows or classes: how many there are, for inputs that are made up; 0 where `input` does not
+     * select. Whatever ends an entry where it is out of range has this, and 0 is always in range. NULL: no input
+     * does. */
     int64_t (*selects_from)(const struct node *n, int input);
     /* An operator that multiplies inputs 0 and 1: how; false where input 0 is no matrix. NULL: it does not. */
     bool (*product)(const struct node *n, struct op_product *out);
@@ -137,7 +138,7 @@ struct op_def {
     bool shape_only;
     /* content of a variable: stays when a Gradient supplies other values to what it was computed from */
     bool is_state;
-    /* If, Loop, sequences: taken apart at import (import_control.c), never a node of a graph; no infer */
+    /* If, Loop, sequences: taken apart at import (import_*.c), never a node of a graph; no infer */
     bool is_control;
     /* Gradient: expanded by train/ before anything else looks at it */
     bool is_structural;

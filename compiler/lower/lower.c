@@ -8,6 +8,7 @@
 #include "lower/lower.h"
 
 #include "base/str.h"
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -187,6 +188,7 @@ struct view lower_contiguous(struct lower_ctx *c, int i)
 void lower_add_check(struct lower_ctx *c, const struct shape *domain, const struct expr *value, int64_t low,
                      int64_t high, const char *status)
 {
+    assert(c->node == NULL || c->node->def->selects_from != NULL); /* whoever guards indices relies on it */
     struct check check = {.rank = domain->rank, .value = value, .low = low, .high = high, .status = status};
     memcpy(check.extent, domain->dim, sizeof domain->dim);
     vec_push(c->arena, &c->kernel->checks, check);

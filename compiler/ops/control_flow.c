@@ -1,5 +1,5 @@
 /* If, Loop, Scan, SequenceMap and the operators on sequences and optional values: schemas and samples only. Import
- * takes such nodes apart (graph/import_control.c, graph/import_sequence.c), so no graph has one. Gradients are
+ * takes such nodes apart (graph/import_control.c, import_if.c, import_sequence.c), so no graph has one. Gradients are
  * those of the nodes that they become. */
 #include "ops/op.h"
 
@@ -39,9 +39,29 @@ static const struct op_sample if_samples[] = {
              "Mul(w, x) }> (no) }, "
              "else_branch = e () => (float[3] b) { w = Neg(x) b = Neg(w) }> (yes) }",
      .opset = 11},
+    /* a condition that depends on data: both are computed, and one chosen */
+    {.text = "g (float[3] v, float[3] w, bool c) => (float[3] y) { x = Identity(v) z = Identity(w) "
+             "y = If <then_branch = t () => (float[3] a) { a = Mul(x, z) }, "
+             "else_branch = e () => (float[3] b) { b = Exp(x) }> (c) }"},
+    {.text = "g (float[2,3] v, int64[2] i) => (float[2] y, int64[2] z) { x = Identity(v) j = Identity(i) "
+             "zero = Constant <value_float = 0.0> () m = ReduceMean <keepdims = 0> (x) c = Greater(m, zero) "
+             "y, z = If <then_branch = t () => (float[2] a, int64[2] p) { k = Constant <value_ints = [1]> () "
+             "g = Gather <axis = 1> (x, k) a = Squeeze(g, k) p = Neg(j) }, "
+             "else_branch = e () => (float[2] b, int64[2] j) { one = Constant <value_ints = [1]> () "
+             "b = ReduceSum <keepdims = 0> (x, one) }> (c) }"},
+    /* a branch inside a branch, and one that is a value from outside */
+    {.text = "g (float[3] v, bool c, int32[1] d) => (float[3] y) { x = Identity(v) "
+             "y = If <then_branch = t () => (float[3] a) { w = Sin(x) "
+             "a = If <then_branch = t2 () => (float[3] q) { q = Mul(w, x) }, else_branch = e2 () => (float[3] w) { }> "
+             "(d) }, else_branch = e () => (float[3] x) { }> (c) }",
+     .feed = ",,index:2"},
     {.text = "g (float[3] x, bool c) => (float[3] y) { y = If <then_branch = t () => (float[3] a) { a = Neg(x) }, "
+             "else_branch = e () => (float[6] b) { b = Concat <axis = 0> (x, x) }> (c) }",
+     .error = "input 0 'c' (cond) is not known at compile time, so that both branches must give the same types, but "
+              "output 0 is float[3] in then_branch and float[6] in else_branch"},
+    {.text = "g (float[3] x, float c) => (float[3] y) { y = If <then_branch = t () => (float[3] a) { a = Neg(x) }, "
              "else_branch = e () => (float[3] b) { b = Exp(x) }> (c) }",
-     .error = "input 0 'c' (cond) must be known at compile time, but it is an input of the graph"},
+     .error = "input 0 'c' (cond) is float[], expected one integer or bool"},
     {.text = "g (float[3] x) => (float[3] y) { c = Constant <value = bool[2] {1, 1}> () y = If <then_branch = t () => "
              "(float[3] a) "
              "{ a = Neg(x) }, else_branch = e () => (float[3] b) { b = Exp(x) }> (c) }",

@@ -136,6 +136,12 @@ static double greatest_of(const double *x, int64_t columns, const int64_t *v, co
     return v[0] < v[1] && h[0] < h[1] ? most : 0;
 }
 
+/* The image in which a region lies. */
+static int64_t max_roi_selects_from(const struct node *n, int input)
+{
+    return input == 1 ? node_input(n, 0)->shape.dim[0] : 0;
+}
+
 static bool max_roi_eval(struct eval_ctx *c)
 {
     const struct shape *x = &eval_input(c, 0)->shape, *y = &eval_output(c, 0)->shape;
@@ -186,5 +192,6 @@ const struct op_def op_defs_max_roi_pool[] = {{.name = "MaxRoiPool",
                                                .infer = max_roi_infer,
                                                .expand = max_roi_expand,
                                                .eval = max_roi_eval,
+                                               .selects_from = max_roi_selects_from,
                                                .samples = samples},
                                               {0}};

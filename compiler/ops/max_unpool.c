@@ -205,6 +205,12 @@ static int64_t element_in(int64_t k, const struct shape *from, const struct shap
 }
 
 /* Either operator: both say in an attribute what indices number. */
+static int64_t unpool_selects_from(const struct node *n, int input)
+{
+    const struct shape numbered = shape_of_attr(n, "numbered");
+    return input == 1 ? shape_count(&numbered) : 0;
+}
+
 static bool unpool_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
@@ -335,6 +341,7 @@ const struct op_def op_defs_max_unpool[] = {{.name = "MaxUnpool",
                                              .infer = unpool_infer,
                                              .expand = unpool_expand,
                                              .eval = unpool_eval,
+                                             .selects_from = unpool_selects_from,
                                              .samples = samples},
                                             {.domain = DOMAIN_STEPC,
                                              .name = "Unpool",
@@ -346,5 +353,6 @@ const struct op_def op_defs_max_unpool[] = {{.name = "MaxUnpool",
                                              .grad = put_grad,
                                              .eval = unpool_eval,
                                              .lower = put_lower,
+                                             .selects_from = unpool_selects_from,
                                              .samples = put_samples},
                                             {0}};

@@ -68,6 +68,12 @@ static bool check_cache(struct infer_ctx *c, int i, const struct sizes *z)
                            : shape_text(c->diag->arena, &expected));
 }
 
+static int64_t rotary_selects_from(const struct node *n, int input)
+{
+    const int64_t rows = node_input(n, COS)->shape.dim[0], rows_2 = node_input(n, SIN)->shape.dim[0];
+    return input != POSITIONS ? 0 : rows < rows_2 ? rows : rows_2;
+}
+
 static bool rotary_infer(struct infer_ctx *c)
 {
     if (!check_heads(c))
@@ -221,5 +227,6 @@ const struct op_def op_defs_rotary_embedding[] = {{.name = "RotaryEmbedding",
                                                    .infer = rotary_infer,
                                                    .expand = rotary_expand,
                                                    .eval = rotary_eval,
+                                                   .selects_from = rotary_selects_from,
                                                    .samples = samples},
                                                   {0}};

@@ -1,4 +1,6 @@
 /* Where: condition ? X : Y, all three broadcast.
+ * stepc.IfTaken: y = x; dx = taken ? dy : 0, even where dy is no number. What a branch of If reads from outside goes
+ * through it where both branches are computed (graph/import_if.c).
  * Spec: ONNX Where-9 and -16 (16 only adds bfloat16). */
 #include "ops/op.h"
 
@@ -54,8 +56,54 @@ static const struct op_sample samples[] = {
     {.text = "g (bool[3,4] c, float16[3,4] a, float16[1,4] b) => (float16[3,4] y) { y = Where(c, a, b) }"},
     {0}};
 
+/* ---- IfTaken ----------------------------------------------------------------------------------------------------- */
+
+static const struct op_version taken_versions[] = {{.since = 1}, {0}};
+static const struct op_param taken_inputs[] = {
+    {.name = "x", .type = 'T', .dtypes = DTYPES_FLOATS},
+    {.name = "taken", .dtypes = DTYPES_BOOL, .flags = PARAM_NOT_DIFF},
+    {0}};
+static const struct op_param taken_outputs[] = {{.name = "y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
+
+static bool taken_infer(struct infer_ctx *c)
+{
+    const struct value *const taken = infer_in(c, 1);
+    return taken->shape.rank == 0 ? infer_same_as_input(c)
+                                  : infer_error(c, "input 1 '%s' (taken) has rank %d, expected 0", taken->name,
+                                                taken->shape.rank);
+}
+
+static bool taken_grad(struct grad_ctx *c)
+{
+    struct value *const dy = grad_of_output(c, 0);
+    return grad_accumulate(c, 0, build(c, "Where", grad_input(c, 1), dy, build_like(c, dy, 0.0)));
+}
+
+static bool taken_expand(struct expand_ctx *c)
+{
+    return expand_out(c, 0, expand_in(c, 0));
+}
+
+static bool taken_eval(struct eval_ctx *c)
+{
+    struct eval_tensor *const y = eval_output(c, 0);
+    for (int64_t i = 0; y != NULL && i < y->count; i++)
+        y->f[i] = eval_f(c, 0)[i];
+    return true;
+}
+
+static const struct op_sample taken_samples[] = {
+    {.text = "g (float[2,3] x) => (float[2,3] y) { c = Constant <value = bool {1}> () t = stepc.IfTaken(x, c) "
+             "y = Mul(t, t) }"},
+    {.text = "g (float[3] x, bool[1] c) => (float[3] y) { y = stepc.IfTaken(x, c) }",
+     .error = "input 1 'c' (taken) has rank 1, expected 0"},
+    {0}};
+
 const struct op_def op_defs_where[] = {
     {.name = "Where", .written = "?:", .versions = versions, .inputs = inputs, .outputs = outputs,
      .infer = infer_broadcast, .grad = where_grad, .eval = where_eval, .lower = where_lower, .is_elementwise = true,
      .samples = samples},
+    {.domain = DOMAIN_STEPC, .name = "IfTaken", .versions = taken_versions, .inputs = taken_inputs,
+     .outputs = taken_outputs, .infer = taken_infer, .grad = taken_grad, .expand = taken_expand, .eval = taken_eval,
+     .samples = taken_samples},
     {0}};
