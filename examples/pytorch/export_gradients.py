@@ -10,6 +10,8 @@ import warnings
 
 import torch
 
+from export_operators import SYMBOLICS
+
 OPSETS = range(7, 26)
 _told = set()  # names of functions that were warned of in this export
 
@@ -117,7 +119,16 @@ def _marked_traces():
     def read_data(tensor):
         return tensor.detach() if torch.jit.is_tracing() else data.__get__(tensor)
 
+    gaussian = torch.nn.functional.gaussian_nll_loss
+
+    def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction='mean'):
+        """It bounds var in place, under no_grad: the gradient does not know of the bound."""
+        if torch.jit.is_tracing() and isinstance(var, torch.Tensor):
+            var = var.clamp(min=eps).detach() + (var - var.detach())
+        return gaussian(x, target, var, full=full, eps=eps, reduction=reduction)
+
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_replaced(torch.nn.functional, 'gaussian_nll_loss', gaussian_nll_loss))
         stack.enter_context(_replaced(torch.jit, '_get_trace_graph', traced))
         stack.enter_context(_replaced(torch.Tensor, 'data', property(read_data, data.__set__)))
         for owner in torch, torch.nn.functional:
@@ -325,7 +336,7 @@ def _detach(g, x):
 @contextlib.contextmanager
 def kept_gradients():
     """While it is open, exports by way of torch.jit's tracer have nodes of the domain "stepc", see export_file.py."""
-    symbolics = {'aten::detach': _detach, 'aten::requires_grad_': lambda g, x, required=None: x}
+    symbolics = {**SYMBOLICS, 'aten::detach': _detach, 'aten::requires_grad_': lambda g, x, required=None: x}
     _told.clear()
     with warnings.catch_warnings(), _symbolics(symbolics), _marked_traces(), _functions_as_operators():
         warnings.filterwarnings('ignore', 'The shape inference of stepc::')

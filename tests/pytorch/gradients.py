@@ -5,23 +5,15 @@ Where a network stops gradients, and where it has its own: networks exported by 
 step of stepc beside PyTorch's in double. Needs python3-torch.
 """
 import os
-import subprocess
 import sys
 import tempfile
-import warnings
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, '../../examples/pytorch'))
-from export import export, stepc_gradient  # noqa: E402
-
-TOLERANCE = 2e-5  # of the whole gradient; a wrong or missing one is off by about 1
-STEPC = os.path.abspath(sys.argv[1])
-failures = []
+from one_step import exported, expect, failures, try_case
+from export import stepc_gradient
 
 
 def mlp(*sizes):
@@ -256,75 +248,6 @@ CASES = {
     'burgers': (Burgers, lambda: (normal(8, 2),), None),
     'penalty': (Penalty, lambda: (normal(8, 3) + 1, normal(8, 3), torch.rand(8, 1)), 0),
 }
-
-
-def stepc(*words):
-    r = subprocess.run([STEPC, *map(str, words)], capture_output=True, text=True)
-    if r.returncode:
-        raise RuntimeError(f'{" ".join(map(str, words))}: {r.stderr}')
-    return r.stdout + r.stderr
-
-
-def expect(ok, what):
-    print(('PASS ' if ok else 'FAIL ') + what)
-    if not ok:
-        failures.append(what)
-
-
-def metadata(path, key):
-    """The value of a key of the file's metadata, found as bytes: both are plain text."""
-    with open(path, 'rb') as f:
-        data = f.read()
-    at = data.rindex(key.encode()) + len(key)
-    size, shift, at = 0, 0, at + 1
-    while True:
-        size |= (data[at] & 127) << shift
-        shift, at = shift + 7, at + 1
-        if data[at - 1] < 128:
-            return data[at:at + size].decode()
-
-
-def exported(net, inputs):
-    """Exported with a batch of another size than it is trained with. Returns what export() warned of."""
-    names = [f'in{i}' for i in range(len(inputs))]
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter('always')
-        export(net, tuple(x[:3] for x in inputs), 'net.onnx', input_names=names, output_names=['loss'], opset_version=17,
-               dynamic_axes={name: {0: 'batch'} for name in names})
-    return [str(w.message) for w in found if w.filename.endswith('export_gradients.py')]
-
-
-def gradients_of(net, inputs):
-    net.double().zero_grad()
-    net(*(x.double() for x in inputs)).backward()
-    return {name: p.grad.numpy().copy() for name, p in net.named_parameters() if p.grad is not None}
-
-
-def try_case(name, make, inputs, detached):
-    torch.manual_seed(1)
-    net = make().train()
-    inputs = inputs()
-    warned = exported(net, inputs)
-    found = metadata('net.onnx', 'stepc.detached').split()
-    expect(not warned and (detached is None or len(found) == detached), f'{name}: {len(found)} tensors are detached {warned}')
-    said = stepc('prepare', 'net.onnx', '-o', 'train.onnx', '--loss', 'output', '--gradients')
-    expect('warning' not in said, f'{name}: prepare warns of nothing')
-    want = gradients_of(net, inputs)
-    feeds, fetches = [], []
-    for i, x in enumerate(inputs):
-        np.save(f'in{i}.npy', x.numpy()[None])
-        feeds += ['--feed', f'in{i}=in{i}.npy']
-    for i, parameter in enumerate(want):
-        fetches += ['--fetch', f'{parameter}.gradient=grad{i}.npy']
-    for engine in 'interpreted', 'generated':
-        said = stepc('run', 'train.onnx', '--engine', engine, '--steps', 1, *feeds, *fetches)
-        off = sum(((np.load(f'grad{i}.npy').reshape(g.shape) - g) ** 2).sum() for i, g in enumerate(want.values()))
-        off = (off / sum((g ** 2).sum() for g in want.values())) ** 0.5
-        expect(off < TOLERANCE, f'{name}: the gradient is off by {off:.1e}, {engine}')
-    with open('trained.txt', 'w') as f:
-        f.write(stepc('prepare', 'net.onnx', '-o', 'again.onnx', '--loss', 'output'))
-    trained = sum(line.startswith('  ') and not line.startswith('  not') for line in open('trained.txt'))
-    expect(trained == len(want), f'{name}: {trained} of {len(want)} parameters are trained')
 
 
 def test_what_cannot_be_exported():
