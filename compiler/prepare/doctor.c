@@ -309,7 +309,7 @@ static void examine_forms(struct doctor *x)
     str_list half = {0};
     vec_each(const struct model_initializer *, init, &g->initializers)
         if (dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 &&
-            (DTYPE_BIT(init->tensor->dtype) & DTYPES_FLOAT_DOUBLE) == 0)
+            (DTYPE_BIT(init->tensor->dtype) & DTYPES_FLOATS) == 0)
             vec_push(x->arena, &half, init->name);
     if (norms > 0)
         add(x,
@@ -331,7 +331,7 @@ static void examine_forms(struct doctor *x)
             EXPORT_CURE);
     if (half.count > 0)
         add(x,
-            arena_printf(x->arena, "%s of less than 32 bits: %s; only float and double are trained",
+            arena_printf(x->arena, "%s of less than 16 bits: %s; such numbers are not trained",
                          count_of(x, half.count, "initializer"), named(x, &half)),
             "export in float32");
     if (quantized > 0)

@@ -78,6 +78,16 @@ void rename_values(model_values *values, const char *old, const char *name)
             v->name = name;
 }
 
+void rename_reads_within(struct model_graph *g, const char *old, const char *name)
+{
+    vec_each(struct model_node *, n, &g->nodes) {
+        rename_names(&n->inputs, old, name);
+        model_each_inner(n, inner)
+            rename_reads_within(inner, old, name);
+    }
+    rename_values(&g->outputs, old, name);
+}
+
 void edit_remove_initializer(struct edit *e, const char *name)
 {
     struct model_graph *const g = e->model->graph;

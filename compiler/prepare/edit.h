@@ -29,6 +29,9 @@ void collect_own_names(struct map *names, const struct model_graph *g);
 void rename_names(str_list *names, const char *old, const char *name);
 void rename_values(model_values *values, const char *old, const char *name);
 
+/* Where it is read, in graphs inside nodes too, and where it is given out. */
+void rename_reads_within(struct model_graph *g, const char *old, const char *name);
+
 void edit_begin(struct edit *e, struct diag *d, struct arena *a, struct model *m, struct strbuf *report);
 /* "Did you mean" for a name that no initializer has, or "". */
 const char *initializer_suggestion(struct arena *a, const struct model_graph *g, const char *name);

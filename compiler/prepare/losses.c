@@ -613,12 +613,22 @@ static bool refuse_option(struct preparer *p, bool given, const char *option)
            diag_error(p->diag, &p->loc, "--%s does not go with --loss %s", option, loss_names[p->options->loss]);
 }
 
+/* A loss is computed in float: of 16 bits, a mean over a batch would keep three digits or two. */
+static void widen_source(struct preparer *p, struct tensor_type *t)
+{
+    if (dtype_is_float16(t->dtype) && p->options->loss != LOSS_OUTPUT) {
+        p->loss_input = add_cast(p, suffixed(p, p->loss_input, "float"), p->loss_input, DTYPE_FLOAT);
+        t->dtype = DTYPE_FLOAT;
+    }
+}
+
 bool add_loss(struct preparer *p)
 {
     const struct prepare_options *const o = p->options;
     struct tensor_type t;
     if (!tensor_type_of(p, p->source, &t))
         return false;
+    widen_source(p, &t);
     p->loss_dtype = t.dtype;
     if (!(DTYPE_BIT(t.dtype) & DTYPES_FLOAT_DOUBLE))
         return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source,

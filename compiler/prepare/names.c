@@ -108,21 +108,11 @@ static int64_t cut(const struct tensor *t, struct piece *first)
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static void rename_in(struct model_graph *g, const char *old, const char *name)
-{
-    vec_each(struct model_node *, n, &g->nodes) {
-        rename_names(&n->inputs, old, name);
-        model_each_inner(n, inner)
-            rename_in(inner, old, name);
-    }
-    rename_values(&g->outputs, old, name);
-}
-
 static void rename_initializer(struct edit *e, struct model_initializer *init, const char *name)
 {
     struct model_graph *const g = e->model->graph;
     const char *const old = init->name;
-    rename_in(g, old, name);
+    rename_reads_within(g, old, name);
     rename_values(&g->inputs, old, name);
     rename_values(&g->value_infos, old, name);
     init->name = name;

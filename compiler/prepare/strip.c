@@ -1,5 +1,6 @@
 #include "prepare/strip.h"
 
+#include "prepare/masters.h"
 #include "prepare/prepare_internal.h"
 
 #include <string.h>
@@ -277,6 +278,7 @@ void strip_model(struct diag *d, struct model *m, struct strbuf *report)
     remove_state(m, report);
     remove_inputs(m, take_metadata(m, kept_inputs));
     m->training.count = 0;
+    narrow_remembered(d->arena, m, take_metadata(m, kept_masters), report);
     const char *const changes = take_metadata(m, kept_changes);
     if (changes)
         strbuf_addf(report, "stays as 'stepc prepare' made it: %s\n", changes);

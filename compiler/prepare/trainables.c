@@ -1,6 +1,7 @@
 /* What is trained: what the rules of parameters.c take for a parameter, or what --train names; and
  * what is said of it. */
 #include "prepare/inside.h"
+#include "prepare/masters.h"
 #include "prepare/parameters.h"
 
 #include <math.h>
@@ -208,7 +209,7 @@ static bool has_choice(const struct choice *c)
 
 static bool can_be_trained(const struct tensor *t)
 {
-    return (DTYPE_BIT(t->dtype) & DTYPES_FLOAT_DOUBLE) != 0 && t->count > 0;
+    return (DTYPE_BIT(t->dtype) & DTYPES_FLOATS) != 0 && t->count > 0;
 }
 
 /* What --train names without a wildcard has to be trainable; what a wildcard takes along need not. */
@@ -216,7 +217,8 @@ static bool check_named(struct preparer *p, const struct model_initializer *init
 {
     if (!can_be_trained(init->tensor))
         return diag_error(p->diag, &init->loc,
-                          "--train %s: it is %s%s; tensors of float and double with elements can be trained",
+                          "--train %s: it is %s%s; tensors of float, double, float16 and bfloat16 with elements "
+                          "can be trained",
                           init->name, dtype_name(init->tensor->dtype), shape_text(p->arena, &init->tensor->shape));
     if (map_has(&p->statistics, init->name))
         return diag_error(p->diag, &init->loc,
@@ -272,7 +274,7 @@ static struct chosen choose(struct preparer *p, struct rules *r, const struct mo
     else if (!c.verdict.trained)
         c.against = c.verdict.why;
     if (!c.against && !can_be_trained(init->tensor))
-        c.against = init->tensor->count > 0 ? "only float and double are trained" : "it is empty";
+        c.against = init->tensor->count > 0 ? "numbers of less than 16 bits are not trained" : "it is empty";
     c.worth_saying = reached && !c.verdict.moot && !is_chosen(&p->freeze, init->name) && can_be_trained(init->tensor);
     return c;
 }
@@ -460,6 +462,31 @@ static bool fail_without_any(struct preparer *p, struct rules *r)
                           : "stands in the place of a parameter; --train NAME trains any");
 }
 
+/* Those of 16 bits are trained as float: masters.h. */
+static void widen_trainables(struct preparer *p)
+{
+    str_list names = {0};
+    vec_each_ptr(struct trainable, t, &p->trainables) {
+        if (!dtype_is_float16(t->tensor->dtype))
+            continue;
+        struct model_initializer *const init = model_find_initializer(p->model->graph, t->name);
+        const char *const rounded = widen_initializer(&p->edit, init);
+        rename_reads_within(p->algorithm, t->name, rounded);
+        t->tensor = init->tensor;
+        map_set(&p->names, rounded, NULL);
+        map_set(&p->main_names, rounded, NULL);
+        map_set(&p->ancestors, rounded, NULL);
+        map_set(&p->producers, rounded, p->model->graph->nodes.data[0]);
+        vec_push(p->arena, &names, t->name);
+    }
+    if (names.count == 0)
+        return;
+    remember_widened(p->arena, p->model, &names);
+    say(p, "trained in float, since an update may be smaller than a step of 16 bits: %s; the model computes with what "
+           "they are rounded to, and strip gives 16 bits back",
+        names_text(p->arena, &names, MOST_NAMED));
+}
+
 bool choose_trainables(struct preparer *p)
 {
     struct map loss = {.arena = p->arena};
@@ -490,5 +517,6 @@ bool choose_trainables(struct preparer *p)
     say_others(p, &all);
     say_unsure(p, &all);
     say_masked(p);
+    widen_trainables(p);
     return true;
 }
