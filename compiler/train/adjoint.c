@@ -606,7 +606,7 @@ static bool expand_gradient(struct graph *g, struct gradient *gr)
     if (!evaluate_changed(&e) || !differentiate(&e) || !replace_outputs(&e))
         return false;
     graph_remove_node(g, gr->node);
-    return merge_scatters(g, since);
+    return merge_sums(g, since);
 }
 
 /* See op_def.join. */
