@@ -178,15 +178,18 @@ static bool may_be_trained(const struct doctor *x, struct rules *rules, const st
     return true;
 }
 
-/* In functions and in graphs inside nodes they are parameters; in the main graph nobody knows. */
+/* In functions and in graphs inside nodes they are parameters, and where nothing else is; otherwise nobody knows. */
 static void examine_constants(struct doctor *x, struct rules *rules)
 {
     const struct model_graph *const g = x->model->graph;
     str_list trained = {0};
+    const bool all = keeps_weights_as_constants(rules);
     vec_each(const struct model_node *, n, &g->nodes) {
         struct verdict v;
         const char *const name = is_like_weight(rules, n, &v) ? n->outputs.data[0] : "";
-        if (map_has(&x->edit.inner_constants, name))
+        if (name[0] != '\0' && all)
+            vec_push(x->arena, &trained, name);
+        else if (map_has(&x->edit.inner_constants, name))
             vec_push(x->arena, &trained, name);
         else if (name[0] != '\0')
             add(x,
@@ -196,8 +199,8 @@ static void examine_constants(struct doctor *x, struct rules *rules)
     }
     if (trained.count > 0)
         add(x,
-            arena_printf(x->arena, "constants of functions or of graphs inside nodes, %s, stand where parameters do",
-                         named(x, &trained)),
+            arena_printf(x->arena, "constants stand where parameters do: %s, %s", named(x, &trained),
+                         all ? "and no initializer does" : "of functions or of graphs inside nodes"),
             "none needed: prepare trains them; --freeze NAME, if one is no parameter");
 }
 

@@ -56,6 +56,8 @@ struct verdict judge(struct rules *r, const struct model_initializer *init);
 int64_t padding_row(struct rules *r, const struct model_initializer *init);
 /* A Constant node in the place of a weight; false: it is in none. */
 bool judge_constant(struct rules *r, const struct model_node *constant, const struct tensor *t, struct verdict *out);
+/* Is no initializer a parameter? Then constants in the place of weights are. */
+bool keeps_weights_as_constants(struct rules *r);
 /* And one of floating numbers that no exporter has filled in? Such a one nobody can want to train. */
 bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict *v);
 

@@ -103,23 +103,38 @@ bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict 
            !v->moot;
 }
 
-/* In functions and branches exporters keep constants where the main graph has initializers. */
-static bool is_wanted_constant(struct rules *r, const str_list *globs, const struct model_node *n)
+static bool has_choice(const struct choice *c)
+{
+    return c->globs.count > 0 || c->file;
+}
+
+bool keeps_weights_as_constants(struct rules *r)
+{
+    const struct model_graph *const g = r->p->model->graph;
+    vec_each(const struct model_initializer *, init, &g->initializers)
+        if (dtype_is_float(init->tensor->dtype) && !map_has(&r->p->statistics, init->name) && judge(r, init).trained)
+            return false;
+    return true;
+}
+
+/* In functions and branches exporters keep constants where the main graph has initializers; some do so everywhere. */
+static bool is_wanted_constant(struct rules *r, const str_list *globs, bool all, const struct model_node *n)
 {
     struct verdict v;
     const char *const name = constant_of(n) ? n->outputs.data[0] : "";
     return name[0] != '\0' &&
            (str_list_has(globs, name) ||
-            ((matches(globs, name) || map_has(&r->p->edit.inner_constants, name)) && is_like_weight(r, n, &v)));
+            ((all || matches(globs, name) || map_has(&r->p->edit.inner_constants, name)) && is_like_weight(r, n, &v)));
 }
 
-/* Those that --train names, and those of functions and graphs inside nodes. A pattern takes those in the place of a
+/* Those that --train names, and those that the exporter kept as constants. A pattern takes those in the place of a
  * weight only. */
 static void lift_constants(struct preparer *p, struct rules *r)
 {
     const struct model_graph *const g = p->model->graph;
+    const bool all = !has_choice(&p->train) && keeps_weights_as_constants(r);
     for (size_t i = 0; i < g->nodes.count;) {
-        if (is_wanted_constant(r, &p->train.globs, g->nodes.data[i]))
+        if (is_wanted_constant(r, &p->train.globs, all, g->nodes.data[i]))
             lift_constant(p, i);
         else
             i++;
@@ -200,11 +215,6 @@ static bool resolve_lists(struct preparer *p)
 static bool is_chosen(const struct choice *c, const char *name)
 {
     return matches(&c->globs, name) || map_has(&c->listed, name);
-}
-
-static bool has_choice(const struct choice *c)
-{
-    return c->globs.count > 0 || c->file;
 }
 
 static bool can_be_trained(const struct tensor *t)

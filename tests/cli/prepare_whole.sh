@@ -114,7 +114,7 @@ net (float[4,3] x) => (float[4,3] y)
 MODEL
 printf '0 1 1  0 0.5 1  1 1 1  0 2 1' | "$make_npy" f4 4 3 >target.npy
 expect 0 "$stepc" check --training shared.onnxtxt
-has stdout "constants of functions or of graphs inside nodes, 'a.w', stand where parameters do"
+has stdout "constants stand where parameters do: 'a.w', of functions or of graphs inside nodes"
 learns_alike shared unshared --loss mse
 has shared.report 'trained: 2 tensors'
 learns_alike shared unshared --loss mse --train a.w
