@@ -41,7 +41,9 @@ const struct option_spec training_options[] = {
     {"padding", 0, OPTION_TEXT, "HOW",
      "the row of zeros of PyTorch's embeddings: keep (default, as padding_idx does), train"},
     {"initialize", 0, OPTION_TEXT, "HOW", "keep (default), he, glorot: what init() starts from"},
-    {"batchnorm", 0, OPTION_TEXT, "HOW", "train (default): statistics of the batch; frozen: the stored ones"},
+    {"batchnorm", 0, OPTION_LIST, "HOW[:GLOB]",
+     "train: statistics of the batch; frozen: the stored ones; with a pattern for those that it names (default: train, "
+     "but frozen where the export says so and in front of all that is trained)"},
     {"batchnorm-statistics", 0, OPTION_TEXT, "HOW",
      "what running statistics start from: keep (default): the model's; reset: 0 and 1; auto: reset if an "
      "export has moved them"},
@@ -141,6 +143,18 @@ static bool read_groups(struct session *s, const struct options *o, group_list *
     return ok;
 }
 
+static bool read_batchnorm(struct session *s, const struct options *o, batchnorm_choices *out)
+{
+    const str_list texts = option_list(o, "batchnorm");
+    bool ok = true;
+    vec_each(const char *, text, &texts) {
+        struct batchnorm_choice c;
+        ok = batchnorm_parse(&s->diag, &s->arena, text, &c) && ok;
+        vec_push(&s->arena, out, c);
+    }
+    return ok;
+}
+
 bool read_training_options(struct session *s, const struct options *o, struct prepare_options *p)
 {
     struct diag *const d = &s->diag;
@@ -160,7 +174,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     p->untie = option_list(o, "untie");
     p->tie = option_list(o, "tie");
     bool ok = read_loss(d, o, &p->loss);
-    p->batchnorm = (enum batchnorm_kind)CHOICE(d, o, "batchnorm", ok, "train", "frozen");
+    ok = read_batchnorm(s, o, &p->batchnorm) && ok;
     p->unbiased_variance = CHOICE(d, o, "batchnorm-variance", ok, "population", "unbiased");
     p->train_padding = CHOICE(d, o, "padding", ok, "keep", "train");
     p->statistics = (enum statistics_kind)CHOICE(d, o, "batchnorm-statistics", ok, "keep", "reset", "auto");

@@ -90,7 +90,7 @@ void warn_of_forms_inside(struct preparer *p)
     find_places(p->arena, p->model->graph, NULL, &places);
     vec_each_ptr(const struct place, at, &places) {
         vec_each(const struct model_node *, n, &at->graph->nodes) {
-            const bool norm = is_op(n, "BatchNormalization") && p->options->batchnorm == BATCHNORM_TRAIN;
+            const bool norm = is_op(n, "BatchNormalization") && asks_for_batch_statistics(p->options);
             if (at->text && (norm || is_op(n, "Dropout")))
                 diag_warning(p->diag, &n->loc,
                              "it stands in %s: a step has it in the form that infer() has, %s", at->text,

@@ -20,6 +20,7 @@ struct known_names {
 #define METADATA_PARAMETERS "stepc.parameters"
 #define METADATA_BUFFERS "stepc.buffers"
 #define METADATA_FROZEN "stepc.frozen"
+#define METADATA_FROZEN_STATISTICS "stepc.frozen_statistics" /* running means that are not updated */
 #define METADATA_DETACHED "stepc.detached" /* tensors, see detached.h */
 
 /* Adds the lines of that key of the model's metadata; false: it has no such key. */

@@ -412,6 +412,7 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .ancestors.arena = a,
                          .symbols.arena = a,
                          .statistics.arena = a,
+                         .statistics_forms.arena = a,
                          .in_training.arena = a,
                          .parts.arena = a};
     if (!read_choice(&p, &o->train, &p.train) || !read_choice(&p, &o->freeze, &p.freeze) || !prepare_all(&p))
@@ -449,7 +450,10 @@ static bool prepare_all(struct preparer *p)
     p->main_loss = p->loss_input;
     find_ancestors(p);
     say_detached(p);
+    if (!choose_statistics(p))
+        return false;
     plan_training_form(p);
+    warn_of_single_values(p);
     warn_of_forms_inside(p);
     const char *const loss_input = p->loss_input;
     if (!(o->split ? prepare_split(p) : o->accumulate > 1 ? prepare_accumulation(p) : prepare_step(p)))

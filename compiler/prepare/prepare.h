@@ -82,6 +82,13 @@ enum initialize_kind { INITIALIZE_KEEP, INITIALIZE_HE, INITIALIZE_GLOROT };
 /* BatchNormalization of the main graph in a step: with the statistics of the batch, or with the stored ones. */
 enum batchnorm_kind { BATCHNORM_TRAIN, BATCHNORM_FROZEN };
 
+/* --batchnorm: for those that the pattern names, or all. */
+struct batchnorm_choice {
+    enum batchnorm_kind kind;
+    const char *glob; /* NULL: all */
+};
+typedef VEC(struct batchnorm_choice) batchnorm_choices;
+
 /* What running statistics start from: what the model has, or 0 and 1. AUTO resets those that the export of a fresh
  * network seems to have moved, see spoiled_statistics(). */
 enum statistics_kind { STATISTICS_KEEP, STATISTICS_RESET, STATISTICS_AUTO };
@@ -111,7 +118,7 @@ struct prepare_options {
     bool split;         /* entries accumulate and apply instead of one step */
     int64_t accumulate; /* parts that a step goes through its batch in; 0, 1: no parts */
     bool evaluate;      /* an entry that computes loss and accuracy and changes nothing */
-    enum batchnorm_kind batchnorm;
+    batchnorm_choices batchnorm; /* the last that fits decides; none: see statistics.c */
     enum statistics_kind statistics;
     bool train_padding;     /* rows of zeros in embeddings are trained like the others */
     bool unbiased_variance; /* running variances as PyTorch has them: of a batch of n, n / (n - 1) times the variance */
@@ -126,6 +133,9 @@ struct prepare_options {
 bool loss_parse(struct diag *d, const char *name, enum loss_kind *out) MUST_USE;
 /* "adam:alpha=0.9,epsilon=1e-6" */
 bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct optimizer *out) MUST_USE;
+
+/* "frozen", "train:bn1.*" */
+bool batchnorm_parse(struct diag *d, struct arena *a, const char *text, struct batchnorm_choice *out) MUST_USE;
 
 /* "cosine:steps=1000,floor=0.1" */
 bool schedule_parse(struct diag *d, struct arena *a, const char *text, struct rate_schedule *out) MUST_USE;

@@ -15,6 +15,16 @@ enum { MOST_MOVES = 100 };
 
 enum trainable_role { TRAINABLE_WEIGHT, TRAINABLE_EMBEDDING, TRAINABLE_BIAS, TRAINABLE_SCALE, TRAINABLE_OTHER };
 
+/* Which statistics a BatchNormalization has in a step, and why. */
+enum statistics_form {
+    STATISTICS_OF_BATCH,
+    STATISTICS_OWN, /* that the network computes, in infer() too */
+    STATISTICS_FROZEN_ASKED,
+    STATISTICS_FROZEN_EXPORT,
+    STATISTICS_FROZEN_PART, /* where nothing is trained */
+    STATISTICS_FORMS
+};
+
 /* Where fan-in and fan-out stand in a weight's shape. */
 enum fan_layout {
     FAN_NONE,
@@ -81,6 +91,7 @@ struct preparer {
     struct map latest_statistics; /* running statistic -> const char *, its value behind the copies made so far */
     struct map detached;       /* values of the main graph through which no gradient flows */
     struct map copies;         /* values of the main graph -> their copies in what is being written */
+    struct map statistics_forms; /* first output of a BatchNormalization -> enum statistics_form * */
     struct map statistics;     /* running means and variances of BatchNormalization */
     struct graph *graph; /* the main graph with provisional sizes; NULL if it could not be imported */
     const char *import_error;  /* why, then */
@@ -209,7 +220,28 @@ void add_average_entry(struct preparer *p);
 bool choose_groups(struct preparer *p) MUST_USE;
 void say_groups(struct preparer *p);
 
+/* What --train, --freeze and the file leave to be trained, and what they hold back: initializers. Says nothing. */
+void find_trained(struct preparer *p, struct map *trained, struct map *held);
+/* Adds what the node reads, graphs in it included. */
+void names_read(const struct model_node *n, struct map *names);
+
+/* ---- statistics.c ---- */
+
+/* Chooses for every BatchNormalization of the main graph. */
+bool choose_statistics(struct preparer *p) MUST_USE;
+enum statistics_form statistics_form(const struct preparer *p, const struct model_node *n);
+/* Does the network compute its mean or variance? Reads model and producers. */
+bool has_own_statistics(const struct preparer *p, const struct model_node *n);
+/* Is a step to use the statistics of its batch where nothing else is said? */
+bool asks_for_batch_statistics(const struct prepare_options *o);
+/* Warns of those that see one value for each channel. */
+void warn_of_single_values(struct preparer *p);
+
 /* ---- training_form.c: BatchNormalization and Dropout ---- */
+
+/* With the inputs and outputs that it must have. */
+bool is_batchnorm(const struct model_node *n);
+bool is_training_batchnorm(const struct preparer *p, const struct model_node *n);
 
 /* Did an export in training form run a fresh network, and so move its running statistics away from 0 and 1? How many
  * BatchNormalization nodes are concerned; 0: no. Reads model, producers and opset only. */

@@ -40,6 +40,11 @@ static void mark_inputs(struct map *marked, const struct model_node *n)
         mark_captures(marked, inner);
 }
 
+void names_read(const struct model_node *n, struct map *names)
+{
+    mark_inputs(names, n);
+}
+
 bool gives_one_of(const struct model_node *n, const struct map *names)
 {
     vec_each(const char *, name, &n->outputs)
@@ -187,6 +192,8 @@ const char *find_listed(const struct model_graph *g, const char *name)
 
 static void resolve(struct preparer *p, struct choice *c)
 {
+    c->listed.arena = p->arena;
+    c->missing.count = 0;
     vec_each(const char *, line, &c->lines) {
         const char *const name = find_listed(p->model->graph, line);
         if (name)
@@ -198,7 +205,6 @@ static void resolve(struct preparer *p, struct choice *c)
 
 static bool resolve_lists(struct preparer *p)
 {
-    p->train.listed.arena = p->freeze.listed.arena = p->arena;
     resolve(p, &p->train);
     resolve(p, &p->freeze);
     if (p->train.file && p->train.listed.count == 0)
@@ -287,6 +293,24 @@ static struct chosen choose(struct preparer *p, struct rules *r, const struct mo
         c.against = init->tensor->count > 0 ? "numbers of less than 16 bits are not trained" : "it is empty";
     c.worth_saying = reached && !c.verdict.moot && !is_chosen(&p->freeze, init->name) && can_be_trained(init->tensor);
     return c;
+}
+
+void find_trained(struct preparer *p, struct map *trained, struct map *held)
+{
+    const struct model_graph *const g = p->model->graph;
+    struct map loss = {.arena = p->arena};
+    struct rules rules;
+    map_set(&loss, p->main_loss, NULL);
+    rules_begin(&rules, p, &loss);
+    resolve(p, &p->train);
+    resolve(p, &p->freeze);
+    vec_each(const struct model_initializer *, init, &g->initializers) {
+        const struct chosen c = choose(p, &rules, init);
+        if (!c.against)
+            map_set(trained, init->name, NULL);
+        else if (c.verdict.trained || known_kind_of(&p->known, init->name) == KNOWN_FROZEN)
+            map_set(held, init->name, NULL);
+    }
 }
 
 static void add_trainable(struct preparer *p, struct rules *r, const struct chosen *c)

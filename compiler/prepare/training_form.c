@@ -35,7 +35,7 @@ static const struct tensor *constant_input(const struct preparer *p, const struc
     return constant_of(producer_of(p, name));
 }
 
-static bool is_training_batchnorm(const struct preparer *p, const struct model_node *n)
+bool is_training_batchnorm(const struct preparer *p, const struct model_node *n)
 {
     if (p->opset >= BATCHNORM_MODE_OPSET)
         return attribute_int(n, "training_mode", 0) != 0;
@@ -104,7 +104,7 @@ static void to_inference_form(struct preparer *p, struct model_node *n)
 
 /* ---- statistics -------------------------------------------------------------------------------------------------- */
 
-static bool is_batchnorm(const struct model_node *n)
+bool is_batchnorm(const struct model_node *n)
 {
     return is_op(n, "BatchNormalization") && n->outputs.count > 0 && n->inputs.count > VARIANCE;
 }
@@ -136,7 +136,7 @@ size_t spoiled_statistics(const struct preparer *p)
     size_t count = 0;
     bool moved = false;
     vec_each(const struct model_node *, n, &g->nodes) {
-        if (!is_batchnorm(n))
+        if (!is_batchnorm(n) || has_own_statistics(p, n))
             continue;
         const struct model_initializer *const var = model_find_initializer(g, n->inputs.data[VARIANCE]);
         if (!var || !is_training_batchnorm(p, n) ||
@@ -176,10 +176,17 @@ static void lift_statistics(struct preparer *p)
     const struct model_graph *const g = p->model->graph;
     str_list statistics = {0};
     vec_each(const struct model_node *, n, &g->nodes)
-        for (size_t i = MEAN; i <= VARIANCE && p->options->batchnorm == BATCHNORM_TRAIN && is_batchnorm(n); i++)
+        for (size_t i = MEAN; is_batchnorm(n) && statistics_form(p, n) == STATISTICS_OF_BATCH && i <= VARIANCE; i++)
             vec_push(p->arena, &statistics, n->inputs.data[i]);
     vec_each(const char *, name, &statistics)
         lift_named_constant(p, name);
+}
+
+/* Exactly 0 and 1: nothing has moved them. */
+static bool are_fresh(const struct preparer *p, const struct model_node *n)
+{
+    const struct tensor *const mean = constant_input(p, n, MEAN), *const var = constant_input(p, n, VARIANCE);
+    return mean && var && is_all(mean, 0) && is_all(var, 1);
 }
 
 size_t moved_statistics(const struct preparer *p)
@@ -189,8 +196,17 @@ size_t moved_statistics(const struct preparer *p)
     if (!str_equal(p->model->producer_name, "pytorch"))
         return 0;
     vec_each(const struct model_node *, n, &g->nodes)
-        count += is_batchnorm(n) && is_training_batchnorm(p, n);
+        count += is_batchnorm(n) && is_training_batchnorm(p, n) && !has_own_statistics(p, n) && !are_fresh(p, n);
     return count;
+}
+
+static bool has_frozen_statistics(const struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (is_batchnorm(n) && is_training_batchnorm(p, n) && statistics_form(p, n) >= STATISTICS_FROZEN_ASKED)
+            return true;
+    return false;
 }
 
 /* An exporter in training form runs the network on its example, which moves the statistics that the file has. Who
@@ -198,7 +214,7 @@ size_t moved_statistics(const struct preparer *p)
 static void say_moved(struct preparer *p)
 {
     const size_t spoiled = spoiled_statistics(p), moved = moved_statistics(p);
-    const bool frozen = p->options->batchnorm == BATCHNORM_FROZEN;
+    const bool frozen = has_frozen_statistics(p);
     if (spoiled == 0 && moved == 0)
         return;
     const char *const text =
@@ -223,7 +239,7 @@ static void reset_statistics(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     const enum statistics_kind how = p->options->statistics;
-    const bool by_itself = how == STATISTICS_AUTO && p->options->batchnorm == BATCHNORM_TRAIN &&
+    const bool by_itself = how == STATISTICS_AUTO && !has_frozen_statistics(p) &&
                            spoiled_statistics(p) > 0;
     size_t count = 0;
     if (how != STATISTICS_RESET && !by_itself) {
@@ -231,7 +247,7 @@ static void reset_statistics(struct preparer *p)
         return;
     }
     vec_each(const struct model_node *, n, &g->nodes) {
-        if (!is_batchnorm(n))
+        if (!is_batchnorm(n) || has_own_statistics(p, n))
             continue;
         set_all(p, n->inputs.data[MEAN], 0);
         set_all(p, n->inputs.data[VARIANCE], 1);
@@ -245,7 +261,8 @@ static void reset_statistics(struct preparer *p)
 /* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 struct form_counts {
-    size_t trained, frozen, rewritten, masked_dropouts, left;
+    size_t trained, normalizations, dropouts, masked_dropouts, left; /* the second and third: rewritten */
+    size_t by_form[STATISTICS_FORMS];
 };
 
 bool is_needed(const struct preparer *p, const struct model_node *n)
@@ -255,6 +272,11 @@ bool is_needed(const struct preparer *p, const struct model_node *n)
 
 static void plan_batchnorm(struct preparer *p, struct model_node *n, struct form_counts *c)
 {
+    const enum statistics_form form = statistics_form(p, n);
+    if (form == STATISTICS_OWN) {
+        c->by_form[form]++;
+        return;
+    }
     const bool training = is_training_batchnorm(p, n);
     if (training && has_read_extras(p, n)) {
         c->left++;
@@ -262,13 +284,12 @@ static void plan_batchnorm(struct preparer *p, struct model_node *n, struct form
     }
     if (training)
         to_inference_form(p, n);
-    c->rewritten += training;
+    c->normalizations += training;
     if (!is_needed(p, n))
         return;
-    if (p->options->batchnorm == BATCHNORM_FROZEN) {
-        c->frozen++;
+    c->by_form[form]++;
+    if (form != STATISTICS_OF_BATCH)
         return;
-    }
     c->trained++;
     map_set(&p->in_training, n->outputs.data[0], n);
 }
@@ -284,26 +305,46 @@ static void plan_dropout(struct preparer *p, struct model_node *n, struct form_c
     const bool training = is_training_dropout(p, n);
     if (training)
         to_inference_form(p, n);
-    c->rewritten += training;
+    c->dropouts += training;
     if (is_needed(p, n) && !drops_nothing(p, n))
         map_set(&p->in_training, n->outputs.data[0], n);
 }
 
+static void say_rewritten(struct preparer *p, const struct form_counts *c)
+{
+    if (c->normalizations + c->dropouts == 0)
+        return;
+    const char *const first = c->normalizations > 0
+                                  ? arena_printf(p->arena, "%zu BatchNormalization", c->normalizations)
+                                  : "";
+    const char *const second = c->dropouts > 0 ? arena_printf(p->arena, "%zu Dropout", c->dropouts) : "";
+    say(p, "%s%s%s of the model %s in training form: infer() has %s in inference form", first,
+        first[0] != '\0' && second[0] != '\0' ? " and " : "", second,
+        c->normalizations + c->dropouts == 1 ? "was" : "were", c->normalizations + c->dropouts == 1 ? "it" : "them");
+}
+
 static void say_plan(struct preparer *p, const struct form_counts *c)
 {
+    static const char *const reasons[] = {
+        [STATISTICS_FROZEN_ASKED] = "--batchnorm frozen",
+        [STATISTICS_FROZEN_EXPORT] = "frozen in the export; --batchnorm train, or train:NAME, uses those of the batch",
+        [STATISTICS_FROZEN_PART] = "in a part where nothing is trained; --batchnorm train uses those of the batch"};
     const size_t dropouts = p->in_training.count - c->trained;
-    if (c->rewritten > 0)
+    say_rewritten(p, c);
+    if (c->by_form[STATISTICS_OWN] > 0)
         say(p,
-            "%zu BatchNormalization and Dropout of the model were in training form: infer() has them in inference form",
-            c->rewritten);
+            "%zu BatchNormalization by statistics that the network computes (weight standardization, instance "
+            "normalization): left as in the model",
+            c->by_form[STATISTICS_OWN]);
     if (c->trained > 0)
         say(p,
             "%zu BatchNormalization: a step uses the statistics of its batch and stores the running ones; infer() uses "
             "the stored ones",
             c->trained);
-    if (c->frozen > 0)
-        say(p, "%zu BatchNormalization: a step uses the stored statistics and leaves them alone (--batchnorm frozen)",
-            c->frozen);
+    for (size_t i = STATISTICS_FROZEN_ASKED; i < STATISTICS_FORMS; i++)
+        if (c->by_form[i] > 0)
+            say(p, "%zu BatchNormalization: a step uses the stored statistics and leaves them alone (%s)",
+                c->by_form[i], reasons[i]);
     if (c->left > 0)
         say(p, "%zu BatchNormalization stay in training form in infer() too: the model reads their statistics",
             c->left);

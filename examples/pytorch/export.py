@@ -37,8 +37,12 @@ def export(module, arguments, path, **options):
     finally:
         for m, training in modes.items():
             m.training = training
+    norms = [(name, m) for name, m in module.named_modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    # what eval() has frozen in a network that is trained; of a network in eval() altogether nothing is known
+    frozen = [name for name, m in norms if not m.training] if module.training or any(m.training for _, m in norms) else []
     parameters = list(module.named_parameters())
     add_metadata(path, {'stepc.detached': '\n'.join(rewrite_markers(path)),
                         'stepc.parameters': '\n'.join(name for name, p in parameters if p.requires_grad),
                         'stepc.frozen': '\n'.join(name for name, p in parameters if not p.requires_grad),
+                        'stepc.frozen_statistics': '\n'.join((name + '.running_mean').lstrip('.') for name in frozen),
                         'stepc.buffers': '\n'.join(name for name, _ in module.named_buffers())})

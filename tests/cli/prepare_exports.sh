@@ -55,7 +55,7 @@ awk '/^(static )?(stepc_status|void) train_step/ { body = 1 } body && /STEPC_CHE
 expect 1 "$stepc" prepare export.onnxtxt -o no.onnx --loss mse --tie w=head
 has stderr "--tie w=head: 'w' is float[4,3], but 'head' is float[3,3]"
 expect 2 "$stepc" prepare export.onnxtxt -o no.onnx --loss mse --batchnorm never
-has stderr '--batchnorm never: expected train or frozen'
+has stderr "--batchnorm never: no such form; there are: train, frozen"
 
 # strip: what preparation did to the main graph stays, once; what it only added goes, in every bit.
 expect 0 "$stepc" convert export.onnxtxt plain.onnx

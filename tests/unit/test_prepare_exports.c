@@ -360,7 +360,7 @@ static void check_normalized(int64_t opset, bool training)
     EXPECT(run(s, "infer", "var", in), 2.5);
     EXPECT(run(start(), "step", "train/y", in), -1, 3);
     ck_assert(reports("a step uses the statistics of its batch"));
-    ck_assert_int_eq(reports("were in training form"), training);
+    ck_assert_int_eq(reports("in training form: infer()"), training);
 }
 
 START_TEST(batch_statistics)
@@ -473,7 +473,7 @@ END_TEST
 START_TEST(frozen_statistics)
 {
     struct model *const m = normalized(17, true);
-    prepare_with.batchnorm = BATCHNORM_FROZEN;
+    vec_push(&arena, &prepare_with.batchnorm, ((struct batchnorm_choice){BATCHNORM_FROZEN, NULL}));
     struct interp *const s = prepared(m);
     const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 1), 1, 5), DOUBLES(SHAPE(2, 1), 3, 12));
     EXPECT(run(s, "step", "loss", in), 0.5); /* y = 3, 11 */
@@ -512,7 +512,7 @@ START_TEST(statistics_that_the_exporter_moved)
         ck_assert(reports("start from 0 and 1 (--batchnorm-statistics auto)"));
     }
     begin();
-    prepare_with.batchnorm = BATCHNORM_FROZEN;
+    vec_push(&arena, &prepare_with.batchnorm, ((struct batchnorm_choice){BATCHNORM_FROZEN, NULL}));
     expect_statistics(exported_in_training_form(17, 3), -1, 2);
     ck_assert(has_message("--batchnorm frozen trains with them"));
 }
