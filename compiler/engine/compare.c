@@ -300,11 +300,12 @@ static void note_difference(struct comparison *c, struct compare_line *line, con
 }
 
 /* Inputs of a program with a range: as many as are fed, else the lowest count, one in the middle and the highest in
- * turn. What is made up is made for the highest. */
+ * turn, or every one. What is made up is made for the highest. */
 static void fit_count(struct comparison *c, const struct size_range *r, const struct graph *g, int64_t step,
                       const struct tensor **inputs)
 {
-    int64_t count = r->low + (r->high - r->low) * (step % 3) / 2;
+    int64_t count = c->o->every_count ? r->low + step % (r->high - r->low + 1)
+                                      : r->low + (r->high - r->low) * (step % 3) / 2;
     const struct tensor **const fed = arena_array(c->arena, const struct tensor *, g->inputs.count + 1);
     for (size_t i = 0; i < g->inputs.count; i++) {
         const struct value *const v = g->inputs.data[i];
@@ -377,7 +378,7 @@ bool compare_engines(struct diag *d, struct arena *a, const struct model *m, con
     if (!pipeline_canonical(d, a, m, &o->pipeline, &p) || !engine_fits_memory(d, a, p) ||
         !pipeline_plans(d, a, p, &o->pipeline, &plans))
         return false;
-    for (size_t i = 0; i < p->entries.count; i++)
+    for (size_t i = 0; i < p->entries.count && !o->runs_only; i++)
         if (!compare_kernels(&c, p, &p->entries.data[i], plans[i]))
             return false;
     return compare_runs(&c, m);

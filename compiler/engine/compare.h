@@ -10,6 +10,8 @@ struct compare_options {
     bool bits;     /* reproducible code against ARITHMETIC_SAME: every bit must agree */
     uint64_t seed; /* of the random inputs and of init() */
     int64_t steps; /* of the whole run */
+    bool runs_only;   /* no kernel by itself */
+    bool every_count; /* of a range in turn; else the lowest, one in the middle, the highest */
     /* What is fed to the input in that step, in `a`; NULL: what is made up. May be NULL. */
     const struct tensor *(*feed)(void *feeder, const char *name, int64_t step, struct arena *a);
     void *feeder;

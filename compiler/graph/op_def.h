@@ -118,8 +118,6 @@ struct op_def {
     bool is_elementwise;
     /* an element of output 0 is a sum of products, linear in every floating input by itself */
     bool is_sum;
-    /* along axes of one element it gives that element, bit for bit; a sum does so for integers only (0 + -0 is 0) */
-    bool keeps_single;
     /* lowering makes it a way of reading input 0: no result of its own in memory */
     bool is_view;
     /* output 0 is input 0, broadcast */

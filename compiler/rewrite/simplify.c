@@ -1,6 +1,6 @@
 /* Local rules that keep every bit, for NaN, infinities and -0 too: what is not exact is not here (x + 0.0 turns -0 into
- * 0, so only x + -0.0 goes; a float sum over one element starts from +0, so it stays), but for two that
- * docs/numerics.md names: fixed powers and divisions by a number are products.
+ * 0, so only x + -0.0 goes), but for two that docs/numerics.md names: fixed powers and divisions by a number are
+ * products.
  *
  *   d = Expand(const{1}, ..); e = Mul(d, g); y = Transpose(Transpose(e))        y = g
  *
@@ -247,17 +247,13 @@ static struct value *simplify_cast(struct rule_ctx *c)
 
 /* ---- reductions of single elements ------------------------------------------------------------------------------- */
 
+/* Axes of one element count as absent: a float sum over one element is that element, -0 too. */
 static struct value *simplify_reduce_exact(struct rule_ctx *c)
 {
     const struct value *y = rule_output(c);
     if (shape_count(&rule_input(c, 0)->shape) != shape_count(&y->shape) || shape_count(&y->shape) == 0)
         return NULL;
     return build_reshape(c->b, rule_input(c, 0), &y->shape);
-}
-
-static struct value *simplify_reduce_sum(struct rule_ctx *c)
-{
-    return dtype_is_float(rule_output(c)->dtype) ? NULL : simplify_reduce_exact(c);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -287,7 +283,7 @@ static const struct rule {
     {"Pow", simplify_pow},
     {"ReduceMax", simplify_reduce_exact},
     {"ReduceMin", simplify_reduce_exact},
-    {"ReduceSum", simplify_reduce_sum},
+    {"ReduceSum", simplify_reduce_exact},
     {"Reshape", simplify_reshape},
     {"Slice", simplify_slice},
     {"Split", simplify_if_same_shape},
