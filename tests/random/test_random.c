@@ -6,18 +6,17 @@
  * strict warnings; --check "" leaves that out. A model that fails is written to FOLDER/random_SEED.onnx. 30 models,
  * with STEPC_TEST_LONG=no in the environment 12. */
 #include "random_model.h"
+#include "seeds.h"
 
 #include "base/file.h"
 #include "base/str.h"
 #include "engine/compare.h"
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS_PER_MODEL = 120, STEPS = 3 };
+enum { STEPS = 3 };
 
 /* The tolerance of a kernel supposes roundings of either sign. Sums of n equal terms, which random models have,
  * round the same way each time: up to n / 2 units where 4 are tolerated, n up to GEN_MAX_COUNT. What is wrong is off
@@ -28,11 +27,6 @@ enum { SECONDS_PER_MODEL = 120, STEPS = 3 };
 #define STRICT                                                                                                         \
     "cc -fsyntax-only -I" RUNTIME_FOLDER " -std=c99 -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -Wundef "   \
     "-Wcast-qual -Wmissing-prototypes -pedantic -Werror"
-
-struct settings {
-    const char *cc, *check, *keep;
-    long long first, count, jobs;
-};
 
 static bool judge(const struct compare_report *r, const char *mode, double most)
 {
@@ -57,7 +51,7 @@ static int simd_of(uint64_t seed)
     return is_small(seed) ? SIMD_NONE : seed % 3 == 2 ? 8 : SIMD_AUTO;
 }
 
-static bool engines_agree(struct diag *d, struct arena *a, const struct settings *s, const struct model *m, bool bits,
+static bool engines_agree(struct diag *d, struct arena *a, const struct seeds *s, const struct model *m, bool bits,
                           uint64_t seed)
 {
     const struct compare_options o = {.pipeline = {.simd = simd_of(seed), .small = is_small(seed)}, .cc = s->cc,
@@ -72,7 +66,7 @@ static bool engines_agree(struct diag *d, struct arena *a, const struct settings
 }
 
 /* The text as `stepc compile` writes it. */
-static bool text_is_silent(struct diag *d, struct arena *a, const struct settings *s, const struct model *m,
+static bool text_is_silent(struct diag *d, struct arena *a, const struct seeds *s, const struct model *m,
                            uint64_t seed)
 {
     const char *name = arena_printf(a, "emitted_%llu", (unsigned long long)seed),
@@ -96,7 +90,7 @@ static bool text_is_silent(struct diag *d, struct arena *a, const struct setting
     return true;
 }
 
-static bool test_model(const struct settings *s, uint64_t seed)
+static enum outcome test_model(const struct seeds *s, uint64_t seed)
 {
     struct arena a = {0};
     struct diag d = {.arena = &a}, writing = {.arena = &a};
@@ -112,72 +106,11 @@ static bool test_model(const struct settings *s, uint64_t seed)
     else
         diag_print(&d, stdout);
     arena_free(&a);
-    return ok;
-}
-
-/* A process for each model: a crash is one failure. */
-static pid_t start(const struct settings *s, long long seed)
-{
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child != 0)
-        return child;
-    alarm(SECONDS_PER_MODEL);
-    const bool ok = test_model(s, (uint64_t)seed);
-    fflush(stdout);
-    _exit(!ok);
-}
-
-static bool finish(const struct settings *s, pid_t child, long long seed)
-{
-    int status = 1;
-    if (child > 0 && waitpid(child, &status, 0) == child && status == 0)
-        return true;
-    if (WIFSIGNALED(status))
-        printf("  %s\n", WTERMSIG(status) == SIGALRM ? "took too long" : strsignal(WTERMSIG(status)));
-    printf("FAILED seed %lld: %s/random_%lld.onnx\n", seed, s->keep, seed);
-    return false;
-}
-
-static bool read_settings(struct settings *s, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i += 2) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        long long *number = str_equal(name, "--first")   ? &s->first
-                            : str_equal(name, "--count") ? &s->count
-                            : str_equal(name, "-j")      ? &s->jobs
-                                                         : NULL;
-        if (str_equal(name, "--cc"))
-            s->cc = value;
-        else if (str_equal(name, "--check"))
-            s->check = value;
-        else if (str_equal(name, "--keep"))
-            s->keep = value;
-        else if (!number || !str_to_int64(value, number) || *number < 0)
-            return false;
-    }
-    return s->jobs > 0;
+    return ok ? PASSED : FAILED;
 }
 
 int main(int argc, char **argv)
 {
-    const char *is_long = getenv("STEPC_TEST_LONG");
-    struct settings s = {.cc = "cc -O1", .check = STRICT, .keep = ".", .first = 1,
-                         .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
-    s.count = is_long && str_equal(is_long, "no") ? 12 : 30;
-    if (!read_settings(&s, argc, argv)) {
-        fprintf(stderr, "usage: test_random [--cc \"cc -O1\"] [--check \"cc ...\"] [--first SEED] [--count N] [-j N] "
-                        "[--keep FOLDER]\n");
-        return 2;
-    }
-    pid_t *children = calloc((size_t)s.count + 1, sizeof *children);
-    long long failed = 0, started = 0;
-    for (long long i = 0; i < s.count; i++) {
-        for (; started < s.count && started < i + s.jobs; started++)
-            children[started] = start(&s, s.first + started);
-        failed += !finish(&s, children[i], s.first + i);
-    }
-    free(children);
-    printf("seeds %lld to %lld: %lld models, %lld failed\n", s.first, s.first + s.count - 1, s.count, failed);
-    return failed > 0;
+    struct seeds s = {.cc = "cc -O1", .check = STRICT, .count = is_long_test() ? 30 : 12};
+    return test_seeds(&s, argc, argv, test_model);
 }
