@@ -49,7 +49,6 @@ static const char *what_to_do(const struct model_node *mn)
     static const struct {
         const char *domain, *op, *text; /* op: what the name begins with; NULL: any */
     } rows[] = {
-        {"", "NonMaxSuppression", "it belongs behind what is trained: cut the model in front of it"},
         {"", "StringNormalizer", "prepare text outside of the model"},
         {"", "TfIdfVectorizer", "prepare text outside of the model"},
         {"com.microsoft", "QLinear", "quantize with quant_format=QuantFormat.QDQ, which writes operators of ONNX only"},

@@ -1,0 +1,263 @@
+/* NonMaxSuppression: of boxes that overlap, those with the greatest scores. boxes [batch, spatial, 4], scores [batch,
+ * class, spatial]. For each batch and class, until max_output_boxes_per_class are taken or none is left:
+ *   the box with the greatest score that is left (of equal ones the first) is taken, and the boxes whose
+ *   intersection over union with it is more than iou_threshold go
+ * Boxes whose score is not more than score_threshold, if that is given, or is no number, never count. y is [taken, 3]:
+ * batch, class and box, in that order. A box is two opposite corners (y, x, y, x), or with center_point_box = 1 its
+ * center and size (x, y, width, height). A box without area overlaps with nothing. All is computed in float.
+ *
+ * How many are taken is a shape, which is fixed when a model is compiled: so everything must be known then, and y is a
+ * constant. Spec: ONNX NonMaxSuppression-10, -11 (the same). */
+#include "ops/op.h"
+
+#include <stdlib.h>
+
+enum { BOXES, SCORES, MOST, IOU, LEAST, OPERANDS };
+enum { MOST_WORK = 1 << 30 };
+
+static const struct op_attr attrs[] = {{.name = "center_point_box", .type = ATTR_INT}, {0}};
+static const struct op_version versions[] = {{.since = 10}, {.since = 11}, {0}};
+#define FLOATS(label, marks) {.name = (label), .dtypes = DTYPE_BIT(DTYPE_FLOAT), .flags = (marks)}
+static const struct op_param inputs[] = {
+    FLOATS("boxes", PARAM_NOT_DIFF),
+    FLOATS("scores", PARAM_NOT_DIFF),
+    {.name = "max_output_boxes_per_class", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OPTIONAL | PARAM_NOT_DIFF},
+    FLOATS("iou_threshold", PARAM_OPTIONAL | PARAM_NOT_DIFF),
+    FLOATS("score_threshold", PARAM_OPTIONAL | PARAM_NOT_DIFF),
+    {0}};
+static const struct op_param outputs[] = {
+    {.name = "selected_indices", .dtypes = DTYPE_BIT(DTYPE_INT64), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+/* Two corners, the lower one first. */
+struct box {
+    float low[2], high[2];
+};
+
+static struct box box_at(const double *x, bool by_center)
+{
+    struct box b;
+    for (int d = 0; d < 2; d++) {
+        const float p = (float)x[d], q = (float)x[2 + d], half = (float)(q / 2.0f);
+        const float first = by_center ? (float)(p - half) : p, second = by_center ? (float)(p + half) : q;
+        b.low[d] = first < second ? first : second;
+        b.high[d] = first < second ? second : first;
+    }
+    return b;
+}
+
+static float area_of(const struct box *b)
+{
+    return (float)((float)(b->high[0] - b->low[0]) * (float)(b->high[1] - b->low[1]));
+}
+
+static bool overlaps(const struct box *a, const struct box *b, float threshold)
+{
+    struct box both;
+    for (int d = 0; d < 2; d++) {
+        both.low[d] = a->low[d] > b->low[d] ? a->low[d] : b->low[d];
+        both.high[d] = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
+        if (!(both.low[d] < both.high[d]))
+            return false;
+    }
+    const float common = area_of(&both), area = area_of(a), other = area_of(b);
+    return area > 0 && other > 0 && (float)(common / (float)((float)(area + other) - common)) > threshold;
+}
+
+struct candidate {
+    float score;
+    int64_t number;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const struct candidate *const x = a, *const y = b;
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The inputs; a threshold or number that is omitted has its default. */
+struct choice {
+    const struct eval_tensor *boxes, *scores;
+    int64_t most;
+    float iou, least;
+    bool has_least, by_center;
+};
+
+/* Boxes of one batch and class, in room for all of them; returns how many. */
+static int64_t choose(const struct choice *in, int64_t batch, int64_t class, struct candidate *left)
+{
+    const int64_t classes = in->scores->shape.dim[1], spatial = in->boxes->shape.dim[1];
+    const double *const score = in->scores->f + (batch * classes + class) * spatial;
+    const double *const boxes = in->boxes->f + batch * spatial * 4;
+    int64_t count = 0, taken = 0;
+    for (int64_t k = 0; k < spatial; k++)
+        if (in->has_least ? (float)score[k] > in->least : score[k] == score[k])
+            left[count++] = (struct candidate){(float)score[k], k};
+    qsort(left, (size_t)count, sizeof *left, by_score);
+    for (int64_t k = 0; k < count && taken < in->most; k++) {
+        const struct box b = box_at(boxes + left[k].number * 4, in->by_center);
+        bool stays = true;
+        for (int64_t j = 0; j < taken && stays; j++) {
+            const struct box before = box_at(boxes + left[j].number * 4, in->by_center);
+            stays = !overlaps(&before, &b, in->iou);
+        }
+        if (stays)
+            left[taken++] = left[k];
+    }
+    return taken;
+}
+
+/* All rows; returns how many. y: where they go, NULL: they are only counted. */
+static int64_t choose_all(const struct choice *in, struct arena *a, int64_t *y)
+{
+    struct candidate *const left = arena_array(a, struct candidate, (size_t)in->boxes->shape.dim[1]);
+    int64_t rows = 0;
+    for (int64_t batch = 0; batch < in->scores->shape.dim[0]; batch++)
+        for (int64_t class = 0; class < in->scores->shape.dim[1]; class++) {
+            const int64_t taken = choose(in, batch, class, left);
+            for (int64_t k = 0; k < taken && y != NULL; k++) {
+                int64_t *const row = y + (rows + k) * 3;
+                row[0] = batch, row[1] = class, row[2] = left[k].number;
+            }
+            rows += taken;
+        }
+    return rows;
+}
+
+static struct choice choice_of(const struct node *n, const struct eval_tensor *const *in)
+{
+    return (struct choice){.boxes = in[BOXES],
+                           .scores = in[SCORES],
+                           .most = in[MOST] != NULL ? in[MOST]->i[0] : 0,
+                           .iou = in[IOU] != NULL ? (float)in[IOU]->f[0] : 0,
+                           .least = in[LEAST] != NULL ? (float)in[LEAST]->f[0] : 0,
+                           .has_least = in[LEAST] != NULL,
+                           .by_center = op_attr_int(n, "center_point_box") != 0};
+}
+
+/* The inputs of a node that are known, in the arena. */
+static void read_known(const struct node *n, struct arena *a, const struct eval_tensor **in)
+{
+    for (size_t i = 0; i < OPERANDS; i++) {
+        struct value *const v = node_input(n, i);
+        in[i] = v != NULL ? eval_from_tensor(a, value_known(v)) : NULL;
+    }
+}
+
+/* ---- inference --------------------------------------------------------------------------------------------------- */
+
+static bool check_shapes(struct infer_ctx *c)
+{
+    const struct shape *const boxes = infer_shape(c, BOXES), *const scores = infer_shape(c, SCORES);
+    const int64_t form = op_attr_int(c->node, "center_point_box");
+    struct arena *const a = c->diag->arena;
+    if (form != 0 && form != 1)
+        return infer_error(c, "attribute 'center_point_box' is %lld, expected 0 or 1", (long long)form);
+    if (boxes->rank != 3 || boxes->dim[2] != 4)
+        return infer_error(c, "input 0 '%s' has shape %s, expected [batch, boxes, 4]", infer_in(c, BOXES)->name,
+                           shape_text(a, boxes));
+    if (scores->rank != 3 || scores->dim[0] != boxes->dim[0] || scores->dim[2] != boxes->dim[1])
+        return infer_error(c, "input 1 '%s' has shape %s, expected [%lld, classes, %lld] as input 0",
+                           infer_in(c, SCORES)->name, shape_text(a, scores), (long long)boxes->dim[0],
+                           (long long)boxes->dim[1]);
+    for (int i = MOST; i < OPERANDS; i++)
+        if (infer_in(c, i) != NULL && shape_count(infer_shape(c, i)) != 1)
+            return infer_error(c, "input %d '%s' (%s) has shape %s, expected a scalar", i, infer_in(c, i)->name,
+                               inputs[i].name, shape_text(a, infer_shape(c, i)));
+    return true;
+}
+
+/* Comparisons that the choice may take. */
+static double work_of(const struct choice *in)
+{
+    const struct shape *const s = &in->scores->shape;
+    const double spatial = (double)s->dim[2], most = in->most > 0 ? (double)in->most : 0;
+    return (double)s->dim[0] * (double)s->dim[1] * spatial * (most < spatial ? most : spatial);
+}
+
+static bool nms_infer(struct infer_ctx *c)
+{
+    const struct eval_tensor *in[OPERANDS];
+    struct arena scratch = {0};
+    if (!check_shapes(c))
+        return false;
+    for (int i = 0; i < OPERANDS; i++)
+        if (infer_in(c, i) != NULL && infer_known(c, i) == NULL)
+            return false;
+    read_known(c->node, &scratch, in);
+    const struct choice choice = choice_of(c->node, in);
+    const bool small = work_of(&choice) <= MOST_WORK;
+    const int64_t rows = small ? choose_all(&choice, &scratch, NULL) : 0;
+    arena_free(&scratch);
+    if (!small)
+        return infer_unsupported(c, "choosing takes more than %d comparisons of boxes", MOST_WORK);
+    return infer_out(c, 0, DTYPE_INT64, &SHAPE(rows, 3));
+}
+
+/* ---- value ------------------------------------------------------------------------------------------------------- */
+
+static bool nms_expand(struct expand_ctx *c)
+{
+    const struct eval_tensor *in[OPERANDS];
+    struct arena scratch = {0};
+    struct value *const y = node_output(c->node, 0);
+    read_known(c->node, &scratch, in);
+    const struct choice choice = choice_of(c->node, in);
+    struct eval_tensor *const rows = eval_tensor_new(&scratch, DTYPE_INT64, &y->shape);
+    choose_all(&choice, &scratch, rows->i);
+    const bool ok = expand_out(c, 0, build_constant(c->b, eval_to_tensor(c->b->graph->arena, rows)));
+    arena_free(&scratch);
+    return ok;
+}
+
+static bool nms_eval(struct eval_ctx *c)
+{
+    const struct eval_tensor *in[OPERANDS];
+    for (int i = 0; i < OPERANDS; i++)
+        in[i] = eval_has(c, i) ? eval_input(c, i) : NULL;
+    const struct choice choice = choice_of(c->node, in);
+    if (eval_wants(c, 0))
+        choose_all(&choice, c->scratch, eval_out_i(c, 0));
+    return true;
+}
+
+#define BOXES_OF(shape, numbers) "b = Constant <value = float" shape " {" numbers "}> () "
+#define SIX BOXES_OF("[1,6,4]", "0,0,1,1, 0,0.1,1,1.1, 0,-0.1,1,0.9, 0,10,1,11, 0,10.1,1,11.1, 0,100,1,101")
+#define SCORES_OF(shape, numbers) "s = Constant <value = float" shape " {" numbers "}> () "
+#define LIMITS                                                                                                         \
+    "m = Constant <value_int = 3> () i = Constant <value_floats = [0.5]> () t = Constant <value_float = 0.0> () "
+static const struct op_sample samples[] = {
+    {.text = "g () => (int64[3,3] y) { " SIX SCORES_OF("[1,1,6]", "0.9,0.75,0.6,0.95,0.5,0.3") LIMITS
+             "y = NonMaxSuppression(b, s, m, i, t) }"},
+    /* equal scores; a threshold of 0, at which whatever overlaps goes; corners in any order */
+    {.text = "g () => (int64[2,3] y) { " BOXES_OF("[1,3,4]", "1,1,0,0, 0,0.5,1,1.5, 2,2,1,1")
+             SCORES_OF("[1,1,3]", "0.5,0.5,0.5") "m = Constant <value_ints = [9]> () y = NonMaxSuppression(b, s, m) }",
+     .opset = 10},
+    {.text = "g () => (int64[5,3] y) { " BOXES_OF("[2,2,4]", "0,0,1,1, 0,0,1,1, 0,0,1,1, 5,5,1,1")
+             SCORES_OF("[2,2,2]", "1,2,nan,3,-1,0.1,0.2,0.3") LIMITS
+             "y = NonMaxSuppression <center_point_box = 1> (b, s, m, i, t) }"},
+    /* boxes without area, a limit of none */
+    {.text = "g () => (int64[2,3] y) { " BOXES_OF("[1,2,4]", "0,0,0,1, 0,0,0,1") SCORES_OF("[1,1,2]", "1,2")
+             LIMITS "y = NonMaxSuppression(b, s, m, i, t) }"},
+    {.text = "g () => (int64[0,3] y) { " SIX SCORES_OF("[1,1,6]", "0.9,0.75,0.6,0.95,0.5,0.3")
+             "y = NonMaxSuppression(b, s) }"},
+    {.text = "g (float[1,6,4] b, float[1,1,6] s) => (int64[3,3] y) { " LIMITS "y = NonMaxSuppression(b, s, m, i, t) }",
+     .error = "input 0 'b' (boxes) must be known at compile time, but it is an input of the graph"},
+    {.text = "g (float[1,6] b, float[1,1,6] s) => (int64[3,3] y) { y = NonMaxSuppression(b, s) }",
+     .error = "input 0 'b' has shape [1,6], expected [batch, boxes, 4]"},
+    {.text = "g (float[1,6,4] b, float[1,2,5] s) => (int64[3,3] y) { y = NonMaxSuppression(b, s) }",
+     .error = "input 1 's' has shape [1,2,5], expected [1, classes, 6] as input 0"},
+    {.text = "g (float[1,6,4] b, float[1,2,6] s, int64[2] m) => (int64[3,3] y) { y = NonMaxSuppression(b, s, m) }",
+     .error = "input 2 'm' (max_output_boxes_per_class) has shape [2], expected a scalar"},
+    {.text = "g (float[1,6,4] b, float[1,2,6] s) => (int64[3,3] y) "
+             "{ y = NonMaxSuppression <center_point_box = 2> (b, s) }",
+     .error = "attribute 'center_point_box' is 2, expected 0 or 1"},
+    {0}};
+
+const struct op_def op_defs_non_max_suppression[] = {
+    {.name = "NonMaxSuppression", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = nms_infer, .grad = grad_none, .expand = nms_expand, .eval = nms_eval, .samples = samples},
+    {0}};
