@@ -4,7 +4,7 @@
  * Per position p = (n,d): e = exp(x - max), s = sum of e, loss_p = (log(s) - (x[label] - max)) * w_p, where w_p is the
  * weight of the label, 0 for an ignored one. The sum of e runs in 16 lanes along C where scores are contiguous there (D
  * == 1), else in index order. The reduced loss is the sum of loss_p in index order, so that samples one at a time give
- * the same; the mean divides it by the sum of w_p, in index order, too. An ignored position has no loss and no
+ * the same, up to 1,024 of them: so many are added at a time; the mean divides it by the sum of w_p, added likewise. An ignored position has no loss and no
  * gradient, whatever its scores.
  *   log_prob  (x - max) - log(s)
  *   grad      (e * (1 / s) - (c == label ? 1 : 0)) * w_p, for the mean * (w_p * (1 / sum of w_p))
@@ -30,6 +30,7 @@ enum HOLE {
     TRANSPOSED = 1, /* short rows: transposed by stepc_pack_transposed(); of loops Clang makes gathers and scatters */
     PADDED = 0,     /* one row shorter than 16: exponentials of 16 lanes. Clang makes scalars of loops as short (one
                        sample of 10 classes: 0.04 instead of 0.09 us) */
+    LONG = 1,  /* more than 1024 positions: their losses and weights are added in blocks */
     BLOCK = 4, /* positions at a time, up to 64 and up to N (D == 1) or D; scratch has BLOCK * C elements; PADDED: 16 */
     WITH_LATE_N = 0, /* N is known when the kernel runs; BLOCK is then up to the most that it can be */
     WITH_LOSS = 1,
@@ -145,8 +146,28 @@ static inline T sum_of_padded(const T *restrict e)
     return stepc_fold_16(lane);
 }
 
+/* Adds the losses of positions first .. first + count - 1 in index order. */
+static STEPC_INLINE void add_losses(const int count, const int first, T *restrict total, const T *restrict value)
+{
+    if (LONG) {
+        const int left = 1024 - first % 1024;
+        for (int i = 0; i < (left < count ? left : count); i++)
+            total[1] += value[i];
+        if (left <= count) {
+            total[0] += total[1];
+            total[1] = (T)0;
+            for (int i = left; i < count; i++)
+                total[1] += value[i];
+        }
+    } else {
+        (void)first;
+        for (int i = 0; i < count; i++)
+            total[0] += value[i];
+    }
+}
+
 /* When the sums of exponentials are known: log-probabilities and losses of positions first .. first + rows - 1, whose
- * labels are label[i]; adds the losses to total[0]. */
+ * labels are label[i]; adds the losses to total[0], by way of total[1], the block at hand. */
 static STEPC_INLINE void finish_rows(const int rows, const int first, T *restrict total, const T *restrict score,
                                      const LABELS *restrict label, const T *restrict top, const T *restrict picked,
                                      T *restrict sum)
@@ -180,8 +201,7 @@ static STEPC_INLINE void finish_rows(const int rows, const int first, T *restric
             for (int i = 0; i < rows; i++)
                 loss_at(first + i, 0, sum[i]);
         } else {
-            for (int i = 0; i < rows; i++)
-                total[0] += sum[i];
+            add_losses(rows, first, total, sum);
         }
     }
 }
@@ -424,8 +444,7 @@ static STEPC_INLINE void columns_block(const int columns, const int n, const int
             for (int i = 0; i < columns; i++)
                 loss_at(n, first + i, sum[i]);
         } else {
-            for (int i = 0; i < columns; i++)
-                total[0] += sum[i];
+            add_losses(columns, n * D + first, total, sum);
         }
     } else {
         (void)picked;
@@ -439,8 +458,20 @@ static inline T weight_of_all(const LABELS *restrict label)
 {
     if (HAS_IGNORE + HAS_WEIGHTS > 0) {
         T weight = (T)0;
-        for (int p = 0; p < N * D; p++)
-            weight += weight_of(label[p]);
+        if (LONG) {
+            T block = (T)0;
+            for (int p = 0; p < N * D; p++) {
+                if (p % 1024 == 0) {
+                    weight += block;
+                    block = (T)0;
+                }
+                block += weight_of(label[p]);
+            }
+            weight += block;
+        } else {
+            for (int p = 0; p < N * D; p++)
+                weight += weight_of(label[p]);
+        }
         return weight;
     } else {
         (void)label;
@@ -451,7 +482,7 @@ static inline T weight_of_all(const LABELS *restrict label)
 KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS *restrict labels, T *restrict scratch)
 {
     const T weight = REDUCTION == 2 ? weight_of_all(labels) : (T)1, share = (T)1 / weight;
-    T total[1] = {(T)0};
+    T total[LONG + 1] = {(T)0};
     if (D == 1 && C <= 16 && WITH_LATE_N) {
         for (int i = 0; i < N; i += BLOCK)
             short_rows_block(N - i < BLOCK ? N - i : BLOCK, i, total, share, scores, labels, scratch);
@@ -476,6 +507,8 @@ KERNEL static void softmax_cross_entropy(const T *restrict scores, const LABELS 
                 columns_block(D % BLOCK, n, D - D % BLOCK, total, share, scores, labels, scratch);
         }
     }
+    if (LONG)
+        total[0] += total[1];
     if (WITH_LOSS * REDUCTION == 1) {
         loss(total[0]);
     } else if (WITH_LOSS * REDUCTION == 2) {

@@ -14,6 +14,7 @@ enum HOLE {
     IGNORE = 3,
     HAS_WEIGHTS = 1,
     REDUCTION = 2, /* 0 none, 1 sum, 2 mean */
+    LONG = 1,      /* more than 1024 positions: their losses and weights are added in blocks */
     BLOCK = 1,     /* C * BLOCK elements of scratch */
     WITH_LOSS = 1,
     WITH_LOG_PROB = 1,
@@ -69,8 +70,20 @@ static inline T weight_of_all(const LABELS *restrict label)
 {
     if (HAS_IGNORE + HAS_WEIGHTS > 0) {
         T weight = (T)0;
-        for (int p = 0; p < N * D; p++)
-            weight += weight_of(label[p]);
+        if (LONG) {
+            T block = (T)0;
+            for (int p = 0; p < N * D; p++) {
+                if (p % 1024 == 0) {
+                    weight += block;
+                    block = (T)0;
+                }
+                block += weight_of(label[p]);
+            }
+            weight += block;
+        } else {
+            for (int p = 0; p < N * D; p++)
+                weight += weight_of(label[p]);
+        }
         return weight;
     } else {
         (void)label;
@@ -133,7 +146,7 @@ KERNEL static void softmax_cross_entropy_plain(const T *restrict scores, const L
                                                T *restrict scratch)
 {
     const T weight = REDUCTION == 2 ? weight_of_all(labels) : (T)1, share = (T)1 / weight;
-    T total = (T)0;
+    T total = (T)0, block = (T)0;
     for (int n = 0; n < N; n++) {
         for (int d = 0; d < D; d++) {
             const T *const x = scores + n * (C * D) + d;
@@ -162,12 +175,22 @@ KERNEL static void softmax_cross_entropy_plain(const T *restrict scores, const L
                 if (REDUCTION == 0) {
                     const T value = loss_of(log_sum - (x[target * D] - top), label);
                     loss_at(n, d, value);
+                } else if (LONG) {
+                    if ((n * D + d) % 1024 == 0) {
+                        total += block;
+                        block = (T)0;
+                    }
+                    block += loss_of(log_sum - (x[target * D] - top), label);
                 } else {
                     total += loss_of(log_sum - (x[target * D] - top), label);
                 }
             }
         }
     }
+    if (LONG)
+        total += block;
+    else
+        (void)block;
     if (WITH_LOSS * REDUCTION == 1) {
         loss(total);
     } else if (WITH_LOSS * REDUCTION == 2) {

@@ -110,7 +110,8 @@ static void add_part(struct kernel_key *key, const struct part *p)
         reduced |= (uint64_t)p->reduced[d] << d;
     add_text(key, p->hole);
     add_extents(key, p->extent, p->late, p->rank);
-    add(key, reduced << 32 | (uint64_t)p->lane_loops << 8 | (uint64_t)p->scan << 4 | (uint64_t)p->reduce);
+    add(key, reduced << 32 | (uint64_t)p->in_blocks << 16 | (uint64_t)p->lane_loops << 8 | (uint64_t)p->scan << 4 |
+                 (uint64_t)p->reduce);
     add(key, p->element != NULL);
     if (p->element)
         add_expr(key, p->element);

@@ -3,10 +3,11 @@
  *   no reduction             nested loops
  *   last axis reduced        16 lanes, element p of the reduced tail goes to lane p % 16, folded by halves
  *   outer axes reduced       one accumulator per output in index order; a block of outputs side by side
+ *   long sums                in blocks (kernel_blocks.c)
  *   scan                     the same along any axis, and each value of the accumulator is stored
  *
  * Axes of one element count as absent. */
-#include "emit/emit_internal.h"
+#include "emit/kernel_nest.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -79,27 +80,9 @@ void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-#define TOGETHER 2 /* sums that share one walk */
 enum { NEAR = 4096 }; /* elements of a line that stay in the first cache, with those of another (of float) */
 
-struct nest {
-    struct expr_scope *s;
-    struct tree_builder *b;
-    struct arena *a;
-    const struct part *p;
-    const struct part *walkers[TOGETHER];    /* p and what is summed along with it */
-    const struct tree_var *lanes[TOGETHER];  /* where */
-    int walker_count;
-    const struct expr *base, *width; /* outputs side by side: where their block begins, how many there are in it */
-    const char *type;      /* of loop variables */
-    const char *lane;      /* name of the index of loops over lanes, which never stand in one another */
-    const char *value;     /* name of what is selected from, where something is */
-    int rows;              /* loops around the nest */
-    int names_used;
-    int open;
-};
-
-static const char *fresh_index(struct nest *n)
+const char *nest_fresh_index(struct nest *n)
 {
     const int known = (int)(sizeof index_names / sizeof *index_names);
     const char *wish = n->names_used < known ? index_names[n->names_used] : arena_printf(n->a, "i%d", n->names_used);
@@ -147,7 +130,7 @@ static void open_loop_with(struct nest *n, int d, const char *hint)
     n->s->index[d] = NULL;
     if (extent == 1)
         return;
-    const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, fresh_index(n), 0, extent - 1);
+    const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, nest_fresh_index(n), 0, extent - 1);
     n->s->index[d] = open_shared_loop(n->b, v, extent, 1, late_size(n->s->e, &n->p->late[d], extent),
                                       n->p->reduced[d] ? NULL : share_of(n), n->s->shares, hint);
     n->open++;
@@ -338,9 +321,9 @@ static bool may_mask(const struct part *p)
            !expr_any(p->element, compares, NULL);
 }
 
-/* Opens for (int l = 0; l < to; l++); returns l. Where `to` is a variable, l has no range: with the beginning of its
+/* Where `to` is a variable, l has no range: with the beginning of its
  * block it stays below the extent, which two ranges by themselves do not tell. */
-static const struct expr *open_lane_loop(struct nest *n, int64_t width, const struct expr *to, const char *hint)
+const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const struct expr *to, const char *hint)
 {
     struct tree_var *const l = tree_index_var(n->a, VAR_LOOP, "int", n->lane, 0, width - 1);
     l->has_range = to->op != EXPR_VAR;
@@ -354,7 +337,7 @@ static void add_masked_lanes(struct nest *n, int d, const struct expr *base, int
 {
     const struct expr *const to = index_text(n->a, arena_printf(n->a, "STEPC_REST(%" PRId64 ")", count));
     const struct expr *const l =
-        open_lane_loop(n, LANES, to, n->walker_count == 1 ? "STEPC_REST_LOOP" : "STEPC_RESTS_LOOP");
+        nest_open_lane_loop(n, LANES, to, n->walker_count == 1 ? "STEPC_REST_LOOP" : "STEPC_RESTS_LOOP");
     n->s->index[d] = index_add(n->a, base, l);
     for (int i = 0; i < n->walker_count; i++) {
         const struct expr *const there = expr_binary(n->a, EXPR_LT, l, index_constant(n->a, count));
@@ -370,7 +353,7 @@ static const struct expr *open_lanes(struct nest *n, int64_t width, const char *
 {
     if (selects(n->p->reduce))
         hint = n->p->reduce == REDUCE_TOP ? "STEPC_RESTS_LOOP" : "STEPC_SELECT_LOOP";
-    return open_lane_loop(n, width, index_constant(n->a, width), hint);
+    return nest_open_lane_loop(n, width, index_constant(n->a, width), hint);
 }
 
 /* Of every sum that shares the walk. */
@@ -398,9 +381,16 @@ static void add_blocks_of_lanes(struct nest *n, int d, const char *name, const s
                                 int64_t lanes, const char *hint)
 {
     const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, name, 0, most - lanes);
-    tree_open_loop(n->b, k, index_constant(n->a, 0), whole, lanes, NULL);
+    const struct expr *from = index_constant(n->a, 0), *to = whole;
+    if (n->blocks.row) {
+        from = blocks_open_row(n, n->p->extent[d]);
+        to = blocks_end(n, from, whole, most, BLOCK_OF_ROW);
+    }
+    tree_open_loop(n->b, k, from, to, lanes, NULL);
     add_lanes(n, d, tree_read(n->a, k), lanes, hint);
     tree_close(n->b);
+    if (n->blocks.row)
+        blocks_close_row(n, from);
 }
 
 /* The first `whole` elements of the tail's only loop d. Apart, each sum walks them by itself: Clang at -O3 unrolls a
@@ -408,7 +398,7 @@ static void add_blocks_of_lanes(struct nest *n, int d, const char *name, const s
  * tenth). */
 static void add_whole_lanes(struct nest *n, int d, int64_t whole, int64_t lanes, bool masked_rest)
 {
-    const char *k = fresh_index(n);
+    const char *k = nest_fresh_index(n);
     if (masked_rest || whole > NEAR) {
         add_blocks_of_lanes(n, d, k, index_constant(n->a, whole), whole, lanes,
                             masked_rest && n->walker_count == 1 ? "STEPC_SUM_LANES" : NULL);
@@ -430,8 +420,13 @@ static void add_numbered(struct nest *n, int from, int64_t lanes)
     struct tree_var *const position =
         tree_index_var(n->a, VAR_CELL, "unsigned", name_in(&n->s->names, "position"), 0, lanes - 1);
     tree_declare(n->b, position, index_constant(n->a, 0));
+    struct nest whole = *n;
+    if (n->blocks.row)
+        blocks_begin_numbers(&whole);
     for (int d = from; d < n->p->rank; d++)
         open_loop(n, d);
+    if (n->blocks.row)
+        blocks_count_term(&whole);
     add_elements(n, tree_read(n->a, position));
     const char *const next = arena_printf(n->a, "(%s + 1u) %% %" PRId64 "u", position->name, lanes);
     tree_set(n->b, tree_read(n->a, position), SET_TO, index_text(n->a, next));
@@ -448,10 +443,10 @@ static void add_late_tail(struct nest *n, int d, int64_t lanes)
     const struct expr *const rest = has_rest ? index_mod(a, all, width) : index_constant(a, 0);
     const struct expr *const whole = index_sub(a, all, rest);
     if (n->p->extent[d] >= lanes)
-        add_blocks_of_lanes(n, d, fresh_index(n), whole, n->p->extent[d] / lanes * lanes, lanes, NULL);
+        add_blocks_of_lanes(n, d, nest_fresh_index(n), whole, n->p->extent[d] / lanes * lanes, lanes, NULL);
     if (!has_rest)
         return;
-    const struct expr *const l = open_lane_loop(n, lanes, rest, NULL);
+    const struct expr *const l = nest_open_lane_loop(n, lanes, rest, NULL);
     n->s->index[d] = index_add(a, whole, l);
     add_elements(n, l);
     tree_close(n->b);
@@ -540,7 +535,7 @@ static const struct expr *folded(struct nest *n, const struct tree_var *lane, in
 static void declare_filled(struct nest *n, const struct tree_var *v, int64_t count, const struct expr *start)
 {
     tree_declare_array(n->b, v, NULL, 0);
-    const struct expr *const l = open_lane_loop(n, count, index_constant(n->a, count), NULL);
+    const struct expr *const l = nest_open_lane_loop(n, count, index_constant(n->a, count), NULL);
     tree_set(n->b, tree_element(n->a, v, l), SET_TO, start);
     tree_close(n->b);
 }
@@ -563,6 +558,43 @@ static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
     return v;
 }
 
+const struct tree_var *nest_declare_total(struct nest *n, const struct tree_var *lanes)
+{
+    struct tree_var *const v =
+        tree_var(n->a, lanes->kind, lanes->dtype, lanes->type, name_in(&n->s->names, "total"));
+    v->count = lanes->count;
+    const struct expr *const start = neutral(n);
+    if (v->kind != VAR_ARRAY)
+        tree_declare(n->b, v, start);
+    else if (start->op == EXPR_VAR)
+        declare_filled(n, v, v->count, start);
+    else
+        tree_declare_array(n->b, v, start, 1);
+    return v;
+}
+
+/* All rows of a sum. */
+static void add_rows(struct nest *n, int tail, int64_t lanes, bool in_blocks)
+{
+    if (n->blocks.rows > 0) {
+        blocks_open(n, n->rows, tail, n->blocks.rows);
+        add_tail(n, tail, lanes);
+        blocks_close(n);
+        return;
+    }
+    const int open = n->open;
+    open_loops(n, 0, lanes > 1 ? tail : n->p->rank, true, -1);
+    if (lanes > 1)
+        add_tail(n, tail, lanes);
+    else if (part_iterations(n->p, tail) > 0)
+        add_element(n, tree_read(n->a, n->lanes[0]));
+    if (n->blocks.most)
+        blocks_count_row(n);
+    close_to(n, open);
+    if (in_blocks)
+        blocks_end_one(n, true);
+}
+
 /* The last axis is reduced. Lanes that no element reaches are left out: adding +0 changes nothing that starts from
  * +0. */
 static void reduce_to_lanes(struct nest *n, int tail)
@@ -579,16 +611,13 @@ static void reduce_to_lanes(struct nest *n, int tail)
     n->s->declares |= n->open == 0;
     for (int i = 0; i < n->walker_count; i++)
         n->lanes[i] = declare_lanes(n, lanes);
-    const int open = n->open;
-    open_loops(n, 0, lanes > 1 ? tail : p->rank, true, -1);
-    if (lanes > 1)
-        add_tail(n, tail, lanes);
-    else if (count > 0)
-        add_element(n, tree_read(n->a, n->lanes[0]));
-    close_to(n, open);
+    const bool in_blocks = lanes > 1 && blocks_of_rows(n, tail);
+    if (in_blocks)
+        blocks_begin_rows(n, tail, index_constant(n->a, lanes));
+    add_rows(n, tail, lanes, in_blocks);
     for (int i = 0; i < n->walker_count; i++) {
         n->p = n->walkers[i];
-        n->s->result = folded(n, n->lanes[i], lanes);
+        n->s->result = folded(n, in_blocks ? n->blocks.totals[i] : n->lanes[i], lanes);
         emit_stores(n->s, n->b, n->p);
     }
     close_to(n, 0);
@@ -640,7 +669,8 @@ static void open_columns(struct nest *n, int v)
     n->base = index_constant(a, 0);
     n->width = index_constant(a, block);
     if (block < extent) { /* a share has whole blocks */
-        const struct tree_var *const k = tree_index_var(a, VAR_LOOP, n->type, fresh_index(n), 0, (blocks - 1) * block);
+        const struct tree_var *const k =
+            tree_index_var(a, VAR_LOOP, n->type, nest_fresh_index(n), 0, (blocks - 1) * block);
         const struct expr *const to = index_constant(a, extent);
         n->base = open_shared_loop(n->b, k, blocks, block, to, share_of(n), n->s->shares, NULL);
         n->open++;
@@ -650,11 +680,41 @@ static void open_columns(struct nest *n, int v)
 }
 
 /* Opens the loop over the outputs of a block; returns the accumulator of one. */
-static const struct expr *open_column(struct nest *n, int v)
+static const struct expr *open_column(struct nest *n, int v, const struct tree_var *sums)
 {
-    const struct expr *const l = open_lane_loop(n, n->lanes[0]->count, n->width, NULL);
+    const struct expr *const l = nest_open_lane_loop(n, sums->count, n->width, NULL);
     n->s->index[v] = index_add(n->a, n->base, l);
-    return tree_element(n->a, n->lanes[0], l);
+    return tree_element(n->a, sums, l);
+}
+
+/* One term of each output of a block. */
+static void add_columns(struct nest *n, int v)
+{
+    add_element(n, open_column(n, v, n->lanes[0]));
+    tree_close(n->b);
+}
+
+static void add_column_blocks(struct nest *n, int v)
+{
+    blocks_open(n, n->rows, n->p->rank, BLOCK_OF_COLUMN);
+    add_columns(n, v);
+    blocks_close(n);
+}
+
+static void add_terms(struct nest *n, int v, bool in_blocks)
+{
+    if (in_blocks && !n->blocks.held) {
+        add_column_blocks(n, v);
+        return;
+    }
+    const int open = n->open;
+    open_loops(n, 0, n->p->rank, true, -1);
+    if (in_blocks)
+        blocks_count_term(n);
+    add_columns(n, v);
+    close_to(n, open);
+    if (in_blocks)
+        blocks_end_one(n, true);
 }
 
 /* Only outer axes are reduced: outputs along the last kept axis `v` side by side. */
@@ -662,12 +722,11 @@ static void reduce_columns(struct nest *n, int v)
 {
     open_loops(n, n->rows, n->p->rank, false, v);
     open_columns(n, v);
-    const int open = n->open;
-    open_loops(n, 0, n->p->rank, true, -1);
-    add_element(n, open_column(n, v));
-    tree_close(n->b);
-    close_to(n, open);
-    n->s->result = open_column(n, v);
+    const bool in_blocks = blocks_of_columns(n);
+    if (in_blocks)
+        blocks_begin_columns(n, n->width);
+    add_terms(n, v, in_blocks);
+    n->s->result = open_column(n, v, in_blocks ? n->blocks.totals[0] : n->lanes[0]);
     emit_stores(n->s, n->b, n->p);
     tree_close(n->b);
     close_to(n, 0);
@@ -704,7 +763,7 @@ static void scan_columns(struct nest *n, int c, int v)
     open_loops(n, n->rows, n->p->rank, false, v);
     open_columns(n, v);
     open_loop(n, c);
-    add_step(n, open_column(n, v));
+    add_step(n, open_column(n, v, n->lanes[0]));
     tree_close(n->b);
     close_to(n, 0);
 }
@@ -743,6 +802,7 @@ static bool walk_together(struct part *a, const struct part *b, int rows)
     bool same = rows > 0 && a->reduce == REDUCE_SUM && b->reduce == REDUCE_SUM && a->scan == SCAN_NONE &&
                 b->scan == SCAN_NONE && dtype_is_float(a->element->dtype) &&
                 a->element->dtype == b->element->dtype && a->rank == b->rank && a->lane_loops == b->lane_loops &&
+                a->in_blocks == b->in_blocks &&
                 a->rank > rows && a->extent[a->rank - 1] >= LANES;
     for (int d = 0; same && d < a->rank; d++)
         same = a->extent[d] == b->extent[d] && a->late[d].per == b->late[d].per && a->late[d].base == b->late[d].base &&

@@ -77,17 +77,40 @@ double eval_pow(const struct eval_ctx *c, enum dtype d, double x, double y)
 
 /* ---- folds ------------------------------------------------------------------------------------------------------- */
 
-double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, int64_t n, int64_t stride)
+static void add_to_lanes(const struct eval_ctx *c, enum dtype d, double *lane, const double *x, int64_t n,
+                         int64_t stride)
 {
-    double lane[CONTRACT_LANES] = {0};
     for (int64_t k = 0; k < n; k++) {
         double *l = &lane[k % CONTRACT_LANES];
         *l = eval_round_to(c, d, *l + x[k * stride]);
     }
+}
+
+static double fold_lanes(const struct eval_ctx *c, enum dtype d, double *lane)
+{
     for (int w = CONTRACT_LANES / 2; w > 0; w /= 2)
         for (int l = 0; l < w; l++)
             lane[l] = eval_round_to(c, d, lane[l] + lane[l + w]);
     return lane[0];
+}
+
+double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, int64_t n, int64_t stride)
+{
+    double lane[CONTRACT_LANES] = {0};
+    add_to_lanes(c, d, lane, x, n, stride);
+    return fold_lanes(c, d, lane);
+}
+
+double eval_sum_row(const struct eval_ctx *c, enum dtype d, const double *x, int64_t n, int64_t stride)
+{
+    double total[CONTRACT_LANES] = {0};
+    for (int64_t first = 0; first < n; first += EVAL_BLOCK_OF_ROW) {
+        double lane[CONTRACT_LANES] = {0};
+        const int64_t left = n - first;
+        add_to_lanes(c, d, lane, x + first * stride, left < EVAL_BLOCK_OF_ROW ? left : EVAL_BLOCK_OF_ROW, stride);
+        add_to_lanes(c, d, total, lane, CONTRACT_LANES, 1);
+    }
+    return fold_lanes(c, d, total);
 }
 
 double eval_dot(const struct eval_ctx *c, int64_t n, int64_t terms, const double *a, int64_t step_a, const double *b,

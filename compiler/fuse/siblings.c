@@ -98,6 +98,8 @@ static bool sums_operand(struct fusion *f, const struct kernel *product, const s
     /* The sum over the last axis runs in lanes by the contract, the product's in index order: leave that one alone. */
     if (kept < 0 || folded < 0 || folded > kept)
         return false;
+    if (p->extent[folded] > BLOCK_OF_COLUMN) /* in blocks, which the templates do not know */
+        return false;
     return p->extent[kept] == kernel_int(product, "M") && p->extent[folded] == kernel_int(product, "K") &&
            p->element->access->stride[kept] == kernel_int(product, "A_ROW") &&
            p->element->access->stride[folded] == kernel_int(product, "A_COL");

@@ -68,6 +68,9 @@ enum reduce_op { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_TOP, REDUCE_MIN, RE
 /* What a scan stores in each iteration: what is folded up to here, with this iteration's element or before it. */
 enum scan { SCAN_NONE, SCAN_WITH, SCAN_BEFORE };
 
+/* Terms of a float sum that are added up by themselves (part.in_blocks): along a last axis, along outer axes. */
+enum { BLOCK_OF_ROW = 32768, BLOCK_OF_COLUMN = 4096 };
+
 /* A loop nest: for every point of the dims that are not reduced, fold `element` over the reduced ones (if any), then
  * run the stores: all values are computed before the first is written. In a scan the one reduced loop runs in order
  * from its first iteration to its last, and the stores run in each, with what is folded so far; nothing that it reads
@@ -82,6 +85,7 @@ struct part {
     /* so many reduced loops at the end are the last axis; 0: all that stand there. A kept loop that stood in front of
      * them may have moved (part_lead) */
     int lane_loops;
+    bool in_blocks; /* a REDUCE_SUM of floats that begins anew after so many terms (docs/numerics.md) */
     enum reduce_op reduce;
     enum scan scan;
     const struct expr *element; /* REDUCE_NONE: NULL */

@@ -327,6 +327,7 @@ bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, c
     lower_kernel(c, NULL);
     struct part *p = lower_part(c, domain);
     p->reduce = op;
+    p->in_blocks = op == REDUCE_SUM && dtype_is_float(element->dtype);
     p->element = element;
     const struct view to = lower_out_view(c, 0);
     struct access a = {.buffer = to.buffer};

@@ -659,7 +659,7 @@ static bool rows_eval(struct eval_ctx *c)
         const double most = eval_max(x->f + from, length, 1);
         for (int64_t k = 0; k < length && most != -HUGE_VAL; k++)
             y[from + k] = eval_math(c, x->dtype, MATH_EXP, eval_round(c, x->f[from + k] - most));
-        const double sum = eval_sum_lanes(c, x->dtype, y + from, length, 1);
+        const double sum = eval_sum_row(c, x->dtype, y + from, length, 1);
         for (int64_t k = 0; k < length && sum != 0; k++)
             y[from + k] = eval_round(c, y[from + k] * eval_round(c, 1 / sum));
     }

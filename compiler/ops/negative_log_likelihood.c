@@ -69,9 +69,9 @@ static bool nll_eval(struct eval_ctx *c)
         memcpy(y, each, (size_t)positions * sizeof *y);
         return true;
     }
-    y[0] = eval_sum_lanes(c, c->in[0]->dtype, each, positions, 1);
+    y[0] = eval_sum_row(c, c->in[0]->dtype, each, positions, 1);
     if (l.reduction == LOSS_MEAN)
-        y[0] = eval_round(c, y[0] / eval_sum_lanes(c, c->in[0]->dtype, weight, positions, 1));
+        y[0] = eval_round(c, y[0] / eval_sum_row(c, c->in[0]->dtype, weight, positions, 1));
     return true;
 }
 

@@ -582,7 +582,7 @@ static bool global_average_eval(struct eval_ctx *c)
     double *y = eval_out_f(c, 0);
     const int64_t planes = planes_of(&x->shape), count = shape_count_range(&x->shape, 2, x->shape.rank);
     for (int64_t p = 0; y != NULL && p < planes; p++)
-        y[p] = eval_round(c, eval_sum_lanes(c, x->dtype, x->f + p * count, count, 1) / eval_round(c, (double)count));
+        y[p] = eval_round(c, eval_sum_row(c, x->dtype, x->f + p * count, count, 1) / eval_round(c, (double)count));
     return true;
 }
 

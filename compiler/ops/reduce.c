@@ -5,6 +5,8 @@
  *                                16; outer reduced axes are visited in index order, into the same lanes; then the
  *                                lanes fold by halves
  *   only outer axes are reduced  one accumulator per output, in index order
+ * A float sum is made in blocks: 32,768 elements of a tail, of shorter tails as many as have that many, 4,096 terms of
+ * outer axes; a block's accumulators begin anew, and are added to those of the whole.
  * Every accumulator starts from +0 (or 1, -inf, inf). Reducing nothing but axes of one element changes nothing.
  *
  * Spec: ONNX Operators.md. Up to 11 (ReduceSum) or 13 (the others) `axes` was an attribute. */
@@ -145,6 +147,7 @@ struct fold_walk {
     int64_t results, steps;
     int64_t *start, *step;
     int *lane;
+    bool *begins; /* another block of a sum */
 };
 
 /* Offsets of all points whose reduced dims (or kept ones) vary, in index order. */
@@ -176,6 +179,15 @@ static int64_t tail_count(const struct shape *x, const bool *reduced)
     return tail;
 }
 
+/* Does step s, in rows of `tail` elements, begin another block of a sum? */
+static bool begins_block(int64_t s, int64_t tail)
+{
+    if (tail == 1)
+        return s > 0 && s % EVAL_BLOCK_OF_COLUMN == 0;
+    const int64_t row = s / tail, place = s % tail, rows = (EVAL_BLOCK_OF_ROW + tail - 1) / tail;
+    return place > 0 ? place % EVAL_BLOCK_OF_ROW == 0 : row > 0 && row % rows == 0;
+}
+
 static struct fold_walk walk_of(struct eval_ctx *c)
 {
     bool reduced[SHAPE_MAX_RANK];
@@ -188,6 +200,9 @@ static struct fold_walk walk_of(struct eval_ctx *c)
     const int64_t tail = tail_count(x, reduced);
     for (int64_t s = 0; s < w.steps && tail > 1; s++)
         w.lane[s] = (int)(s % tail % CONTRACT_LANES);
+    w.begins = arena_array(c->scratch, bool, (size_t)w.steps);
+    for (int64_t s = 0; s < w.steps; s++)
+        w.begins[s] = begins_block(s, tail);
     return w;
 }
 
@@ -225,16 +240,33 @@ static double finish_f(const struct eval_ctx *c, const struct reduction *r, doub
     UNREACHABLE("finish %d", (int)r->finish);
 }
 
+/* What a block has summed joins the whole. */
+static void end_block(const struct eval_ctx *c, const struct reduction *r, double *total, double *lane)
+{
+    for (int l = 0; l < CONTRACT_LANES; l++) {
+        total[l] = combine_f(c, r, total[l], lane[l]);
+        lane[l] = 0;
+    }
+}
+
 static double fold_f(const struct eval_ctx *c, const struct reduction *r, const struct fold_walk *w, const double *x)
 {
     static const double neutral[] = {[FOLD_SUM] = 0, [FOLD_PROD] = 1, [FOLD_MAX] = -INFINITY, [FOLD_MIN] = INFINITY};
     if (w->steps == 1)
         return element_f(c, r, x[w->step[0]]);
-    double lane[CONTRACT_LANES];
+    const bool sums = r->fold == FOLD_SUM;
+    double lane[CONTRACT_LANES], total[CONTRACT_LANES] = {0};
     for (int l = 0; l < CONTRACT_LANES; l++)
         lane[l] = neutral[r->fold];
-    for (int64_t s = 0; s < w->steps; s++)
+    for (int64_t s = 0; s < w->steps; s++) {
+        if (sums && w->begins[s])
+            end_block(c, r, total, lane);
         lane[w->lane[s]] = combine_f(c, r, lane[w->lane[s]], element_f(c, r, x[w->step[s]]));
+    }
+    if (sums) {
+        end_block(c, r, total, lane);
+        memcpy(lane, total, sizeof lane);
+    }
     for (int half = CONTRACT_LANES / 2; half > 0; half /= 2)
         for (int l = 0; l < half; l++)
             lane[l] = combine_f(c, r, lane[l], lane[l + half]);

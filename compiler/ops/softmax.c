@@ -64,7 +64,7 @@ static int64_t row_start(const struct rows *r, int64_t k)
 static double sum_row(const struct eval_ctx *c, const struct rows *r, const double *e)
 {
     if (r->is_tail)
-        return eval_sum_lanes(c, c->in[0]->dtype, e, r->length, 1);
+        return eval_sum_row(c, c->in[0]->dtype, e, r->length, 1);
     double sum = 0;
     for (int64_t k = 0; k < r->length; k++)
         sum = eval_round(c, sum + e[k * r->stride]);

@@ -4,7 +4,8 @@
  * The contract. With m the maximum over C, e = exp(x - m), s the sum of e (16 lanes if nothing follows C, else in index
  * order), t the label and w its weight (1 without weights) at each position:
  *   loss      (log(s) - (x[t] - m)) * w; 0 where the label is ignored
- *   sum       of those over all positions in index order; mean: that divided by the sum of w (docs/readings.md, R32)
+ *   sum       of those over all positions in index order, 1,024 at a time: one accumulator for each 1,024, one for
+ *             their sums; mean: that divided by the sum of w, which is made likewise (docs/readings.md, R32)
  *   log_prob  (x - m) - log(s)
  *   grad      (e * (1 / s) - [c = t]) * (w * (1 / sum of w)), for sum and none: * w; 0 where ignored; then * dloss
  * Without weights and ignore_index the sum of w is the number of positions.
@@ -139,18 +140,37 @@ static bool look_at(const struct eval_ctx *c, const struct loss *l, int64_t p, d
     return true;
 }
 
+/* A sum over positions in index order. */
+struct total {
+    double done, block;
+};
+
+static void add_position(const struct eval_ctx *c, struct total *t, int64_t p, double x)
+{
+    if (p > 0 && p % EVAL_BLOCK_OF_LOSS == 0) {
+        t->done = eval_round(c, t->done + t->block);
+        t->block = 0;
+    }
+    t->block = eval_round(c, t->block + x);
+}
+
+static double total_of(const struct eval_ctx *c, const struct total *t)
+{
+    return eval_round(c, t->done + t->block);
+}
+
 /* Sum of all weights, in index order; the labels have been looked at. */
 static double total_weight(const struct eval_ctx *c, const struct loss *l)
 {
     const int64_t positions = l->n * l->d;
     if (!eval_has(c, 2) && !l->has_ignore)
         return eval_round(c, (double)positions);
-    double total = 0;
+    struct total total = {0};
     for (int64_t p = 0; p < positions; p++) {
         const int64_t label = eval_i(c, 1)[p];
-        total = eval_round(c, total + loss_weight(c, label, l->has_ignore && label == l->ignore));
+        add_position(c, &total, p, loss_weight(c, label, l->has_ignore && label == l->ignore));
     }
-    return total;
+    return total_of(c, &total);
 }
 
 static void write_log_prob(const struct eval_ctx *c, const struct loss *l, const struct position *at, double log_sum)
@@ -173,7 +193,8 @@ static double loss_at(const struct eval_ctx *c, const struct loss *l, const stru
 static bool loss_eval(struct eval_ctx *c)
 {
     const struct loss l = loss_of(c->node);
-    double *y = eval_out_f(c, 0), *e = arena_array(c->scratch, double, (size_t)l.c), total = 0;
+    double *y = eval_out_f(c, 0), *e = arena_array(c->scratch, double, (size_t)l.c);
+    struct total total = {0};
     for (int64_t p = 0; p < l.n * l.d; p++) {
         struct position at;
         if (!look_at(c, &l, p, e, &at))
@@ -181,12 +202,13 @@ static bool loss_eval(struct eval_ctx *c)
         const double log_sum = eval_math(c, c->in[0]->dtype, MATH_LOG, at.sum);
         const double loss = loss_at(c, &l, &at, log_sum);
         write_log_prob(c, &l, &at, log_sum);
-        total = eval_round(c, total + loss);
+        add_position(c, &total, p, loss);
         if (y != NULL && l.reduction == LOSS_NONE)
             y[p] = loss;
     }
     if (y != NULL && l.reduction != LOSS_NONE)
-        y[0] = l.reduction == LOSS_SUM ? total : eval_round(c, total / total_weight(c, &l));
+        y[0] = l.reduction == LOSS_SUM ? total_of(c, &total)
+                                            : eval_round(c, total_of(c, &total) / total_weight(c, &l));
     return true;
 }
 
@@ -262,10 +284,14 @@ static bool is_padded(const struct lower_ctx *c, const struct loss *l)
     return l->n == 1 && l->d == 1 && l->c > PADDED_LANES / 4 && l->c < PADDED_LANES && !c->options.scalar;
 }
 
-static const char *const late[] = {"N", NULL}, *const late_most[] = {"BLOCK", NULL};
+/* Positions that the templates add up at a time. */
+enum { BLOCK_OF_LOSS = 1024 };
+
+static const char *const late[] = {"N", NULL}, *const late_most[] = {"BLOCK", "LONG", NULL};
 static const struct template_traits loss_template = {
     .name = "softmax_cross_entropy", .late = late, .late_most = late_most};
-static const struct template_traits plain_template = {.name = "softmax_cross_entropy_plain", .late = late};
+static const struct template_traits plain_template = {
+    .name = "softmax_cross_entropy_plain", .late = late, .late_most = late_most};
 
 /* The kernel of a loss or of its gradient: equal but for their parts, so that fusion makes one of the two. */
 static struct loss instantiate(struct lower_ctx *c)
@@ -285,6 +311,7 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "IGNORE", l.ignore);
     lower_template_int(c, "HAS_WEIGHTS", has_weights);
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
+    lower_template_int(c, "LONG", l.n * l.d > BLOCK_OF_LOSS);
     lower_template_int(c, "BLOCK", c->options.small ? 1 : block_of(&l));
     lower_template_int(c, "TRANSPOSED", l.d == 1 && l.c >= 4 && !c->options.scalar);
     lower_template_int(c, "PADDED", is_padded(c, &l));
