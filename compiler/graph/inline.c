@@ -364,6 +364,39 @@ static struct model_node *in_opset_of_model(struct inliner *x, const struct sour
     return there == 0 || upgrade_keeps_form(n, here, there) ? n : as_function(x, s, n);
 }
 
+/* ---- how much becomes of a call ---------------------------------------------------------------------------------- */
+
+enum { MOST_MADE = 200000 }; /* nodes in all: networks have less, and each costs memory */
+
+static int64_t nodes_of_list(struct inliner *x, const model_nodes *nodes, int depth);
+
+/* All nodes of a call, those of nested ones too; more than MOST_MADE: too many, or it calls itself. */
+static int64_t nodes_of_call(struct inliner *x, const struct model_function *f, int depth)
+{
+    const char *const key = import_function_key(x->arena, f->domain, f->name, f->overload);
+    const uintptr_t known = (uintptr_t)map_get(&x->sizes, key);
+    if (known > 0 || depth > IMPORT_DEEPEST_CALL)
+        return known > 0 ? (int64_t)known - 1 : MOST_MADE + 1;
+    map_set(&x->sizes, key, (void *)(uintptr_t)(MOST_MADE + 2)); /* for who calls it meanwhile: that is a circle */
+    const int64_t count = nodes_of_list(x, &f->nodes, depth + 1);
+    map_set(&x->sizes, key, (void *)(uintptr_t)(count + 1));
+    return count;
+}
+
+static int64_t nodes_of_list(struct inliner *x, const model_nodes *nodes, int depth)
+{
+    int64_t count = 0;
+    vec_each(const struct model_node *, n, nodes) {
+        const struct model_function *const f = import_called_function(&x->functions, n);
+        count += f ? nodes_of_call(x, f, depth) : 1;
+        model_each_inner(n, inner)
+            count += nodes_of_list(x, &inner->nodes, depth);
+        if (count > MOST_MADE)
+            return MOST_MADE + 1;
+    }
+    return count;
+}
+
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static bool is_own_attr(const struct model_function *f, const char *name)
@@ -372,17 +405,14 @@ static bool is_own_attr(const struct model_function *f, const char *name)
            str_list_has(&f->attributes, name);
 }
 
-static bool can_inline(const struct inliner *x, const struct source *s, const struct model_function *f,
+static bool can_inline(struct inliner *x, const struct source *s, const struct model_function *f,
                        const struct model_node *n)
 {
-    for (const struct call *c = s->call; c; c = c->outer)
-        if (c->function == f)
-            return false;
     vec_each(const struct model_attr *, attr, &n->attrs)
         if (!is_own_attr(f, attr->name))
             return false;
-    return (!s->call || s->call->depth < IMPORT_DEEPEST_CALL) && (int64_t)f->nodes.count <= x->left &&
-           n->inputs.count <= f->inputs.count && n->outputs.count <= f->outputs.count;
+    return (s->call || nodes_of_call(x, f, 0) <= x->left) && n->inputs.count <= f->inputs.count &&
+           n->outputs.count <= f->outputs.count;
 }
 
 static bool is_made(const struct model_function *f, const char *name)
@@ -410,7 +440,8 @@ static bool inline_call(struct inliner *x, const struct source *s, const struct 
 {
     if (!can_inline(x, s, f, n))
         return false;
-    x->left -= (int64_t)f->nodes.count;
+    if (!s->call)
+        x->left -= nodes_of_call(x, f, 0);
     const struct call call = {f, n, s->call, s->call ? s->call->depth + 1 : 1};
     struct source inner = {.naming = NAMES_GET_PREFIX,
                            .prefix = prefix,
@@ -531,7 +562,7 @@ static void remove_functions(struct inliner *x)
 void inline_begin(struct inliner *x, struct arena *a, struct model *m)
 {
     *x = (struct inliner){.arena = a, .model = m, .functions.arena = a, .names.arena = a, .prefixes.arena = a,
-                          .shared.arena = a, .left = IMPORT_MOST_INLINED};
+                          .shared.arena = a, .sizes.arena = a, .left = MOST_MADE};
     import_index_functions(&x->functions, m);
     count_names(&x->names, m->graph);
 }

@@ -20,6 +20,7 @@ struct inliner {
     struct map prefixes;  /* -> uintptr_t, how often each is used */
     struct map shared;    /* constant of a function -> its name in the main graph */
     model_nodes first;    /* constants that are put in front of all nodes */
+    struct map sizes;     /* of functions -> uintptr_t, one more than the nodes that a call becomes */
     str_list constants;   /* in the main graph, of floats, which stood in functions and branches */
     int64_t left;         /* nodes that may still be made */
     size_t calls;         /* of the main graph and of graphs inside it, that became nodes */

@@ -280,3 +280,74 @@ has stdout 'not s float[4]: sparse initializers are not trained'
 expect 0 "$stepc" check --training sparse.onnx
 has stdout "'s' float[4] is not trained"
 refuses sparse.onnx s 'it is a sparse initializer; a dense one could be trained'
+
+# ---- calls in every place ----------------------------------------------------------------------------------------------------------
+
+# Results that are inputs or constants, results that nobody wants, a branch inside, a graph that the caller gives, a name that is
+# taken, a call in the body of a loop.
+cat >places.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 18, "m" : 1]>
+net (float[4,3] x) => (float[4,3] y, float[4,3] same, float[3] k)
+<float[3,3] v = {0.1,0.2,0, 0,0.3,0.1, 0.5,0,0.4}, float[4,3] "a.h" = {0.1,0.2,0, 0.3,0,0.1, 0,0.2,0.1, 0.1,0,0.3}, int64 times = {2}, bool yes = {1}>
+{
+    [a] h, same, k = m.f <alpha = 0.3, flag = 1> (x, v)
+    g, , = m.f <flag = 0> (h, v)
+    l = Loop (times, yes, g) <body = one (int64 i, bool c, float[4,3] s) => (bool d, float[4,3] t) { t = m.f(s, v) d = Identity(c) }>
+    u = Add(l, "a.h")
+    w = m.given <body = b (int64 j, bool c2, float[4,3] s2) => (bool d2, float[4,3] t2) { t2 = Sub(s2, x) d2 = Identity(c2) }> (u)
+    y = MatMul(w, v)
+}
+<domain: "m", opset_import: ["" : 18]>
+f <alpha : float = 0.5, flag : int = 1> (x, w) => (y, x, k)
+{
+    k = Constant <value = float[3] {1,2,3}> ()
+    f = Constant <value_int : int = @flag> ()
+    c = Cast <to = 9> (f)
+    h = MatMul(x, w)
+    y = If (c) <
+        then_branch = t () => (float[4,3] z)
+        {
+            z0 = LeakyRelu <alpha : float = @alpha> (h)
+            b = Constant <value = float[3] {0.1,0.2,0.3}> ()
+            z = Add(z0, b)
+        },
+        else_branch = e () => (float[4,3] z) { z = Elu <alpha : float = @alpha> (h) }>
+}
+<domain: "m", opset_import: ["" : 18]>
+given <body> (x) => (y)
+{
+    n = Constant <value_int = 2> ()
+    b = Constant <value_int = 1> ()
+    c = Cast <to = 9> (b)
+    y = Loop <body : graph = @body> (n, c, x)
+}
+MODEL
+cat >spelled.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 18]>
+net (float[4,3] x) => (float[4,3] y)
+<float[3,3] v = {0.1,0.2,0, 0,0.3,0.1, 0.5,0,0.4}, float[4,3] "a.h" = {0.1,0.2,0, 0.3,0,0.1, 0,0.2,0.1, 0.1,0,0.3}, float[3] "a.b" = {0.1,0.2,0.3}>
+{
+    h0 = MatMul(x, v)
+    h1 = LeakyRelu <alpha = 0.3> (h0)
+    h = Add(h1, "a.b")
+    g0 = MatMul(h, v)
+    g = Elu <alpha = 0.5> (g0)
+    l0 = MatMul(g, v)
+    l1 = LeakyRelu <alpha = 0.5> (l0)
+    l2 = Add(l1, "a.b")
+    l3 = MatMul(l2, v)
+    l4 = LeakyRelu <alpha = 0.5> (l3)
+    l = Add(l4, "a.b")
+    u = Add(l, "a.h")
+    w0 = Sub(u, x)
+    w = Sub(w0, x)
+    y = MatMul(w, v)
+}
+MODEL
+learns_alike places spelled --loss mse --train v
+has places.report '4 calls of functions'
+
+# A function that calls itself stays a call; what is wrong is said as ever.
+sed 's/{ z = Elu.*/{ z = m.f(h, w) }>/; s/^<domain: "m", opset_import: \["" : 18\]>/<domain: "m", opset_import: ["" : 18, "m" : 1]>/' places.onnxtxt >circle.onnxtxt
+expect 1 "$stepc" prepare circle.onnxtxt -o circle.onnx --loss mse
+has stderr "function 'f' calls itself"
