@@ -5,11 +5,27 @@
 
 enum { MOST_NAMED = 5, MOST_ERRORS = 100 /* a model that lacks more operators is no model */ };
 
+/* Those of ONNX-ML. */
+static bool is_classical(const char *op)
+{
+    static const char *const names[] = {
+        "ArrayFeatureExtractor", "Binarizer", "CastMap", "CategoryMapper", "DictVectorizer", "FeatureVectorizer",
+        "Imputer", "LabelEncoder", "LinearClassifier", "LinearRegressor", "Normalizer", "OneHotEncoder",
+        "SVMClassifier", "SVMRegressor", "Scaler", "TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor",
+        "ZipMap"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_equal(op, names[i]))
+            return true;
+    return false;
+}
+
 bool import_is_missing(const struct model_node *mn)
 {
     const char *name;
     if (op_find(mn->domain, mn->op_type))
         return false;
+    if (str_equal(mn->domain, DOMAIN_ML))
+        return is_classical(mn->op_type);
     return mn->domain[0] == '\0' ? onnx_names_has(mn->op_type) : op_names(mn->domain, &name, 1) == 0;
 }
 
@@ -54,7 +70,10 @@ static const char *what_to_do(const struct model_node *mn)
         {"com.microsoft", "QLinear", "quantize with quant_format=QuantFormat.QDQ, which writes operators of ONNX only"},
         {"com.microsoft", "QGemm", "quantize with quant_format=QuantFormat.QDQ, which writes operators of ONNX only"},
         {"com.microsoft", NULL, "it comes from ONNX Runtime's optimization: take the file from before that"},
-        {"ai.onnx.ml", NULL, "classical estimators do not learn by gradients: export a network"},
+        {DOMAIN_ML, "SVM", "it does not learn by gradients: export a network or a linear model"},
+        {DOMAIN_ML, "Tree", "trees do not learn by gradients: export a network or a linear model"},
+        {DOMAIN_ML, "ZipMap", "export without it (options={'zipmap': False}): probabilities are then a tensor"},
+        {DOMAIN_ML, NULL, "it is about strings or maps: prepare them outside of the model"},
         {"org.pytorch.aten", NULL, "export with operators of ONNX only (operator_export_type=ONNX)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -74,9 +93,12 @@ bool import_report_missing(struct importer *im, const struct model_node *mn)
     map_set(&im->missing, key, NULL);
     look_at_model(&n, im->model);
     const char *const more = n.count > MOST_NAMED ? arena_printf(d->arena, " and %zu more", n.count - MOST_NAMED) : "";
+    const char *any;
     const char *const domain = mn->domain[0] != '\0' ? arena_printf(d->arena, " of domain '%s'", mn->domain) : "";
     return diag_unsupported(
         d, &n.first->loc, "operator %s%s is not supported%s; %zu node%s: %s%s; %s", mn->op_type, domain,
-        domain[0] ? ": no operator of this domain is, and the model has no function of that name" : "",
+        domain[0] && !op_names(mn->domain, &any, 1)
+            ? ": no operator of this domain is, and the model has no function of that name"
+            : "",
         n.count, n.count == 1 ? " needs it" : "s need it", strbuf_text(&n.names), more, what_to_do(mn));
 }

@@ -15,6 +15,7 @@ struct lower_ctx;   /* lower/lower.h */
 #define DOMAIN_ONNX ""
 #define DOMAIN_TRAINING "ai.onnx.preview.training"
 #define DOMAIN_PREVIEW "ai.onnx.preview"
+#define DOMAIN_ML "ai.onnx.ml"
 #define DOMAIN_STEPC "stepc"
 
 struct op_attr {

@@ -12,7 +12,8 @@ bool sample_read(struct sample_test *t, struct model **out)
     const int opset = t->sample->opset ? t->sample->opset : NEWEST_OPSET;
     const char *text = arena_printf(&t->arena,
                                     "<ir_version: 10, opset_import: [\"\" : %d, \"" DOMAIN_TRAINING
-                                    "\" : 1, \"" DOMAIN_PREVIEW "\" : 1, \"" DOMAIN_STEPC "\" : 1]>\n%s",
+                                    "\" : 1, \"" DOMAIN_PREVIEW "\" : 1, \"" DOMAIN_ML "\" : 5, \"" DOMAIN_STEPC
+                                    "\" : 1]>\n%s",
                                     opset, t->sample->text);
     return model_read_text(&t->diag, &t->arena, "sample", text, strlen(text), out);
 }
