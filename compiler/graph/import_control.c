@@ -1,7 +1,7 @@
 /* Loops that end when a model is imported: a Loop or a Scan becomes one copy of its body after another. What decides
  * must be known by then: it follows from constants and shapes. So differentiation and everything after it never meet a
  * graph inside a node. Spec: ONNX Loop-25, Scan-25, SequenceMap-17 and the versions before them, which differ in types
- * only. */
+ * only; the Scan of opset 8 has a batch more. */
 #include "graph/import_internal.h"
 
 #include "graph/graph_internal.h"
@@ -460,6 +460,148 @@ static bool iterate_scan(struct iterations *t, size_t scans, const int64_t *axes
     return true;
 }
 
+
+/* ---- Scan of opset 8 -------------------------------------------------------------------------------------------- */
+
+/* A batch of scans, each from its own states: [batch, ..] and [batch, steps, ..]. */
+struct batch {
+    struct iterations t;
+    struct builder b;
+    size_t scans;
+    const int64_t *backwards;      /* by scan input */
+    int64_t count, steps;          /* -1: not known yet */
+    struct value ***state, ***scan; /* by state, by scan input: an item for each sequence */
+    const struct tensor *lengths;  /* of sequences; NULL: all steps */
+    value_list *results;           /* by output: an item for each sequence */
+};
+
+/* Input i in pieces along the batch. */
+static bool cut_batch(struct batch *x, size_t i, int least_rank, struct value ***items)
+{
+    const struct import_use *const u = x->t.u;
+    struct value *v;
+    if (!import_resolve_tensor(u, i, &v))
+        return false;
+    if (v == NULL || v->shape.rank < least_rank)
+        return diag_error(u->diag, &u->loc, "input %zu '%s' has rank %d, expected [batch%s, ..]", i,
+                          u->mn->inputs.data[i], v != NULL ? v->shape.rank : 0, least_rank > 1 ? ", steps" : "");
+    if (x->count >= 0 && v->shape.dim[0] != x->count)
+        return diag_error(u->diag, &u->loc, "input %zu '%s' has a batch of %lld, expected %lld as the one before", i,
+                          v->name, (long long)v->shape.dim[0], (long long)x->count);
+    if (least_rank > 1 && x->steps >= 0 && v->shape.dim[1] != x->steps)
+        return diag_error(u->diag, &u->loc, "input %zu '%s' has %lld steps, expected %lld as the one before", i,
+                          v->name, (long long)v->shape.dim[1], (long long)x->steps);
+    x->count = v->shape.dim[0];
+    x->steps = least_rank > 1 ? v->shape.dim[1] : x->steps;
+    *items = arena_array(u->arena, struct value *, (size_t)x->count);
+    if (!import_spend(u->im, &u->loc, IMPORT_PIECES, x->count))
+        return false;
+    import_cut(&x->b, v, 0, NULL, (size_t)x->count, *items);
+    return !x->b.failed;
+}
+
+static bool read_lengths(struct batch *x)
+{
+    const struct import_use *const u = x->t.u;
+    struct value *v;
+    if (!import_resolve_tensor(u, 0, &v))
+        return false;
+    if (v == NULL)
+        return true;
+    x->lengths = known_or_report(u->g, &u->loc, arena_printf(u->arena, "input 0 '%s' (sequence_lens)", v->name), v);
+    if (x->lengths == NULL)
+        return false;
+    if (!dtype_is_int(v->dtype) || v->shape.rank != 1 || v->shape.dim[0] != x->count)
+        return diag_error(u->diag, &u->loc, "input 0 '%s' (sequence_lens) is no list of %lld integers", v->name,
+                          (long long)x->count);
+    for (int64_t k = 0; k < x->count; k++) {
+        const int64_t steps = tensor_get_int(x->lengths, k);
+        if (steps < 1 || steps > x->steps)
+            return diag_error(u->diag, &u->loc, "sequence %lld has %lld steps, expected 1 to %lld", (long long)k,
+                              (long long)steps, (long long)x->steps);
+    }
+    return true;
+}
+
+/* Steps of sequence k; its states and what is stacked become results. What is stacked is 0 behind its end. */
+static bool scan_sequence(struct batch *x, int64_t k)
+{
+    struct iterations *const t = &x->t;
+    struct arena *const a = t->u->arena;
+    const int64_t steps = x->lengths != NULL ? tensor_get_int(x->lengths, k) : x->steps;
+    struct value ***const items = arena_array(a, struct value **, x->scans);
+    struct value **const actual = arena_array(a, struct value *, t->body->inputs.count);
+    if (!import_spend(t->u->im, &t->u->loc, IMPORT_PIECES, x->steps))
+        return false;
+    for (size_t i = 0; i < x->scans; i++) {
+        items[i] = arena_array(a, struct value *, (size_t)x->steps);
+        import_cut(&x->b, x->scan[i][k], 0, NULL, (size_t)x->steps, items[i]);
+    }
+    for (size_t i = 0; i < t->state_count; i++)
+        t->state[i] = x->state[i][k];
+    for (size_t i = 0; i < t->scan_count; i++)
+        t->scanned[i].count = 0;
+    for (int64_t step = 0; step < steps; step++) {
+        struct inner inner;
+        for (size_t i = 0; i < t->state_count; i++)
+            actual[i] = t->state[i];
+        for (size_t i = 0; i < x->scans; i++)
+            actual[t->state_count + i] = items[i][x->backwards[i] != 0 ? steps - 1 - step : step];
+        if (!take_iteration(t, k * x->steps + step, actual, &inner))
+            return false;
+    }
+    for (size_t i = 0; i < t->state_count; i++) {
+        if (t->state[i] == NULL || t->state[i]->kind == VALUE_SEQUENCE)
+            return diag_error(t->u->diag, &t->u->loc, "output %zu of the body is not a tensor", i);
+        vec_push(a, &x->results[i], t->state[i]);
+    }
+    for (size_t i = 0; i < t->scan_count; i++) {
+        for (int64_t step = steps; step < x->steps; step++)
+            vec_push(a, &t->scanned[i], build_full_like(&x->b, t->scanned[i].data[0], 0));
+        struct value *const all = join_scanned(t, &x->b, i, 0, false);
+        if (all == NULL)
+            return false;
+        vec_push(a, &x->results[t->state_count + i], all);
+    }
+    return !x->b.failed;
+}
+
+static bool import_scan_8(const struct import_use *u, size_t scans)
+{
+    struct batch x = {.b = import_builder(u), .scans = scans, .count = -1, .steps = -1};
+    if (u->mn->inputs.count < 1 + scans)
+        return diag_error(u->diag, &u->loc,
+                          "the node has %zu inputs, expected the lengths and %zu scan inputs at least",
+                          u->mn->inputs.count, scans);
+    const size_t states = u->mn->inputs.count - 1 - scans;
+    if (!begin_iterations(&x.t, u, 1, states, scans, 0) || !scan_list(&x.t, "directions", scans, &x.backwards))
+        return false;
+    x.state = arena_array(u->arena, struct value **, states);
+    x.scan = arena_array(u->arena, struct value **, scans);
+    x.results = arena_array(u->arena, value_list, states + x.t.scan_count);
+    bool ok = true;
+    for (size_t i = 0; i < states && ok; i++)
+        ok = cut_batch(&x, 1 + i, 1, &x.state[i]);
+    for (size_t i = 0; i < scans && ok; i++)
+        ok = cut_batch(&x, 1 + states + i, 2, &x.scan[i]);
+    if (!ok || !read_lengths(&x))
+        return false;
+    if (x.count == 0 || x.steps == 0)
+        return diag_unsupported(u->diag, &u->loc, "a Scan of opset 8 without sequences or steps is not supported");
+    x.t.state = arena_array(u->arena, struct value *, states);
+    for (int64_t k = 0; k < x.count && ok; k++)
+        ok = scan_sequence(&x, k);
+    u->im->stream = x.t.stream + import_count_inner_random(u->im, x.t.body);
+    for (size_t i = 0; i < u->mn->outputs.count && ok; i++) {
+        if (!is_wanted(u->mn, i))
+            continue;
+        struct value *const v = import_join(&x.b, x.results[i].data, x.results[i].count, 0, true);
+        ok = !x.b.failed && import_define(u, i, v, x.t.since);
+    }
+    return ok;
+}
+
+/* A node of any opset. */
 static bool import_scan(const struct import_use *u)
 {
     struct iterations t;
@@ -469,6 +611,8 @@ static bool import_scan(const struct import_use *u)
                           "attribute 'num_scan_inputs' is %lld, expected 1 to %zu, the number of inputs",
                           (long long)given->i, u->mn->inputs.count);
     const size_t scans = (size_t)given->i;
+    if (model_opset(u->r->opsets, "") < 9)
+        return import_scan_8(u, scans);
     const int64_t *axes, *backwards, *out_axes, *out_backwards;
     return begin_iterations(&t, u, 0, u->mn->inputs.count - scans, scans, 0) &&
            scan_list(&t, "scan_input_axes", scans, &axes) &&

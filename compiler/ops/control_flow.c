@@ -154,9 +154,21 @@ static const struct op_sample loop_samples[] = {
 
 /* ---- Scan ------------------------------------------------------------------------------------------------------- */
 
-static const struct op_version scan_versions[] = {{.since = 9},  {.since = 11}, {.since = 16},
-                                                  {.since = 19}, {.since = 21}, {.since = 23},
-                                                  {.since = 24}, {.since = 25}, {0}};
+/* Of opset 8: lengths of sequences in front, and a batch in all other inputs and outputs. */
+static const struct op_attr scan_attrs_8[] = {{.name = "body", .type = ATTR_GRAPH, .required = true},
+                                              {.name = "directions", .type = ATTR_INTS},
+                                              {.name = "num_scan_inputs", .type = ATTR_INT, .required = true},
+                                              {0}};
+static const struct op_version scan_versions[] = {{.since = 8, .attrs = scan_attrs_8},
+                                                  {.since = 9},
+                                                  {.since = 11},
+                                                  {.since = 16},
+                                                  {.since = 19},
+                                                  {.since = 21},
+                                                  {.since = 23},
+                                                  {.since = 24},
+                                                  {.since = 25},
+                                                  {0}};
 static const struct op_attr scan_attrs[] = {{.name = "body", .type = ATTR_GRAPH, .required = true},
                                             {.name = "num_scan_inputs", .type = ATTR_INT, .required = true},
                                             {.name = "scan_input_axes", .type = ATTR_INTS},
@@ -196,6 +208,24 @@ static const struct op_sample scan_samples[] = {
              "(float[2] e) => "
              "(float[2] d) { d = Neg(e) }> (x) }",
      .error = "attribute 'scan_output_axes' has 2 elements, expected 1"},
+    /* opset 8: batches, backwards, and of different lengths */
+    {.text = "g (float[2,3] s, float[2,4,3] x) => (float[2,3] y, float[2,4,3] z) { y, z = Scan <num_scan_inputs = 1, "
+             "body = b (float[3] a, float[3] e) => (float[3] c, float[3] d) { c = Mul(a, e) d = Sin(c) }> (, s, x) }",
+     .opset = 8},
+    {.text = "g (float[2,3] s, float[2,4,3] x, float[2,4] w) => (float[2,3] y, float[2,4,3] z) "
+             "{ l = Constant <value = int64[2] {4, 2}> () y, z = Scan <num_scan_inputs = 2, directions = [1, 0], "
+             "body = b (float[3] a, float[3] e, float f) => (float[3] c, float[3] d) { h = Mul(a, e) c = Add(h, f) "
+             "d = Sin(c) }> (l, s, x, w) }",
+     .opset = 8},
+    {.text = "g (float[2,4,3] x) => (float[2,4,3] z) { l = Constant <value = int64[2] {5, 2}> () "
+             "z = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] d) { d = Sin(e) }> (l, x) }",
+     .opset = 8, .error = "sequence 0 has 5 steps, expected 1 to 4"},
+    {.text = "g (float[2,4,3] x, float[3,3] s) => (float[2,4,3] z) { z = Scan <num_scan_inputs = 1, "
+             "body = b (float[3] a, float[3] e) => (float[3] c, float[3] d) { c = Neg(a) d = Sin(e) }> (, s, x) }",
+     .opset = 8, .error = "input 2 'x' has a batch of 2, expected 3 as the one before"},
+    {.text = "g (float[2] x) => (float[2] z) { z = Scan <num_scan_inputs = 1, "
+             "body = b (float e) => (float d) { d = Sin(e) }> (, x) }",
+     .opset = 8, .error = "input 1 'x' has rank 1, expected [batch, steps, ..]"},
     {0}};
 
 /* ---- sequences -------------------------------------------------------------------------------------------------- */
