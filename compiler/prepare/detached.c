@@ -28,33 +28,46 @@ static void warn_of_inner(void *preparer, const struct model_node *n)
                      n->outputs.data[0]);
 }
 
-/* The names that examples/pytorch/export.py wrote down. One that is gone was a node that some tool took out. */
-static void add_listed(struct preparer *p)
+static void add_read(void *read, const struct model_node *n)
 {
-    str_list names = {0}, gone = {0};
-    metadata_lines(p->arena, p->model, METADATA_DETACHED, &names);
-    vec_each(const char *, name, &names) {
-        if (map_get(&p->producers, name))
-            map_set(&p->detached, name, NULL);
-        else
-            vec_push(p->arena, &gone, name);
-    }
-    if (gone.count > 0 && p->diag)
+    vec_each(const char *, name, &n->inputs)
+        map_set(read, name, NULL);
+}
+
+/* Tools that simplify a model lead readers past an Identity, and take it out or leave it behind. */
+static void warn_of_bypassed(struct preparer *p, const str_list *names)
+{
+    const struct model_graph *const g = p->model->graph;
+    struct map read = {.arena = p->arena};
+    str_list bypassed = {0};
+    model_each_node(g, add_read, &read);
+    vec_each(const struct model_value_info *, vi, &g->outputs)
+        map_set(&read, vi->name, NULL);
+    vec_each(const char *, name, names)
+        if (!map_has(&read, name))
+            vec_push(p->arena, &bypassed, name);
+    if (bypassed.count > 0 && p->diag)
         diag_warning(p->diag, &p->loc,
-                     "%s %s detached in the network, says the file's metadata, but no node computes %s any more: if a "
-                     "tool simplified the model, gradients flow there; --detach TENSOR names what took the place",
-                     names_text(p->arena, &gone, MOST_NAMED), gone.count == 1 ? "was" : "were",
-                     gone.count == 1 ? "it" : "them");
+                     "%s %s detached in the network, says the file, but nothing reads %s any more: a tool that "
+                     "simplified the model has led gradients past %s; export with optimize=False, simplify later, or "
+                     "--detach TENSOR",
+                     names_text(p->arena, &bypassed, MOST_NAMED), bypassed.count == 1 ? "was" : "were",
+                     bypassed.count == 1 ? "it" : "them", bypassed.count == 1 ? "it" : "them");
 }
 
 void find_marked_detached(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
+    str_list names = {0};
     p->detached.arena = p->arena;
     vec_each(const struct model_node *, n, &g->nodes)
         if (is_marked(n))
-            map_set(&p->detached, n->outputs.data[0], NULL);
-    add_listed(p);
+            vec_push(p->arena, &names, n->outputs.data[0]);
+    metadata_lines(p->arena, p->model, METADATA_DETACHED, &names); /* of examples/pytorch/export.py */
+    vec_each(const char *, name, &names)
+        if (map_get(&p->producers, name))
+            map_set(&p->detached, name, NULL);
+    warn_of_bypassed(p, &names);
     model_each_node(g, warn_of_inner, p);
 }
 

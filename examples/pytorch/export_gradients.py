@@ -2,8 +2,8 @@
 
 While PyTorch traces a network, every value says whether it requires a gradient. Where a value does not, although what it is
 computed from does, the network has said detach(), .data or no_grad(); where a gradient would pass, it is marked
-(`mark_stops`). An autograd.Function has its own backward, which no exporter writes; `functions_as_operators` says it in
-operators where that can be done.
+(`mark_stops`). An autograd.Function has its own backward, which no exporter writes; `_as_operators` says it in operators where
+that can be done.
 """
 import contextlib
 import warnings
@@ -293,7 +293,8 @@ def _as_operators(function, arguments):
 
 
 @contextlib.contextmanager
-def _functions_as_operators():
+def _calls_of_functions(replacement):
+    """FUNCTION.apply(...) is replacement(original apply, FUNCTION, arguments, options)."""
     function_class = torch.autograd.Function
     own = vars(function_class).get('apply')
 
@@ -302,15 +303,56 @@ def _functions_as_operators():
         return apply(*arguments, **options)
 
     def apply(function, *arguments, **options):
-        required = any(isinstance(a, torch.Tensor) and a.requires_grad for a in arguments)
-        if function.__module__ == 'torch.utils.checkpoint' and torch.jit.is_tracing():
+        if function.__module__ == 'torch.utils.checkpoint':  # saves memory, and changes no gradient
             return arguments[0](*arguments[2:])
-        if options or function is _Gradient or not required or not torch.jit.is_tracing() or not torch.is_grad_enabled():
-            return original(function, *arguments, **options)
-        output = _as_operators(function, arguments)
-        return original(function, *arguments) if output is None else output
+        return replacement(original, function, arguments, options)
 
     with _replaced(function_class, 'apply', classmethod(apply)):
+        yield
+
+
+def _applied(original, function, arguments, options):
+    required = any(isinstance(a, torch.Tensor) and a.requires_grad for a in arguments)
+    if options or function is _Gradient or not required or not torch.jit.is_tracing() or not torch.is_grad_enabled():
+        return original(function, *arguments, **options)
+    output = _as_operators(function, arguments)
+    return original(function, *arguments) if output is None else output
+
+
+# ---- the newer exporter ---------------------------------------------------------------------------------------------------------
+
+def _stop_behind_no_grad(program):
+    """torch.export keeps a region without gradients as a call, the exporter takes its operators only: what leaves it is detached."""
+    graph = program.graph_module.graph
+    for call in list(graph.nodes):
+        if 'wrap_with_set_grad_enabled' not in str(call.target) or call.args[0] is not False:
+            continue
+        for value in list(call.users):
+            with graph.inserting_after(value):
+                stop = graph.call_function(torch.ops.aten.detach.default, (value,))
+            stop.meta.update(value.meta)
+            value.replace_all_uses_with(stop, delete_user_cb=lambda user, own=stop: user is not own)
+    program.graph_module.recompile()
+    return program
+
+
+@contextlib.contextmanager
+def stopped_programs():
+    """While it is open, torch.onnx.export(dynamo=True) has nodes of aten.detach where gradients stop."""
+    capture = torch.export.export
+
+    def captured(*arguments, **options):
+        return _stop_behind_no_grad(capture(*arguments, **options))
+
+    def told(original, function, arguments, options):
+        if not function.__module__.startswith('torch.') and function.__name__ not in _told:
+            _told.add(function.__name__)
+            warnings.warn(f'{function.__name__}, an autograd.Function: dynamo=True exports the operators of its forward, with their '
+                          'gradients and not those of its backward; write it with operators and detach()')
+        return original(function, *arguments, **options)
+
+    _told.clear()
+    with _replaced(torch.export, 'export', captured), _calls_of_functions(told):
         yield
 
 
@@ -338,7 +380,7 @@ def kept_gradients():
     """While it is open, exports by way of torch.jit's tracer have nodes of the domain "stepc", see export_file.py."""
     symbolics = {**SYMBOLICS, 'aten::detach': _detach, 'aten::requires_grad_': lambda g, x, required=None: x}
     _told.clear()
-    with warnings.catch_warnings(), _symbolics(symbolics), _marked_traces(), _functions_as_operators():
+    with warnings.catch_warnings(), _symbolics(symbolics), _marked_traces(), _calls_of_functions(_applied):
         warnings.filterwarnings('ignore', 'The shape inference of stepc::')
         warnings.filterwarnings('ignore', '.torch.onnx._patch_torch._graph_op. is deprecated')  # of a symbolic of 1.13
         yield

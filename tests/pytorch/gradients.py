@@ -4,6 +4,7 @@
 Where a network stops gradients, and where it has its own: networks exported by examples/pytorch/export.py, the gradient of one
 step of stepc beside PyTorch's in double. Needs python3-torch.
 """
+import inspect
 import os
 import sys
 import tempfile
@@ -189,6 +190,18 @@ class Mixing(nn.Module):
         return Shifted.apply(self.a(x)).pow(2).mean()
 
 
+round_through = RoundThrough.apply  # before export()
+
+
+class Early(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = mlp(4, 3)
+
+    def forward(self, x):
+        return round_through(self.a(x)).pow(2).mean()
+
+
 class Checkpointed(nn.Module):
     def __init__(self):
         super().__init__()
@@ -253,6 +266,28 @@ CASES = {
 def test_what_cannot_be_exported():
     warned = exported(Mixing(), (normal(4, 4),))
     expect(any('Shifted' in w and 'its backward cannot be exported' in w for w in warned), 'a backward that is lost is told')
+    warned = exported(Early(), (normal(4, 4),))
+    expect(any('RoundThrough' in w and 'apply was taken' in w for w in warned), 'a function that export() cannot see is told')
+
+
+def has_newer_exporter():
+    """PyTorch 2.6 and onnxscript: Debian 12 has neither."""
+    try:
+        import onnxscript  # noqa: F401
+    except ImportError:
+        return False
+    return 'optimize' in inspect.signature(torch.onnx.export).parameters
+
+
+def test_newer_exporter():
+    if not has_newer_exporter():
+        print('SKIP dynamo=True: needs PyTorch 2.6 or newer and onnxscript')
+        return
+    for name in 'simsiam', 'codebook', 'double_q', 'convolution', 'gumbel_hard', 'checkpointed':
+        make, inputs, _ = CASES[name]
+        try_case(f'{name}, dynamo', make, inputs, dynamo=True)
+    warned = exported(Functions(), (normal(6, 4),), dynamo=True)
+    expect(any('RoundThrough' in w for w in warned), 'dynamo=True: a backward that is lost is told')
 
 
 def main():
@@ -266,6 +301,7 @@ def main():
                 expect(False, f'{name}: {e}')
         if not sys.argv[2:]:
             test_what_cannot_be_exported()
+            test_newer_exporter()
     sys.exit(len(failures) > 0)
 
 

@@ -116,7 +116,18 @@ START_TEST(by_the_metadata_of_the_file)
     struct model *const m = teacher();
     vec_push(&arena, &m->metadata, ((struct model_pair){METADATA_DETACHED, "d\ngone\n"}));
     check_teacher(m);
-    ck_assert(has_message("'gone' was detached in the network, says the file's metadata, but no node computes it"));
+    ck_assert(has_message("'gone' was detached in the network, says the file, but nothing reads it any more"));
+}
+END_TEST
+
+START_TEST(a_tool_led_readers_past_it)
+{
+    struct model *const m = teacher();
+    remember(m, "d", "pkg.torch.onnx.class_hierarchy", "['net.Teacher', 'aten.detach.default']");
+    maker_of(m, "e")->inputs.data[1] = "t";
+    prepared(m);
+    ck_assert(has_message("'d' was detached in the network, says the file, but nothing reads it any more"));
+    ck_assert(has_message("export with optimize=False"));
 }
 END_TEST
 
@@ -242,6 +253,7 @@ int main(void)
     tcase_add_test(c, nothing_is_detached_unasked);
     tcase_add_test(c, by_the_metadata_of_nodes);
     tcase_add_test(c, by_the_metadata_of_the_file);
+    tcase_add_test(c, a_tool_led_readers_past_it);
     tcase_add_test(c, by_the_option);
     tcase_add_test(c, in_parts_of_a_batch);
     tcase_add_test(c, in_copies_for_a_step);
