@@ -110,7 +110,7 @@ static bool has_if(const struct model_graph *g)
     return false;
 }
 
-size_t decide_branches(struct inliner *x, const struct import_options *options)
+static size_t decide_all(struct inliner *x, const struct import_options *options)
 {
     size_t all = 0, now = 1;
     for (int round = 0; round < MOST_ROUNDS && now > 0 && has_if(x->model->graph); round++) {
@@ -120,4 +120,13 @@ size_t decide_branches(struct inliner *x, const struct import_options *options)
         all += now;
     }
     return all;
+}
+
+size_t decide_branches(struct inliner *x, const struct import_options *options, size_t *by_sizes)
+{
+    const bool sizes_given = options && ((options->dims && options->dims->count > 0) ||
+                                         (options->shapes && options->shapes->count > 0));
+    const size_t always = decide_all(x, NULL);
+    *by_sizes = sizes_given ? decide_all(x, options) : 0;
+    return always + *by_sizes;
 }

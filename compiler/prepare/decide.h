@@ -6,7 +6,8 @@
 #include "graph/import.h"
 #include "graph/inline.h"
 
-/* In the main graph and in graphs inside its nodes. Returns how many. options: --dim, --shape; may be NULL. */
-size_t decide_branches(struct inliner *x, const struct import_options *options);
+/* In the main graph and in graphs inside its nodes. Returns how many. options: --dim, --shape; may be NULL. *by_sizes:
+ * how many of them were decided by these. */
+size_t decide_branches(struct inliner *x, const struct import_options *options, size_t *by_sizes);
 
 #endif

@@ -170,7 +170,11 @@ void flatten_model(struct edit *e, const struct import_options *options)
         return;
     inline_begin(&x, e->arena, e->model);
     inline_calls(&x);
-    const size_t branches = decide_branches(&x, options);
+    size_t by_sizes;
+    const size_t branches = decide_branches(&x, options, &by_sizes);
+    if (by_sizes > 0)
+        edit_say(e, "note: %zu of the Ifs depend%s on --dim or --shape: the model is right for these sizes only",
+                 by_sizes, by_sizes == 1 ? "s" : "");
     hoist_weights(&hoister);
     say_done(e, x.calls, branches, &hoister.moved);
     vec_each(const char *, name, &x.constants)

@@ -159,6 +159,7 @@ net (float[n,3] x) => (float[n,3] y)
 MODEL
 learns_alike branches taken --loss mse
 has branches.report '2 Ifs are decided'
+lacks branches.report 'these sizes only'
 has branches.report 'w float[3,4]: weight of MatMul'
 has branches.report '1 BatchNormalization: a step uses the statistics of its batch'
 
@@ -181,6 +182,7 @@ learns_alike sized negated --loss mse
 lacks sized.report decided
 expect 0 "$stepc" prepare sized.onnxtxt -o known.onnx --loss mse --dim n=4
 has stdout '1 If is decided'
+has stdout 'note: 1 of the Ifs depends on --dim or --shape: the model is right for these sizes only'
 
 # ---- loops -------------------------------------------------------------------------------------------------------------------------
 
