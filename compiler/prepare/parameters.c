@@ -88,13 +88,14 @@ static void find_uses(const struct rules *r, const char *value, reading_list *ou
 
 /* ---- where gradients flow ---------------------------------------------------------------------------------------- */
 
-/* Does a gradient of the node's outputs come back to that input? What nothing is known of may. */
+/* Does a gradient of the node's outputs come back to that input? What nothing is known of may. A QuantizeLinear passes
+ * none by itself, but with the DequantizeLinear behind it, which joins it, it does. */
 static bool passes_gradient(const struct model_node *n, size_t input)
 {
     const struct op_def *const def = op_find(n->domain, n->op_type);
     if (!def)
         return true;
-    if (def->grad == grad_none && !def->expand)
+    if (def->grad == grad_none && !is_op(n, "QuantizeLinear"))
         return false;
     const struct op_param *const p = op_param_at(def->inputs, input);
     return !p || (p->flags & PARAM_NOT_DIFF) == 0;
