@@ -129,7 +129,7 @@ static void say_recognised(struct preparer *p)
     static const char *const texts[RECOGNISED_KINDS] = {
         [RECOGNISED_LOGARITHM] =
             "logarithms of what may round to 0 or 1, or overflow, are taken without computing that",
-        [RECOGNISED_QUOTIENT] = "quotients of exponentials are computed as Sigmoid or Softmax",
+        [RECOGNISED_QUOTIENT] = "quotients of exponentials are computed as Sigmoid, Tanh or Softmax",
         [RECOGNISED_NORM] = "roots of sums of squares have the gradient 0 at 0, as PyTorch's norms"};
     recognised_list found = {0};
     if (p->graph == NULL || !rewrite_recognise(p->graph, &found))

@@ -3,6 +3,7 @@
  *
  *   Log(Sigmoid(x))             -Softplus(-x)            Log(1 - Sigmoid(x))       -Softplus(x)
  *   Log(Softmax(x))             LogSoftmax(x)            Log(ReduceSum(Exp(x)))    ReduceLogSumExp(x)
+ *   Log(ReduceMean(Exp(x)))     m + Log(ReduceMean(Exp(x - m))), m the maximum
  *   Log(1 + Exp(x))             Softplus(x)              Log(Exp(x))               x
  *   Log(a b), Log(a / b)        Log(a) +- Log(b)         Log(Where(c, a, b))       Where(c, Log(a), Log(b))
  *   Log(Exp(a) + Exp(b))        h + Softplus(l - h), h the larger of a and b, l the other
@@ -15,7 +16,7 @@
 
 #include "rewrite/pass.h"
 
-#include <string.h>
+#include <math.h>
 
 /* What a value is made of, as far as its logarithm goes. */
 enum kind {
@@ -41,21 +42,6 @@ static struct value *in(const struct node *n, size_t i)
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* 0 and 1 from a condition, and what is made of these. */
-static bool is_mask(const struct recogniser *r, struct value *v, int depth)
-{
-    const struct node *const n = recognise_producer(r, v);
-    if (n == NULL || depth == 0)
-        return false;
-    if (node_is(n, "Cast") || node_is(n, "CastLike"))
-        return in(n, 0)->dtype == DTYPE_BOOL;
-    if (node_is(n, "Sub"))
-        return recognise_one(r, in(n, 0)) && is_mask(r, in(n, 1), depth - 1);
-    if (node_is(n, "Mul"))
-        return is_mask(r, in(n, 0), depth - 1) && is_mask(r, in(n, 1), depth - 1);
-    return recognise_moves(r, v) && is_mask(r, in(n, 0), depth - 1);
-}
-
 static bool is_known_and_not_negative(struct value *v)
 {
     const struct tensor *const t = value_known(v);
@@ -65,10 +51,28 @@ static bool is_known_and_not_negative(struct value *v)
     return t != NULL;
 }
 
-/* ReduceSum(Exp(x - maximum)), which is 1 at least. */
+/* 0 and 1 from a condition or from OneHot, and what is made of these. */
+static bool is_mask(const struct recogniser *r, struct value *v, int depth)
+{
+    const struct node *const n = recognise_producer(r, v);
+    if (n == NULL || depth == 0)
+        return false;
+    if (node_is(n, "Cast") || node_is(n, "CastLike"))
+        return in(n, 0)->dtype == DTYPE_BOOL || is_mask(r, in(n, 0), depth - 1);
+    if (node_is(n, "OneHot"))
+        return is_known_and_not_negative(in(n, 2));
+    if (node_is(n, "Sub"))
+        return recognise_one(r, in(n, 0)) && is_mask(r, in(n, 1), depth - 1);
+    if (node_is(n, "Mul"))
+        return is_mask(r, in(n, 0), depth - 1) && is_mask(r, in(n, 1), depth - 1);
+    return recognise_moves(r, v) && is_mask(r, in(n, 0), depth - 1);
+}
+
+/* ReduceSum(Exp(x - maximum)), which is 1 at least, or the mean. */
 static bool is_steady_sum(const struct recogniser *r, const struct value *v)
 {
-    const struct node *const sum = recognise_made_by(r, v, "ReduceSum");
+    const struct node *sum = recognise_made_by(r, v, "ReduceSum");
+    sum = sum != NULL ? sum : recognise_made_by(r, v, "ReduceMean");
     const struct node *const exp = sum != NULL ? recognise_made_by(r, in(sum, 0), "Exp") : NULL;
     return exp != NULL && recognise_below_maximum(r, in(exp, 0));
 }
@@ -229,6 +233,21 @@ static struct value *log_sum(const struct recogniser *r, const struct node *n, i
     return recognise_log_sum_exp(r, n, log_of(r, in(n, 0), depth));
 }
 
+/* m + Log(ReduceMean(Exp(x - m))), m the maximum, or 0 where that is infinite. No gradient flows through m: what comes
+ * by either way adds up to 0. */
+static struct value *log_mean(const struct recogniser *r, const struct node *n, int depth)
+{
+    struct value *const x = log_of(r, in(n, 0), depth), *const axes = node_input(n, 1);
+    const struct attr noop = attr_int("noop_with_empty_axes", op_attr_int(n, "noop_with_empty_axes"));
+    struct value *const most = build_with(r, "ReduceMax", ATTRS(attr_int("keepdims", 1), noop), x, axes);
+    struct value *const infinite = build(r, "Equal", build(r, "Abs", most), build_like(r, x, INFINITY));
+    struct value *const m = build(r, "stepc.Stored", build(r, "Where", infinite, build_like(r, x, 0.0), most));
+    struct value *const e = build(r, "Exp", build(r, "Sub", x, m));
+    struct value *const mean =
+        build_with(r, "ReduceMean", ATTRS(attr_int("keepdims", op_attr_int(n, "keepdims")), noop), e, axes);
+    return build(r, "Add", build(r, "Log", mean), build_reshape(r->b, m, &mean->shape));
+}
+
 static enum kind kind_where(const struct recogniser *r, const struct node *n, int depth)
 {
     const enum kind a = kind_of(r, in(n, 1), depth), b = kind_of(r, in(n, 2), depth);
@@ -248,6 +267,7 @@ static const struct log_rule rules[] = {
     {"Exp", kind_exp, log_exp},
     {"Mul", kind_product, log_mul},
     {"Reciprocal", kind_of_first, log_reciprocal},
+    {"ReduceMean", kind_sum, log_mean},
     {"ReduceSum", kind_sum, log_sum},
     {"Sigmoid", kind_small, log_sigmoid},
     {"Softmax", kind_small, log_softmax},

@@ -3,7 +3,8 @@
  * have it (DESIGN.md, "The way data flows").
  *
  *   logarithms                        see logarithm.c
- *   1 / (1 + Exp(-x)), Exp(x) / (1 + Exp(x))     Sigmoid(x)
+ *   Exp(x) / (1 + Exp(x)), a / (1 + Exp(-x))     Sigmoid(x), a Sigmoid(x)
+ *   (Exp(x) - Exp(-x)) / (Exp(x) + Exp(-x))      Tanh(x)
  *   Exp(x) / ReduceSum(Exp(x))        Softmax(x), over several axes Exp(x - ReduceLogSumExp(x))
  *   Sqrt(s), Pow(s, e), 0 < e < 1     stepc.Root(s), whose gradient at 0 is 0, where s is a sum of squares or of powers
  *                                     of absolute values, or kept from falling below 0
@@ -123,9 +124,36 @@ static struct value *find_sigmoid(const struct recogniser *r, struct value *abov
     struct value *const z = one_plus_exp(r, below);
     if (z == NULL)
         return NULL;
-    if (recognise_one(r, above))
-        return build(r, "Sigmoid", recognise_negated(r, z));
-    return exponent_of(r, above) == z ? build(r, "Sigmoid", z) : NULL;
+    if (exponent_of(r, above) == z)
+        return build(r, "Sigmoid", z);
+    struct value *const y = build(r, "Sigmoid", recognise_negated(r, z));
+    return recognise_one(r, above) ? y : build(r, "Mul", above, y);
+}
+
+/* Are both the same value, or the negative of one? */
+static bool is_same(const struct recogniser *r, const struct value *a, const struct value *b)
+{
+    const struct node *const neg = recognise_made_by(r, a, "Neg"), *const other = recognise_made_by(r, b, "Neg");
+    return a == b || (neg != NULL && other != NULL && neg->inputs.data[0] == other->inputs.data[0]);
+}
+
+static bool is_negative(const struct recogniser *r, const struct value *a, const struct value *of)
+{
+    const struct node *const neg = recognise_made_by(r, a, "Neg");
+    return neg != NULL && neg->inputs.data[0] == of;
+}
+
+static struct value *find_tanh(const struct recogniser *r, const struct value *above, const struct value *below)
+{
+    const struct node *const sub = recognise_made_by(r, above, "Sub"), *const add = recognise_made_by(r, below, "Add");
+    if (sub == NULL || add == NULL)
+        return NULL;
+    struct value *const a = exponent_of(r, sub->inputs.data[0]), *const b = exponent_of(r, sub->inputs.data[1]);
+    struct value *const c = exponent_of(r, add->inputs.data[0]), *const d = exponent_of(r, add->inputs.data[1]);
+    if (a == NULL || b == NULL || c == NULL || d == NULL ||
+        !((is_same(r, a, c) && is_same(r, b, d)) || (is_same(r, a, d) && is_same(r, b, c))))
+        return NULL;
+    return is_negative(r, b, a) || is_negative(r, a, b) ? build(r, "Tanh", a) : NULL;
 }
 
 /* The axes along which the node reduces, but for those of one element. */
@@ -178,7 +206,8 @@ static struct value *find_softmax(const struct recogniser *r, const struct value
 static struct value *recognise_div(const struct recogniser *r, struct node *n)
 {
     struct value *const above = n->inputs.data[0], *const below = n->inputs.data[1];
-    struct value *const y = find_sigmoid(r, above, below);
+    struct value *y = find_sigmoid(r, above, below);
+    y = y != NULL ? y : find_tanh(r, above, below);
     return y != NULL ? build_expand(r->b, y, &n->outputs.data[0]->shape) : find_softmax(r, above, below);
 }
 
