@@ -7,6 +7,7 @@
 #include "prepare/doctor.h"
 #include "prepare/edit.h"
 #include "prepare/flatten.h"
+#include "prepare/linear_models.h"
 #include "prepare/inside.h"
 #include "prepare/names.h"
 #include "prepare/prepare_internal.h"
@@ -175,13 +176,28 @@ static bool check_model(struct preparer *p)
     return true;
 }
 
+/* The first output, or the first one of floats behind outputs that are integers for sure, labels for example. */
+static const char *first_floats(struct preparer *p)
+{
+    const model_values *const outputs = &p->model->graph->outputs;
+    vec_each(const struct model_value_info *, v, outputs) {
+        const bool is_tensor = v->type.kind == TYPE_TENSOR;
+        if (!is_tensor || !(DTYPES_INTS & DTYPE_BIT(v->type.elem))) {
+            if (v != outputs->data[0])
+                say(p, "the loss reads '%s': the outputs before it are integers; --output names another", v->name);
+            return v->name;
+        }
+    }
+    return outputs->data[0]->name;
+}
+
 static bool find_source(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     const char *const wanted = p->options->output;
     if (!wanted && g->outputs.count == 0)
         return diag_error(p->diag, &p->loc, "the model has no output; --output names the tensor that the loss reads");
-    p->source = wanted ? wanted : g->outputs.data[0]->name;
+    p->source = wanted ? wanted : first_floats(p);
     if (map_has(&p->producers, p->source))
         return true;
     if (model_find_value(&g->inputs, p->source) || model_find_initializer(g, p->source))
@@ -427,6 +443,7 @@ static bool prepare_all(struct preparer *p)
     const struct prepare_options *const o = p->options;
     edit_begin(&p->edit, p->diag, p->arena, p->model, p->report);
     flatten_model(&p->edit, o->import);
+    spell_out_linear_models(&p->edit);
     known_names_read(p->arena, p->model, &p->known);
     for (size_t i = 0; i < p->train.lines.count; i++)
         known_names_add_parameter(&p->known, p->train.lines.data[i]);
