@@ -4,11 +4,17 @@
 #include "train/combine.h"
 #include <math.h>
 
+/* What prepare --evaluate calls it, with --entry NAME, too. */
+static bool is_evaluation(const char *name)
+{
+    return str_equal(name, "evaluate") || str_ends_with(name, "_evaluate");
+}
+
 const char *validation_entry(const struct model *m)
 {
     vec_each(const struct model_training *, t, &m->training)
-        if (t->update_binding.count == 0 && t->algorithm && str_equal(t->algorithm->name, "evaluate"))
-            return "evaluate";
+        if (t->update_binding.count == 0 && t->algorithm && is_evaluation(t->algorithm->name))
+            return t->algorithm->name;
     return "infer";
 }
 

@@ -2,6 +2,9 @@
 #include "cmd/training_options.h"
 
 #include "base/str.h"
+#include <string.h>
+
+#define ENTRY_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 const struct option_spec training_options[] = {
     OPTION_HEADING("the loss"),
@@ -55,6 +58,8 @@ const struct option_spec training_options[] = {
     {"tie", 0, OPTION_LIST, "A=B|A=B^T|never", "initializer A is B, or B transposed: one variable"},
     {"names-from", 0, OPTION_TEXT, "FILE.safetensors", "made-up names become those of the tensors of the same content"},
     OPTION_HEADING("entries"),
+    {"entry", 0, OPTION_TEXT, "NAME",
+     "what the entry is called when the model is merged with others (see 'stepc help merge')"},
     {"split", 0, OPTION_FLAG, NULL,
      "entries accumulate() and apply() instead of step(): samples may come one at a time"},
     {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
@@ -127,6 +132,20 @@ static bool read_loss(struct diag *d, const struct options *o, enum loss_kind *o
     return loss_parse(d, text, out);
 }
 
+static bool read_entry(struct diag *d, const struct options *o, const char **out)
+{
+    static const char *const taken[] = {"init", "step", "infer"};
+    const char *const name = *out = option_text(o, "entry");
+    if (!name)
+        return true;
+    if (!is_letter(name[0]) || name[strspn(name, ENTRY_LETTERS)] != '\0')
+        return diag_error(d, NULL, "--entry %s: expected a name of letters, digits and _", name);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (str_equal(name, taken[i]))
+            return diag_error(d, NULL, "--entry %s: every model has an entry of that name", name);
+    return true;
+}
+
 static bool read_average(struct diag *d, const struct options *o, double *out)
 {
     const char *const text = option_text(o, "ema");
@@ -174,6 +193,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     p->untie = option_list(o, "untie");
     p->tie = option_list(o, "tie");
     bool ok = read_loss(d, o, &p->loss);
+    ok = read_entry(d, o, &p->entry) && ok;
     ok = read_batchnorm(s, o, &p->batchnorm) && ok;
     p->unbiased_variance = CHOICE(d, o, "batchnorm-variance", ok, "population", "unbiased");
     p->train_padding = CHOICE(d, o, "padding", ok, "keep", "train");

@@ -85,7 +85,7 @@ static void reset_accumulator(struct preparer *p, const struct accumulator *a)
 
 static bool begin_accumulate(struct preparer *p, accumulator_list *all)
 {
-    if (!begin_training(p, "accumulate", true))
+    if (!begin_training(p, entry_name(p, "accumulate"), true))
         return false;
     add_loss_output(p, p->loss_sum, p->loss_weight);
     p->loss_weight = add_accumulator(p, all, "sample_count", p->loss_weight, p->loss_dtype, &SHAPE_SCALAR);
@@ -107,7 +107,7 @@ bool prepare_split(struct preparer *p)
                           ZEROS_OPSET, (long long)p->opset);
     if (!begin_accumulate(p, &all))
         return false;
-    begin_algorithm(p, "apply");
+    begin_algorithm(p, entry_name(p, "apply"));
     divide_gradients(p, p->loss_weight);
     add_loss_output(p, p->loss_sum, p->loss_weight);
     if (!add_optimizer(p))
@@ -251,7 +251,7 @@ static bool add_parts(struct preparer *p)
 
 bool prepare_accumulation(struct preparer *p)
 {
-    begin_algorithm(p, "train");
+    begin_algorithm(p, entry_name(p, "train"));
     p->sums = true;
     if (!check_copies(p) || !find_batch(p))
         return false;

@@ -60,7 +60,7 @@ static const struct trainable *find_trainable(const struct preparer *p, const ch
 static void list_weights_as_inputs(struct preparer *p)
 {
     struct model_graph *const g = p->model->graph;
-    size_t added = 0;
+    str_list added = {0};
     vec_each_ptr (const struct trainable, t, &p->trainables) {
         struct model_dim dims[SHAPE_MAX_RANK] = {{0}};
         if (model_find_value(&g->inputs, t->name))
@@ -68,9 +68,9 @@ static void list_weights_as_inputs(struct preparer *p)
         for (int i = 0; i < t->tensor->shape.rank; i++)
             dims[i].value = t->tensor->shape.dim[i];
         model_add_value(p->arena, g, 0, t->name, t->tensor->dtype, dims, (size_t)t->tensor->shape.rank);
-        added++;
+        vec_push(p->arena, &added, t->name);
     }
-    strip_remember_inputs(p->arena, p->model, added);
+    strip_remember_inputs(p->arena, p->model, &added);
 }
 
 /* The same type under another name. */
@@ -88,7 +88,7 @@ void add_average_entry(struct preparer *p)
     if (p->options->ema == 0)
         return;
     list_weights_as_inputs(p);
-    begin_algorithm(p, "infer_average");
+    begin_algorithm(p, entry_name(p, "infer_average"));
     vec_each (const struct model_value_info *, vi, &g->inputs) {
         const struct trainable *const t = find_trainable(p, vi->name);
         const bool stored = model_find_initializer(g, vi->name) != NULL;
@@ -107,5 +107,5 @@ void add_average_entry(struct preparer *p)
         model_add_node(p->arena, p->algorithm, PREVIEW_TRAINING, "GraphCall", in.data, out.data);
     model_set_string(p->arena, n, "graph_name", g->name);
     attach_algorithm(p);
-    say(p, "entry 'infer_average': what infer computes, with the averages");
+    say(p, "entry '%s': what infer computes, with the averages", p->algorithm->name);
 }

@@ -163,7 +163,9 @@ static bool check_model(struct preparer *p)
     const struct model *const m = p->model;
     const int64_t preview = model_opset(&m->opsets, PREVIEW_TRAINING);
     if (m->training.count > 0)
-        return diag_error(p->diag, &p->loc, "the model is a training model already: it has training_info");
+        return diag_error(p->diag, &p->loc,
+                          "the model is a training model already: it has training_info; for a second loss prepare the "
+                          "inference model once more and let 'stepc merge' make one of both");
     if (p->opset == 0)
         return diag_error(p->diag, &p->loc, "the model imports no version of ai.onnx");
     if (p->opset < OLDEST_OPSET)
@@ -313,6 +315,14 @@ void attach_algorithm(struct preparer *p)
         m->ir_version = TRAINING_IR;
 }
 
+const char *entry_name(const struct preparer *p, const char *usual)
+{
+    const char *const own = p->options->entry;
+    if (!own)
+        return usual;
+    return str_equal(usual, "train") ? own : arena_printf(p->arena, "%s_%s", own, usual);
+}
+
 void begin_algorithm(struct preparer *p, const char *name)
 {
     p->algorithm = model_graph_new(p->arena, name);
@@ -344,7 +354,7 @@ bool begin_training(struct preparer *p, const char *name, bool sums)
 /* One entry that does all: loss, gradients, updates. */
 static bool prepare_step(struct preparer *p)
 {
-    if (!begin_training(p, "train", false))
+    if (!begin_training(p, entry_name(p, "train"), false))
         return false;
     vec_each_ptr(const struct trainable, t, &p->trainables)
         if (p->options->gradients)
@@ -360,7 +370,7 @@ static bool prepare_step(struct preparer *p)
 /* Loss and accuracy of the main graph as it is. Nothing is bound, so that the entry changes nothing. */
 static bool prepare_evaluation(struct preparer *p)
 {
-    begin_algorithm(p, "evaluate");
+    begin_algorithm(p, entry_name(p, "evaluate"));
     p->sums = false;
     p->part_count = 0;
     p->silent = p->counts_correct = true;

@@ -158,6 +158,8 @@ void say(struct preparer *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* ---- prepare.c ---- */
 
+/* What the entry is called that is `usual` without --entry: "train", "evaluate"... */
+const char *entry_name(const struct preparer *p, const char *usual);
 /* A training_info of its own, which is written from now on. It shares the main graph's names only. */
 void begin_algorithm(struct preparer *p, const char *name);
 /* The same with the main graph in training form, its loss (`sums`: what that is a quotient of) and the gradients. */

@@ -15,7 +15,7 @@ enum {
 static const char *const kept_ir = "stepc.prepare.ir_version";
 /* the model imported the training operators itself */
 static const char *const kept_import = "stepc.prepare.keep_import";
-/* how many inputs were added, which initializers stand in for */
+/* inputs that were added, which initializers stand in for: a name a line */
 static const char *const kept_inputs = "stepc.prepare.weight_inputs";
 static const char *const kept_changes = "stepc.prepare.changes";    /* of the main graph */
 
@@ -27,10 +27,38 @@ void strip_remember_changes(struct arena *a, struct model *m, const char *change
         vec_push(a, &m->metadata, ((struct model_pair){kept_changes, changes}));
 }
 
-void strip_remember_inputs(struct arena *a, struct model *m, size_t count)
+static struct model_pair *find_note(struct model *m, const char *key)
 {
-    if (count > 0)
-        vec_push(a, &m->metadata, ((struct model_pair){kept_inputs, arena_printf(a, "%zu", count)}));
+    vec_each_ptr(struct model_pair, x, &m->metadata)
+        if (str_equal(x->key, key))
+            return x;
+    return NULL;
+}
+
+/* A further line of the note. */
+static void add_line(struct arena *a, struct model *m, const char *key, const char *line)
+{
+    struct model_pair *const note = find_note(m, key);
+    if (note)
+        note->value = arena_printf(a, "%s\n%s", note->value, line);
+    else
+        vec_push(a, &m->metadata, ((struct model_pair){key, line}));
+}
+
+void strip_remember_inputs(struct arena *a, struct model *m, const str_list *names)
+{
+    vec_each(const char *, name, names)
+        add_line(a, m, kept_inputs, name);
+}
+
+void strip_merge_notes(struct arena *a, struct model *into, const struct model *from)
+{
+    vec_each_ptr(const struct model_pair, x, &from->metadata) {
+        if (str_equal(x->key, kept_inputs))
+            add_line(a, into, kept_inputs, x->value);
+        else if (str_equal(x->key, kept_changes) && !find_note(into, kept_changes))
+            vec_push(a, &into->metadata, *x);
+    }
 }
 
 void strip_remember(struct arena *a, struct model *m)
@@ -218,17 +246,21 @@ static void remove_state(struct model *m, struct strbuf *report)
     }
 }
 
-static void remove_inputs(struct model *m, const char *text)
+static bool has_line(const char *text, const char *line)
+{
+    const size_t length = strlen(line);
+    for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n')
+        if (strncmp(text, line, length) == 0 && (text[length] == '\n' || text[length] == '\0'))
+            return true;
+    return false;
+}
+
+static void remove_inputs(struct model *m, const char *lines)
 {
     struct model_graph *const g = m->graph;
-    long long count;
-    if (!text || !str_to_int64(text, &count))
-        return;
-    for (size_t i = g->inputs.count; i-- > 0 && count > 0; count--) {
-        if (!model_find_initializer(g, g->inputs.data[i]->name))
-            return;
-        vec_remove(&g->inputs, i);
-    }
+    for (size_t i = g->inputs.count; lines && i-- > 0;)
+        if (model_find_initializer(g, g->inputs.data[i]->name) && has_line(lines, g->inputs.data[i]->name))
+            vec_remove(&g->inputs, i);
 }
 
 static void remove_import(struct diag *d, struct model *m, bool keep, struct strbuf *report)

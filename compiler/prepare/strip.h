@@ -12,8 +12,10 @@
 /* To be called before the first training_info is added to m: notes in its metadata what strip_model() could not know
  * later. Most models need no note. */
 void strip_remember(struct arena *a, struct model *m);
-/* Notes that the last `count` inputs of the main graph, which have initializers, were listed by preparation. */
-void strip_remember_inputs(struct arena *a, struct model *m, size_t count);
+/* Notes that preparation listed these inputs, which initializers stand in for. */
+void strip_remember_inputs(struct arena *a, struct model *m, const str_list *names);
+/* The notes of `from`, which was merged into `into`. */
+void strip_merge_notes(struct arena *a, struct model *into, const struct model *from);
 /* Notes what preparation did to the main graph, as words for a list; "" for nothing. */
 void strip_remember_changes(struct arena *a, struct model *m, const char *changes);
 
