@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "model/model.h"
 #include "model/weights.h"
+#include "prepare/tidy.h"
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
@@ -12,7 +13,9 @@ static const struct option_spec specs[] = {
     {"model", 0, OPTION_TEXT, "MODEL",
      "the model that the weights of IN.safetensors go into; OUT is a copy of it with them"},
     {"rename", 0, OPTION_LIST, "NAME=NAME",
-     "name in the model = name in the weights file; 'encoder.*=bert.encoder.*' for many"},
+     "name of a tensor in the model = name in OUT, or in the weights file; 'encoder.*=bert.encoder.*' for many"},
+    {"sort", 0, OPTION_FLAG, NULL, "nodes of the model stand behind those whose results they read"},
+    {"no-value-info", 0, OPTION_FLAG, NULL, "leave out the declared types of inner values, which may be wrong"},
     {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed in the weights file, square ones too"},
     {"partial", 0, OPTION_FLAG, NULL,
      "weights that are missing or do not fit are warnings, and what the model has stays"},
@@ -48,6 +51,12 @@ static bool check_arguments(const struct options *o)
         say_text("stepc convert: IN or OUT must be a model\n");
         return false;
     }
+    static const char *const of_models[] = {"sort", "no-value-info"};
+    for (size_t i = 0; i < 2; i++)
+        if (option_given(o, of_models[i]) && (is_weight_file(in) || is_weight_file(out))) {
+            say_text("stepc convert: --%s is for models\n", of_models[i]);
+            return false;
+        }
     if (is_weight_file(in) != option_given(o, "model")) {
         say_text(is_weight_file(in) ? "stepc convert: --model MODEL says which model the weights go into\n"
                                     : "stepc convert: --model belongs to IN.safetensors\n");
@@ -118,7 +127,12 @@ static bool convert(struct session *s, const struct options *o)
         return weights_out(s, &w, in, out);
     if (is_weight_file(in))
         return weights_in(s, o, &w, in, out);
-    return model_read(&s->diag, &s->arena, in, &m) && write_model(s, o, m, out);
+    if (!model_read(&s->diag, &s->arena, in, &m) || (option_given(o, "sort") && !sort_nodes(&s->diag, m)) ||
+        !rename_tensors(&s->diag, &s->arena, m, &w))
+        return false;
+    if (option_given(o, "no-value-info"))
+        drop_value_infos(m);
+    return write_model(s, o, m, out);
 }
 
 static int run(struct session *s, const struct options *o)

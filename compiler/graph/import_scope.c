@@ -64,8 +64,13 @@ static bool report_undefined(const struct import_use *u, const char *what, const
         producer = map_get(&r->producers, name);
     if (producer == u->mn)
         return diag_error(d, at, "%s '%s' is an output of the node itself", what, name);
+    if (producer != NULL && u->im->said_unsorted) /* one cure for all */
+        return false;
+    u->im->said_unsorted = u->im->said_unsorted || producer != NULL;
     if (producer != NULL)
-        return diag_error(d, at, "%s '%s' is not defined before the node: %s defines it later, nodes must be sorted",
+        return diag_error(d, at,
+                          "%s '%s' is not defined before the node: %s defines it later, nodes must be sorted: stepc "
+                          "convert --sort does it",
                           what, name, import_node_text(d->arena, producer));
 
     struct arena scratch = {0};

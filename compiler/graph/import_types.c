@@ -1,4 +1,5 @@
 /* Declared types of model values: shapes of inputs, with symbols bound, and declarations against what was inferred. */
+#include "base/str.h"
 #include "graph/dim_expression.h"
 #include "graph/import_internal.h"
 
@@ -188,14 +189,17 @@ bool import_input_shape(struct graph *g, const struct model_value_info *vi, cons
 bool import_check_declared(struct diag *d, const struct model_value_info *vi, const char *what, const struct value *v)
 {
     const struct model_type *const t = &vi->type;
+    /* other tools go by the operators, and nobody sees what stands there */
+    const char *const cure =
+        str_equal(what, "value") ? "; stepc convert --no-value-info leaves declarations of inner values out" : "";
     if (t->kind == TYPE_NONE)
         return true;
     if (t->kind != TYPE_TENSOR)
         return diag_error(d, &vi->loc, "%s '%s' is declared as something other than a tensor, but is one", what,
                           vi->name);
     if (t->elem != DTYPE_UNDEFINED && t->elem != v->dtype)
-        return diag_error(d, &vi->loc, "%s '%s' is declared as %s, but is %s", what, vi->name, dtype_name(t->elem),
-                          dtype_name(v->dtype));
+        return diag_error(d, &vi->loc, "%s '%s' is declared as %s, but is %s%s", what, vi->name, dtype_name(t->elem),
+                          dtype_name(v->dtype), cure);
     if (!t->has_shape)
         return true;
     bool agrees = t->dims.count == (size_t)v->shape.rank;
@@ -211,12 +215,12 @@ bool import_check_declared(struct diag *d, const struct model_value_info *vi, co
         all_known = all_known && declared.dim[k] >= 0;
     }
     if (t->dims.count != (size_t)v->shape.rank && !all_known)
-        return diag_error(d, &vi->loc, "%s '%s' is declared with rank %d, but has shape %s", what, vi->name,
-                          declared.rank, shape_text(d->arena, &v->shape));
+        return diag_error(d, &vi->loc, "%s '%s' is declared with rank %d, but has shape %s%s", what, vi->name,
+                          declared.rank, shape_text(d->arena, &v->shape), cure);
     for (int k = 0; !all_known && k < declared.rank; k++)
         if (declared.dim[k] >= 0 && declared.dim[k] != v->shape.dim[k])
-            return diag_error(d, &vi->loc, "dimension %d of %s '%s' is declared as %lld, but is %lld", k, what,
-                              vi->name, (long long)declared.dim[k], (long long)v->shape.dim[k]);
-    return diag_error(d, &vi->loc, "%s '%s' is declared with shape %s, but has %s", what, vi->name,
-                      shape_text(d->arena, &declared), shape_text(d->arena, &v->shape));
+            return diag_error(d, &vi->loc, "dimension %d of %s '%s' is declared as %lld, but is %lld%s", k, what,
+                              vi->name, (long long)declared.dim[k], (long long)v->shape.dim[k], cure);
+    return diag_error(d, &vi->loc, "%s '%s' is declared with shape %s, but has %s%s", what, vi->name,
+                      shape_text(d->arena, &declared), shape_text(d->arena, &v->shape), cure);
 }

@@ -17,11 +17,13 @@ static const char *matched_part(struct arena *a, const char *pattern, const char
     return arena_strndup(a, name + before, n - before - after);
 }
 
-static const char *name_in_file(struct arena *a, const struct weight_options *o, const char *name)
+const char *weights_renamed(struct arena *a, const struct weight_options *o, const char *name, bool *used)
 {
     for (size_t i = 0; i < o->renames.count; i++) {
         const char *const part = matched_part(a, o->renames.data[i].in_model, name);
         const char *const to = o->renames.data[i].in_file, *const star = strchr(to, '*');
+        if (part && used)
+            used[i] = true;
         if (part)
             return star ? arena_printf(a, "%.*s%s%s", (int)(star - to), to, part, star + 1) : to;
     }
@@ -63,7 +65,7 @@ void weights_list(struct arena *a, const struct model *m, const struct weight_op
             continue;
         const bool turn = x->tensor->shape.rank == 2 && is_transposed(o, x->name);
         const struct tensor *const t = turn ? tensor_transposed(a, x->tensor) : x->tensor;
-        vec_push(a, out, ((struct named_tensor){name_in_file(a, o, x->name), t}));
+        vec_push(a, out, ((struct named_tensor){weights_renamed(a, o, x->name, NULL), t}));
     }
 }
 
@@ -115,7 +117,7 @@ static const struct tensor *turn_to_shape(struct setter *s, const struct model_i
 
 static void set_one(struct setter *s, struct model_initializer *x)
 {
-    const char *const name = name_in_file(s->arena, s->options, x->name);
+    const char *const name = weights_renamed(s->arena, s->options, x->name, NULL);
     const struct tensor *t = map_get(&s->tensors, name);
     if (!t) {
         if (dtype_is_float(x->tensor->dtype) && x->tensor->count > 1)

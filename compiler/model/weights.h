@@ -18,6 +18,8 @@ struct weight_options {
     bool partial;                /* what is missing or does not fit is a warning */
 };
 
+/* The name under the first rule that matches, which is noted in used[] (may be NULL); else the name itself. */
+const char *weights_renamed(struct arena *a, const struct weight_options *o, const char *name, bool *used);
 /* The floating-point initializers of the main graph, under the names of the file. */
 void weights_list(struct arena *a, const struct model *m, const struct weight_options *o, named_tensors *out);
 /* Sets initializers to the file's values: by name, converted between floating types or integer types,

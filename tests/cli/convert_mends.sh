@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# usage: convert_mends.sh STEPC MAKE_NPY
+# convert --sort, --rename and --no-value-info: models of tools that do not keep to the specification.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+cat >net.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[2,3] x, bool c) => (float[2,2] y)
+<float[3,2] w = {1,2,3,4,5,6}, float[2,3] k>
+{
+    y = Relu(b)
+    b = If (c) <then_branch = yes () => (float[2,2] p) { p = Neg(q) q = Identity(h) },
+                else_branch = no () => (float[2,2] n) { n = Identity(h) }>
+    h = MatMul(k, w)
+    k = Identity(x)
+}
+MODEL
+expect 1 "$stepc" check net.onnxtxt --set c=true
+[ "$(grep -c 'must be sorted' stderr)" -eq 1 ] || fail 'not one message'
+has stderr 'stepc convert --sort does it'
+expect 0 "$stepc" convert net.onnxtxt sorted.onnxtxt --sort
+expect 0 "$stepc" check sorted.onnxtxt --set c=true
+# what is sorted stays as it is
+expect 0 "$stepc" convert sorted.onnxtxt again.onnxtxt --sort
+same sorted.onnxtxt again.onnxtxt
+sed 's/k = Identity(x)/k = Add(x, l) l = Neg(k)/' net.onnxtxt >cycle.onnxtxt
+expect 1 "$stepc" convert cycle.onnxtxt no.onnx --sort
+has stderr 'there is no order'
+
+sed 's/float\[2,3\] k>/float[3,2] k>/' net.onnxtxt >wrong.onnxtxt
+expect 0 "$stepc" convert wrong.onnxtxt declared.onnxtxt --sort
+expect 1 "$stepc" check declared.onnxtxt --set c=true
+has stderr "value 'k' is declared with shape [3,2], but has [2,3]; stepc convert --no-value-info leaves declarations of inner values out"
+expect 0 "$stepc" convert wrong.onnxtxt plain.onnxtxt --sort --no-value-info
+expect 0 "$stepc" check plain.onnxtxt --set c=true
+
+# Names, also where training refers to them.
+expect 0 "$stepc" prepare sorted.onnxtxt -o train.onnx --loss mse --set c=false
+expect 0 "$stepc" convert train.onnx named.onnxtxt --rename 'w*=net.weight*' --rename x=image
+has named.onnxtxt '"net.weight"'
+lacks named.onnxtxt ' w '
+expect 0 "$stepc" check named.onnxtxt
+printf '1 2 3 4 5 6' | "$make_npy" f4 2 3 >x.npy
+printf '1 2 3 4' | "$make_npy" f4 2 2 >t.npy
+expect 0 "$stepc" run train.onnx --feed x=x.npy --feed target=t.npy --steps 3
+mv stdout wanted
+expect 0 "$stepc" run named.onnxtxt --feed image=x.npy --feed target=t.npy --steps 3
+same stdout wanted
+expect 1 "$stepc" convert train.onnx no.onnx --rename w=x
+has stderr "--rename: two tensors would be called 'x'"
+expect 1 "$stepc" convert train.onnx no.onnx --rename v=u
+has stderr '--rename v=u: no tensor has such a name'
+expect 2 "$stepc" convert train.onnx w.safetensors --sort
+has stderr '--sort is for models'
