@@ -42,7 +42,7 @@ extern const struct option_spec model_options[];
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out);
 /* For commands that take no range of a dimension. */
 bool refuse_range(struct session *s, const struct import_options *import, const char *command);
-/* Reads the model and fixes the inputs that --set names; warns of those that it has not. */
+/* Reads the model, fixes the inputs that --set names (warns of those that it has not), keeps --outputs. */
 bool read_set_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
                     struct model **out) MUST_USE;
 /* The same; warns of --dim and --shape that name nothing in it, too. */

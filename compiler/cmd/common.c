@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "model/model.h"
 #include "prepare/fix_inputs.h"
+#include "prepare/outputs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,8 @@ const struct option_spec model_options[] = {
     {"shape", 0, OPTION_LIST, "INPUT=1x3x224x224", "whole shape of an input"},
     {"set", 0, OPTION_LIST, "INPUT=VALUE",
      "fixes an input: 16000, false, 1,2,3, or @FILE (.npy or .pb); it is none of the program's any more"},
+    {"outputs", 0, OPTION_TEXT, "LIST",
+     "comma-separated tensors that the model gives, inner ones too; what only others need is left out"},
     {"strict", 0, OPTION_FLAG, NULL, "what the specification leaves open is an error"},
     {0}};
 
@@ -206,6 +209,21 @@ static bool setting_pair(struct arena *a, const char *text, const char **name, c
     return true;
 }
 
+static bool choose_outputs(struct session *s, const struct options *o, struct model *m)
+{
+    const char *at = option_text(o, "outputs");
+    str_list names = {0};
+    while (at && *at) {
+        const size_t n = strcspn(at, ",");
+        vec_push(&s->arena, &names, arena_strndup(&s->arena, at, n));
+        at += n + (at[n] == ',');
+    }
+    if (!option_given(o, "outputs"))
+        return true;
+    return names.count > 0 ? keep_outputs(&s->diag, &s->arena, m, &names)
+                           : diag_error(&s->diag, NULL, "--outputs: expected names with commas between");
+}
+
 bool read_set_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
                     struct model **out)
 {
@@ -226,7 +244,7 @@ bool read_set_model(struct session *s, const struct options *o, const struct imp
             diag_warning(&s->diag, &LOC_FILE(path), "--set %s: the model has no input '%s'%s", text, name,
                          str_suggestion(&s->arena, name, inputs.data, inputs.count));
     }
-    return ok;
+    return ok && choose_outputs(s, o, *out);
 }
 
 bool read_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
@@ -313,9 +331,9 @@ bool option_size(const struct options *o, const char *name, int64_t fallback, in
 
 const char *changing_options_text(struct arena *a, const struct options *o)
 {
-    static const char *const names[] = {"entries",    "dim",     "shape",   "set",      "reproducible", "check-finite",
-                                        "standalone", "weights", "machine", "optimize", "simd",         "threads",
-                                        "blas"};
+    static const char *const names[] = {"entries",      "dim",        "shape",   "set",     "outputs",  "reproducible",
+                                        "check-finite", "standalone", "weights", "machine", "optimize", "simd",
+                                        "threads",      "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const str_list l = option_list(o, names[i]);

@@ -257,6 +257,7 @@ bool prepare_as_told(struct session *s, const struct options *o, struct prepare_
 {
     p->import = import;
     p->fixed_inputs = option_given(o, "set");
+    p->chosen_outputs = option_given(o, "outputs");
     return read_class_weights(s, o, p) && group_read_files(&s->diag, &s->arena, &p->groups) &&
            prepare_model(&s->diag, &s->arena, m, p, report);
 }

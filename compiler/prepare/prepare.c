@@ -10,6 +10,7 @@
 #include "prepare/linear_models.h"
 #include "prepare/inside.h"
 #include "prepare/names.h"
+#include "prepare/outputs.h"
 #include "prepare/prepare_internal.h"
 #include "prepare/rebatch.h"
 #include "prepare/strip.h"
@@ -461,8 +462,11 @@ static bool prepare_all(struct preparer *p)
     p->edit.known = &p->known;
     if (o->fixed_inputs)
         edit_changed(&p->edit, "constants in the place of inputs");
+    if (o->chosen_outputs)
+        edit_changed(&p->edit, "other outputs");
     if (!undo_export(&p->edit, o))
         return false;
+    drop_unsupported(&p->edit, o->import, o->output);
     collect_names(&p->names, p->model->graph);
     p->main_names = p->names;
     index_nodes(p);

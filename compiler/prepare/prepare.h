@@ -127,6 +127,7 @@ struct prepare_options {
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
     const char *names_from; /* .safetensors, see names.h; NULL: none */
     bool fixed_inputs;      /* inputs have become constants, see fix_inputs.h */
+    bool chosen_outputs;    /* the main graph is cut, see outputs.h */
     const struct import_options *import; /* --dim, --shape */
 };
 
