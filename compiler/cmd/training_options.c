@@ -56,6 +56,8 @@ const struct option_spec training_options[] = {
     {"batch", 0, OPTION_TEXT, "N", "batch size, in the place of the example's with which the model was exported"},
     {"untie", 0, OPTION_LIST, "auto|never|GLOB", "initializers that the exporter merged become separate variables"},
     {"tie", 0, OPTION_LIST, "A=B|A=B^T|never", "initializer A is B, or B transposed: one variable"},
+    {"weights-from", 0, OPTION_TEXT, "FILE.safetensors",
+     "weights that are inputs of the graph get the values of the tensors of these names"},
     {"names-from", 0, OPTION_TEXT, "FILE.safetensors", "made-up names become those of the tensors of the same content"},
     OPTION_HEADING("entries"),
     {"entry", 0, OPTION_TEXT, "NAME",
@@ -190,6 +192,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     p->freeze = option_list(o, "freeze");
     p->detach = option_list(o, "detach");
     p->names_from = option_text(o, "names-from");
+    p->weights_from = option_text(o, "weights-from");
     p->untie = option_list(o, "untie");
     p->tie = option_list(o, "tie");
     bool ok = read_loss(d, o, &p->loss);
@@ -240,7 +243,8 @@ static bool read_class_weights(struct session *s, const struct options *o, struc
 
 void training_files(struct arena *a, const struct options *o, str_list *out)
 {
-    static const char *const names[] = {"class-weights", "names-from"}, *const lists[] = {"train", "freeze", "group"};
+    static const char *const names[] = {"class-weights", "names-from", "weights-from"};
+    static const char *const lists[] = {"train", "freeze", "group"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (option_given(o, names[i]))
             vec_push(a, out, option_text(o, names[i]));

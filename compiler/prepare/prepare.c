@@ -9,6 +9,7 @@
 #include "prepare/flatten.h"
 #include "prepare/linear_models.h"
 #include "prepare/inside.h"
+#include "prepare/input_weights.h"
 #include "prepare/names.h"
 #include "prepare/outputs.h"
 #include "prepare/prepare_internal.h"
@@ -453,6 +454,8 @@ static bool prepare_all(struct preparer *p)
 {
     const struct prepare_options *const o = p->options;
     edit_begin(&p->edit, p->diag, p->arena, p->model, p->report);
+    if (o->weights_from && !weigh_inputs(&p->edit, o->weights_from))
+        return false;
     flatten_model(&p->edit, o->import);
     spell_out_linear_models(&p->edit);
     known_names_read(p->arena, p->model, &p->known);

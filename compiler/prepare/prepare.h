@@ -125,6 +125,7 @@ struct prepare_options {
     bool unbiased_variance; /* running variances as PyTorch has them: of a batch of n, n / (n - 1) times the variance */
     str_list untie, tie;   /* see tie.h */
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
+    const char *weights_from; /* .safetensors, see input_weights.h; NULL: none */
     const char *names_from; /* .safetensors, see names.h; NULL: none */
     bool fixed_inputs;      /* inputs have become constants, see fix_inputs.h */
     bool chosen_outputs;    /* the main graph is cut, see outputs.h */
