@@ -228,6 +228,25 @@ static const struct expr *open_lanes(struct rows *r, struct tree_builder *b, con
     return index_add(r->arena, t->base, tree_read(r->arena, l));
 }
 
+/* Marks the declarations that e reads where calls are elements of their rows. */
+static void mark_left(const struct rows *r, const struct expr *e, bool *left)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->row[i].call == e)
+            return;
+    for (size_t i = 0; e->op == EXPR_VAR && i < r->loop->body.count; i++) {
+        const struct stmt *const s = r->loop->body.data[i];
+        if (s->kind == STMT_DECLARE && s->var == e->var && !left[i]) {
+            left[i] = true;
+            mark_left(r, s->value, left);
+        }
+    }
+    for (int i = 0; i < expr_arg_count(e); i++)
+        mark_left(r, e->arg[i], left);
+    for (size_t i = 0; e->op == EXPR_CALL && i < e->call->count; i++)
+        mark_left(r, e->call->args[i], left);
+}
+
 static void declare_again(struct rows *r, struct tree_builder *b, const struct stmt *s, const struct expr *index)
 {
     tree_declare(b, s->var, moved(r, s->value, index, false));
@@ -249,8 +268,18 @@ static void fill_rows(struct rows *r, struct tree_builder *b, const struct turn 
 static void read_rows(struct rows *r, struct tree_builder *b, const struct turn *t, const char *lane)
 {
     const struct expr *const index = open_lanes(r, b, t, lane, r->loop->hint);
+    bool *const left = arena_array(r->arena, bool, r->loop->body.count + 1);
     for (size_t i = 0; i < r->loop->body.count; i++) {
         const struct stmt *const s = r->loop->body.data[i];
+        if (s->kind == STMT_SET) {
+            mark_left(r, s->value, left);
+            mark_left(r, s->target, left);
+        }
+    }
+    for (size_t i = 0; i < r->loop->body.count; i++) {
+        const struct stmt *const s = r->loop->body.data[i];
+        if (s->kind == STMT_DECLARE && !left[i])
+            continue;
         struct stmt *const made = arena_copy(r->arena, s, sizeof *s, alignof(struct stmt));
         made->value = moved(r, s->value, index, true);
         made->target = moved(r, s->target, index, true);
