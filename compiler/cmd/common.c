@@ -2,6 +2,7 @@
 #include "base/clean.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "graph/dim_expression.h"
 #include "model/model.h"
 #include "prepare/fix_inputs.h"
 #include "prepare/outputs.h"
@@ -162,8 +163,10 @@ static void add_dims(struct arena *a, const model_values *values, str_list *dims
 {
     vec_each(const struct model_value_info *, vi, values)
         vec_each_ptr(const struct model_dim, dim, &vi->type.dims)
-            if (dim->value < 0 && dim->param[0])
+            if (dim->value < 0 && dim->param[0]) {
                 str_list_add(a, dims, dim->param);
+                dim_expression_names(a, dim->param, dims);
+            }
 }
 
 static void add_sizes(struct arena *a, const struct model_graph *g, str_list *dims, str_list *inputs)

@@ -220,6 +220,25 @@ int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *looku
     return !p.failed && next(&p) == '\0' && x.below == 1 && x.above >= 0 ? x.above : -1;
 }
 
+static bool is_function(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (str_equal(name, functions[i].name))
+            return true;
+    return false;
+}
+
+void dim_expression_names(struct arena *a, const char *text, str_list *out)
+{
+    while (*text != '\0') {
+        const size_t n = is_letter(*text) || is_digit(*text) ? name_length(text) : 1;
+        const char *const name = arena_strndup(a, text, n);
+        if (is_letter(*text) && !(is_function(name) && text[n] == '('))
+            str_list_add(a, out, name);
+        text += n;
+    }
+}
+
 const char *dim_expression_bind(struct arena *a, const char *text, const char *symbol, int64_t size)
 {
     const char *const all = text;

@@ -4,6 +4,7 @@
 #define STEPC_GRAPH_DIM_EXPRESSION_H
 
 #include "base/arena.h"
+#include "base/str.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,8 @@ bool dim_is_expression(const char *text);
  * arguments (also Max() and Min(), as sympy writes them), in exact fractions. -1: no such expression, an unknown
  * name, or no size. */
 int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context);
+/* Adds the names that it is made of, each once; those of functions are none. */
+void dim_expression_names(struct arena *a, const char *text, str_list *out);
 /* The text with the number in the place of the name, as long as it is a whole word; `text` itself if
  * it does not occur. */
 const char *dim_expression_bind(struct arena *a, const char *text, const char *symbol, int64_t size);

@@ -89,7 +89,7 @@ static bool finish_node(const struct import_use *u, const struct op_choice *choi
             continue;
         map_set(u->r->scope, u->mn->outputs.data[i], outputs[i]);
         const struct model_value_info *const vi = map_get(&u->r->declared, u->mn->outputs.data[i]);
-        if (vi != NULL && !import_check_declared(u->diag, vi, "value", outputs[i]))
+        if (vi != NULL && !import_check_declared(u->diag, vi, outputs[i]))
             return false;
     }
     return true;
@@ -308,7 +308,7 @@ bool import_outputs(struct graph *g, const struct model_graph *mg, struct map *s
             ok = diag_unsupported(g->diag, &vi->loc,
                                   "output '%s' is not a tensor: sequences and optional values are not given out",
                                   vi->name);
-        else if (v == NULL || !import_check_declared(g->diag, vi, "output", v))
+        else if (v == NULL || !import_check_output(g->diag, mg, scope, vi, v))
             ok = false;
         else if (find_output(g, vi->name) == NULL)
             vec_push(g->arena, &g->outputs, ((struct graph_output){vi->name, v}));

@@ -222,10 +222,13 @@ uint32_t import_next_stream(struct importer *im, const struct region *r);
 
 /* ---- types and constants ---------------------------------------------------------------------------------------- */
 
-/* Checks what the model declares of a value against what inference found; symbols and unknown parts say nothing.
- * `what`: "output", "value". */
-bool import_check_declared(struct diag *d, const struct model_value_info *vi, const char *what,
-                           const struct value *v) MUST_USE;
+/* What the model declares of a value against what inference found; symbols and unknown parts say nothing. A
+ * contradiction is warned of: files with wrong ones work elsewhere, where the operators decide as well. */
+bool import_check_declared(struct diag *d, const struct model_value_info *vi, const struct value *v) MUST_USE;
+/* The same for an output of the graph, of which a contradiction is an error; a symbol that has another size in an input
+ * is warned of. */
+bool import_check_output(struct diag *d, const struct model_graph *mg, const struct map *scope,
+                         const struct model_value_info *vi, const struct value *v) MUST_USE;
 
 /* The dense form of a sparse tensor, or NULL after a report. */
 struct tensor *import_dense(struct diag *d, struct arena *a, const struct model_sparse *s);

@@ -160,7 +160,7 @@ bool import_define(const struct import_use *u, size_t i, struct value *v, int si
     if (v->kind == VALUE_RESULT && v->id >= since)
         graph_rename(u->g, v, graph_fresh_name(u->g, import_graph_name(u, name)));
     const struct model_value_info *const vi = map_get(&u->r->declared, name);
-    return vi == NULL || import_check_declared(u->diag, vi, "value", v);
+    return vi == NULL || import_check_declared(u->diag, vi, v);
 }
 
 void import_index_region(struct region *r, struct arena *a, const model_nodes *nodes, const model_values *infos)

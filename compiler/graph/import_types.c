@@ -116,6 +116,20 @@ static bool check_fixed_shape(struct graph *g, const struct model_value_info *vi
     return ok;
 }
 
+/* "--dim batch=SIZE": what an expression is made of, as far as nothing binds it. */
+static const char *sizes_wanted(const struct graph *g, const struct import_options *o, const char *entry,
+                                const char *symbol)
+{
+    const struct symbols s = {g, o, entry, -1};
+    struct strbuf text = {.arena = g->arena};
+    str_list names = {0};
+    dim_expression_names(g->arena, symbol, &names);
+    vec_each(const char *, name, &names)
+        if (plain_symbol_size(&s, name) < 0)
+            strbuf_addf(&text, "%s--dim %s=SIZE", text.length > 0 ? " and " : "", name);
+    return text.length > 0 ? strbuf_text(&text) : arena_printf(g->arena, "--dim %s=SIZE", symbol);
+}
+
 static bool bind_dim(struct graph *g, const struct model_value_info *vi, const struct import_options *o,
                      const char *entry, int k, int64_t *size)
 {
@@ -128,8 +142,8 @@ static bool bind_dim(struct graph *g, const struct model_value_info *vi, const s
     if (*size >= 0)
         return true;
     if (dim->param[0] != '\0')
-        return diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is '%s'; give --dim %s=SIZE", k, vi->name,
-                          dim->param, dim->param);
+        return diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is '%s'; give %s", k, vi->name, dim->param,
+                          sizes_wanted(g, o, entry, dim->param));
     return diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is not known; give --shape %s=...", k, vi->name,
                       vi->name);
 }
@@ -186,41 +200,63 @@ bool import_input_shape(struct graph *g, const struct model_value_info *vi, cons
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
 
-bool import_check_declared(struct diag *d, const struct model_value_info *vi, const char *what, const struct value *v)
+/* "is declared as float, but is int64"; NULL: it is what it is declared as. */
+static const char *contradiction(struct arena *a, const struct model_type *t, const struct value *v)
 {
-    const struct model_type *const t = &vi->type;
-    /* other tools go by the operators, and nobody sees what stands there */
-    const char *const cure =
-        str_equal(what, "value") ? "; stepc convert --no-value-info leaves declarations of inner values out" : "";
     if (t->kind == TYPE_NONE)
-        return true;
+        return NULL;
     if (t->kind != TYPE_TENSOR)
-        return diag_error(d, &vi->loc, "%s '%s' is declared as something other than a tensor, but is one", what,
-                          vi->name);
+        return "is declared as something other than a tensor, but is one";
     if (t->elem != DTYPE_UNDEFINED && t->elem != v->dtype)
-        return diag_error(d, &vi->loc, "%s '%s' is declared as %s, but is %s%s", what, vi->name, dtype_name(t->elem),
-                          dtype_name(v->dtype), cure);
-    if (!t->has_shape)
-        return true;
-    bool agrees = t->dims.count == (size_t)v->shape.rank;
-    for (size_t k = 0; agrees && k < t->dims.count; k++)
+        return arena_printf(a, "is declared as %s, but is %s", dtype_name(t->elem), dtype_name(v->dtype));
+    bool agrees = !t->has_shape || t->dims.count == (size_t)v->shape.rank;
+    for (size_t k = 0; t->has_shape && agrees && k < t->dims.count; k++)
         agrees = t->dims.data[k].value < 0 || t->dims.data[k].value == v->shape.dim[k];
-    if (agrees)
-        return true;
+    return agrees ? NULL
+                  : arena_printf(a, "is declared with shape %s, but has %s",
+                                 model_dims_text(a, t->dims.data, t->dims.count), shape_text(a, &v->shape));
+}
 
-    struct shape declared = {.rank = (int)t->dims.count};
-    bool all_known = true;
-    for (size_t k = 0; k < t->dims.count; k++) {
-        declared.dim[k] = t->dims.data[k].value;
-        all_known = all_known && declared.dim[k] >= 0;
+bool import_check_declared(struct diag *d, const struct model_value_info *vi, const struct value *v)
+{
+    const char *const text = contradiction(d->arena, &vi->type, v);
+    return !text || diag_lenient(d, &vi->loc,
+                                 "value '%s' %s; what the operators give counts (stepc convert --no-value-info leaves "
+                                 "such declarations out)",
+                                 vi->name, text);
+}
+
+/* The size that the symbol has in some input of the graph, by whose name it is known here; -1: in none. */
+static int64_t size_in_inputs(const struct model_graph *mg, const struct map *scope, const char *symbol,
+                              const char **input)
+{
+    vec_each(const struct model_value_info *, vi, &mg->inputs) {
+        const struct value *const v = map_get(scope, vi->name);
+        for (size_t k = 0; v && v->kind == VALUE_INPUT && (size_t)v->shape.rank == vi->type.dims.count &&
+                           k < vi->type.dims.count;
+             k++)
+            if (vi->type.dims.data[k].value < 0 && str_equal(vi->type.dims.data[k].param, symbol)) {
+                *input = vi->name;
+                return v->shape.dim[k];
+            }
     }
-    if (t->dims.count != (size_t)v->shape.rank && !all_known)
-        return diag_error(d, &vi->loc, "%s '%s' is declared with rank %d, but has shape %s%s", what, vi->name,
-                          declared.rank, shape_text(d->arena, &v->shape), cure);
-    for (int k = 0; !all_known && k < declared.rank; k++)
-        if (declared.dim[k] >= 0 && declared.dim[k] != v->shape.dim[k])
-            return diag_error(d, &vi->loc, "dimension %d of %s '%s' is declared as %lld, but is %lld%s", k, what,
-                              vi->name, (long long)declared.dim[k], (long long)v->shape.dim[k], cure);
-    return diag_error(d, &vi->loc, "%s '%s' is declared with shape %s, but has %s%s", what, vi->name,
-                      shape_text(d->arena, &declared), shape_text(d->arena, &v->shape), cure);
+    return -1;
+}
+
+bool import_check_output(struct diag *d, const struct model_graph *mg, const struct map *scope,
+                         const struct model_value_info *vi, const struct value *v)
+{
+    const char *const text = contradiction(d->arena, &vi->type, v), *input;
+    if (text)
+        return diag_error(d, &vi->loc, "output '%s' %s", vi->name, text);
+    for (size_t k = 0; k < vi->type.dims.count && k < (size_t)v->shape.rank; k++) {
+        const struct model_dim *const dim = &vi->type.dims.data[k];
+        const int64_t size = dim->value < 0 && dim->param[0] ? size_in_inputs(mg, scope, dim->param, &input) : -1;
+        if (size >= 0 && size != v->shape.dim[k])
+            diag_warning(d, &vi->loc,
+                         "dimension %zu of output '%s' is declared as '%s', which is %lld in input '%s', but it is "
+                         "%lld: one name for two sizes",
+                         k, vi->name, dim->param, (long long)size, input, (long long)v->shape.dim[k]);
+    }
+    return true;
 }

@@ -158,6 +158,15 @@ static void say_hidden(struct preparer *p, const char *source)
         source, x.name, node_title(x.node), node_title(behind), behind->op_type, x.scores);
 }
 
+/* What is to be said of the type is said when the loss is written. */
+static bool is_typed(struct preparer *p, const char *source, struct tensor_type *t)
+{
+    p->silent = true;
+    const bool ok = tensor_type_of(p, source, t);
+    p->silent = false;
+    return ok;
+}
+
 const char *bypass_activation(struct preparer *p, const char *source)
 {
     const enum loss_kind loss = p->options->loss;
@@ -170,7 +179,7 @@ const char *bypass_activation(struct preparer *p, const char *source)
     if (loss == LOSS_NLL && x.kind == ACTIVATION_SOFTMAX)
         say(p, "note: nll expects logarithms of probabilities, but '%s' is a Softmax; see softmax-cross-entropy",
             source);
-    if (!takes_scores(loss, x.kind) || !tensor_type_of(p, source, &t))
+    if (!takes_scores(loss, x.kind) || !is_typed(p, source, &t))
         return source;
     if (x.has_axis && !is_over_classes(p, &x, source, &t)) {
         say(p, "note: the final %s '%s' does not run over the class axis alone: the loss reads what it gives", x.name,

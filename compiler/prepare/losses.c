@@ -48,15 +48,73 @@ static struct model_dim dim_of_size(const struct preparer *p, int64_t size)
     return (struct model_dim){.value = size, .param = "", .denotation = ""};
 }
 
+/* A size of the graph with other sizes of symbols, all twice as large; -1: not known. */
+static int64_t size_of_larger(struct preparer *p, const char *name, int axis)
+{
+    (void)has_fixed_size(p, name, axis, 0);
+    const struct value *const v = p->larger ? graph_find(p->larger, name) : NULL;
+    return v && axis < v->shape.rank ? v->shape.dim[axis] : -1;
+}
+
+/* "2*height", "length - 2": what a symbol has to become to give both sizes; else a new name. */
+static struct model_dim computed_dim(struct preparer *p, const char *name, int axis, int64_t size)
+{
+    const int64_t larger = size_of_larger(p, name, axis);
+    struct model_dim dim = {.value = -1, .denotation = ""};
+    for (size_t i = 0; larger > size && i < p->symbols.count; i++) {
+        const char *const symbol = p->symbols.entries[i].key;
+        const int64_t *const own = p->symbols.entries[i].value;
+        if (!own || (larger - size) % *own != 0)
+            continue;
+        const int64_t factor = (larger - size) / *own, rest = size - factor * *own;
+        dim.param = factor == 1 ? symbol : arena_printf(p->arena, "%lld*%s", (long long)factor, symbol);
+        if (rest != 0)
+            dim.param = arena_printf(p->arena, "%s %c %lld", dim.param, rest < 0 ? '-' : '+',
+                                     (long long)(rest < 0 ? -rest : rest));
+        return dim;
+    }
+    dim.param = arena_printf(p->arena, "%s_%d", name, axis);
+    return dim;
+}
+
+/* Does the declared name give the size where all symbols are small? At large sizes what a Slice or a minimum bounds
+ * looks like a constant. */
+static bool holds_for_small(struct preparer *p, const char *name, int axis)
+{
+    enum { SMALL = 8 };
+    struct diag *const trial = arena_new(p->arena, struct diag);
+    trial->arena = p->arena;
+    const struct program *const program = try_program(p, trial, "infer", 0, SMALL);
+    const struct value *const v = program ? graph_find(program_entry(program, "infer")->graph, name) : NULL;
+    return v && axis < v->shape.rank && v->shape.dim[axis] == SMALL;
+}
+
+/* The declaration gives the dimension the name of another size: an export with one name for several. */
+static struct model_dim corrected_dim(struct preparer *p, const char *name, int axis, struct model_dim declared,
+                                      int64_t size)
+{
+    const int64_t *const own = map_get(&p->symbols, declared.param);
+    if (!own || *own == size || holds_for_small(p, name, axis))
+        return declared;
+    struct model_dim dim = dim_of_size(p, size);
+    if (dim.value >= 0 && !has_fixed_size(p, name, axis, size))
+        dim = computed_dim(p, name, axis, size);
+    say(p, "note: dimension %d of '%s' is declared as '%s', which is the size of something else; it is '%s'", axis,
+        name, declared.param, dim.value >= 0 ? arena_printf(p->arena, "%lld", (long long)dim.value) : dim.param);
+    return dim;
+}
+
 /* Exporters make up symbols for sizes that follow from the inputs': inference knows those that are the
  * same for all inputs. */
 static struct model_dim refined_dim(struct preparer *p, const char *name, int axis, struct model_dim declared,
                                     int64_t size)
 {
     const struct model_dim known = dim_of_size(p, size);
+    if (declared.value < 0 && map_has(&p->symbols, declared.param))
+        return corrected_dim(p, name, axis, declared, size);
     if (declared.value >= 0 || known.value < 0)
         return declared.value >= 0 ? declared : known;
-    if (map_has(&p->symbols, declared.param) || dim_is_expression(declared.param))
+    if (dim_is_expression(declared.param))
         return declared;
     return has_fixed_size(p, name, axis, size) ? known : declared;
 }

@@ -1,7 +1,7 @@
 /* The frame of preparation: what may be prepared, the Gradient node, and the order in which the parts are written. */
 #include "prepare/prepare.h"
 
-#include "train/combine.h"
+#include "graph/dim_expression.h"
 #include "prepare/detached.h"
 #include "prepare/computed.h"
 #include "prepare/doctor.h"
@@ -16,6 +16,7 @@
 #include "prepare/rebatch.h"
 #include "prepare/strip.h"
 #include "prepare/tie.h"
+#include "train/combine.h"
 #include "rewrite/pass.h"
 #include <string.h>
 
@@ -64,6 +65,25 @@ static int64_t next_prime(int64_t n)
     return n;
 }
 
+static int64_t any_size(const void *context, const char *symbol)
+{
+    (void)context, (void)symbol;
+    return 2520;
+}
+
+/* "batch", or "s0" and "s1" of "2*s0 + s1"; what cannot be computed is a name as it stands. */
+static str_list symbols_of(struct preparer *p, const struct model_dim *dim)
+{
+    str_list names = {0};
+    if (dim->value >= 0 || dim->param[0] == '\0')
+        return names;
+    if (dim_is_expression(dim->param) && dim_expression_size(p->arena, dim->param, any_size, NULL) >= 0)
+        dim_expression_names(p->arena, dim->param, &names);
+    else
+        vec_push(p->arena, &names, dim->param);
+    return names;
+}
+
 /* Each symbolic dimension of the inputs gets a size of its own, so that it can be recognised in inferred shapes. */
 static void number_symbols(struct preparer *p)
 {
@@ -72,13 +92,14 @@ static void number_symbols(struct preparer *p)
     for (size_t i = 0; i < p->model->graph->inputs.count; i++) {
         const struct model_type *const t = &p->model->graph->inputs.data[i]->type;
         for (size_t k = 0; t->kind == TYPE_TENSOR && k < t->dims.count; k++) {
-            const struct model_dim *const dim = &t->dims.data[k];
-            if (dim->value >= 0 || dim->param[0] == '\0' || map_has(&p->symbols, dim->param) ||
-                (given && map_has(given, dim->param)))
-                continue;
-            int64_t *const size = arena_new(p->arena, int64_t);
-            *size = prime = next_prime(prime + 1);
-            map_set(&p->symbols, dim->param, size);
+            const str_list names = symbols_of(p, &t->dims.data[k]);
+            vec_each(const char *, name, &names) {
+                if (map_has(&p->symbols, name) || (given && map_has(given, name)))
+                    continue;
+                int64_t *const size = arena_new(p->arena, int64_t);
+                *size = prime = next_prime(prime + 1);
+                map_set(&p->symbols, name, size);
+            }
         }
     }
 }
