@@ -26,7 +26,9 @@ bool import_is_missing(const struct model_node *mn)
         return false;
     if (str_equal(mn->domain, DOMAIN_ML))
         return is_classical(mn->op_type);
-    return mn->domain[0] == '\0' ? onnx_names_has(mn->op_type) : op_names(mn->domain, &name, 1) == 0;
+    if (mn->domain[0] == '\0')
+        return onnx_names_has(mn->op_type) || !str_closest(mn->op_type, onnx_names, onnx_names_count);
+    return op_names(mn->domain, &name, 1) == 0;
 }
 
 /* The nodes of the whole model that mean the same operator. */
@@ -60,6 +62,19 @@ static void look_at_model(struct needers *n, const struct model *m)
         model_each_node(&(struct model_graph){.nodes = f->nodes}, look_at, n);
 }
 
+/* training_model.onnx and optimizer_model.onnx, which ONNX Runtime generates for its own training. */
+static bool is_of_runtime_training(const struct model_node *mn)
+{
+    static const char *const ends[] = {"Grad", "Gradient", "GradientArgs", "Optimizer", "LossInternal", "Training"};
+    if (!str_equal(mn->domain, "com.microsoft"))
+        return false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (str_ends_with(mn->op_type, ends[i]))
+            return true;
+    return str_starts_with(mn->op_type, "InPlaceAccumulator") || str_starts_with(mn->op_type, "OptimizerV") ||
+           str_starts_with(mn->op_type, "SGDOptimizer") || str_starts_with(mn->op_type, "AdamWOptimizer");
+}
+
 static const char *what_to_do(const struct model_node *mn)
 {
     static const struct {
@@ -76,6 +91,9 @@ static const char *what_to_do(const struct model_node *mn)
         {DOMAIN_ML, NULL, "it is about strings or maps: prepare them outside of the model"},
         {"org.pytorch.aten", NULL, "export with operators of ONNX only (operator_export_type=ONNX)"},
     };
+    if (is_of_runtime_training(mn))
+        return "ONNX Runtime generated it for its own training: give stepc the inference model that it was made from, "
+               "whose gradients and updates stepc writes itself";
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (str_equal(mn->domain, rows[i].domain) && (!rows[i].op || str_starts_with(mn->op_type, rows[i].op)))
             return rows[i].text;
@@ -93,6 +111,12 @@ bool import_report_missing(struct importer *im, const struct model_node *mn)
     map_set(&im->missing, key, NULL);
     look_at_model(&n, im->model);
     const char *const more = n.count > MOST_NAMED ? arena_printf(d->arena, " and %zu more", n.count - MOST_NAMED) : "";
+    if (mn->domain[0] == '\0' && !onnx_names_has(mn->op_type))
+        return diag_error(d, &n.first->loc,
+                          "unknown operator %s in domain 'ai.onnx': ONNX has none of that name; %zu node%s: %s%s; an "
+                          "operator of one's own belongs in another domain, with a function in the model that says "
+                          "what it computes",
+                          mn->op_type, n.count, n.count == 1 ? " needs it" : "s need it", strbuf_text(&n.names), more);
     const char *any;
     const char *const domain = mn->domain[0] != '\0' ? arena_printf(d->arena, " of domain '%s'", mn->domain) : "";
     return diag_unsupported(

@@ -4,10 +4,54 @@
 #include <math.h>
 #include <string.h>
 
+/* What other tools call it. Of the words that mean it here, those count that are there. */
+static const struct {
+    const char *word, *here[4];
+} synonyms[] = {{"mae", {"l1"}},
+                {"l2", {"mse"}},
+                {"smooth-l1", {"huber"}},
+                {"smoothl1", {"huber"}},
+                {"cross-entropy", {"softmax-cross-entropy"}},
+                {"crossentropy", {"softmax-cross-entropy"}},
+                {"ce", {"softmax-cross-entropy"}},
+                {"categorical-crossentropy", {"softmax-cross-entropy"}},
+                {"sparse-categorical-crossentropy", {"softmax-cross-entropy"}},
+                {"binary-crossentropy", {"bce"}},
+                {"bce-with-logits", {"bce-logits"}},
+                {"bcewithlogits", {"bce-logits"}},
+                {"eps", {"epsilon"}},
+                {"betas", {"beta1", "beta2", "alpha", "beta"}},
+                {"beta1", {"alpha"}},
+                {"beta2", {"beta"}},
+                {"beta_1", {"beta1", "alpha"}},
+                {"beta_2", {"beta2", "beta"}},
+                {"momentum", {"alpha", "beta1"}},
+                {"mu", {"alpha", "beta1"}},
+                {"dampening", {"beta"}},
+                {"rho", {"alpha"}},
+                {"l2", {"norm_coefficient"}},
+                {"weight_decay", {"norm_coefficient"}},
+                {"lr_decay", {"decay_factor"}},
+                {"initial_accumulator_value", {"initial_accumulator"}}};
+
+static const char *synonym(struct arena *a, const char *word, const char *const *names, size_t count)
+{
+    struct strbuf text = {.arena = a};
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        for (size_t k = 0; k < 4 && str_equal(synonyms[i].word, word) && synonyms[i].here[k]; k++)
+            for (size_t j = 0; j < count; j++)
+                if (str_equal(names[j], synonyms[i].here[k]))
+                    strbuf_addf(&text, "%s'%s'", text.length > 0 ? " and " : "", names[j]);
+    return text.length > 0 ? strbuf_text(&text) : NULL;
+}
+
 /* "did you mean 'x'?", or "`otherwise`: a, b, c" */
 static const char *advice(struct arena *a, const char *name, const char *const *names, size_t count,
                           const char *otherwise)
 {
+    const char *const here = synonym(a, name, names, count);
+    if (here)
+        return arena_printf(a, "here it is %s", here);
     const char *const close = str_closest(name, names, count);
     if (close)
         return arena_printf(a, "did you mean '%s'?", close);
@@ -69,6 +113,24 @@ static bool set_value(const struct parsed *s, const struct spec_key *k, const ch
     return true;
 }
 
+/* What is no key of anything, but an option. */
+static const char *option_instead(const char *name)
+{
+    static const char *const words[] = {"lr", "learning_rate", "learning-rate"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (str_equal(name, words[i]))
+            return "--learning-rate gives it";
+    return NULL;
+}
+
+static const char *optimizer_instead(const char *name)
+{
+    return str_equal(name, "momentum")   ? "there is --optimizer momentum:alpha=F"
+           : str_equal(name, "nesterov") ? "there is --optimizer nesterov:alpha=F"
+           : str_equal(name, "amsgrad")  ? "there is --optimizer amsgrad"
+                                         : NULL;
+}
+
 /* NULL after an error. */
 static const struct spec_key *find_key(const struct parsed *s, const char *name)
 {
@@ -79,8 +141,14 @@ static const struct spec_key *find_key(const struct parsed *s, const char *name)
         if (str_equal(name, k->name))
             return k;
     }
-    (void)diag_error(s->diag, NULL, "%s %s: no key '%s'; %s", s->option, s->rule->name, name,
-                     advice(s->diag->arena, name, names, count, "it has"));
+    const char *own = option_instead(name);
+    if (!own && !synonym(s->diag->arena, name, names, count))
+        own = optimizer_instead(name);
+    if (own)
+        (void)diag_error(s->diag, NULL, "%s %s: no key '%s'; %s", s->option, s->rule->name, name, own);
+    else
+        (void)diag_error(s->diag, NULL, "%s %s: no key '%s'; %s", s->option, s->rule->name, name,
+                         advice(s->diag->arena, name, names, count, "it has"));
     return NULL;
 }
 

@@ -487,8 +487,66 @@ static void say_others(struct preparer *p, const chosen_list *all)
         say(p, "  not %zu running statistics of BatchNormalization", statistics);
 }
 
-static bool fail_without_any(struct preparer *p, struct rules *r)
+/* An input where a weight of a product stands; NULL: there is none. */
+static const char *weight_input(const struct preparer *p)
 {
+    const struct model_graph *const g = p->model->graph;
+    vec_each(const struct model_node *, n, &g->nodes) {
+        const char *const w = is_product(n) && n->inputs.count > 1 ? n->inputs.data[1] : "";
+        const struct model_value_info *const vi = model_find_value(&g->inputs, w);
+        bool fixed = vi && vi->type.dims.count > 1 && !model_find_initializer(g, w) && map_has(&p->ancestors, w);
+        for (size_t k = 0; fixed && k < vi->type.dims.count; k++)
+            fixed = vi->type.dims.data[k].value > 0;
+        if (fixed)
+            return w;
+    }
+    return NULL;
+}
+
+static bool is_quantized_weight(const struct preparer *p, const struct model_node *n)
+{
+    const struct model_initializer *const w =
+        is_op(n, "DequantizeLinear") ? model_find_initializer(p->model->graph, n->inputs.data[0]) : NULL;
+    return w && w->tensor->shape.rank > 0 && map_has(&p->ancestors, w->name);
+}
+
+static const char *quantized_weight(const struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (is_quantized_weight(p, n))
+            return n->inputs.data[0];
+    return NULL;
+}
+
+static size_t count_frozen(const struct preparer *p, const chosen_list *all)
+{
+    size_t count = 0;
+    vec_each_ptr(const struct chosen, c, all)
+        count += c->against && known_kind_of(&p->known, c->init->name) == KNOWN_FROZEN &&
+                 map_has(&p->ancestors, c->init->name);
+    return count;
+}
+
+static bool fail_without_any(struct preparer *p, struct rules *r, const chosen_list *all)
+{
+    const char *const input = weight_input(p), *const integers = quantized_weight(p);
+    const size_t frozen = count_frozen(p, all);
+    if (!has_choice(&p->train) && frozen > 0)
+        return diag_error(p->diag, &p->loc,
+                          "nothing to train: all parameters that '%s' depends on (%zu) are frozen in the network, says "
+                          "%s; --train NAME trains some",
+                          p->loss_input, frozen, p->known.source);
+    if (!has_choice(&p->train) && !has_choice(&p->freeze) && input)
+        return diag_error(p->diag, &p->loc,
+                          "nothing to train: the weights are inputs of the graph ('%s'), as in files of ONNX Runtime's "
+                          "training; initializers are trained: export the network with its parameters",
+                          input);
+    if (!has_choice(&p->train) && !has_choice(&p->freeze) && integers)
+        return diag_error(p->diag, &p->loc,
+                          "nothing to train: the weights are integers ('%s'), which have no gradient: train the "
+                          "network before it is quantized",
+                          integers);
     return diag_error(p->diag, &p->loc, "nothing to train: no float initializer that '%s' depends on %s", p->loss_input,
                       has_choice(&p->train) || has_choice(&p->freeze) ? "is left by --train and --freeze"
                       : constant_weights(p, r) > 0
@@ -544,7 +602,7 @@ bool choose_trainables(struct preparer *p)
     if (!ok)
         return false;
     if (p->trainables.count == 0)
-        return fail_without_any(p, &rules);
+        return fail_without_any(p, &rules, &all);
     say_left_out(p, &rules, &all);
     say_trainables(p);
     say_missing(p);
