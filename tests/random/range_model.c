@@ -297,7 +297,8 @@ static void add_layer(struct maker *m)
 {
     static bool (*const layers[])(struct maker *) = {
         make_product, make_product,   make_product,   make_activation, make_activation, make_activation, make_zeros,
-        make_slice,   make_gather,    make_concat,    make_reshape,    make_reduction,  make_reduction,  make_sum,
+        make_slice,   make_slice,     make_slice,     make_gather,     make_concat,     make_reshape,    make_reduction,
+        make_reduction, make_sum,
         make_normalization, make_normalization, make_factor, make_square, make_image, make_copies, make_embedding};
     (void)ONE_OF(m, layers)(m);
 }
@@ -308,7 +309,9 @@ static void add_layer(struct maker *m)
 static const char *add_branch(struct maker *m, const char *y, int64_t columns)
 {
     static const char *const reductions[] = {"ReduceMean", "ReduceSum", "ReduceMax"};
-    const struct matrix x = pick(m);
+    struct matrix x = pick(m);
+    for (int i = 0; i < 8 && x.rows == 0; i++)
+        x = pick(m);
     if (x.rows == 0)
         return y;
     const char *const line = node(m, "%s(%s, %s)", ONE_OF(m, reductions), x.name, ints(m, 0));
