@@ -31,6 +31,8 @@ def mse(a, b):
 # ---- gradients that stop --------------------------------------------------------------------------------------------------------
 
 class SimSiam(nn.Module):
+    """SimSiam: each view is compared with the other one, detached"""
+
     def __init__(self):
         super().__init__()
         self.f = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 8))
@@ -42,7 +44,7 @@ class SimSiam(nn.Module):
 
 
 class Codebook(nn.Module):
-    """VQ-VAE with convolutions; the size of the batch is asked for behind a detach."""
+    """VQ-VAE: commitment losses, and a straight-through estimator"""
 
     def __init__(self):
         super().__init__()
@@ -59,6 +61,8 @@ class Codebook(nn.Module):
 
 
 class DoubleQ(nn.Module):
+    """double Q-learning: a target network, under `no_grad`"""
+
     def __init__(self):
         super().__init__()
         self.q, self.target = mlp(4, 16, 2), mlp(4, 16, 2)
@@ -71,7 +75,7 @@ class DoubleQ(nn.Module):
 
 
 class ConvolutionWithoutGradient(nn.Module):
-    """The last operator under no_grad is a convolution; its value meets others in a list."""
+    """a value that a convolution gives under `no_grad` meets others"""
 
     def __init__(self):
         super().__init__()
@@ -84,7 +88,7 @@ class ConvolutionWithoutGradient(nn.Module):
 
 
 class Data(nn.Module):
-    """A tracer takes tensor.data for a constant."""
+    """`x.data`, which a tracer takes for a constant"""
 
     def __init__(self):
         super().__init__()
@@ -96,6 +100,8 @@ class Data(nn.Module):
 
 
 class GumbelHard(nn.Module):
+    """a hard choice with the gradient of the soft one"""
+
     def __init__(self):
         super().__init__()
         self.a, self.b = mlp(4, 5), mlp(5, 1)
@@ -171,6 +177,8 @@ class Shifted(torch.autograd.Function):
 
 
 class Functions(nn.Module):
+    """`autograd.Function`: rounding, a spike with a surrogate gradient, a reversed gradient, a Swish of its own"""
+
     def __init__(self):
         super().__init__()
         self.a, self.b, self.c = mlp(4, 8), mlp(8, 8), mlp(8, 3)
@@ -203,6 +211,8 @@ class Early(nn.Module):
 
 
 class Checkpointed(nn.Module):
+    """a part is computed again in the backward pass"""
+
     def __init__(self):
         super().__init__()
         self.a, self.b = mlp(4, 8), mlp(8, 1)
@@ -215,7 +225,7 @@ class Checkpointed(nn.Module):
 # ---- gradients inside the network -----------------------------------------------------------------------------------------------
 
 class Burgers(nn.Module):
-    """u_t + u u_x = 0.1 u_xx"""
+    """physics-informed: u_t + u u_x = 0.1 u_xx"""
 
     def __init__(self):
         super().__init__()
@@ -230,7 +240,7 @@ class Burgers(nn.Module):
 
 
 class Penalty(nn.Module):
-    """The critic of WGAN-GP."""
+    """WGAN-GP: the critic, with a penalty for its gradient"""
 
     def __init__(self):
         super().__init__()
@@ -305,4 +315,5 @@ def main():
     sys.exit(len(failures) > 0)
 
 
-main()
+if __name__ == '__main__':
+    main()

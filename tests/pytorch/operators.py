@@ -158,4 +158,5 @@ def main():
     sys.exit(len(failures) > 0)
 
 
-main()
+if __name__ == '__main__':
+    main()
