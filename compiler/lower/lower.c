@@ -504,6 +504,7 @@ static void add_finite_check(struct lower_ctx *c, const struct view *from)
     const struct expr *const is_finite =
         expr_binary(a, EXPR_LT, expr_math(a, EXPR_FN_ABS, x), expr_float(a, x->dtype, INFINITY));
     c->kernel = kernel_new(c->l, "check", NULL);
+    c->node = NULL; /* it belongs to none */
     lower_add_check(c, &from->shape, expr_cast(a, DTYPE_INT64, is_finite), 1, 2, "STEPC_E_NOT_FINITE");
 }
 

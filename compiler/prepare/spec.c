@@ -31,6 +31,7 @@ static const struct {
                 {"rho", {"alpha"}},
                 {"l2", {"norm_coefficient"}},
                 {"weight_decay", {"norm_coefficient"}},
+                {"lr", {"learning_rate"}},
                 {"lr_decay", {"decay_factor"}},
                 {"initial_accumulator_value", {"initial_accumulator"}}};
 
@@ -141,8 +142,9 @@ static const struct spec_key *find_key(const struct parsed *s, const char *name)
         if (str_equal(name, k->name))
             return k;
     }
-    const char *own = option_instead(name);
-    if (!own && !synonym(s->diag->arena, name, names, count))
+    const bool is_optimizer = str_equal(s->option, "--optimizer");
+    const char *own = is_optimizer ? option_instead(name) : NULL;
+    if (!own && is_optimizer && !synonym(s->diag->arena, name, names, count))
         own = optimizer_instead(name);
     if (own)
         (void)diag_error(s->diag, NULL, "%s %s: no key '%s'; %s", s->option, s->rule->name, name, own);

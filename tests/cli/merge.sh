@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: merge.sh STEPC MAKE_NPY
 # stepc merge: two prepared models become one with the entries of both. tests/pytorch/entries.py holds a GAN against PyTorch.
-. "$(dirname "$0")/common.sh" "$@"
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cp "$source_folder"/tests/docs_models/gan_[dg].onnxtxt .
 awk 'BEGIN { for (i = 0; i < 96; i++) print (i * 37 % 64 - 31) / 32 }' | "$make_npy" f4 3 16 2 >z.npy
 awk 'BEGIN { for (i = 0; i < 48; i++) print 1 + (i * 23 % 64 - 31) / 64 }' | "$make_npy" f4 3 16 1 >real.npy
@@ -26,12 +27,12 @@ for order in 'discriminator generator' 'generator discriminator'; do
     expect 0 "$stepc" check gan.onnx
     expect 0 "$stepc" compare gan.onnx --reproducible --arithmetic same
     for entry in $order; do
-        which=$([ $entry = generator ] && echo g || echo d)
+        which=$([ "$entry" = generator ] && echo g || echo d)
         given=("${feeds[@]:0:4}")
-        [ $which = d ] || given=("${feeds[@]:0:2}")
+        [ "$which" = d ] || given=("${feeds[@]:0:2}")
         weight=${which^}.0.weight
         expect 0 "$stepc" run "$entry.onnxtxt" "${given[@]}" --fetch "$weight=alone.npy"
-        expect 0 "$stepc" run gan.onnx "${feeds[@]}" --entry $entry --fetch "$weight=merged.npy"
+        expect 0 "$stepc" run gan.onnx "${feeds[@]}" --entry "$entry" --fetch "$weight=merged.npy"
         same alone.npy merged.npy
     done
     expect 0 "$stepc" run gan.onnx "${feeds[@]}" --fetch D.0.weight=d.npy --fetch G.0.weight=g.npy

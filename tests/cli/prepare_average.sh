@@ -2,7 +2,8 @@
 # usage: prepare_average.sh STEPC MAKE_NPY
 # prepare --ema: moving averages of weights, the entry that computes with them, and strip --average. That they are what the formula says is
 # held in tests/pytorch/optimizers.py.
-. "$(dirname "$0")/common.sh" "$@"
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 digits 1 16 digits_
 feeds=(--feed x=digits_x.npy --feed target=digits_t.npy)
 

@@ -2,7 +2,8 @@
 # usage: prepare_groups.sh STEPC MAKE_NPY
 # prepare --group: learning rates and weight decay of some tensors. What they compute is held against PyTorch in
 # tests/pytorch/optimizers.py; here stands what is said, and that both engines have it.
-. "$(dirname "$0")/common.sh" "$@"
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 model=$source_folder/examples/digits/model.onnx
 
 # prepare STATUS OPTION...

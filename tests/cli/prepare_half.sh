@@ -10,8 +10,8 @@ for type in float16:10 bfloat16:16; do
     name=${type%:*}
     cat >net.onnxtxt <<MODEL
 <ir_version: 8, opset_import: ["" : 17]>
-net (float[n,4] x) => ($name[n,3] y)
-<$name[4,3] w = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, $name[3] b = {0, 0, 0}, $name[1] kept = {2}>
+net (float[n,4] x) => (${name}[n,3] y)
+<${name}[4,3] w = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, ${name}[3] b = {0, 0, 0}, ${name}[1] kept = {2}>
 {
     h = Cast <to = ${type#*:}> (x)
     m = MatMul(h, w)
@@ -23,7 +23,7 @@ MODEL
     for options in '' '--optimizer adam --initialize glorot --evaluate' --split '--accumulate 2'; do
         # shellcheck disable=SC2086
         expect 0 "$stepc" prepare net.onnxtxt -o train.onnx --loss softmax-cross-entropy --freeze kept $options
-        has stdout "w $name[4,3]"
+        has stdout "w ${name}[4,3]"
         has stdout "trained in float, since an update may be smaller than a step of 16 bits: 'w' and 'b'"
         expect 0 "$stepc" check train.onnx --dim n=4
     done
