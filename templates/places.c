@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Places of the first K elements of each line x[o][..][i] in order, the greatest first (LARGEST) or the least: finish(o,
- * r, i, place of the one with rank r). Of equal ones the one in front comes first. There is no NaN; were there one, all places would still be some.
+/* Places of the first K elements of each line x[o][..][i] in order, the greatest first (LARGEST) or the least:
+ * finish(o, r, i, place of the one with rank r). Of equal ones the one in front comes first. There is no NaN; were
+ * there one, all places would still be some.
  *
  * Few are kept in order while the line is read once, each new one moves up to where it belongs: most of a line comes
  * behind all that are kept. Of many the places are sorted: in runs of RUN the rank of an element is the number of those

@@ -4,8 +4,8 @@
  * Per position p = (n,d): e = exp(x - max), s = sum of e, loss_p = (log(s) - (x[label] - max)) * w_p, where w_p is the
  * weight of the label, 0 for an ignored one. The sum of e runs in 16 lanes along C where scores are contiguous there (D
  * == 1), else in index order. The reduced loss is the sum of loss_p in index order, so that samples one at a time give
- * the same, up to 1,024 of them: so many are added at a time; the mean divides it by the sum of w_p, added likewise. An ignored position has no loss and no
- * gradient, whatever its scores.
+ * the same, up to 1,024 of them: so many are added at a time; the mean divides it by the sum of w_p, added likewise.
+ * An ignored position has no loss and no gradient, whatever its scores.
  *   log_prob  (x - max) - log(s)
  *   grad      (e * (1 / s) - (c == label ? 1 : 0)) * w_p, for the mean * (w_p * (1 / sum of w_p))
  *
