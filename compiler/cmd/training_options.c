@@ -8,7 +8,7 @@
 
 const struct option_spec training_options[] = {
     OPTION_HEADING("the loss"),
-    {"output", 0, OPTION_TEXT, "NAME", "tensor that the loss reads (default: the first output)"},
+    {"output", 0, OPTION_TEXT, "NAME", "tensor that the loss reads (default: the first output of floats)"},
     {"loss", 0, OPTION_TEXT, "NAME", "softmax-cross-entropy, nll, mse, l1, huber, bce, bce-logits, output"},
     {"target", 0, OPTION_TEXT, "NAME", "input that the loss compares with, new or not (default: target)"},
     {"target-type", 0, OPTION_TEXT, "TYPE", "int64, int32, uint8, float, double"},

@@ -225,14 +225,15 @@ static bool imputer_eval(struct eval_ctx *c)
     const struct eval_tensor *const x = eval_input(c, 0);
     const struct attr *const imputed = imputed_of(c->node);
     const double replaced = op_attr_float(c->node, "replaced_value_float");
-    const int64_t replaced_int = op_attr_int(c->node, "replaced_value_int64"), features = features_of(c->node);
+    const int64_t given = op_attr_int(c->node, "replaced_value_int64"), features = features_of(c->node);
+    const int64_t replaced_int = x->f ? 0 : dtype_wrap(x->dtype, given);
     for (int64_t p = 0; eval_wants(c, 0) && p < x->count; p++) {
         const size_t f = imputed->count > 1 ? (size_t)(p % features) : 0;
         if (x->f)
             eval_out_f(c, 0)[p] =
                 (isnan(replaced) ? isnan(x->f[p]) : x->f[p] == replaced) ? imputed->floats[f] : x->f[p];
         else
-            eval_out_i(c, 0)[p] = x->i[p] == replaced_int ? imputed->ints[f] : x->i[p];
+            eval_out_i(c, 0)[p] = x->i[p] == replaced_int ? dtype_wrap(x->dtype, imputed->ints[f]) : x->i[p];
     }
     return true;
 }
@@ -260,6 +261,9 @@ static const struct op_sample imputer_samples[] = {
              "Imputer <imputed_value_floats = [1.5], replaced_value_float = nan> (x) }"},
     {.text = "g (int64[3,2] x) => (int64[3,2] y) { y = " ML
              "Imputer <imputed_value_int64s = [4, 5], replaced_value_int64 = 0> (x) }",
+     .no_gradient = true},
+    {.text = "g (int32[3,2] x) => (int32[3,2] y) { y = " ML
+             "Imputer <imputed_value_int64s = [4294967299], replaced_value_int64 = 4294967296> (x) }",
      .no_gradient = true},
     {.text = "g (int64[3,2] x) => (int64[3,2] y) { y = " ML "Imputer <imputed_value_floats = [1.5]> (x) }",
      .error = "no imputed values for input 0 'x', which is int64"},
@@ -408,19 +412,23 @@ static bool one_hot_infer(struct infer_ctx *c)
 
 static bool one_hot_eval(struct eval_ctx *c)
 {
+    const struct eval_tensor *const x = eval_input(c, 0);
     const struct attr *const cats = node_attr(c->node, "cats_int64s");
     const int64_t count = (int64_t)count_of(c->node, "cats_int64s");
-    for (int64_t p = 0; eval_wants(c, 0) && p < eval_output(c, 0)->count; p++)
-        eval_out_f(c, 0)[p] = number_at(c, p / count) == (double)cats->ints[p % count];
+    for (int64_t p = 0; eval_wants(c, 0) && p < eval_output(c, 0)->count; p++) {
+        const int64_t cat = cats->ints[p % count];
+        eval_out_f(c, 0)[p] = x->f ? x->f[p / count] == (double)cat : x->i[p / count] == cat;
+    }
     return true;
 }
 
 static bool one_hot_expand(struct expand_ctx *c)
 {
     struct value *const x = expand_in(c, 0);
+    const enum dtype wide = dtype_is_float(x->dtype) ? DTYPE_DOUBLE : DTYPE_INT64; /* a category fits, as it is */
     struct value *const cats = row_of(c, DTYPE_INT64, node_attr(c->node, "cats_int64s"));
     struct value *const column = build(c, "Unsqueeze", x, build_ints(c->b, (const int64_t[]){-1}, 1));
-    struct value *const same = build(c, "Equal", column, build_cast(c->b, cats, x->dtype));
+    struct value *const same = build(c, "Equal", build_cast(c->b, column, wide), build_cast(c->b, cats, wide));
     return expand_out(c, 0, build_cast(c->b, same, DTYPE_FLOAT));
 }
 
@@ -428,6 +436,10 @@ static const struct op_sample one_hot_samples[] = {
     {.text = "g (int64[3,2] x) => (float[3,2,4] y) { y = " ML "OneHotEncoder <cats_int64s = [0, 1, -1, 2]> (x) }",
      .no_gradient = true},
     {.text = "g (float[5] x) => (float[5,2] y) { y = " ML "OneHotEncoder <cats_int64s = [0, 1]> (x) }",
+     .no_gradient = true},
+    {.text = "g () => (float[2,2] y) { x = Constant <value = int32[2] {0, 5}> () y = " ML
+             "OneHotEncoder <cats_int64s = [4294967296, 5]> (x) }"},
+    {.text = "g (int32[2] x) => (float[2,2] y) { y = " ML "OneHotEncoder <cats_int64s = [4294967296, 1]> (x) }",
      .no_gradient = true},
     {.text = "g (int64[3] x) => (float[3,1] y) { y = " ML "OneHotEncoder <cats_strings = [\"a\"]> (x) }",
      .error = "its categories are strings"},
