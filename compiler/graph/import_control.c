@@ -1,6 +1,7 @@
-/* Loops that end when a model is imported: a Loop or a Scan becomes one copy of its body after another. What decides
- * must be known by then: it follows from constants and shapes. So differentiation and everything after it never meet a
- * graph inside a node. Spec: ONNX Loop-25, Scan-25, SequenceMap-17 and the versions before them, which differ in types
+/* Loops that end when a model is imported: a Loop or a Scan becomes one copy of its body after another. How many there
+ * are follows from constants and shapes; where data decide when a Loop ends, there are as many as it may take, and its
+ * results are chosen from what each would leave. So differentiation and everything after it never meet a graph inside a
+ * node. Spec: ONNX Loop-25, Scan-25, SequenceMap-17 and the versions before them, which differ in types
  * only; the Scan of opset 8 has a batch more. */
 #include "graph/import_internal.h"
 
@@ -332,21 +333,65 @@ static bool end_iterations(struct iterations *t, const int64_t *axes, const int6
 
 /* ---- Loop ------------------------------------------------------------------------------------------------------- */
 
-/* The condition after a iteration. */
-static bool known_condition(struct iterations *t, const struct inner *x, int64_t number, struct value **condition,
-                            bool *holds)
+/* A Loop of which data decide how often it goes round is unrolled as far as it may go. An exit is where it may end: in
+ * front of an iteration. */
+struct loop_exit {
+    struct value *goes_on;
+    struct value **state;
+};
+
+struct loop {
+    struct iterations t;
+    struct builder b;
+    VEC(struct loop_exit) exits;
+    struct value *going; /* all conditions so far that are not known; NULL: there is none */
+};
+
+/* Is it false whatever the data are? Of And a known input tells it. */
+static bool never_holds(const struct import_use *u, struct value *v, int depth)
 {
-    int64_t known = 1;
-    *condition = import_inner_output(t->u->im, x, 0);
+    const struct tensor *const known = known_or_fed(u->g, v);
+    if (known != NULL)
+        return known->count == 1 && (dtype_is_int(known->dtype) || known->dtype == DTYPE_BOOL) &&
+               tensor_get_int(known, 0) == 0;
+    if (v->kind != VALUE_RESULT || depth == 0)
+        return false;
+    struct value *const *const in = v->producer->inputs.data;
+    if (node_is(v->producer, "Cast") || node_is(v->producer, "Identity") || node_is(v->producer, "Reshape"))
+        return never_holds(u, in[0], depth - 1);
+    return node_is(v->producer, "And") && (never_holds(u, in[0], depth - 1) || never_holds(u, in[1], depth - 1));
+}
+
+/* Does it go on? If data decide, there is an exit. */
+static bool ask_condition(struct loop *l, const char *what, struct value *condition, bool *holds)
+{
+    const struct import_use *const u = l->t.u;
+    int64_t known = 0;
+    if (known_or_fed(u->g, condition) != NULL) {
+        const bool ok = number_of(u, what, condition, &known);
+        *holds = ok && known != 0;
+        return ok;
+    }
+    *holds = !never_holds(u, condition, 8);
+    if (!*holds)
+        return true;
+    const struct loop_exit e = {import_as_bool(u, &l->b, what, condition), l->t.state};
+    if (e.goes_on == NULL)
+        return false;
+    vec_push(u->arena, &l->exits, e);
+    struct value *const both[] = {l->going, e.goes_on};
+    l->going = l->going != NULL ? build_value(&l->b, "And", NULL, both, 2) : e.goes_on;
+    return !l->b.failed;
+}
+
+/* The condition that the body gives. */
+static bool next_condition(struct loop *l, const struct inner *x, struct value **condition)
+{
+    *condition = import_inner_output(l->t.u->im, x, 0);
     if (*condition == NULL)
         return false;
     if (*condition == &import_omitted || (*condition)->kind == VALUE_SEQUENCE)
-        return diag_error(t->u->diag, &t->u->loc, "the condition that the body gives is not a tensor");
-    const char *const what = arena_printf(t->u->diag->arena, "condition '%s' after iteration %lld",
-                                          t->body->outputs.data[0]->name, (long long)number);
-    if (!number_of(t->u, what, *condition, &known))
-        return false;
-    *holds = known != 0;
+        return diag_error(l->t.u->diag, &l->t.u->loc, "the condition that the body gives is not a tensor");
     return true;
 }
 
@@ -359,41 +404,83 @@ static struct value *iteration_number(struct iterations *t, struct builder *b, i
     return build_int(b, number);
 }
 
-static bool iterate_loop(struct iterations *t, int64_t most, struct value *condition)
+static bool take_turn(struct loop *l, int64_t number, struct value **condition)
 {
-    struct builder b = import_builder(t->u);
+    struct iterations *const t = &l->t;
     struct value **const actual = arena_array(t->u->arena, struct value *, t->body->inputs.count);
-    bool holds = true;
-    for (int64_t number = 0; number < most && holds; number++) {
-        struct inner x;
-        actual[0] = iteration_number(t, &b, number);
-        actual[1] = condition;
-        for (size_t i = 0; i < t->state_count; i++)
-            actual[2 + i] = t->state[i];
-        if (!take_iteration(t, number, actual, &x) || !known_condition(t, &x, number, &condition, &holds))
+    struct inner x;
+    actual[0] = iteration_number(t, &l->b, number);
+    actual[1] = *condition;
+    for (size_t i = 0; i < t->state_count; i++)
+        actual[2 + i] = t->state[i];
+    struct import_taken taken = import_begin_taken(t->u, l->going);
+    return take_iteration(t, number, actual, &x) && (l->going == NULL || import_end_taken(t->u, &taken)) &&
+           next_condition(l, &x, condition);
+}
+
+static bool iterate_loop(struct loop *l, int64_t most, struct value *condition)
+{
+    struct diag *const d = l->t.u->diag;
+    const char *what = arena_printf(d->arena, "input 1 '%s' (cond)", condition->name);
+    bool holds;
+    for (int64_t number = 0; number < most; number++) {
+        if (!ask_condition(l, what, condition, &holds) || (holds && !take_turn(l, number, &condition)))
             return false;
+        if (!holds)
+            return true;
+        what = arena_printf(d->arena, "condition '%s' after iteration %lld", l->t.body->outputs.data[0]->name,
+                            (long long)number);
     }
     return true;
 }
 
+/* The states of where it ended. */
+static bool choose_states(struct loop *l)
+{
+    struct iterations *const t = &l->t;
+    const struct import_use *const u = t->u;
+    for (size_t k = 0; l->exits.count > 0 && k < t->scan_count; k++)
+        if (is_wanted(u->mn, t->state_count + k))
+            return diag_unsupported(u->diag, &u->loc,
+                                    "'%s' decides how often it goes round, which is not known at compile time, so "
+                                    "that scan output %zu '%s' has no size",
+                                    l->exits.data[0].goes_on->name, k, u->mn->outputs.data[t->state_count + k]);
+    for (size_t e = l->exits.count; e-- > 0;) {
+        const struct loop_exit *const at = &l->exits.data[e];
+        struct value **const chosen = arena_array(u->arena, struct value *, t->state_count);
+        for (size_t i = 0; i < t->state_count; i++) {
+            struct value *const a = t->state[i] != NULL ? t->state[i] : &import_omitted,
+                                *const b = at->state[i] != NULL ? at->state[i] : &import_omitted;
+            if (!is_wanted(u->mn, i) || a == b)
+                chosen[i] = t->state[i];
+            else if (import_alike(a, b))
+                chosen[i] = import_chosen(&l->b, at->goes_on, a, b);
+            else
+                return diag_unsupported(u->diag, &u->loc,
+                                        "'%s' decides how often it goes round, which is not known at compile time, so "
+                                        "that what it carries must keep its type, but output %zu '%s' is %s or %s",
+                                        at->goes_on->name, i, u->mn->outputs.data[i], import_type_text(u, b),
+                                        import_type_text(u, a));
+        }
+        t->state = chosen;
+    }
+    return !l->b.failed;
+}
+
 static bool import_loop(const struct import_use *u)
 {
-    struct iterations t;
+    struct loop l = {.b = import_builder(u)};
     const size_t states = u->mn->inputs.count > 2 ? u->mn->inputs.count - 2 : 0;
     struct value *most = NULL, *condition = NULL;
-    int64_t count = INT64_MAX, holds = 1;
-    if (!begin_iterations(&t, u, 2, states, 2, 1) || !import_resolve_tensor(u, 0, &most) ||
+    int64_t count = INT64_MAX;
+    if (!begin_iterations(&l.t, u, 2, states, 2, 1) || !import_resolve_tensor(u, 0, &most) ||
         !import_resolve_tensor(u, 1, &condition))
         return false;
-    if (condition != NULL && !import_known_number(u, 1, "cond", condition, &holds))
+    if (condition == NULL)
+        condition = build_scalar(&l.b, DTYPE_BOOL, 1);
+    if (most != NULL && !never_holds(u, condition, 8) && !import_known_number(u, 0, "M", most, &count))
         return false;
-    if (holds && most != NULL && !import_known_number(u, 0, "M", most, &count))
-        return false;
-    if (condition == NULL) {
-        struct builder b = import_builder(u);
-        condition = build_scalar(&b, DTYPE_BOOL, 1);
-    }
-    return iterate_loop(&t, holds ? count : 0, condition) && end_iterations(&t, NULL, NULL);
+    return iterate_loop(&l, count, condition) && choose_states(&l) && end_iterations(&l.t, NULL, NULL);
 }
 
 /* ---- Scan ------------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,6 @@
-/* If: where its condition is known when the model is imported it becomes one of its branches. Else both are computed,
+/* If, and what else is computed before it is known whether it is wanted (a Loop's iterations).
+ *
+ * If: where its condition is known when the model is imported it becomes one of its branches. Else both are computed,
  * and their results chosen from (Where), so both must give tensors of the same types and shapes.
  *
  * A branch that is not taken must not be seen:
@@ -34,12 +36,11 @@ static bool take_branch(const struct import_use *u, const char *which)
 
 /* ---- not known --------------------------------------------------------------------------------------------------- */
 
-/* A branch on its way: `taken` is a bool. */
+/* A branch on its way. */
 struct branch {
     const char *which;
-    struct value *taken;
+    struct import_taken taken;
     struct inner inner;
-    struct map seen; /* name of a value from outside -> what the branch reads instead */
 };
 
 static bool carries_gradient(const struct value *v)
@@ -48,13 +49,13 @@ static bool carries_gradient(const struct value *v)
 }
 
 /* v, which is made outside of the branch, for a node of it. What is known stays known: a shape may depend on it. */
-static struct value *seen_from(struct branch *x, struct builder *b, struct value *v)
+static struct value *seen_from(struct import_taken *t, struct builder *b, struct value *v)
 {
-    struct value *seen = map_get(&x->seen, v->name);
+    struct value *seen = map_get(&t->seen, v->name);
     if (seen == NULL) {
-        seen = build_value(b, "stepc.IfTaken", NULL, (struct value *const[]){v, x->taken}, 2);
+        seen = build_value(b, "stepc.IfTaken", NULL, (struct value *const[]){v, t->condition}, 2);
         seen->constant = value_known(v);
-        map_set(&x->seen, v->name, seen);
+        map_set(&t->seen, v->name, seen);
     }
     return seen;
 }
@@ -66,7 +67,7 @@ static bool may_be_out_of_range(const struct node *n, size_t i)
            value_known(n->inputs.data[i]) == NULL;
 }
 
-static bool guard_node(const struct import_use *u, struct branch *x, struct node *first, struct node *n, int since)
+static bool guard_node(const struct import_use *u, struct import_taken *t, struct node *first, struct node *n, int since)
 {
     struct builder in_front = import_builder(u), here = import_builder(u);
     in_front.before = first;
@@ -76,35 +77,67 @@ static bool guard_node(const struct import_use *u, struct branch *x, struct node
         if (v == NULL)
             continue;
         if (may_be_out_of_range(n, i)) {
-            struct value *const choice[] = {x->taken, v, build_scalar(&here, v->dtype, 0)};
+            struct value *const choice[] = {t->condition, v, build_scalar(&here, v->dtype, 0)};
             node_set_input(n, (int)i, build_value(&here, "Where", NULL, choice, 3));
         } else if (v->id < since && carries_gradient(v)) {
-            node_set_input(n, (int)i, seen_from(x, &in_front, v));
+            node_set_input(n, (int)i, seen_from(t, &in_front, v));
         }
     }
     return !in_front.failed && !here.failed;
 }
 
-/* Imports it and guards what came. */
-static bool compute_branch(const struct import_use *u, struct branch *x)
+struct import_taken import_begin_taken(const struct import_use *u, struct value *condition)
 {
-    struct graph *const g = u->g;
-    struct node *const before = g->last;
-    const int since = g->value_count;
-    bool ok = check_branch(u, x->which) && import_branch(u, import_graph_attr(u->mn, x->which), NULL, &x->inner);
-    struct node *const first = before != NULL ? before->next : g->first;
-    struct node *const last = g->last;
-    x->seen.arena = u->arena;
+    return (struct import_taken){
+        .condition = condition, .before = u->g->last, .since = u->g->value_count, .seen.arena = u->arena};
+}
+
+bool import_end_taken(const struct import_use *u, struct import_taken *t)
+{
+    struct node *const first = t->before != NULL ? t->before->next : u->g->first, *const last = u->g->last;
+    bool ok = true;
     for (struct node *n = first; ok && n != NULL; n = n == last ? NULL : n->next)
-        ok = guard_node(u, x, first, n, since);
+        ok = guard_node(u, t, first, n, t->since);
     return ok;
 }
 
-static const char *type_text(const struct import_use *u, const struct value *v)
+/* Imports it and guards what came. */
+static bool compute_branch(const struct import_use *u, struct branch *x, struct value *condition)
+{
+    x->taken = import_begin_taken(u, condition);
+    return check_branch(u, x->which) && import_branch(u, import_graph_attr(u->mn, x->which), NULL, &x->inner) &&
+           import_end_taken(u, &x->taken);
+}
+
+const char *import_type_text(const struct import_use *u, const struct value *v)
 {
     if (v == &import_omitted || v->kind == VALUE_SEQUENCE)
         return "no tensor";
     return arena_printf(u->diag->arena, "%s%s", dtype_name(v->dtype), shape_text(u->diag->arena, &v->shape));
+}
+
+bool import_alike(const struct value *a, const struct value *b)
+{
+    return a != &import_omitted && b != &import_omitted && a->kind != VALUE_SEQUENCE && b->kind != VALUE_SEQUENCE &&
+           a->dtype == b->dtype && shape_equal(&a->shape, &b->shape);
+}
+
+/* Known, and the same whole numbers? */
+static bool know_the_same(struct value *a, struct value *b)
+{
+    const struct tensor *const x = value_known(a), *const y = value_known(b);
+    bool same = x != NULL && y != NULL && (dtype_is_int(x->dtype) || x->dtype == DTYPE_BOOL);
+    for (int64_t i = 0; same && i < x->count; i++)
+        same = tensor_get_int(x, i) == tensor_get_int(y, i);
+    return same;
+}
+
+struct value *import_chosen(struct builder *b, struct value *condition, struct value *yes, struct value *no)
+{
+    struct value *const v = build_value(b, "Where", NULL, (struct value *const[]){condition, yes, no}, 3);
+    if (know_the_same(yes, no))
+        v->constant = value_known(yes);
+    return v;
 }
 
 static bool choose_output(const struct import_use *u, struct branch *yes, struct branch *no, size_t i)
@@ -114,24 +147,21 @@ static bool choose_output(const struct import_use *u, struct branch *yes, struct
     const int since = u->g->value_count;
     if (a == NULL || b == NULL)
         return false;
-    if (a == &import_omitted || b == &import_omitted || a->kind == VALUE_SEQUENCE || b->kind == VALUE_SEQUENCE ||
-        a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
+    if (!import_alike(a, b))
         return diag_unsupported(u->diag, &u->loc,
                                 "input 0 '%s' (cond) is not known at compile time, so that both branches must give the "
                                 "same types, but output %zu is %s in then_branch and %s in else_branch",
-                                u->mn->inputs.data[0], i, type_text(u, a), type_text(u, b));
+                                u->mn->inputs.data[0], i, import_type_text(u, a), import_type_text(u, b));
     struct builder here = import_builder(u);
-    struct value *const y = build_value(&here, "Where", NULL, (struct value *const[]){yes->taken, a, b}, 3);
+    struct value *const y = import_chosen(&here, yes->taken.condition, a, b);
     return !here.failed && import_define(u, i, y, since);
 }
 
-/* The condition as a scalar bool. */
-static struct value *as_bool(const struct import_use *u, struct builder *b, struct value *condition)
+struct value *import_as_bool(const struct import_use *u, struct builder *b, const char *what, struct value *condition)
 {
     if (shape_count(&condition->shape) == 1 && (dtype_is_int(condition->dtype) || condition->dtype == DTYPE_BOOL))
         return build_cast(b, build_reshape(b, condition, &SHAPE_SCALAR), DTYPE_BOOL);
-    diag_error(u->diag, &u->loc, "input 0 '%s' (cond) is %s, expected one integer or bool", condition->name,
-               type_text(u, condition));
+    diag_error(u->diag, &u->loc, "%s is %s, expected one integer or bool", what, import_type_text(u, condition));
     return NULL;
 }
 
@@ -139,14 +169,15 @@ static bool take_both(const struct import_use *u, struct value *condition)
 {
     struct builder b = import_builder(u);
     struct branch yes = {.which = "then_branch"}, no = {.which = "else_branch"};
-    yes.taken = as_bool(u, &b, condition);
-    if (yes.taken == NULL)
+    const char *const what = arena_printf(u->arena, "input 0 '%s' (cond)", condition->name);
+    struct value *const holds = import_as_bool(u, &b, what, condition);
+    if (holds == NULL)
         return false;
-    no.taken = build_value(&b, "Not", NULL, &yes.taken, 1);
+    struct value *const fails = build_value(&b, "Not", NULL, &holds, 1);
     const uint32_t stream = u->im->stream;
-    bool ok = !b.failed && compute_branch(u, &yes);
+    bool ok = !b.failed && compute_branch(u, &yes, holds);
     u->im->stream = stream; /* each counts the random nodes of both */
-    ok = ok && compute_branch(u, &no);
+    ok = ok && compute_branch(u, &no, fails);
     for (size_t i = 0; i < u->mn->outputs.count && ok; i++)
         ok = choose_output(u, &yes, &no, i);
     return ok;

@@ -158,6 +158,24 @@ const struct model_graph *import_graph_attr(const struct model_node *mn, const c
 /* One more copy of a graph that a loop repeats. */
 bool import_spend_turn(const struct import_use *u, const struct model_graph *g) MUST_USE;
 
+/* What is computed whether or not it is wanted, which data decide (import_if.c). Between begin and end its nodes are
+ * imported; end keeps gradients and errors out of them where the condition, a bool, is false. */
+struct import_taken {
+    struct value *condition;
+    struct node *before;
+    int since;
+    struct map seen; /* name of a value from outside -> what is read instead */
+};
+struct import_taken import_begin_taken(const struct import_use *u, struct value *condition);
+bool import_end_taken(const struct import_use *u, struct import_taken *t) MUST_USE;
+/* Are both tensors of one type, so that one of them can be chosen? */
+bool import_alike(const struct value *a, const struct value *b);
+struct value *import_chosen(struct builder *b, struct value *condition, struct value *yes, struct value *no);
+/* The condition as a scalar bool; NULL after a report, which calls it `what`. */
+struct value *import_as_bool(const struct import_use *u, struct builder *b, const char *what, struct value *condition);
+/* "float[2,3]", "no tensor" */
+const char *import_type_text(const struct import_use *u, const struct value *v);
+
 bool import_if(const struct import_use *u) MUST_USE;             /* import_if.c */
 bool import_flex_attention(const struct import_use *u) MUST_USE; /* import_attention.c */
 

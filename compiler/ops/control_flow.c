@@ -126,11 +126,32 @@ static const struct op_sample loop_samples[] = {
              "<value_ints = [0]> () "
              "z = ReduceSum <keepdims = 0> (t, k) d0 = IsFinite(z) d = Not(d0) }> (n, , x) }",
      .error = "IsFinite"},
-    {.text = "g (float[2] x) => (float[2] y) { zero = Constant <value_float = 0.0> () n = Constant <value_int = 3> () "
-             "y = Loop <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { t = Neg(s) k = Constant "
+    /* data end it: three rounds at most; a list of one as the condition; a loop in a loop, of which both may end */
+    {.text = "g (float[2] v) => (float[2] y) { x = Identity(v) zero = Constant <value_float = 0.0> () n = Constant "
+             "<value_int = 3> () "
+             "y = Loop <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { t = Mul(s, x) k = Constant "
              "<value_ints = [0]> () "
-             "z = ReduceSum <keepdims = 0> (t, k) d = Less(z, zero) }> (n, , x) }",
-     .error = "condition 'd' after iteration 0 must be known at compile time, but depends on input 'x'"},
+             "z = ReduceSum (t, k) d = Less(z, zero) }> (n, , x) }"},
+    {.text = "g (float[2] v, bool c) => (float[2] y, int64 m) { x = Identity(v) two = Constant <value_int = 2> () one = "
+             "Constant <value_int = 1> () none = Constant <value_int = 0> () "
+             "y, m = Loop <body = b (int64 i, bool p, float[2] s, int64 j) => (bool d, float[2] t, int64 k) { "
+             "t = Loop <body = b2 (int64 i2, bool p2, float[2] s2) => (bool d2, float[2] t2) { t2 = Sin(s2) l = "
+             "ReduceMax <keepdims = 0> (t2) h = ReduceMin <keepdims = 0> (s) d2 = Greater(l, h) }> (two, , s) "
+             "k = Add(j, one) few = Less(k, two) e = ReduceMax <keepdims = 0> (t) zero = Constant <value_float = 0.0> "
+             "() more = Greater(e, zero) d = And(few, more) }> (, c, x, none) }"},
+    {.text = "g (float[2] x, bool c) => (float[2] y) { n = Constant <value_int = 3> () "
+             "y = Loop <body = b (int64 i, bool p, float[k] s) => (bool p, float[l] t) { t = Concat <axis = 0> (s, s) "
+             "}> (n, c, x) }",
+     .error = "'c' decides how often it goes round, which is not known at compile time, so that what it carries must "
+              "keep its type, but output 0 'y' is float[8] or float[16]"},
+    {.text = "g (float[2] x, bool c) => (float[2] y, float[3,2] z) { n = Constant <value_int = 3> () "
+             "y, z = Loop <body = b (int64 i, bool p, float[2] s) => (bool p, float[2] t, float[2] u) { t = Neg(s) u = "
+             "Exp(s) }> (n, c, x) }",
+     .error = "'c' decides how often it goes round, which is not known at compile time, so that scan output 0 'z' has "
+              "no size"},
+    {.text = "g (float[2] x, float c) => (float[2] y) { n = Constant <value_int = 3> () y = Loop <body = b (int64 i, "
+             "bool p, float[2] s) => (bool p, float[2] t) { t = Neg(s) }> (n, c, x) }",
+     .error = "input 1 'c' (cond) is float[], expected one integer or bool"},
     {.text = "g (float[2] x) => (float[2] y) { y = Loop <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] "
              "t) { t = Neg(s) }> (, , x) }",
      .error = "Loop exceeds the bound of 100000 nodes of unrolled graphs in a model"},
