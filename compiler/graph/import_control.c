@@ -20,8 +20,8 @@ const struct model_graph *import_graph_attr(const struct model_node *mn, const c
 
 struct builder import_builder(const struct import_use *u)
 {
-    return (struct builder){.graph = u->g, .loc = u->loc,
-                            .prefix = arena_printf(u->arena, "%s%s.", u->r->prefix, import_label(u->mn))};
+    return (struct builder){
+        .graph = u->g, .loc = u->loc, .prefix = arena_printf(u->arena, "%s%s.", u->r->prefix, import_label(u->mn))};
 }
 
 static bool number_of(const struct import_use *u, const char *what, struct value *v, int64_t *x)
@@ -192,7 +192,7 @@ struct iterations {
     const struct import_use *u;
     const struct model_graph *body;
     struct region index; /* of the body: only its maps */
-    size_t first_state; /* among the body's inputs and outputs */
+    size_t first_state;  /* among the body's inputs and outputs */
     size_t state_count, scan_count;
     struct value **state; /* NULL: an optional value that is none */
     value_list *scanned;  /* scan outputs: an item for each iteration */
@@ -207,9 +207,9 @@ static bool begin_iterations(struct iterations *t, const struct import_use *u, s
     if (t->body == NULL)
         return diag_error(u->diag, &u->loc, "attribute 'body' has no graph");
     if (t->body->inputs.count != state_count + other_inputs || t->body->outputs.count < state_count + first_output)
-        return diag_error(
-            u->diag, &u->loc, "the body has %zu inputs and %zu outputs, expected %zu and at least %zu",
-            t->body->inputs.count, t->body->outputs.count, state_count + other_inputs, state_count + first_output);
+        return diag_error(u->diag, &u->loc, "the body has %zu inputs and %zu outputs, expected %zu and at least %zu",
+                          t->body->inputs.count, t->body->outputs.count, state_count + other_inputs,
+                          state_count + first_output);
     t->index = index_of(u->im, t->body);
     t->state_count = state_count;
     t->first_state = first_output;
@@ -449,8 +449,10 @@ static bool choose_states(struct loop *l)
         const struct loop_exit *const at = &l->exits.data[e];
         struct value **const chosen = arena_array(u->arena, struct value *, t->state_count);
         for (size_t i = 0; i < t->state_count; i++) {
-            struct value *const a = t->state[i] != NULL ? t->state[i] : &import_omitted,
-                                *const b = at->state[i] != NULL ? at->state[i] : &import_omitted;
+            struct value *const a = t->state[i] != NULL ? t->state[i] : &import_omitted, *const b =
+                                                                                             at->state[i] != NULL
+                                                                                                 ? at->state[i]
+                                                                                                 : &import_omitted;
             if (!is_wanted(u->mn, i) || a == b)
                 chosen[i] = t->state[i];
             else if (import_alike(a, b))
@@ -508,9 +510,8 @@ static bool cut_scanned(struct iterations *t, struct builder *b, size_t k, int64
     if (v == NULL || !shape_axis(v->shape.rank, axis, &at))
         return diag_error(t->u->diag, &t->u->loc, "axis %lld of scan input %zu is out of range", (long long)axis, k);
     if (*count >= 0 && v->shape.dim[at] != *count)
-        return diag_error(t->u->diag, &t->u->loc,
-                          "scan input %zu '%s' has %lld items, expected %lld as the one before", k, v->name,
-                          (long long)v->shape.dim[at], (long long)*count);
+        return diag_error(t->u->diag, &t->u->loc, "scan input %zu '%s' has %lld items, expected %lld as the one before",
+                          k, v->name, (long long)v->shape.dim[at], (long long)*count);
     *count = v->shape.dim[at];
     if (!import_spend(t->u->im, &t->u->loc, IMPORT_PIECES, *count))
         return false;
@@ -547,7 +548,6 @@ static bool iterate_scan(struct iterations *t, size_t scans, const int64_t *axes
     return true;
 }
 
-
 /* ---- Scan of opset 8 -------------------------------------------------------------------------------------------- */
 
 /* A batch of scans, each from its own states: [batch, ..] and [batch, steps, ..]. */
@@ -555,11 +555,11 @@ struct batch {
     struct iterations t;
     struct builder b;
     size_t scans;
-    const int64_t *backwards;      /* by scan input */
-    int64_t count, steps;          /* -1: not known yet */
+    const int64_t *backwards;       /* by scan input */
+    int64_t count, steps;           /* -1: not known yet */
     struct value ***state, ***scan; /* by state, by scan input: an item for each sequence */
-    const struct tensor *lengths;  /* of sequences; NULL: all steps */
-    value_list *results;           /* by output: an item for each sequence */
+    const struct tensor *lengths;   /* of sequences; NULL: all steps */
+    value_list *results;            /* by output: an item for each sequence */
 };
 
 /* Input i in pieces along the batch. */
@@ -761,7 +761,10 @@ static import_rule rule_of(const char *op_type)
     static const struct {
         const char *name;
         import_rule rule;
-    } rules[] = {{"If", import_if}, {"Loop", import_loop}, {"Scan", import_scan}, {"SequenceMap", import_sequence_map},
+    } rules[] = {{"If", import_if},
+                 {"Loop", import_loop},
+                 {"Scan", import_scan},
+                 {"SequenceMap", import_sequence_map},
                  {"FlexAttention", import_flex_attention}};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (strcmp(rules[i].name, op_type) == 0)

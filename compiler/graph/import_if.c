@@ -67,7 +67,8 @@ static bool may_be_out_of_range(const struct node *n, size_t i)
            value_known(n->inputs.data[i]) == NULL;
 }
 
-static bool guard_node(const struct import_use *u, struct import_taken *t, struct node *first, struct node *n, int since)
+static bool guard_node(const struct import_use *u, struct import_taken *t, struct node *first, struct node *n,
+                       int since)
 {
     struct builder in_front = import_builder(u), here = import_builder(u);
     in_front.before = first;
@@ -142,8 +143,8 @@ struct value *import_chosen(struct builder *b, struct value *condition, struct v
 
 static bool choose_output(const struct import_use *u, struct branch *yes, struct branch *no, size_t i)
 {
-    struct value *const a = import_inner_output(u->im, &yes->inner, i),
-                        *const b = import_inner_output(u->im, &no->inner, i);
+    struct value *const a = import_inner_output(u->im, &yes->inner, i), *const b =
+                                                                            import_inner_output(u->im, &no->inner, i);
     const int since = u->g->value_count;
     if (a == NULL || b == NULL)
         return false;

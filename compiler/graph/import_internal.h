@@ -58,13 +58,13 @@ struct importer {
     const char *entry;
     struct map functions; /* key of import_function_key() -> struct model_function * */
     const struct model_function
-        *main_graph;        /* the main graph in the form of a function, for GraphCall; NULL outside algorithms */
-    uint32_t stream;        /* of the random node met last */
-    uint32_t streams;       /* of all the model's random nodes: repetitions of a node are so far apart */
-    struct map repetitions; /* stream, as text -> uint32_t *: how often that node of a loop came */
-    struct map missing;     /* operators that were reported already */
-    bool said_unsorted;     /* so was that nodes are not sorted */
-    struct map inner_random; /* graph inside a node, as text -> uint32_t *: its random nodes */
+        *main_graph;             /* the main graph in the form of a function, for GraphCall; NULL outside algorithms */
+    uint32_t stream;             /* of the random node met last */
+    uint32_t streams;            /* of all the model's random nodes: repetitions of a node are so far apart */
+    struct map repetitions;      /* stream, as text -> uint32_t *: how often that node of a loop came */
+    struct map missing;          /* operators that were reported already */
+    bool said_unsorted;          /* so was that nodes are not sorted */
+    struct map inner_random;     /* graph inside a node, as text -> uint32_t *: its random nodes */
     int64_t spent[IMPORT_COSTS]; /* so far */
 };
 

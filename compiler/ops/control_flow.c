@@ -132,13 +132,14 @@ static const struct op_sample loop_samples[] = {
              "y = Loop <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) { t = Mul(s, x) k = Constant "
              "<value_ints = [0]> () "
              "z = ReduceSum (t, k) d = Less(z, zero) }> (n, , x) }"},
-    {.text = "g (float[2] v, bool c) => (float[2] y, int64 m) { x = Identity(v) two = Constant <value_int = 2> () one = "
-             "Constant <value_int = 1> () none = Constant <value_int = 0> () "
-             "y, m = Loop <body = b (int64 i, bool p, float[2] s, int64 j) => (bool d, float[2] t, int64 k) { "
-             "t = Loop <body = b2 (int64 i2, bool p2, float[2] s2) => (bool d2, float[2] t2) { t2 = Sin(s2) l = "
-             "ReduceMax <keepdims = 0> (t2) h = ReduceMin <keepdims = 0> (s) d2 = Greater(l, h) }> (two, , s) "
-             "k = Add(j, one) few = Less(k, two) e = ReduceMax <keepdims = 0> (t) zero = Constant <value_float = 0.0> "
-             "() more = Greater(e, zero) d = And(few, more) }> (, c, x, none) }"},
+    {.text =
+         "g (float[2] v, bool c) => (float[2] y, int64 m) { x = Identity(v) two = Constant <value_int = 2> () one = "
+         "Constant <value_int = 1> () none = Constant <value_int = 0> () "
+         "y, m = Loop <body = b (int64 i, bool p, float[2] s, int64 j) => (bool d, float[2] t, int64 k) { "
+         "t = Loop <body = b2 (int64 i2, bool p2, float[2] s2) => (bool d2, float[2] t2) { t2 = Sin(s2) l = "
+         "ReduceMax <keepdims = 0> (t2) h = ReduceMin <keepdims = 0> (s) d2 = Greater(l, h) }> (two, , s) "
+         "k = Add(j, one) few = Less(k, two) e = ReduceMax <keepdims = 0> (t) zero = Constant <value_float = 0.0> "
+         "() more = Greater(e, zero) d = And(few, more) }> (, c, x, none) }"},
     {.text = "g (float[2] x, bool c) => (float[2] y) { n = Constant <value_int = 3> () "
              "y = Loop <body = b (int64 i, bool p, float[k] s) => (bool p, float[l] t) { t = Concat <axis = 0> (s, s) "
              "}> (n, c, x) }",
@@ -240,13 +241,16 @@ static const struct op_sample scan_samples[] = {
      .opset = 8},
     {.text = "g (float[2,4,3] x) => (float[2,4,3] z) { l = Constant <value = int64[2] {5, 2}> () "
              "z = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] d) { d = Sin(e) }> (l, x) }",
-     .opset = 8, .error = "sequence 0 has 5 steps, expected 1 to 4"},
+     .opset = 8,
+     .error = "sequence 0 has 5 steps, expected 1 to 4"},
     {.text = "g (float[2,4,3] x, float[3,3] s) => (float[2,4,3] z) { z = Scan <num_scan_inputs = 1, "
              "body = b (float[3] a, float[3] e) => (float[3] c, float[3] d) { c = Neg(a) d = Sin(e) }> (, s, x) }",
-     .opset = 8, .error = "input 2 'x' has a batch of 2, expected 3 as the one before"},
+     .opset = 8,
+     .error = "input 2 'x' has a batch of 2, expected 3 as the one before"},
     {.text = "g (float[2] x) => (float[2] z) { z = Scan <num_scan_inputs = 1, "
              "body = b (float e) => (float d) { d = Sin(e) }> (, x) }",
-     .opset = 8, .error = "input 1 'x' has rank 1, expected [batch, steps, ..]"},
+     .opset = 8,
+     .error = "input 1 'x' has rank 1, expected [batch, steps, ..]"},
     {0}};
 
 /* ---- sequences -------------------------------------------------------------------------------------------------- */

@@ -7,6 +7,10 @@
  *   Log(1 + Exp(x))             Softplus(x)              Log(Exp(x))               x
  *   Log(a b), Log(a / b)        Log(a) +- Log(b)         Log(Where(c, a, b))       Where(c, Log(a), Log(b))
  *   Log(Exp(a) + Exp(b))        h + Softplus(l - h), h the larger of a and b, l the other
+ *   Log(1 - Softmax(x))         of the largest element of a line the sum of the others
+ *   Log(Pow(a, c)), Log(Sqrt(a)), Log(ReduceProd(a))     c Log(a), Log(a) / 2, ReduceSum(Log(a))
+ *   Log(v a + w b), Log(ReduceSum(w a))     m + Log(v Exp(Log(a) - m) + w Exp(Log(b) - m)), whatever v and w are; m the
+ *                                           largest logarithm of what has a weight other than 0
  *   Log(Reshape(a))             Reshape(Log(a)), and so for what else moves elements
  *
  * where a and b are such expressions in turn, or numbers that are known and not negative. Where bounds or a number
@@ -85,7 +89,7 @@ static bool is_numbers(const struct recogniser *r, struct value *v, int depth)
     return is_known_and_not_negative(v) || is_mask(r, v, depth) || is_steady_sum(r, v);
 }
 
-/* ---- 1 - Sigmoid(x) ---------------------------------------------------------------------------------------------- */
+/* ---- 1 - Sigmoid(x), 1 - Softmax(x) ------------------------------------------------------------------------------ */
 
 /* p, where n is 1 - p; or NULL. */
 static struct value *taken_from_one(const struct recogniser *r, const struct node *n)
@@ -100,14 +104,27 @@ static struct value *taken_from_one(const struct recogniser *r, const struct nod
     return NULL;
 }
 
-/* Is v a Sigmoid, perhaps moved, perhaps between known bounds? */
-static bool is_sigmoid(const struct recogniser *r, struct value *v, bool bounded, int depth)
+/* n, or the LogSoftmax that it is the exponential of, if n is a Softmax over several elements; or NULL. */
+static const struct node *softmax_of(const struct recogniser *r, const struct node *n)
+{
+    const struct node *const s = node_is(n, "Exp") ? recognise_made_by(r, in(n, 0), "LogSoftmax") : n;
+    int axis;
+    const bool is_softmax = s != NULL && (s != n || node_is(n, "Softmax")) &&
+                            shape_axis(in(s, 0)->shape.rank, op_attr_int(s, "axis"), &axis) &&
+                            in(s, 0)->shape.dim[axis] > 1;
+    return is_softmax ? s : NULL;
+}
+
+/* Is v a Sigmoid or a Softmax, perhaps moved, perhaps between known bounds? */
+static bool is_probability(const struct recogniser *r, struct value *v, bool bounded, int depth)
 {
     const struct node *const n = recognise_producer(r, v);
     if (n == NULL || depth == 0)
         return false;
-    return node_is(n, "Sigmoid") ||
-           ((recognise_moves(r, v) || (bounded && node_is(n, "Clip"))) && is_sigmoid(r, in(n, 0), bounded, depth - 1));
+    if (node_is(n, "Sigmoid") || softmax_of(r, n) != NULL)
+        return true;
+    return (recognise_moves(r, v) || (bounded && node_is(n, "Clip"))) &&
+           is_probability(r, in(n, 0), bounded, depth - 1);
 }
 
 static struct value *one_minus(const struct recogniser *r, struct value *x)
@@ -115,10 +132,46 @@ static struct value *one_minus(const struct recogniser *r, struct value *x)
     return x == NULL ? NULL : build(r, "Sub", build_like(r, x, 1.0), x);
 }
 
-/* 1 - v of such a Sigmoid, or the logarithm of that. */
+/* Which element of each line along the axis is the largest; of equal ones the first. */
+static struct value *is_largest(const struct recogniser *r, struct value *x, int axis)
+{
+    struct shape line = {.rank = x->shape.rank};
+    int64_t *const numbers = arena_array(r->b->graph->arena, int64_t, (size_t)x->shape.dim[axis]);
+    for (int d = 0; d < line.rank; d++)
+        line.dim[d] = d == axis ? x->shape.dim[axis] : 1;
+    for (int64_t i = 0; i < x->shape.dim[axis]; i++)
+        numbers[i] = i;
+    struct value *const places = build_reshape(r->b, build_ints(r->b, numbers, (size_t)x->shape.dim[axis]), &line);
+    return build(r, "Equal", build_with(r, "ArgMax", ATTRS(attr_int("axis", axis), attr_int("keepdims", 1)), x),
+                 places);
+}
+
+/* 1 - p of a Softmax, or the logarithm of that. Where p is no more than a half it is exact as it stands. Of the largest
+ * element it is the sum of the others. */
+static struct value *softmax_complement(const struct recogniser *r, const struct node *softmax, struct value *p,
+                                        bool logarithm)
+{
+    struct value *const x = in(softmax, 0), *const one = build_like(r, x, 1.0), *const zero = build_like(r, x, 0.0);
+    int axis = 0;
+    shape_axis(x->shape.rank, op_attr_int(softmax, "axis"), &axis);
+    struct value *const largest = is_largest(r, x, axis), *const axes = build_ints(r->b, &(int64_t){axis}, 1);
+    struct value *const rest = build(r, "Where", largest, one, build(r, "Sub", one, p));
+    const struct attr *const keep = ATTRS(attr_int("keepdims", 1));
+    if (!logarithm)
+        return build(r, "Where", largest, build_with(r, "ReduceSum", keep, build(r, "Where", largest, zero, p), axes),
+                     rest);
+    struct value *const others = build(r, "Where", largest, build_like(r, x, -INFINITY), x);
+    struct value *const share = build(r, "Sub", build_with(r, "ReduceLogSumExp", keep, others, axes),
+                                      build_with(r, "ReduceLogSumExp", keep, x, axes));
+    return build(r, "Where", largest, share, build(r, "Log", rest));
+}
+
+/* 1 - v of such a probability, or the logarithm of that. */
 static struct value *complement(const struct recogniser *r, const struct value *v, bool logarithm)
 {
-    const struct node *const n = v->producer;
+    const struct node *const n = v->producer, *const softmax = softmax_of(r, n);
+    if (softmax != NULL)
+        return softmax_complement(r, softmax, n->outputs.data[0], logarithm);
     if (node_is(n, "Sigmoid"))
         return logarithm ? build(r, "Neg", build(r, "Softplus", in(n, 0)))
                          : build(r, "Sigmoid", recognise_negated(r, in(n, 0)));
@@ -131,6 +184,50 @@ static struct value *complement(const struct recogniser *r, const struct value *
 static struct value *expanded(const struct recogniser *r, struct value *x, const struct node *n)
 {
     return build_expand(r->b, x, &n->outputs.data[0]->shape);
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* w a, where a is an exponential or a probability and w may be 0, or below, or only known when the program runs. */
+struct weighted {
+    struct value *w, *a;
+    enum kind kind; /* of a; PLAIN: it is nothing of the kind */
+};
+
+static struct weighted weighted_by(const struct recogniser *r, struct value *v, int depth)
+{
+    const struct node *const mul = recognise_made_by(r, v, "Mul");
+    for (size_t i = 0; i < 2 && mul != NULL && depth > 0; i++) {
+        const enum kind a = kind_of(r, in(mul, i), depth - 1), w = kind_of(r, in(mul, 1 - i), depth - 1);
+        double number;
+        if ((a == SMALL || a == LARGE) &&
+            (w == PLAIN || (w == NUMBERS && !recognise_number(r, in(mul, 1 - i), &number))))
+            return (struct weighted){in(mul, 1 - i), in(mul, i), a};
+    }
+    return (struct weighted){.a = v, .kind = PLAIN};
+}
+
+/* m, or 0 where that is infinite; no gradient flows through it: what comes by either way adds up to 0. */
+static struct value *shift_by(const struct recogniser *r, struct value *m)
+{
+    struct value *const infinite = build(r, "Equal", build(r, "Abs", m), build_like(r, m, INFINITY));
+    return build(r, "stepc.Stored", build(r, "Where", infinite, build_like(r, m, 0.0), m));
+}
+
+/* l, but minus infinity where the weight is 0. */
+static struct value *log_that_counts(const struct recogniser *r, struct value *l, struct value *w)
+{
+    struct value *const none = build(r, "Equal", w, build_like(r, w, 0.0));
+    return build(r, "Where", none, build_like(r, l, -INFINITY), l);
+}
+
+/* w Exp(l - m). Only where w is 0 may l be far above m: there the exponential is as large as it may be. */
+static struct value *weighted_exp(const struct recogniser *r, struct value *l, struct value *m, struct value *w)
+{
+    const double most = l->dtype == DTYPE_FLOAT16 ? 11 : 88;
+    struct value *const d = build(r, "Sub", l, m);
+    struct value *const e = build(r, "Exp", build(r, "Min", d, build_like(r, d, most)));
+    return w != NULL ? build(r, "Mul", e, w) : e;
 }
 
 /* ---- the rules --------------------------------------------------------------------------------------------------- */
@@ -163,12 +260,42 @@ static struct value *log_exp(const struct recogniser *r, const struct node *n, i
 static enum kind kind_sub(const struct recogniser *r, const struct node *n, int depth)
 {
     struct value *const p = taken_from_one(r, n);
-    return p != NULL && is_sigmoid(r, p, false, depth) ? SMALL : PLAIN;
+    return p != NULL && is_probability(r, p, false, depth) ? SMALL : PLAIN;
 }
 
 static struct value *log_sub(const struct recogniser *r, const struct node *n, int depth)
 {
     return expanded(r, complement(r, taken_from_one(r, n), true), n);
+}
+
+/* Of a sum in which at least one of both has a weight. */
+static enum kind kind_weighted(const struct recogniser *r, const struct node *n, int depth)
+{
+    const struct weighted a = weighted_by(r, in(n, 0), depth), b = weighted_by(r, in(n, 1), depth);
+    if (a.kind == PLAIN && b.kind == PLAIN)
+        return PLAIN;
+    const enum kind x = a.kind != PLAIN ? a.kind : kind_of(r, a.a, depth);
+    const enum kind y = b.kind != PLAIN ? b.kind : kind_of(r, b.a, depth);
+    return x <= NUMBERS || y <= NUMBERS ? PLAIN : x > y ? x : y;
+}
+
+static struct value *larger(const struct recogniser *r, struct value *a, struct value *b)
+{
+    return build(r, "Where", build(r, "Greater", a, b), a, b);
+}
+
+static struct value *log_weighted(const struct recogniser *r, const struct node *n, int depth)
+{
+    struct value *l[2], *w[2], *counts[2];
+    for (size_t i = 0; i < 2; i++) {
+        const struct weighted x = weighted_by(r, in(n, i), depth);
+        w[i] = x.w;
+        l[i] = log_of(r, x.a, x.w != NULL ? depth - 1 : depth);
+        counts[i] = x.w != NULL ? log_that_counts(r, l[i], x.w) : l[i];
+    }
+    struct value *const m = shift_by(r, larger(r, counts[0], counts[1]));
+    struct value *const sum = build(r, "Add", weighted_exp(r, l[0], m, w[0]), weighted_exp(r, l[1], m, w[1]));
+    return build(r, "Add", build(r, "Log", sum), m);
 }
 
 /* A probability plus a number is as exact as it stands. */
@@ -178,7 +305,7 @@ static enum kind kind_add(const struct recogniser *r, const struct node *n, int 
         return SMALL;
     const enum kind a = kind_of(r, in(n, 0), depth), b = kind_of(r, in(n, 1), depth);
     const bool sum = (a == LARGE && (b == LARGE || b == NUMBERS)) || (b == LARGE && a == NUMBERS);
-    return sum ? LARGE : PLAIN;
+    return sum ? LARGE : kind_weighted(r, n, depth);
 }
 
 static struct value *log_add(const struct recogniser *r, const struct node *n, int depth)
@@ -188,10 +315,14 @@ static struct value *log_add(const struct recogniser *r, const struct node *n, i
     for (size_t i = 0; i < 2; i++)
         if (recognise_one(r, in(n, i)))
             return expanded(r, build(r, "Softplus", log_of(r, in(n, 1 - i), depth)), n);
+    if (kind_weighted(r, n, depth) != PLAIN)
+        return log_weighted(r, n, depth);
     struct value *const a = log_of(r, in(n, 0), depth), *const b = log_of(r, in(n, 1), depth);
     struct value *const first = build(r, "Greater", a, b);
     struct value *const high = build(r, "Where", first, a, b), *const low = build(r, "Where", first, b, a);
-    return build(r, "Add", high, build(r, "Softplus", build(r, "Sub", low, high)));
+    struct value *const infinite = build(r, "Equal", build(r, "Abs", high), build_like(r, high, INFINITY));
+    struct value *const from = build(r, "Where", infinite, build_like(r, high, 0.0), high);
+    return build(r, "Add", high, build(r, "Softplus", build(r, "Sub", low, from)));
 }
 
 static enum kind kind_product(const struct recogniser *r, const struct node *n, int depth)
@@ -223,29 +354,71 @@ static struct value *log_reciprocal(const struct recogniser *r, const struct nod
     return build(r, "Neg", log_of(r, in(n, 0), depth));
 }
 
-static enum kind kind_sum(const struct recogniser *r, const struct node *n, int depth)
+static enum kind kind_mean(const struct recogniser *r, const struct node *n, int depth)
 {
     return is_steady_sum(r, n->outputs.data[0]) ? PLAIN : kind_of_first(r, n, depth);
 }
 
-static struct value *log_sum(const struct recogniser *r, const struct node *n, int depth)
+static enum kind kind_sum(const struct recogniser *r, const struct node *n, int depth)
 {
-    return recognise_log_sum_exp(r, n, log_of(r, in(n, 0), depth));
+    const enum kind k = kind_mean(r, n, depth);
+    return k != PLAIN ? k : weighted_by(r, in(n, 0), depth).kind;
 }
 
-/* m + Log(ReduceMean(Exp(x - m))), m the maximum, or 0 where that is infinite. No gradient flows through m: what comes
- * by either way adds up to 0. */
+/* The same reduction of x by another operator. */
+static struct value *reduced(const struct recogniser *r, const struct node *n, const char *op, bool keep,
+                             struct value *x)
+{
+    return build_with(r, op,
+                      ATTRS(attr_int("keepdims", keep || op_attr_int(n, "keepdims") != 0),
+                            attr_int("noop_with_empty_axes", op_attr_int(n, "noop_with_empty_axes"))),
+                      x, node_input(n, 1));
+}
+
+/* m + Log(y), y a sum or mean of exponentials less m. */
+static struct value *log_shifted(const struct recogniser *r, struct value *y, struct value *m)
+{
+    return build(r, "Add", build(r, "Log", y), build_reshape(r->b, m, &y->shape));
+}
+
+static struct value *log_sum(const struct recogniser *r, const struct node *n, int depth)
+{
+    if (kind_mean(r, n, depth) != PLAIN)
+        return recognise_log_sum_exp(r, n, log_of(r, in(n, 0), depth));
+    const struct weighted x = weighted_by(r, in(n, 0), depth);
+    struct value *const l = log_of(r, x.a, depth - 1);
+    struct value *const m = shift_by(r, reduced(r, n, "ReduceMax", true, log_that_counts(r, l, x.w)));
+    return log_shifted(r, reduced(r, n, "ReduceSum", false, weighted_exp(r, l, m, x.w)), m);
+}
+
 static struct value *log_mean(const struct recogniser *r, const struct node *n, int depth)
 {
-    struct value *const x = log_of(r, in(n, 0), depth), *const axes = node_input(n, 1);
-    const struct attr noop = attr_int("noop_with_empty_axes", op_attr_int(n, "noop_with_empty_axes"));
-    struct value *const most = build_with(r, "ReduceMax", ATTRS(attr_int("keepdims", 1), noop), x, axes);
-    struct value *const infinite = build(r, "Equal", build(r, "Abs", most), build_like(r, x, INFINITY));
-    struct value *const m = build(r, "stepc.Stored", build(r, "Where", infinite, build_like(r, x, 0.0), most));
-    struct value *const e = build(r, "Exp", build(r, "Sub", x, m));
-    struct value *const mean =
-        build_with(r, "ReduceMean", ATTRS(attr_int("keepdims", op_attr_int(n, "keepdims")), noop), e, axes);
-    return build(r, "Add", build(r, "Log", mean), build_reshape(r->b, m, &mean->shape));
+    struct value *const x = log_of(r, in(n, 0), depth);
+    struct value *const m = shift_by(r, reduced(r, n, "ReduceMax", true, x));
+    return log_shifted(r, reduced(r, n, "ReduceMean", false, build(r, "Exp", build(r, "Sub", x, m))), m);
+}
+
+static struct value *log_prod(const struct recogniser *r, const struct node *n, int depth)
+{
+    return reduced(r, n, "ReduceSum", false, log_of(r, in(n, 0), depth));
+}
+
+static enum kind kind_pow(const struct recogniser *r, const struct node *n, int depth)
+{
+    double e;
+    return recognise_number(r, in(n, 1), &e) ? kind_of_first(r, n, depth) : PLAIN;
+}
+
+static struct value *log_pow(const struct recogniser *r, const struct node *n, int depth)
+{
+    struct value *const l = log_of(r, in(n, 0), depth);
+    return expanded(r, build(r, "Mul", l, build_cast(r->b, in(n, 1), l->dtype)), n);
+}
+
+static struct value *log_sqrt(const struct recogniser *r, const struct node *n, int depth)
+{
+    struct value *const l = log_of(r, in(n, 0), depth);
+    return build(r, "Mul", l, build_like(r, l, 0.5));
 }
 
 static enum kind kind_where(const struct recogniser *r, const struct node *n, int depth)
@@ -262,17 +435,13 @@ static struct value *log_where(const struct recogniser *r, const struct node *n,
 }
 
 static const struct log_rule rules[] = {
-    {"Add", kind_add, log_add},
-    {"Div", kind_product, log_div},
-    {"Exp", kind_exp, log_exp},
-    {"Mul", kind_product, log_mul},
-    {"Reciprocal", kind_of_first, log_reciprocal},
-    {"ReduceMean", kind_sum, log_mean},
-    {"ReduceSum", kind_sum, log_sum},
-    {"Sigmoid", kind_small, log_sigmoid},
-    {"Softmax", kind_small, log_softmax},
-    {"Sub", kind_sub, log_sub},
-    {"Where", kind_where, log_where},
+    {"Add", kind_add, log_add},           {"Div", kind_product, log_div},
+    {"Exp", kind_exp, log_exp},           {"Mul", kind_product, log_mul},
+    {"Pow", kind_pow, log_pow},           {"Reciprocal", kind_of_first, log_reciprocal},
+    {"ReduceMean", kind_mean, log_mean},  {"ReduceProd", kind_of_first, log_prod},
+    {"ReduceSum", kind_sum, log_sum},     {"Sigmoid", kind_small, log_sigmoid},
+    {"Softmax", kind_small, log_softmax}, {"Sqrt", kind_of_first, log_sqrt},
+    {"Sub", kind_sub, log_sub},           {"Where", kind_where, log_where},
 };
 
 static const struct log_rule *rule_of(const struct node *n)
@@ -330,7 +499,7 @@ static struct value *steadied(const struct recogniser *r, struct value *v, int d
     if (n == NULL || depth == 0 || !dtype_is_float(v->dtype))
         return v;
     struct value *const p = taken_from_one(r, n);
-    if (p != NULL && is_sigmoid(r, p, true, depth))
+    if (p != NULL && is_probability(r, p, true, depth))
         return expanded(r, complement(r, p, false), n);
     const bool moves = recognise_moves(r, v);
     if (!moves && !is_passed(n))
@@ -353,6 +522,14 @@ struct value *recognise_log(const struct recogniser *r, struct node *n)
         return log_of(r, x, RECOGNISE_DEPTH);
     struct value *const steady = steadied(r, x, RECOGNISE_DEPTH);
     return steady != x ? build(r, "Log", steady) : NULL;
+}
+
+struct value *recognise_quotient(const struct recogniser *r, struct node *n)
+{
+    const int depth = RECOGNISE_DEPTH - 1;
+    if (kind_of(r, in(n, 0), depth) != LARGE || kind_of(r, in(n, 1), depth) != LARGE)
+        return NULL;
+    return build(r, "Exp", log_div(r, n, depth));
 }
 
 struct value *recognise_reduce_log_sum(const struct recogniser *r, struct node *n)

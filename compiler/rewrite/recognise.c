@@ -5,7 +5,9 @@
  *   logarithms                        see logarithm.c
  *   Exp(x) / (1 + Exp(x)), a / (1 + Exp(-x))     Sigmoid(x), a Sigmoid(x)
  *   (Exp(x) - Exp(-x)) / (Exp(x) + Exp(-x))      Tanh(x)
+ *   (Exp(x) - 1) / (Exp(x) + 1), (1 - Exp(x)) / (1 + Exp(x))     Tanh(x / 2), -Tanh(x / 2)
  *   Exp(x) / ReduceSum(Exp(x))        Softmax(x), over several axes Exp(x - ReduceLogSumExp(x))
+ *   a / b, sums of exponentials both  Exp(Log(a) - Log(b))
  *   Sqrt(s), Pow(s, e), 0 < e < 1     stepc.Root(s), whose gradient at 0 is 0, where s is a sum of squares or of powers
  *                                     of absolute values, or kept from falling below 0
  *
@@ -156,6 +158,33 @@ static struct value *find_tanh(const struct recogniser *r, const struct value *a
     return is_negative(r, b, a) || is_negative(r, a, b) ? build(r, "Tanh", a) : NULL;
 }
 
+/* z, where v is Exp(z) - 1, and `negative` where it is 1 - Exp(z); or NULL. */
+static struct value *exp_less_one(const struct recogniser *r, const struct value *v, bool *negative)
+{
+    const struct node *const sub = recognise_made_by(r, v, "Sub"), *const add = recognise_made_by(r, v, "Add");
+    double x;
+    for (size_t i = 0; i < 2 && sub != NULL; i++) {
+        *negative = i == 1;
+        if (recognise_one(r, sub->inputs.data[1 - i]) && exponent_of(r, sub->inputs.data[i]) != NULL)
+            return exponent_of(r, sub->inputs.data[i]);
+    }
+    *negative = false;
+    for (size_t i = 0; i < 2 && add != NULL; i++)
+        if (recognise_number(r, add->inputs.data[1 - i], &x) && x == -1)
+            return exponent_of(r, add->inputs.data[i]);
+    return NULL;
+}
+
+static struct value *find_half_tanh(const struct recogniser *r, const struct value *above, const struct value *below)
+{
+    bool negative;
+    struct value *const z = one_plus_exp(r, below);
+    if (z == NULL || exp_less_one(r, above, &negative) != z)
+        return NULL;
+    struct value *const y = build(r, "Tanh", build(r, "Mul", z, build_like(r, z, 0.5)));
+    return negative ? build(r, "Neg", y) : y;
+}
+
 /* The axes along which the node reduces, but for those of one element. */
 static int long_axes(const struct node *n, int *axes)
 {
@@ -206,9 +235,11 @@ static struct value *find_softmax(const struct recogniser *r, const struct value
 static struct value *recognise_div(const struct recogniser *r, struct node *n)
 {
     struct value *const above = n->inputs.data[0], *const below = n->inputs.data[1];
-    struct value *y = find_sigmoid(r, above, below);
+    struct value *y = find_half_tanh(r, above, below);
+    y = y != NULL ? y : find_sigmoid(r, above, below);
     y = y != NULL ? y : find_tanh(r, above, below);
-    return y != NULL ? build_expand(r->b, y, &n->outputs.data[0]->shape) : find_softmax(r, above, below);
+    y = y != NULL ? build_expand(r->b, y, &n->outputs.data[0]->shape) : find_softmax(r, above, below);
+    return y != NULL ? y : recognise_quotient(r, n);
 }
 
 static struct value *recognise_reciprocal(const struct recogniser *r, struct node *n)

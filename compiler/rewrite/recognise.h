@@ -35,6 +35,7 @@ bool recognise_below_maximum(const struct recogniser *r, const struct value *x);
 
 /* Each gives what replaces output 0 of the node, or NULL. */
 struct value *recognise_log(const struct recogniser *r, struct node *n);
+struct value *recognise_quotient(const struct recogniser *r, struct node *n);
 struct value *recognise_reduce_log_sum(const struct recogniser *r, struct node *n);
 
 #endif
