@@ -147,8 +147,13 @@ bool external_data_read(struct reader *r, struct arena *a, const struct loc *at,
     uint64_t size = 0;
     if (!r->model)
         return diag_error(r->diag, at, "%s: a tensor file cannot refer to external data", what);
-    if (!read_keys(r, at, what, p, &e) || !find_file(r, at, what, e.location, &path, &size) ||
-        !check_range(r, at, what, &e, path, size, need) || !check_total(r, at, what, path, size, need))
+    if (!read_keys(r, at, what, p, &e) || map_has(&r->refused, e.location))
+        return false;
+    if (!find_file(r, at, what, e.location, &path, &size)) {
+        map_set(&r->refused, e.location, r);
+        return false;
+    }
+    if (!check_range(r, at, what, &e, path, size, need) || !check_total(r, at, what, path, size, need))
         return false;
     *location = e.location;
     return file_read_at(r->diag, a, at, path, e.offset, need, bytes);

@@ -13,6 +13,7 @@ struct reader {
     const char *file;                      /* as the user typed it */
     struct model *model;                   /* NULL while a tensor file is read: no external data then */
     struct map external;                   /* paths of external files met so far; the arena is `arena` */
+    struct map refused; /* locations of files that cannot be read: said once, whatever number of tensors lies there */
     uint64_t external_size, external_read; /* bytes of those files together; bytes taken out of them */
     bool unpacked_stays;                   /* the messages are in the arena, too: a tensor may lie in one */
 };

@@ -321,6 +321,23 @@ START_TEST(test_external_shared_too_often)
 }
 END_TEST
 
+/* A file that is missing is one message, whatever number of tensors lies in it. */
+START_TEST(test_external_missing_is_said_once)
+{
+    const char *top;
+    ck_assert(temp_directory(&diag, &arena, &top));
+    const char *folder = make_folder(top);
+    struct wire g = graph_named("g"), t = external_tensor(3, "missing.bin", NULL, NULL),
+                other = external_tensor(3, "other.bin", NULL, NULL);
+    for (int i = 0; i < 10; i++)
+        put_message(&g, GRAPH_INITIALIZER, i == 7 ? &other : &t);
+    struct wire w = model_of(&g);
+    ck_assert(!read_at(in_folder(folder, "m.onnx"), &w));
+    ck_assert_uint_eq(diag.errors, 2);
+    remove_folder(top);
+}
+END_TEST
+
 int main(void)
 {
     TCase *c = tcase_create("data");
@@ -330,5 +347,6 @@ int main(void)
     ADD_LOOP(c, test_sparse, sparses);
     tcase_add_test(c, test_external);
     tcase_add_test(c, test_external_shared_too_often);
+    tcase_add_test(c, test_external_missing_is_said_once);
     return run_case(c);
 }
