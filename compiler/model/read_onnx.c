@@ -558,7 +558,8 @@ static ProtobufCMessage *unpack(struct diag *d, struct arena *a, const struct lo
 static bool read_unpacked(struct diag *d, struct arena *a, const char *path, const ProtobufCMessage *p,
                           struct sha256 *hash, struct model **out)
 {
-    struct reader r = {.diag = d, .arena = a, .file = path, .external.arena = a, .refused.arena = a, .unpacked_stays = true};
+    struct reader r = {
+        .diag = d, .arena = a, .file = path, .external.arena = a, .refused.arena = a, .unpacked_stays = true};
     struct model *m = r.model = arena_new(a, struct model);
     m->file = path;
     sha256_end(hash, m->digest);

@@ -158,6 +158,20 @@ static void say_hidden(struct preparer *p, const char *source)
         source, x.name, node_title(x.node), node_title(behind), behind->op_type, x.scores);
 }
 
+/* Scores are wanted, and the network ends in what belongs to the other loss: it would take probabilities for scores. */
+static void say_other(struct preparer *p, const struct activation *x, const char *source)
+{
+    const bool is_softmax_loss = p->options->loss == LOSS_SOFTMAX_CROSS_ENTROPY;
+    if (!(is_softmax_loss && x->kind == ACTIVATION_SIGMOID) &&
+        !(p->options->loss == LOSS_BCE_LOGITS && x->kind != ACTIVATION_SIGMOID))
+        return;
+    say(p,
+        "note: '%s' comes out of the %s '%s', and %s takes scores: see %s, or --output '%s', which stands in front of "
+        "it",
+        source, x->name, node_title(x->node), is_softmax_loss ? "softmax-cross-entropy" : "bce-logits",
+        is_softmax_loss ? "bce" : "softmax-cross-entropy", x->scores);
+}
+
 /* What is to be said of the type is said when the loss is written. */
 static bool is_typed(struct preparer *p, const char *source, struct tensor_type *t)
 {
@@ -179,6 +193,7 @@ const char *bypass_activation(struct preparer *p, const char *source)
     if (loss == LOSS_NLL && x.kind == ACTIVATION_SOFTMAX)
         say(p, "note: nll expects logarithms of probabilities, but '%s' is a Softmax; see softmax-cross-entropy",
             source);
+    say_other(p, &x, source);
     if (!takes_scores(loss, x.kind) || !is_typed(p, source, &t))
         return source;
     if (x.has_axis && !is_over_classes(p, &x, source, &t)) {

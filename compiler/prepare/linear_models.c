@@ -165,18 +165,6 @@ static bool is_read(const struct spelling *s, const char *name)
     return map_has(&reads, name);
 }
 
-static void drop_output(struct spelling *s, const char *name)
-{
-    model_values *const outputs = &s->graph->outputs;
-    size_t kept = 0;
-    vec_each (struct model_value_info *, v, outputs)
-        if (!str_equal(v->name, name))
-            outputs->data[kept++] = v;
-    outputs->count = kept;
-    edit_changed(s->e, "labels that are strings left out");
-    edit_say(s->e, "the labels '%s' are strings: left out; the scores are what is trained", name);
-}
-
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static bool spell_regressor(struct spelling *s, const struct model_node *n)
@@ -194,11 +182,10 @@ static bool spell_classifier(struct spelling *s, const struct model_node *n)
     const size_t ints = count_of(n, "classlabels_ints"), texts = count_of(n, "classlabels_strings");
     const char *const label = output_of(n, 0), *const y = output_of(n, 1);
     struct linear l;
-    if (!read_linear(s, n, (int64_t)(ints > 0 ? ints : texts), &l) || (texts > 0 && (ints > 0 || is_read(s, label))))
+    const bool is_wanted = is_read(s, label) || edit_is_output(s->e, label);
+    if (!read_linear(s, n, (int64_t)(ints > 0 ? ints : texts), &l) || (texts > 0 && (ints > 0 || is_wanted)))
         return false;
     const char *const scores = add_results(s, &l, y);
-    if (texts > 0 && edit_is_output(s->e, label))
-        drop_output(s, label);
     if (ints > 0 && label[0] != '\0')
         add_label(s, &l, scores, label);
     return true;

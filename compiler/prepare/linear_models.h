@@ -4,8 +4,8 @@
  *   Y = LinearRegressor<coefficients, intercepts>(X)   ->   Y = Gemm(X, NAME.coefficients, NAME.intercepts)
  *
  * A classifier's scores likewise, with Sigmoid or Softmax behind them, and its label as Gather(labels, ArgMax). Labels
- * that are strings are left out where nobody in the model reads them. A Normalizer that makes rows add up to 1 is
- * nothing behind a Softmax, and becomes Identity. What this does not cover stays as it is, and is not trained. */
+ * that are strings are not made: nothing may read them. A Normalizer that makes rows add up to 1 is nothing behind a
+ * Softmax, and becomes Identity. What this does not cover stays as it is, and is not trained. */
 #ifndef STEPC_PREPARE_LINEAR_MODELS_H
 #define STEPC_PREPARE_LINEAR_MODELS_H
 

@@ -1,5 +1,6 @@
 #include "prepare/outputs.h"
 
+#include "graph/op_def.h"
 #include "prepare/prepare_internal.h"
 #include "train/combine.h"
 
@@ -67,6 +68,17 @@ static void prune(struct arena *a, struct model *m)
             vec_remove(&g->value_infos, i);
 }
 
+/* These are the outputs now: without nodes that none of them needs, and declared once. */
+static void give_only(struct arena *a, struct model *m, const model_values *outputs)
+{
+    model_values *const inner = &m->graph->value_infos;
+    m->graph->outputs = *outputs;
+    for (size_t i = inner->count; i-- > 0;)
+        if (model_find_value(outputs, inner->data[i]->name))
+            vec_remove(inner, i);
+    prune(a, m);
+}
+
 /* ---- --outputs --------------------------------------------------------------------------------------------------- */
 
 static const char *output_suggestion(struct arena *a, const struct map *defined, const char *name)
@@ -112,12 +124,72 @@ bool keep_outputs(struct diag *d, struct arena *a, struct model *m, const str_li
             vec_push(a, &kept, declaration_of(a, g, name));
     if (!ok)
         return false;
-    g->outputs = kept;
-    for (size_t i = g->value_infos.count; i-- > 0;)
-        if (model_find_value(&kept, g->value_infos.data[i]->name))
-            vec_remove(&g->value_infos, i);
-    prune(a, m);
+    give_only(a, m, &kept);
     return true;
+}
+
+/* ---- maps and text ----------------------------------------------------------------------------------------------- */
+
+static const struct model_node *zip_of(const struct model_graph *g, const char *name)
+{
+    vec_each(const struct model_node *, n, &g->nodes)
+        if (str_equal(n->domain, DOMAIN_ML) && str_equal(n->op_type, "ZipMap") && n->inputs.count == 1 &&
+            n->outputs.count == 1 && str_equal(n->outputs.data[0], name))
+            return n;
+    return NULL;
+}
+
+/* ZipMap reads floats, a row for each sample. */
+static struct model_value_info *floats_of(struct edit *e, const char *name)
+{
+    struct model_value_info *const vi = declaration_of(e->arena, e->model->graph, name);
+    if (vi->type.kind == TYPE_NONE) {
+        vi->type.kind = TYPE_TENSOR;
+        vi->type.elem = DTYPE_FLOAT;
+        vi->type.has_shape = true;
+        for (int k = 0; k < 2; k++)
+            vec_push(e->arena, &vi->type.dims, ((struct model_dim){.value = -1, .param = "", .denotation = ""}));
+    }
+    return vi;
+}
+
+void open_maps(struct edit *e)
+{
+    struct model_graph *const g = e->model->graph;
+    model_values kept = {0};
+    bool found = false;
+    vec_each(struct model_value_info *, vi, &g->outputs) {
+        const struct model_node *const zip = zip_of(g, vi->name);
+        const char *const tensor = zip ? zip->inputs.data[0] : vi->name;
+        found = found || zip;
+        if (zip && !model_find_value(&g->outputs, tensor))
+            edit_say(e, "the output '%s', a list of maps, is now the tensor '%s' that it is made of", vi->name, tensor);
+        if (!model_find_value(&kept, tensor))
+            vec_push(e->arena, &kept, zip ? floats_of(e, tensor) : vi);
+    }
+    if (!found)
+        return;
+    give_only(e->arena, e->model, &kept);
+    edit_changed(e, "tensors in the place of maps");
+}
+
+void leave_out_text(struct edit *e, const char *source)
+{
+    enum { MOST_NAMED = 8 };
+    struct model_graph *const g = e->model->graph;
+    model_values kept = {0};
+    str_list gone = {0};
+    vec_each(struct model_value_info *, vi, &g->outputs)
+        if (vi->type.kind == TYPE_TENSOR && vi->type.elem == DTYPE_STRING && (!source || !str_equal(vi->name, source)))
+            vec_push(e->arena, &gone, vi->name);
+        else
+            vec_push(e->arena, &kept, vi);
+    if (gone.count == 0 || kept.count == 0)
+        return;
+    give_only(e->arena, e->model, &kept);
+    edit_changed(e, "without outputs that are text");
+    edit_say(e, "infer() does not give %s: text, such as labels, is no tensor of numbers",
+             names_text(e->arena, &gone, MOST_NAMED));
 }
 
 /* ---- what is not supported --------------------------------------------------------------------------------------- */

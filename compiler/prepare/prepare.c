@@ -22,6 +22,7 @@
 
 enum {
     OLDEST_OPSET = 7,    /* broadcasting as the algorithm uses it */
+    OWN_OPSET = 15,      /* of a model that has operators of other domains only: long known everywhere */
     TRAINING_IR = 7,     /* the first with training_info */
     FIRST_SYMBOL = 1009, /* provisional sizes are primes from here on: sizes that real dimensions seldom have */
     ONE_SIZE = 8,        /* for all symbols, where different ones do not fit together */
@@ -189,8 +190,6 @@ static bool check_model(struct preparer *p)
         return diag_error(p->diag, &p->loc,
                           "the model is a training model already: it has training_info; for a second loss prepare the "
                           "inference model once more and let 'stepc merge' make one of both");
-    if (p->opset == 0)
-        return diag_error(p->diag, &p->loc, "the model imports no version of ai.onnx");
     if (p->opset < OLDEST_OPSET)
         return diag_error(p->diag, &p->loc,
                           "the model imports ai.onnx %lld; the training algorithm needs opset %d or newer",
@@ -201,15 +200,16 @@ static bool check_model(struct preparer *p)
     return true;
 }
 
-/* The first output, or the first one of floats behind outputs that are integers for sure, labels for example. */
+/* The first output, or the first one of floats behind outputs that are not for sure: labels, for example. */
 static const char *first_floats(struct preparer *p)
 {
     const model_values *const outputs = &p->model->graph->outputs;
     vec_each(const struct model_value_info *, v, outputs) {
         const bool is_tensor = v->type.kind == TYPE_TENSOR;
-        if (!is_tensor || !(DTYPES_INTS & DTYPE_BIT(v->type.elem))) {
+        if (!is_tensor || !((DTYPES_INTS | DTYPE_BIT(DTYPE_STRING)) & DTYPE_BIT(v->type.elem))) {
             if (v != outputs->data[0])
-                say(p, "the loss reads '%s': the outputs before it are integers; --output names another", v->name);
+                say(p, "the loss reads '%s': the outputs before it are %s; --output names another", v->name,
+                    outputs->data[0]->type.elem == DTYPE_STRING ? "text" : "integers");
             return v->name;
         }
     }
@@ -441,6 +441,15 @@ static bool read_choice(struct preparer *p, const str_list *given, struct choice
     return true;
 }
 
+/* onnxmltools writes models that import ai.onnx.ml alone. */
+static void import_onnx(struct preparer *p)
+{
+    if (p->opset > 0)
+        return;
+    p->opset = OWN_OPSET;
+    vec_push(p->arena, &p->model->opsets, ((struct model_opset){"", OWN_OPSET}));
+}
+
 static bool prepare_all(struct preparer *p);
 
 bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struct prepare_options *o,
@@ -475,9 +484,12 @@ static bool prepare_all(struct preparer *p)
 {
     const struct prepare_options *const o = p->options;
     edit_begin(&p->edit, p->diag, p->arena, p->model, p->report);
+    import_onnx(p);
     if (o->weights_from && !weigh_inputs(&p->edit, o->weights_from))
         return false;
     flatten_model(&p->edit, o->import);
+    open_maps(&p->edit);
+    leave_out_text(&p->edit, o->output);
     spell_out_linear_models(&p->edit);
     known_names_read(p->arena, p->model, &p->known);
     for (size_t i = 0; i < p->train.lines.count; i++)
