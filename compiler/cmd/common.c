@@ -5,6 +5,7 @@
 #include "graph/dim_expression.h"
 #include "model/model.h"
 #include "prepare/fix_inputs.h"
+#include "prepare/open_sizes.h"
 #include "prepare/outputs.h"
 
 #include <stdio.h>
@@ -227,6 +228,21 @@ static bool choose_outputs(struct session *s, const struct options *o, struct mo
                            : diag_error(&s->diag, NULL, "--outputs: expected names with commas between");
 }
 
+/* Inputs whose shape an option or a file says as a whole. */
+static str_list shaped_inputs(struct session *s, const struct options *o)
+{
+    static const char *const names[] = {"shape", "feed", "data", "validate"};
+    str_list out = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const str_list list = option_list(o, names[i]);
+        const char *name, *value;
+        vec_each(const char *, pair, &list)
+            if (option_pair(&s->arena, pair, &name, &value))
+                str_list_add(&s->arena, &out, name);
+    }
+    return out;
+}
+
 bool read_set_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
                     struct model **out)
 {
@@ -247,6 +263,8 @@ bool read_set_model(struct session *s, const struct options *o, const struct imp
             diag_warning(&s->diag, &LOC_FILE(path), "--set %s: the model has no input '%s'%s", text, name,
                          str_suggestion(&s->arena, name, inputs.data, inputs.count));
     }
+    const str_list shaped = shaped_inputs(s, o);
+    name_open_sizes(&s->arena, *out, import, &shaped);
     return ok && choose_outputs(s, o, *out);
 }
 

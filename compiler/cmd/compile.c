@@ -102,6 +102,7 @@ static bool compile(struct job *j)
     j->emit.file_stem = stem;
     j->emit.model_file = path_base(a, j->path);
     j->emit.options_text = changing_options_text(a, o);
+    pipeline->warns = j->training.warns_later = true;
     struct prepare_options *const training = j->prepares ? &j->training : NULL;
     if (!read_import_options(j->session, o, &pipeline->import) ||
         !read_prepared_model(j->session, o, training, &pipeline->import, j->path, &j->report, &m) ||

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "emit/names.h"
+#include "engine/training_forms.h"
 #include "fuse/fuse.h"
 #include "lower/state_layout.h"
 #include "report/report.h"
@@ -98,7 +99,11 @@ bool pipeline_program(struct diag *d, struct arena *a, const struct model *m, co
 bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                         struct program **out)
 {
-    if (!pipeline_program(d, a, m, o, out) || !pipeline_simplify(*out, &o->passes))
+    if (!pipeline_program(d, a, m, o, out))
+        return false;
+    if (o->warns)
+        warn_of_training_forms(*out);
+    if (!pipeline_simplify(*out, &o->passes))
         return false;
     if ((*out)->range && !range_simplify(d, m, o, *out))
         return false;

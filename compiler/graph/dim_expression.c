@@ -239,6 +239,20 @@ void dim_expression_names(struct arena *a, const char *text, str_list *out)
     }
 }
 
+static int64_t any_size(const void *context, const char *symbol)
+{
+    (void)context, (void)symbol;
+    return 2520;
+}
+
+void dim_expression_symbols(struct arena *a, const char *text, str_list *out)
+{
+    if (dim_is_expression(text) && dim_expression_size(a, text, any_size, NULL) >= 0)
+        dim_expression_names(a, text, out);
+    else
+        str_list_add(a, out, text);
+}
+
 const char *dim_expression_bind(struct arena *a, const char *text, const char *symbol, int64_t size)
 {
     const char *const all = text;

@@ -20,6 +20,8 @@ bool dim_is_expression(const char *text);
 int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context);
 /* Adds the names that it is made of, each once; those of functions are none. */
 void dim_expression_names(struct arena *a, const char *text, str_list *out);
+/* The same of an expression; what is none is a name as it stands ("x[1]"). */
+void dim_expression_symbols(struct arena *a, const char *text, str_list *out);
 /* The text with the number in the place of the name, as long as it is a whole word; `text` itself if
  * it does not occur. */
 const char *dim_expression_bind(struct arena *a, const char *text, const char *symbol, int64_t size);

@@ -123,7 +123,7 @@ static const char *sizes_wanted(const struct graph *g, const struct import_optio
     const struct symbols s = {g, o, entry, -1};
     struct strbuf text = {.arena = g->arena};
     str_list names = {0};
-    dim_expression_names(g->arena, symbol, &names);
+    dim_expression_symbols(g->arena, symbol, &names);
     vec_each(const char *, name, &names)
         if (plain_symbol_size(&s, name) < 0)
             strbuf_addf(&text, "%s--dim %s=SIZE", text.length > 0 ? " and " : "", name);

@@ -126,18 +126,26 @@ static bool same_dim(const struct model_dim *a, const struct model_dim *b)
     return a->value >= 0 || b->value >= 0 ? a->value == b->value : str_equal(a->param, b->param);
 }
 
-static const struct model_dim *leading_dim(const struct model_value_info *vi)
+/* Which dimension of the input is the batch: of the main graph, or of the algorithm. */
+static int batch_dim(const struct preparer *p, const char *input, bool of_main)
 {
-    return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.dims.count > 0 ? &vi->type.dims.data[0]
-                                                                                               : NULL;
+    const int *const own = map_get(&p->batch_of_inputs, input);
+    return of_main && !own ? batch_axis_of(&p->batch_axes, input) : own ? *own : 0;
 }
 
-/* The batch axis: the first one of the first input that the loss depends on. */
+static const struct model_dim *dim_of(const struct model_value_info *vi, int axis)
+{
+    return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && axis >= 0 && vi->type.dims.count > (size_t)axis
+               ? &vi->type.dims.data[axis]
+               : NULL;
+}
+
+/* The batch axis: that of the first input that the loss depends on. */
 static bool find_batch(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     vec_each(const struct model_value_info *, vi, &g->inputs) {
-        const struct model_dim *const dim = leading_dim(vi);
+        const struct model_dim *const dim = dim_of(vi, batch_dim(p, vi->name, true));
         if (!dim || !map_has(&p->ancestors, vi->name) || model_find_initializer(g, vi->name))
             continue;
         p->batch = *dim;
@@ -149,14 +157,14 @@ static bool find_batch(struct preparer *p)
     return diag_error(p->diag, &p->loc, "--accumulate: the loss depends on no input with a batch axis");
 }
 
-static const char **split_input(struct preparer *p, const char *input)
+static const char **split_input(struct preparer *p, const char *input, int axis)
 {
     const char **const parts = arena_array(p->arena, const char *, p->part_count + 1);
     for (size_t i = 0; i < p->part_count; i++)
         parts[i] = fresh_name(p, arena_printf(p->arena, "%s.part%zu", input, i + 1));
     struct model_node *const n =
         model_add_node(p->arena, p->algorithm, "", "Split", (const char *[]){input, NULL}, parts);
-    model_set_int(p->arena, n, "axis", 0);
+    model_set_int(p->arena, n, "axis", axis);
     if (p->opset >= 18)
         model_set_int(p->arena, n, "num_outputs", (int64_t)p->part_count);
     map_set(&p->parts, input, parts);
@@ -168,12 +176,13 @@ const char *part_of_input(struct preparer *p, const char *input)
     const struct model_graph *const g = p->model->graph;
     const struct model_value_info *const of_main = model_find_value(&g->inputs, input);
     const struct model_value_info *const vi = of_main ? of_main : model_find_value(&p->algorithm->inputs, input);
-    const struct model_dim *const dim = leading_dim(vi);
+    const int axis = batch_dim(p, input, of_main != NULL);
+    const struct model_dim *const dim = dim_of(vi, axis);
     if (p->part_count == 0 || !dim || (of_main && (model_find_initializer(g, input) || !same_dim(dim, &p->batch))))
         return input;
     const char **parts = (const char **)map_get(&p->parts, input);
     if (!parts)
-        parts = split_input(p, input);
+        parts = split_input(p, input, axis);
     return parts[p->part];
 }
 

@@ -191,12 +191,14 @@ static bool add_input(struct preparer *p, const char *option, const char *name, 
     return true;
 }
 
-static bool add_target(struct preparer *p, enum dtype usual, const struct model_dim *dims, size_t rank,
+/* batch: which of its dimensions that is */
+static bool add_target(struct preparer *p, enum dtype usual, const struct model_dim *dims, size_t rank, int batch,
                        const char **name, enum dtype *dtype)
 {
     const enum dtype asked = p->options->target_type;
     *name = p->options->target ? p->options->target : "target";
     *dtype = asked != DTYPE_UNDEFINED ? asked : usual;
+    map_set(&p->batch_of_inputs, *name, arena_copy(p->arena, &batch, sizeof batch, alignof(int)));
     if (!add_input(p, "target", *name, true, dtype, dims, rank))
         return false;
     if (asked != DTYPE_UNDEFINED && *dtype != asked)
@@ -260,6 +262,21 @@ static bool weighted_mean(struct preparer *p, const char *x, const struct model_
     return finish_quotient(p, sum, add_reduce(p, "sample_weight_sum", "ReduceSum", part, -1));
 }
 
+/* The samples in front. */
+static const char *batch_first(struct preparer *p, const char *x, size_t rank)
+{
+    int64_t perm[SHAPE_MAX_RANK] = {p->loss_batch};
+    size_t n = 1;
+    if (p->loss_batch == 0)
+        return x;
+    for (size_t i = 0; i < rank; i++)
+        if ((int)i != p->loss_batch)
+            perm[n++] = (int64_t)i;
+    const char *const y = add_op(p, "losses_of_samples", "Transpose", x);
+    model_set_ints(p->arena, last_node(p), "perm", perm, n);
+    return y;
+}
+
 /* x: a loss for each element, of the shape t. */
 static bool mean_of_elements(struct preparer *p, const char *x, const struct model_dim *dims, size_t rank)
 {
@@ -274,8 +291,8 @@ static bool mean_of_elements(struct preparer *p, const char *x, const struct mod
         return diag_error(p->diag, &p->loc, "--sample-weight: '%s' is a scalar and has no batch axis", p->source);
     if (rank > 1)
         x = add_reduce(p, "sample_losses", "ReduceMean",
-                       add_reshape(p, "losses_by_sample", x, (const int64_t[]){0, -1}, 2), 1);
-    return weighted_mean(p, x, dims);
+                       add_reshape(p, "losses_by_sample", batch_first(p, x, rank), (const int64_t[]){0, -1}, 2), 1);
+    return weighted_mean(p, x, &dims[p->loss_batch]);
 }
 
 /* ---- losses of elements ------------------------------------------------------------------------------------------ */
@@ -319,7 +336,7 @@ static bool elementwise_loss(struct preparer *p, const struct tensor_type *t)
 {
     const char *target, *losses;
     enum dtype dtype;
-    if (!add_target(p, t->dtype, t->dims, t->rank, &target, &dtype))
+    if (!add_target(p, t->dtype, t->dims, t->rank, p->loss_batch, &target, &dtype))
         return false;
     if (dtype != t->dtype && !dtype_is_int(dtype))
         return diag_error(p->diag, &p->loc, "the target '%s' is %s, but '%s' is %s", target, dtype_name(dtype),
@@ -555,7 +572,8 @@ static bool check_probability_options(struct preparer *p, const struct classes *
 static bool probability_loss(struct preparer *p, const struct tensor_type *t, struct classes *c)
 {
     enum dtype dtype;
-    if (!check_probability_options(p, c) || !add_target(p, t->dtype, t->dims, t->rank, &c->target, &dtype))
+    if (!check_probability_options(p, c) ||
+        !add_target(p, t->dtype, t->dims, t->rank, p->loss_batch + (p->loss_batch >= c->axis), &c->target, &dtype))
         return false;
     const size_t errors = p->diag->errors;
     if (p->counts_correct) { /* the class of the largest probability is the right one */
@@ -594,6 +612,7 @@ static bool find_classes(struct preparer *p, const struct tensor_type *t, struct
     for (size_t i = 0; i < t->rank; i++)
         if ((int)i != c->axis)
             c->label_dims[c->label_rank++] = t->dims[i];
+    p->loss_batch -= p->loss_batch > c->axis;
     return true;
 }
 
@@ -606,7 +625,7 @@ static bool class_loss(struct preparer *p, const struct tensor_type *t)
         return find_classes(p, t, &c) && probability_loss(p, t, &c);
     if (!check_class_options(p) || !find_classes(p, t, &c))
         return false;
-    if (!add_target(p, DTYPE_INT64, c.label_dims, c.label_rank, &c.target, &dtype))
+    if (!add_target(p, DTYPE_INT64, c.label_dims, c.label_rank, p->loss_batch, &c.target, &dtype))
         return false;
     if (!dtype_is_int(dtype))
         return diag_error(p->diag, &p->loc, "the target '%s' is %s; %s takes class numbers: int64, int32 or uint8",
@@ -688,6 +707,8 @@ bool add_loss(struct preparer *p)
         return false;
     widen_source(p, &t);
     p->loss_dtype = t.dtype;
+    p->loss_batch = batch_dim_of_value(&p->batch_axes, p->source, (int)t.rank);
+    p->loss_batch = p->loss_batch < 0 ? 0 : p->loss_batch;
     if (!(DTYPE_BIT(t.dtype) & DTYPES_FLOAT_DOUBLE))
         return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source,
                           dtype_name(t.dtype), o->output ? "" : "; --output names another tensor");

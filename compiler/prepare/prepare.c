@@ -66,22 +66,13 @@ static int64_t next_prime(int64_t n)
     return n;
 }
 
-static int64_t any_size(const void *context, const char *symbol)
-{
-    (void)context, (void)symbol;
-    return 2520;
-}
-
 /* "batch", or "s0" and "s1" of "2*s0 + s1"; what cannot be computed is a name as it stands. */
 static str_list symbols_of(struct preparer *p, const struct model_dim *dim)
 {
     str_list names = {0};
     if (dim->value >= 0 || dim->param[0] == '\0')
         return names;
-    if (dim_is_expression(dim->param) && dim_expression_size(p->arena, dim->param, any_size, NULL) >= 0)
-        dim_expression_names(p->arena, dim->param, &names);
-    else
-        vec_push(p->arena, &names, dim->param);
+    dim_expression_symbols(p->arena, dim->param, &names);
     return names;
 }
 
@@ -472,6 +463,7 @@ bool prepare_model(struct diag *d, struct arena *a, struct model *m, const struc
                          .statistics.arena = a,
                          .statistics_forms.arena = a,
                          .in_training.arena = a,
+                         .batch_of_inputs.arena = a,
                          .parts.arena = a};
     if (!read_choice(&p, &o->train, &p.train) || !read_choice(&p, &o->freeze, &p.freeze) || !prepare_all(&p))
         return false;
@@ -511,6 +503,7 @@ static bool prepare_all(struct preparer *p)
         return false;
     choose_loss_name(p);
     find_shapes(p);
+    find_batch_axes(p->arena, p->model, o->import, &p->batch_axes);
     say_recognised(p);
     p->loss_input = bypass_activation(p, p->source);
     p->bypassed = !str_equal(p->loss_input, p->source);
@@ -520,7 +513,8 @@ static bool prepare_all(struct preparer *p)
     if (!choose_statistics(p))
         return false;
     plan_training_form(p);
-    warn_of_single_values(p);
+    if (!o->warns_later)
+        warn_of_single_values(p);
     warn_of_forms_inside(p);
     const char *const loss_input = p->loss_input;
     if (!(o->split ? prepare_split(p) : o->accumulate > 1 ? prepare_accumulation(p) : prepare_step(p)))

@@ -124,6 +124,7 @@ struct prepare_options {
     bool train_padding;     /* rows of zeros in embeddings are trained like the others */
     bool unbiased_variance; /* running variances as PyTorch has them: of a batch of n, n / (n - 1) times the variance */
     str_list untie, tie;   /* see tie.h */
+    bool warns_later;       /* of single values: who compiles says it, with sizes that are known */
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
     const char *weights_from; /* .safetensors, see input_weights.h; NULL: none */
     const char *names_from; /* .safetensors, see names.h; NULL: none */

@@ -3,6 +3,7 @@
 #ifndef STEPC_PREPARE_PREPARE_INTERNAL_H
 #define STEPC_PREPARE_PREPARE_INTERNAL_H
 
+#include "prepare/batch_axis.h"
 #include "prepare/edit.h"
 #include "prepare/known_names.h"
 #include "prepare/prepare.h"
@@ -116,7 +117,10 @@ struct preparer {
     VEC(struct quotient) left_losses; /* not written, since the main graph has a 'loss' */
     size_t part, part_count;  /* --accumulate: which part of the batch is being written; 0 parts: all */
     struct map parts;         /* input -> const char **, its parts */
-    struct model_dim batch;   /* leading dimension of what is split into parts */
+    struct model_dim batch;   /* of what is split into parts */
+    struct batch_axes batch_axes;
+    struct map batch_of_inputs; /* input of the algorithm -> const int *: its dimension of the batch */
+    int loss_batch;             /* the same of what the loss compares, without its classes */
 };
 
 /* ---- algorithm.c: writing the algorithm ---- */

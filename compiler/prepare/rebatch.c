@@ -14,8 +14,10 @@
 
 #include "graph/build.h"
 #include "graph/dim_expression.h"
-#include "rewrite/pass.h"
+#include "prepare/batch_axis.h"
+#include "prepare/open_sizes.h"
 #include "prepare/prepare_internal.h"
+#include "rewrite/pass.h"
 #include <string.h>
 
 enum {
@@ -40,8 +42,11 @@ struct rebatch {
     struct edit *edit;
     struct arena *arena;
     struct import_options import;
+    const struct model_value_info *example; /* the first input that has a batch; NULL: none */
+    int axis;                               /* of the batch in it */
     int64_t from, to;
     struct side old, next;
+    struct batch_axes axes;
     struct map places; /* value -> struct place * */
     node_list changed;
     bool quiet; /* the model is a copy to look at: nothing is reported */
@@ -59,20 +64,26 @@ static void begin_side(struct rebatch *r, struct side *s)
     s->scope.arena = r->arena;
 }
 
-static bool is_batch(const struct model_graph *g, const struct model_value_info *vi, int64_t size)
+/* Where the input has the batch, if it has size elements there, or leaves them open; -1: nowhere. */
+static int batch_dim(const struct rebatch *r, const struct model_value_info *vi, int64_t size)
 {
-    return vi->type.kind == TYPE_TENSOR && vi->type.dims.count > 0 && vi->type.dims.data[0].value == size &&
-           !model_find_initializer(g, vi->name);
+    const int axis = batch_axis_of(&r->axes, vi->name);
+    if (vi->type.kind != TYPE_TENSOR || axis < 0 || vi->type.dims.count <= (size_t)axis ||
+        model_find_initializer(r->edit->model->graph, vi->name))
+        return -1;
+    const struct model_dim *const dim = &vi->type.dims.data[axis];
+    return dim->value == size || (dim->value < 0 && str_equal(dim->param, OPEN_BATCH)) ? axis : -1;
 }
 
-static const struct model_value_info *with_batch(struct rebatch *r, const struct model_value_info *vi)
+static const struct model_value_info *with_batch(struct rebatch *r, const struct model_value_info *vi, int axis,
+                                                 int64_t size)
 {
     struct model_value_info *const own = arena_new(r->arena, struct model_value_info);
     *own = *vi;
     memset(&own->type.dims, 0, sizeof own->type.dims);
     for (size_t d = 0; d < vi->type.dims.count; d++)
         vec_push(r->arena, &own->type.dims, vi->type.dims.data[d]);
-    own->type.dims.data[0].value = r->to;
+    own->type.dims.data[axis].value = size;
     return own;
 }
 
@@ -85,8 +96,10 @@ static bool add_sources(struct rebatch *r, struct side *s)
     memset(&bare.inputs, 0, sizeof bare.inputs);
     bare.value_infos.count = 0;
     for (size_t i = 0; i < g->inputs.count; i++) {
-        const bool change = s == &r->next && is_batch(g, g->inputs.data[i], r->from);
-        const struct model_value_info *const vi = change ? with_batch(r, g->inputs.data[i]) : g->inputs.data[i];
+        const struct model_value_info *vi = g->inputs.data[i];
+        const int axis = batch_dim(r, vi, r->from);
+        if (axis >= 0)
+            vi = with_batch(r, vi, axis, s == &r->next ? r->to : r->from);
         vec_push(r->arena, &bare.inputs, (struct model_value_info *)(uintptr_t)vi);
     }
     return import_nodes(s->graph, &bare, &s->scope, &r->import, "infer");
@@ -135,18 +148,21 @@ static int64_t stride_of(const struct place *p, const struct shape *s)
     return shape_count_range(s, p->dim + 1, s->rank) * p->inner;
 }
 
-/* The dimension of s (example's size) into which a batch of that stride falls, or -1. */
-static int fitting_dim(const struct rebatch *r, const struct shape *s, int64_t stride)
+/* The dimension of the value (of shape s in the example) into which a batch of that stride falls, or -1. */
+static int fitting_dim(const struct rebatch *r, const char *name, const struct shape *s, int64_t stride)
 {
     int64_t behind = 1;
     int best = -1;
-    bool exact = false;
+    bool exact = false, told = false;
     for (int d = s->rank - 1; d >= 0; behind *= s->dim[d--]) {
         const bool own = s->dim[d] == r->from && behind == stride;
         if (behind == 0 || s->dim[d] == 0 || stride % behind != 0 || (behind * s->dim[d]) % (stride * r->from) != 0)
             continue;
-        if (own || !exact)
+        if (is_batch_dim(&r->axes, name, d))
             best = d;
+        else if ((own || !exact) && !told)
+            best = d;
+        told = told || is_batch_dim(&r->axes, name, d);
         exact = exact || own;
     }
     return best;
@@ -232,7 +248,7 @@ static bool fix_reshape(struct rebatch *r, struct model_node *n)
     const struct tensor *const target = known_input(&r->next, n, 1), *const before = known_input(&r->old, n, 1);
     if (!p || !x || !resolved || !target || !before || before->count != resolved->shape.rank)
         return true;
-    const int dim = fitting_dim(r, &resolved->shape, stride_of(p, &x->shape));
+    const int dim = fitting_dim(r, n->outputs.data[0], &resolved->shape, stride_of(p, &x->shape));
     if (dim < 0)
         return fail_at(r, n,
                        arena_printf(r->arena,
@@ -251,17 +267,29 @@ static bool fix_reshape(struct rebatch *r, struct model_node *n)
     return true;
 }
 
+/* Does the value have a dimension of which it is known that it is the batch? */
+static bool has_batch_dim(const struct rebatch *r, const char *name, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (is_batch_dim(&r->axes, name, d))
+            return true;
+    return false;
+}
+
 /* Expand, Tile, and Resize by sizes: where the operand has the batch, so has the target; where the operand is stretched
- * from 1 to the example's batch in the first dimension, that is the batch too. */
+ * from 1 to the example's batch, in the first dimension or in one that is known to be the batch, that is the batch too.
+ */
 static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
 {
     const struct value *const x = value_of(&r->old, n->inputs.data[0]);
     const struct value *const now = value_of(&r->next, n->inputs.data[0]);
     const struct tensor *const target = known_input(&r->next, n, input), *const before = known_input(&r->old, n, input);
     const bool repeats = is_op(n, "Tile");
+    const char *const out = n->outputs.data[0];
     int64_t wanted[SHAPE_MAX_RANK];
     if (!x || !now || !target || !before || before->count != target->count)
         return;
+    const bool told = has_batch_dim(r, out, (int)target->count);
     for (int64_t d = 0; d < target->count; d++) {
         const int64_t own = d - (target->count - x->shape.rank);
         wanted[d] = tensor_get_int(target, d);
@@ -269,8 +297,8 @@ static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
         if (own >= 0 && x->shape.dim[own] != now->shape.dim[own]) {
             if (!repeats && fixed && wanted[d] == x->shape.dim[own])
                 wanted[d] = now->shape.dim[own];
-        } else if (d == 0 && fixed && wanted[d] == r->from && !place_of(r, n->inputs.data[0]) &&
-                   (own < 0 || x->shape.dim[own] == 1)) {
+        } else if ((told ? is_batch_dim(&r->axes, out, (int)d) : d == 0) && fixed && wanted[d] == r->from &&
+                   !place_of(r, n->inputs.data[0]) && (own < 0 || x->shape.dim[own] == 1)) {
             wanted[d] = r->to;
         }
     }
@@ -324,8 +352,31 @@ static void widen(struct rebatch *r, struct model_node *n, size_t input, int axi
 
 enum { MOST_WIDENED = 1 << 26 }; /* elements of a constant with a part for each sample */
 
-/* What updates are put into may be a constant, zeros mostly, with a part for each sample of the example: all parts must
- * be equal, and then there is one for each sample. */
+/* A constant with a part for each sample of the example, all of them equal: with one for each sample. NULL: it is
+ * none, or too large. */
+static struct tensor *with_parts(struct rebatch *r, struct value *x, int dim)
+{
+    const struct tensor *const t = value_known(x);
+    struct shape shape = x->shape;
+    int64_t count;
+    shape.dim[dim] = r->to;
+    if (!t || r->from <= 0 || !shape_count_checked(&shape, &count) || count > MOST_WIDENED)
+        return NULL;
+    const size_t size = dtype_size(x->dtype) * (size_t)shape_count_range(&shape, dim + 1, shape.rank);
+    const size_t outer = (size_t)shape_count_range(&shape, 0, dim), from = (size_t)r->from, to = (size_t)r->to;
+    struct tensor *const wide = tensor_new(r->arena, x->dtype, &shape);
+    for (size_t o = 0; o < outer; o++) {
+        const unsigned char *const first = (const unsigned char *)t->data + o * from * size;
+        for (size_t k = 1; k < from; k++)
+            if (memcmp(first, first + k * size, size) != 0)
+                return NULL;
+        for (size_t k = 0; k < to; k++)
+            memcpy((unsigned char *)wide->data + (o * to + k) * size, first, size);
+    }
+    return wide;
+}
+
+/* What updates are put into may be a constant, zeros mostly, with a part for each sample of the example. */
 static bool fix_scatter(struct rebatch *r, struct model_node *n)
 {
     const struct place *const p = place_of(r, n->inputs.data[1]);
@@ -334,31 +385,41 @@ static bool fix_scatter(struct rebatch *r, struct model_node *n)
     if (!p || !x || place_of(r, n->inputs.data[0]) || p->dim >= x->shape.rank || x->shape.dim[p->dim] != r->from ||
         !shape_axis(x->shape.rank, attribute_int(n, "axis", 0), &axis) || axis == p->dim)
         return true;
-    const struct tensor *const t = value_known(x);
+    struct tensor *const wide = with_parts(r, x, p->dim);
     struct shape shape = x->shape;
-    shape.dim[p->dim] = r->to;
     int64_t count;
-    if (!shape_count_checked(&shape, &count) || count > MOST_WIDENED)
+    shape.dim[p->dim] = r->to;
+    if (!wide && (!shape_count_checked(&shape, &count) || count > MOST_WIDENED))
         return fail_at(
             r, n,
             arena_printf(r->arena, "'%s' would have the shape %s", n->inputs.data[0], shape_text(r->arena, &shape)));
-    const size_t size = dtype_size(x->dtype) * (size_t)shape_count_range(&shape, p->dim + 1, shape.rank);
-    const size_t outer = (size_t)shape_count_range(&shape, 0, p->dim), from = (size_t)r->from, to = (size_t)r->to;
-    struct tensor *const wide = t && r->from > 0 ? tensor_new(r->arena, x->dtype, &shape) : NULL;
-    bool equal = wide != NULL;
-    for (size_t o = 0; equal && o < outer; o++) {
-        const unsigned char *const first = (const unsigned char *)t->data + o * from * size;
-        for (size_t k = 1; k < from; k++)
-            equal = equal && memcmp(first, first + k * size, size) == 0;
-        for (size_t k = 0; k < to; k++)
-            memcpy((unsigned char *)wide->data + (o * to + k) * size, first, size);
-    }
-    if (!equal)
+    if (!wide)
         return fail_at(r, n,
                        arena_printf(r->arena, "'%s' has a part of its own for each sample of the example",
                                     n->inputs.data[0]));
     replace_by(r, n, 0, wide);
     return true;
+}
+
+/* Constants that the exporter made, with equal parts for the samples of the example: initial states, mostly. */
+static void widen_constants(struct rebatch *r, struct model_node *n)
+{
+    for (size_t i = 0; i < n->inputs.count && r->from > 1; i++) {
+        const char *const name = n->inputs.data[i];
+        struct value *const x = name[0] != '\0' ? map_get(&r->old.scope, name) : NULL;
+        const bool made = x && !place_of(r, name) && value_known(x) &&
+                          (is_anonymous(name) || !model_find_initializer(r->edit->model->graph, name));
+        for (int d = 0; made && d < x->shape.rank; d++) {
+            struct tensor *const wide = x->shape.dim[d] == r->from && is_batch_dim(&r->axes, name, d)
+                                            ? with_parts(r, x, d)
+                                            : NULL;
+            if (wide) {
+                replace_by(r, n, i, wide);
+                set_place(r, n->inputs.data[i], d, 1);
+                break;
+            }
+        }
+    }
 }
 
 static void widen_operands(struct rebatch *r, struct model_node *n)
@@ -393,6 +454,37 @@ static bool check_batch_is_kept(struct rebatch *r, const struct model_node *n)
                                 n->inputs.data[0]));
 }
 
+/* Does a layer take the dimension for its features? Then it is no batch. */
+static bool sums_over_batch(const struct rebatch *r, const struct model_node *n)
+{
+    for (size_t i = 0; i < n->inputs.count && i < 2; i++) {
+        const struct place *const p = place_of(r, n->inputs.data[i]);
+        const struct value *const x = value_of(&r->old, n->inputs.data[i]);
+        if (!p || !x)
+            continue;
+        const int last = x->shape.rank - 1, columns = attribute_int(n, i == 0 ? "transA" : "transB", 0) != 0;
+        if (is_op(n, "MatMul") && p->dim == (i == 0 ? last : last > 0 ? last - 1 : 0))
+            return true;
+        if (is_op(n, "Gemm") && p->dim == (i == 0 ? !columns : columns))
+            return true;
+        if (i == 0 && p->dim == 1 && (is_op(n, "Conv") || is_op(n, "ConvTranspose") || is_op(n, "BatchNormalization")))
+            return true;
+    }
+    return r->example->type.dims.count == 1;
+}
+
+static bool fail_without_batch(struct rebatch *r, const struct model_node *n)
+{
+    const struct model_type *const t = &r->example->type;
+    return fail_at(r, n,
+                   arena_printf(r->arena,
+                                "input '%s' %s seems to have no batch axis: here its %s dimension is one of features; "
+                                "export the network with a batch, [N,%s",
+                                r->example->name, model_dims_text(r->arena, t->dims.data, t->dims.count),
+                                r->axis == 0 ? "first" : "second",
+                                model_dims_text(r->arena, t->dims.data, t->dims.count) + 1));
+}
+
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static bool step(struct rebatch *r, struct model_node *n)
@@ -400,6 +492,7 @@ static bool step(struct rebatch *r, struct model_node *n)
     if (!add_node_to(r, &r->old, n))
         return fail_at(r, n, arena_printf(r->arena, "the model is wrong as it is: %s", first_message(&r->old.diag)));
     widen_operands(r, n);
+    widen_constants(r, n);
     if (n->outputs.count > 0 && n->inputs.count > 1) {
         if (is_op(n, "Reshape") && !fix_reshape(r, n))
             return false;
@@ -413,31 +506,38 @@ static bool step(struct rebatch *r, struct model_node *n)
             fix_size(r, n);
     }
     if (!add_node_to(r, &r->next, n))
-        return fail_at(r, n,
-                       arena_printf(r->arena, "a constant that it reads cannot be read as a batch: %s",
-                                    first_message(&r->next.diag)));
+        return sums_over_batch(r, n)
+                   ? fail_without_batch(r, n)
+                   : fail_at(r, n,
+                             arena_printf(r->arena, "a constant that it reads cannot be read as a batch: %s",
+                                          first_message(&r->next.diag)));
     vec_each(const char *, name, &n->outputs)
         if (name[0] != '\0')
             find_place(r, n, name);
     return check_batch_is_kept(r, n);
 }
 
-/* The first dimension of the first input that is fed. */
-static const struct model_dim *example_batch(const struct model *m)
+/* The first input that is fed and has a batch; NULL: there is none. */
+static const struct model_value_info *example_input(const struct model *m, const struct batch_axes *axes, int *axis)
 {
     const struct model_graph *const g = m->graph;
-    vec_each(const struct model_value_info *, vi, &g->inputs)
-        if (!model_find_initializer(g, vi->name) && vi->type.kind == TYPE_TENSOR && vi->type.dims.count > 0)
-            return &vi->type.dims.data[0];
+    vec_each(const struct model_value_info *, vi, &g->inputs) {
+        *axis = batch_axis_of(axes, vi->name);
+        if (!model_find_initializer(g, vi->name) && vi->type.kind == TYPE_TENSOR && *axis >= 0 &&
+            vi->type.dims.count > (size_t)*axis)
+            return vi;
+    }
     return NULL;
 }
 
 static void find_input_places(struct rebatch *r)
 {
     const struct model_graph *const g = r->edit->model->graph;
-    vec_each(const struct model_value_info *, vi, &g->inputs)
-        if (is_batch(g, vi, r->from))
-            set_place(r, vi->name, 0, 1);
+    vec_each(const struct model_value_info *, vi, &g->inputs) {
+        const int axis = batch_dim(r, vi, r->from);
+        if (axis >= 0)
+            set_place(r, vi->name, axis, 1);
+    }
 }
 
 /* What the model declares of a value that has a new shape. */
@@ -445,8 +545,9 @@ static void declare_anew(const struct rebatch *r, struct model_value_info *vi)
 {
     const struct value *const v = value_of(&r->next, vi->name);
     for (size_t d = 0; v && d < vi->type.dims.count && (int)d < v->shape.rank; d++)
-        if (vi->type.dims.data[d].value >= 0)
-            vi->type.dims.data[d].value = v->shape.dim[d];
+        if (vi->type.dims.data[d].value >= 0 || str_equal(vi->type.dims.data[d].param, OPEN_BATCH))
+            vi->type.dims.data[d] =
+                (struct model_dim){v->shape.dim[d], "", vi->type.dims.data[d].denotation};
 }
 
 static void declare_all_anew(const struct rebatch *r)
@@ -502,29 +603,67 @@ static bool walk(struct rebatch *r)
     return true;
 }
 
-static struct rebatch begin(struct edit *e, int64_t from, int64_t to, const struct import_options *o)
+static struct rebatch begin(struct edit *e, const struct import_options *o)
 {
-    struct rebatch r = {.edit = e, .arena = e->arena, .from = from, .to = to, .places.arena = e->arena};
+    struct rebatch r = {.edit = e, .arena = e->arena, .places.arena = e->arena};
     if (o)
         r.import = *o;
     r.import.provisional_dim = OTHER_SIZES;
+    find_batch_axes(e->arena, e->model, o, &r.axes);
+    r.example = example_input(e->model, &r.axes, &r.axis);
     return r;
+}
+
+/* What the model is when no input has a batch. */
+static bool fail_without_example(const struct rebatch *r, int64_t batch)
+{
+    const struct edit *const e = r->edit;
+    vec_each(const struct model_value_info *, vi, &e->model->graph->inputs)
+        if (batch_axis_of(&r->axes, vi->name) == NO_BATCH_AXIS)
+            return diag_error(e->diag, &vi->loc,
+                              "--batch %lld: input '%s' seems to have no batch axis: its first dimension is the time "
+                              "of a recurrent layer; export the network with a batch",
+                              (long long)batch, vi->name);
+    return diag_error(e->diag, &e->loc, "--batch %lld: no input has a dimension that could be the batch",
+                      (long long)batch);
+}
+
+/* MXNet's exporter writes 0 for the size of an open batch. */
+static void open_zeros(struct rebatch *r)
+{
+    const struct model_graph *const g = r->edit->model->graph;
+    const model_values *const lists[] = {&g->outputs, &g->value_infos};
+    vec_each(struct model_value_info *, vi, &g->inputs) {
+        const int axis = batch_dim(r, vi, 0);
+        if (axis >= 0)
+            vi->type.dims.data[axis] = (struct model_dim){-1, OPEN_BATCH, vi->type.dims.data[axis].denotation};
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        vec_each(struct model_value_info *, vi, lists[i])
+            vec_each_ptr(struct model_dim, dim, &vi->type.dims)
+                if (dim->value == 0)
+                    *dim = (struct model_dim){-1, "", dim->denotation};
 }
 
 bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o)
 {
-    const struct model_dim *const dim = example_batch(e->model);
-    if (!dim || dim->value == 0 || (dim->value < 0 && dim->param[0] == '\0'))
-        return diag_error(e->diag, &e->loc, "--batch %lld: the first dimension of the first input %s", (long long)batch,
-                          !dim              ? "is not there"
-                          : dim->value == 0 ? "is 0"
-                                            : "has neither size nor name");
+    struct rebatch r = begin(e, o);
+    if (!r.example)
+        return fail_without_example(&r, batch);
+    const struct model_dim *const dim = &r.example->type.dims.data[r.axis];
+    if (dim->value == 0)
+        open_zeros(&r);
+    if (dim->value < 0 && dim->param[0] == '\0')
+        return diag_error(e->diag, &r.example->loc,
+                          "--batch %lld: dimension %d of input '%s' has neither size nor name; give --shape %s=...",
+                          (long long)batch, r.axis, r.example->name, r.example->name);
     if (dim->value < 0) {
         bind_symbol(e, dim->param, batch);
         return true;
     }
-    struct rebatch r = begin(e, dim->value, batch, o);
-    if (batch == dim->value)
+    r.from = dim->value;
+    r.to = batch;
+    if (r.from == batch)
         return true;
     if (!walk(&r))
         return false;
@@ -538,12 +677,14 @@ bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o
 
 void find_frozen_batch(struct edit *e, const struct import_options *o, int64_t *size, node_list *out)
 {
-    const struct model_dim *const dim = example_batch(e->model);
-    *size = dim && dim->value > 0 ? dim->value : 0;
+    struct rebatch r = begin(e, o);
+    const int64_t value = r.example ? r.example->type.dims.data[r.axis].value : 0;
+    *size = value > 0 ? value : 0;
     *out = (node_list){0};
     if (*size == 0)
         return;
-    struct rebatch r = begin(e, *size, *size * PROBE, o);
+    r.from = *size;
+    r.to = *size * PROBE;
     r.quiet = true;
     (void)!walk(&r);
     *out = r.changed;

@@ -50,15 +50,14 @@ static bool is_wanted(const struct combiner *c, const info_list *declarations)
     return false;
 }
 
-/* --dim as a training entry has it: 'step:batch' goes before 'batch', 'infer:batch' does not count. */
+/* --dim as a training entry has it: 'step:batch' goes before 'batch'. */
 static void dims_of_step(const struct import_options *o, struct map *out)
 {
     for (int own = 0; own < 2; own++)
         for (size_t i = 0; o->dims && i < o->dims->count; i++) {
             const struct map_entry *const e = &o->dims->entries[i];
-            const char *const colon = strchr(e->key, ':');
-            if (own ? str_starts_with(e->key, "step:") : !colon)
-                map_set(out, own ? colon + 1 : e->key, e->value);
+            if (!own || str_starts_with(e->key, "step:"))
+                map_set(out, own ? e->key + strlen("step:") : e->key, e->value);
         }
 }
 
