@@ -121,7 +121,7 @@ static STEPC_FAST_INLINE float stepc_acoshf(float x)
 }
 
 /* x + x^3 P(x^2) near 0, else log((1 + x) / (1 - x)) / 2 with what the sum and the division lost. */
-static STEPC_FAST_INLINE float stepc_atanhf(float x)
+static STEPC_LOOP_INLINE float stepc_atanhf(float x)
 {
     const float a = stepc_fabsf(x);
     const float z = a * a;

@@ -5,9 +5,10 @@
  * SIZE shows it to a prover.
  *
  * `chain` holds, for each index, the first row that has it (SIZE numbers), then for each row the next one with the same
- * index (ROWS numbers); -1 ends a chain. So every element is finished once, in order, and out is not read. Where the
- * columns of a row have indices of their own, each column has its chains in turn. Functions that call the hole name
- * nothing as a parameter of the kernel: what the hole reads may be that very operand. */
+ * index (ROWS numbers); -1 ends a chain. So every element is finished once, in order, and out is not read. Where a row
+ * is one element, or its columns have indices of their own, there are no chains: `sums` holds what becomes of each
+ * index, for COLUMNS columns at a time. Functions that call the hole name nothing as a parameter of the kernel: what
+ * the hole reads may be that very operand. */
 #include "kernels/stepc_registers.h"
 #include "stepc_integer.h"
 #include "template.h"
@@ -15,6 +16,7 @@
 enum HOLE {
     OUTER = 2, ROWS = 7, SIZE = 4, INNER = 70,
     INDEX_OUTER = 0, INDEX_STRIDE = 1, INDEX_COL = 0,
+    BY_CHAINS = 1, COLUMNS = 1, /* or by sums of so many columns at a time */
     DY_OUTER = 490, DY_ROW = 70, DY_COL = 1,
     HAS_DATA = 0, DATA_OUTER = 0, DATA_ROW = 0, DATA_COL = 0,
     REDUCTION = 0, /* 0 add, 1 multiply, 2 greater, 3 lesser, 4 later */
@@ -75,7 +77,7 @@ static STEPC_INLINE T together(const T sum, const T v)
 static STEPC_INLINE void add_chain(const int count, const int o, const int s, const int i, const T *restrict rows,
                                    const T *restrict there, const int32_t *restrict first, const int32_t *restrict next)
 {
-    T sum[INDEX_COL != 0 ? 1 : INNER < 64 ? INNER : 64] = {(T)0};
+    T sum[INNER < 64 ? INNER : 64] = {(T)0};
     if (HAS_DATA) {
         const T *const start = there + o * DATA_OUTER + s * DATA_ROW + i * DATA_COL;
         STEPC_LANE_LOOP
@@ -108,21 +110,47 @@ static STEPC_INLINE void whole_rows(const int o, const T *restrict rows, const T
     }
 }
 
-KERNEL static void scatter_rows(const INDICES *restrict indices, const T *restrict dy, const T *restrict data,
-                                int32_t *restrict chain)
+/* Columns i .. i + count - 1 of all rows. */
+static STEPC_INLINE void add_columns(const int count, const int o, const int i, const INDICES *restrict index,
+                                     const T *restrict rows, const T *restrict there, T *restrict sum)
 {
-    if (INDEX_OUTER == 0 && INDEX_COL == 0)
+    for (int s = 0; s < SIZE; s++) {
+        STEPC_LANE_LOOP
+        for (int l = 0; l < count; l++)
+            sum[s * count + l] = HAS_DATA ? there[o * DATA_OUTER + s * DATA_ROW + (i + l) * DATA_COL] : (T)0;
+    }
+    for (int k = 0; k < ROWS; k++) {
+        for (int l = 0; l < count; l++) {
+            const int at = row_of(index[k * INDEX_STRIDE + l * INDEX_COL]) * count + l;
+            const T v = rows[o * DY_OUTER + k * DY_ROW + (i + l) * DY_COL];
+            sum[at] = REDUCTION == 4 ? v : together(sum[at], v);
+        }
+    }
+    for (int s = 0; s < SIZE; s++) {
+        for (int l = 0; l < count; l++) {
+            const T v = sum[s * count + l];
+            finish(o, s, i + l, v);
+        }
+    }
+}
+
+KERNEL static void scatter_rows(const INDICES *restrict indices, const T *restrict dy, const T *restrict data,
+                                int32_t *restrict chain, T *restrict sums)
+{
+    if (BY_CHAINS && INDEX_OUTER == 0)
         link_rows(chain, chain + SIZE, indices);
     for (int o = 0; o < OUTER; o++) {
-        if (INDEX_COL == 0) {
+        if (BY_CHAINS) {
             if (INDEX_OUTER != 0)
                 link_rows(chain, chain + SIZE, indices + o * INDEX_OUTER);
             whole_rows(o, dy, HAS_DATA ? data : dy, chain);
         } else {
-            for (int i = 0; i < INNER; i++) {
-                link_rows(chain, chain + SIZE, indices + o * INDEX_OUTER + i * INDEX_COL);
-                for (int s = 0; s < SIZE; s++)
-                    add_chain(1, o, s, i, dy, HAS_DATA ? data : dy, chain, chain + SIZE);
+            const INDICES *const index = indices + o * INDEX_OUTER;
+            for (int i = 0; i + COLUMNS <= INNER; i += COLUMNS)
+                add_columns(COLUMNS, o, i, index + i * INDEX_COL, dy, HAS_DATA ? data : dy, sums);
+            if (INNER % COLUMNS > 0) {
+                const int i = INNER - INNER % COLUMNS;
+                add_columns(INNER % COLUMNS, o, i, index + i * INDEX_COL, dy, HAS_DATA ? data : dy, sums);
             }
         }
     }

@@ -102,13 +102,15 @@ static bool is_long_function(const struct expr *e, void *data)
     return e->op == EXPR_POW || (e->op == EXPR_MATH && expr_fn_cost(e->fn) >= LONG);
 }
 
-/* Selects between floats that are computed by bits: GCC jumps around a function in a branch, and then finds no vectors
- * (Elu on AVX-512: 0.4 instead of 5.4 ns an element). Numbers one by one gain from the jump. */
+/* Selects between floats that are computed by bits: GCC jumps around a function in a branch, or of an argument that a
+ * branch chooses, and then finds no vectors (Elu on AVX-512: 0.4 instead of 5.4 ns an element). Numbers one by one gain
+ * from the jump. */
 static bool selects_by_bits(const struct expr_scope *s, const struct expr *e)
 {
     const bool is_float = e->dtype == DTYPE_FLOAT || e->dtype == DTYPE_DOUBLE;
     const bool has_vectors = s->in_loop && !emits_plain(s->e->options) && !s->e->options->small;
-    return is_float && (s->selects_by_bits || (has_vectors && (expr_any(e->arg[1], is_long_function, NULL) ||
+    return is_float && (s->selects_by_bits || (has_vectors && (s->in_long_function ||
+                                                               expr_any(e->arg[1], is_long_function, NULL) ||
                                                                expr_any(e->arg[2], is_long_function, NULL))));
 }
 
@@ -131,8 +133,11 @@ const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e)
         made->arg[0] = s->index[e->i] ? s->index[e->i] : index_constant(s->arena, 0);
         return made;
     }
+    const bool outer = s->in_long_function;
+    s->in_long_function = outer || is_long_function(e, NULL);
     for (int i = 0; i < expr_arg_count(e); i++)
         made->arg[i] = expr_resolve(s, e->arg[i]);
+    s->in_long_function = outer;
     if (e->op == EXPR_SELECT)
         made->i = selects_by_bits(s, e);
     if (e->op == EXPR_DIV)

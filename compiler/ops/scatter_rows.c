@@ -359,9 +359,18 @@ static void lower_types(struct lower_ctx *c, enum dtype type)
 static const char *const late[] = {"OUTER", "ROWS", "DY_OUTER", "INDEX_OUTER", NULL};
 static const struct template_traits rows_template = {.name = "scatter_rows", .late = late};
 
+/* So many columns of y stand in scratch memory at a time, where a row is one element or columns have indices of their
+ * own; 0: none does. */
+static int64_t summed_columns(const struct lower_ctx *c, const struct view *indices, const struct view *out)
+{
+    const int64_t columns = out->shape.dim[2], most = c->options.small ? 1 : 16;
+    return columns > 1 && indices->stride[2] == 0 ? 0 : columns < most ? columns : most;
+}
+
 /* No loop nest of plain stores can add up, so this is a template (templates/scatter.c). It takes the rows of each index
  * in turn from a chained list in scratch memory (a head per index, a successor per row), so that no second copy of y is
- * needed and every element is finished once, in order. */
+ * needed and every element is finished once, in order. For single elements a list costs more than it saves: some
+ * columns of y are summed up in scratch memory. */
 static void lower_rows(struct lower_ctx *c, const struct view *indices, const struct view *out)
 {
     static const char *const index_holes[] = {"INDEX_OUTER", "INDEX_STRIDE", "INDEX_COL"};
@@ -387,9 +396,16 @@ static void lower_rows(struct lower_ctx *c, const struct view *indices, const st
         strides(c, data_holes, &data);
         operand(c, "data", &data);
     }
-    lower_template_scratch(c, "chain", size + rows);
+    const int64_t columns = summed_columns(c, indices, out);
+    lower_template_int(c, "BY_CHAINS", columns == 0);
+    if (columns > 0) {
+        lower_template_int(c, "COLUMNS", columns);
+        lower_template_scratch(c, "sums", size * columns);
+    } else {
+        lower_template_scratch(c, "chain", size + rows);
+        c->kernel->tmpl.scratch->dtype = DTYPE_INT32;
+    }
     lower_template_flops(c, shape_count(&updates.shape));
-    c->kernel->tmpl.scratch->dtype = DTYPE_INT32;
     struct part *p = lower_template_part(c, "finish", 3, shape->dim);
     lower_store(c, p, out, expr_result(c->arena, type));
 }

@@ -355,6 +355,91 @@ class Recurrent(nn.Module):
         return self.head(self.rnn(self.word(x))[0][:, -1])
 
 
+class Siren(nn.Module):
+    """A picture as a function of its coordinates: layers of sines."""
+
+    def __init__(self, width=128):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, width), nn.Linear(width, width), nn.Linear(width, width)])
+        self.head = nn.Linear(width, 3)
+        nn.init.uniform_(self.layers[0].weight, -1 / 2, 1 / 2)
+        for layer in [*self.layers[1:], self.head]:
+            bound = math.sqrt(6 / width) / 30
+            nn.init.uniform_(layer.weight, -bound, bound)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.sin(30 * layer(x))
+        return self.head(x)
+
+
+class NeRF(nn.Module):
+    """A scene as a function of place, along rays: sines of many frequencies, and how much light comes through."""
+
+    def __init__(self, points=32, width=64):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3 + 3 * 2 * 6, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 4))
+        self.register_buffer('t', torch.linspace(2, 6, points))
+
+    def forward(self, x, direction):
+        t = self.t
+        place = x[:, None] + direction[:, None] * t[None, :, None]
+        y = self.net(torch.cat([place] + [f(place * 2.0 ** k) for k in range(6) for f in (torch.sin, torch.cos)], -1))
+        alpha = 1 - torch.exp(-F.softplus(y[..., 3]) * (t[1] - t[0]))
+        through = torch.cumprod(torch.cat([torch.ones_like(alpha[:, :1]), 1 - alpha + 1e-10], -1), -1)[:, :-1]
+        return ((alpha * through)[..., None] * torch.sigmoid(y[..., :3])).sum(1)
+
+
+def rays(g):
+    return torch.randn(64, 3, generator=g), torch.randn(64, 3, generator=g), torch.rand(64, 3, generator=g)
+
+
+class Mamba(nn.Module):
+    """A selective state space; its loop over time is unrolled by the export."""
+
+    def __init__(self, features=3, width=32, inner=64, states=16):
+        super().__init__()
+        self.inner, self.states = inner, states
+        self.first, self.project = nn.Linear(features, width), nn.Linear(width, 2 * inner, bias=False)
+        self.conv = nn.Conv1d(inner, inner, 4, padding=3, groups=inner)
+        self.select, self.time = nn.Linear(inner, 4 + 2 * states, bias=False), nn.Linear(4, inner)
+        self.log_a = nn.Parameter(torch.arange(1.0, states + 1).log().repeat(inner, 1))
+        self.skip, self.out, self.head = nn.Parameter(torch.ones(inner)), nn.Linear(inner, width, bias=False), nn.Linear(width, CLASSES)
+
+    def forward(self, x):
+        x = self.first(x)
+        y, gate = self.project(x).chunk(2, -1)
+        y = F.silu(self.conv(y.transpose(1, 2))[:, :, :x.shape[1]].transpose(1, 2))
+        step, b, c = self.select(y).split([4, self.states, self.states], -1)
+        step = F.softplus(self.time(step))
+        decay = torch.exp(step[..., None] * -torch.exp(self.log_a))
+        enters = (step * y)[..., None] * b[:, :, None]
+        state, outputs = torch.zeros_like(enters[:, 0]), []
+        for t in range(x.shape[1]):
+            state = decay[:, t] * state + enters[:, t]
+            outputs.append((state * c[:, t, None]).sum(-1))
+        y = (torch.stack(outputs, 1) + y * self.skip) * F.silu(gate)
+        return self.head((x + self.out(y)).mean(1))
+
+
+class EdgeConvolution(nn.Module):
+    """DGCNN: each point of a cloud takes the largest of what its nearest neighbours say."""
+
+    def __init__(self, width=32, neighbours=20):
+        super().__init__()
+        self.neighbours = neighbours
+        self.conv = nn.Sequential(nn.Conv2d(6, width, 1, bias=False), nn.BatchNorm2d(width), nn.LeakyReLU(0.2))
+        self.head = nn.Linear(width, CLASSES)
+
+    def forward(self, x):
+        n, channels, points = x.shape
+        square = (x * x).sum(1, keepdim=True)
+        near = (2 * x.transpose(1, 2) @ x - square - square.transpose(1, 2)).topk(self.neighbours, -1).indices
+        others = x[:, :, None].expand(-1, -1, points, -1).gather(3, near[:, None].expand(-1, channels, -1, -1))
+        own = x[..., None].expand_as(others)
+        return self.head(self.conv(torch.cat([others - own, own], 1)).amax(3).amax(2))
+
+
 def of_our_own():
     text = words(4, 32, 100, CLASSES)
     return [
@@ -364,6 +449,9 @@ def of_our_own():
         Network('Small networks', 'autoencoder', Autoencoder, pictures_twice, '4 x 1 x 28 x 28', 'mse', rate=0.5),
         Network('Small networks', 'unet', UNet, images(4, 3, 32, 32, per_pixel=True), '4 x 3 x 32 x 32'),
         Network('Small networks', 'dcgan_generator', dcgan_generator, noise_and_images, '4 x 64', 'mse', rate=0.1),
+        Network('Small networks', 'siren', Siren, lambda g: (torch.rand(1024, 2, generator=g) * 2 - 1, torch.rand(1024, 3, generator=g)),
+                '1024 x 2', 'mse', rate=0.01),
+        Network('Small networks', 'nerf', NeRF, rays, '64 rays, 32 points', 'mse', rate=0.1, inputs=('x', 'direction')),
         Network('Sequences and text', 'character_gpt', CharacterGPT,
                 lambda g: (torch.randint(96, (4, 64), generator=g), torch.randint(96, (4, 64), generator=g)), '4 x 64 characters',
                 rate=0.05, class_axis=-1),
@@ -372,6 +460,10 @@ def of_our_own():
         Network('Sequences and text', 'tcn', TCN, images(4, 4, 64), '4 x 4 x 64', rate=0.1),
         Network('Sequences and text', 'lstm_classifier', lambda: Recurrent(nn.LSTM), text, '4 x 32 words', rate=0.1),
         Network('Sequences and text', 'gru_classifier', lambda: Recurrent(nn.GRU), text, '4 x 32 words', rate=0.1),
+        Network('Sequences and text', 'mamba',
+                Mamba, lambda g: (torch.randn(8, 64, 3, generator=g), torch.randint(CLASSES, (8,), generator=g)), '8 x 64 x 3', rate=0.1),
+        Network('Graphs and recommendation', 'dgcnn', EdgeConvolution,
+                lambda g: (torch.randn(8, 3, 256, generator=g), torch.randint(CLASSES, (8,), generator=g)), '8 x 256 points', rate=0.1),
         Network('Graphs and recommendation', 'graph_convolution', GraphNetwork, graphs, '64 nodes, 256 edges', rate=0.1,
                 inputs=('x', 'edges'), fixed=('edges',)),
         Network('Graphs and recommendation', 'dlrm', DLRM, clicks, '16 x (13 numbers, 3 x 4 categories)', 'bce-logits', rate=0.1,

@@ -50,10 +50,11 @@ static void expect(void)
 int main(void)
 {
     static int32_t chain[SIZE + ROWS];
+    static T sums[SIZE * COLUMNS];
     int failures = 0;
     fill();
     expect();
-    scatter_rows(indices, dy, data, chain);
+    scatter_rows(indices, dy, data, chain, sums);
     for (int o = 0; o < OUTER; o++)
         for (int s = 0; s < SIZE; s++)
             for (int i = 0; i < INNER; i++)
