@@ -638,7 +638,7 @@ def main():
     parser.add_argument('--threads', action='store_true', help='with --profile: with one thread and with two, side by side')
     parser.add_argument('--shapes', action='store_true', help='further shapes of the same kinds instead')
     parser.add_argument('--scaling', action='store_true', help='only the speed of stepc compile on long chains')
-    parser.add_argument('--functions', action='store_true', help='only elementary functions and sorting, beside PyTorch')
+    parser.add_argument('--functions', action='store_true', help='only functions, norms, indices and sorting, beside PyTorch')
     parser.add_argument('--write', nargs='?', const=os.path.join(HERE, 'results.md'), metavar='FILE',
                         help='also write the tables to FILE (tests/bench/results.md), in the place of the same ones there')
     options = parser.parse_args()
