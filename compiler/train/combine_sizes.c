@@ -82,8 +82,10 @@ bool combine_infer_sizes(struct combiner *c)
     trial->arena = dims->arena = c->arena;
     dims_of_step(c->options, &plain);
     options.dims = &plain;
+    /* What the main graph lacks is said alone: the sizes of a target follow from it. */
     if (!combine_program(trial, c->arena, c->model, &options, "sizes", "infer", &p))
-        return true; /* the import that counts says why */
+        return (c->only && str_equal(c->only, "init")) ||
+               combine_program(c->diag, c->arena, c->model, &options, "sizes", "infer", &p);
     for (size_t i = 0; c->options->dims && i < c->options->dims->count; i++)
         map_set(dims, c->options->dims->entries[i].key, c->options->dims->entries[i].value);
     const struct graph *const g = program_entry(p, "infer")->graph;
