@@ -699,6 +699,34 @@ static void widen_source(struct preparer *p, struct tensor_type *t)
     }
 }
 
+/* The floats that `name` is made of by nodes that read one value first: an image of bytes, for example. NULL: none. */
+static const char *floats_before(struct preparer *p, const char *name)
+{
+    enum { MOST_NODES = 64 };
+    struct tensor_type t;
+    for (int i = 0; i < MOST_NODES; i++) {
+        const struct model_node *const n = map_get(&p->producers, name);
+        if (!n || n->inputs.count == 0)
+            return NULL;
+        name = n->inputs.data[0];
+        if (!map_has(&p->producers, name) || !tensor_type_of(p, name, &t))
+            return NULL;
+        if (DTYPE_BIT(t.dtype) & DTYPES_FLOATS)
+            return name;
+    }
+    return NULL;
+}
+
+static bool refuse_source(struct preparer *p, enum dtype dtype)
+{
+    const char *const floats = p->options->output ? NULL : floats_before(p, p->source);
+    return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source,
+                      dtype_name(dtype),
+                      p->options->output ? ""
+                      : floats ? arena_printf(p->arena, "; --output '%s' names what it is made of", floats)
+                               : "; --output names another tensor");
+}
+
 bool add_loss(struct preparer *p)
 {
     const struct prepare_options *const o = p->options;
@@ -710,8 +738,7 @@ bool add_loss(struct preparer *p)
     p->loss_batch = batch_dim_of_value(&p->batch_axes, p->source, (int)t.rank);
     p->loss_batch = p->loss_batch < 0 ? 0 : p->loss_batch;
     if (!(DTYPE_BIT(t.dtype) & DTYPES_FLOAT_DOUBLE))
-        return diag_error(p->diag, &p->loc, "the loss reads '%s', which is %s; expected float or double%s", p->source,
-                          dtype_name(t.dtype), o->output ? "" : "; --output names another tensor");
+        return refuse_source(p, t.dtype);
     say(p, "loss: %s of '%s', %s%s", loss_names[o->loss], p->source, dtype_name(t.dtype),
         model_dims_text(p->arena, t.dims, t.rank));
     if (o->loss == LOSS_SOFTMAX_CROSS_ENTROPY || o->loss == LOSS_NLL)
