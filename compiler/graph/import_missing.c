@@ -85,8 +85,6 @@ static const char *what_to_do(const struct model_node *mn)
         {"com.microsoft", "QLinear", "quantize with quant_format=QuantFormat.QDQ, which writes operators of ONNX only"},
         {"com.microsoft", "QGemm", "quantize with quant_format=QuantFormat.QDQ, which writes operators of ONNX only"},
         {"com.microsoft", NULL, "it comes from ONNX Runtime's optimization: take the file from before that"},
-        {DOMAIN_ML, "SVM", "it does not learn by gradients: export a network or a linear model"},
-        {DOMAIN_ML, "Tree", "trees do not learn by gradients: export a network or a linear model"},
         {DOMAIN_ML, "ZipMap", "export without it (options={'zipmap': False}): probabilities are then a tensor"},
         {DOMAIN_ML, NULL, "it is about strings or maps: prepare them outside of the model"},
         {"org.pytorch.aten", NULL, "export with operators of ONNX only (operator_export_type=ONNX)"},

@@ -72,8 +72,8 @@ const struct expr *index_load(struct lower_ctx *c, const struct view *v, int64_t
     return expr_select(a, expr_binary(a, EXPR_LT, index, zero), from_end, index);
 }
 
-/* Are the elements, taken apart or transposed at most, places in an order of at most `size`, or numbers of elements in
- * a tensor of so many? */
+/* Are the elements, taken apart or transposed at most, places in an order of at most `size`, leaves of trees that have
+ * no more, or numbers of elements in a tensor of so many? */
 static bool is_certain(const struct value *v, int64_t size)
 {
     while (v->kind == VALUE_RESULT && v->producer->def->is_view)
@@ -82,6 +82,8 @@ static bool is_certain(const struct value *v, int64_t size)
         return false;
     if (v->producer->def == op_find(DOMAIN_STEPC, "Order"))
         return v->producer->inputs.data[0]->shape.dim[1] <= size;
+    if (v->producer->def == op_find(DOMAIN_STEPC, "TreeLeaves"))
+        return op_attr_int(v->producer, "leaves") <= size;
     const int64_t *dims;
     size_t count;
     int64_t elements = 1;

@@ -2,17 +2,13 @@
  *   LinearRegressor   Y = post(X C' + b)                          one row of coefficients for each target
  *   LinearClassifier  Z = post(s), Y = the label of the greatest of s = X C' + b in a row; the first one of equals
  * X [N,F], or [F] as one row, becomes float; Y of the regressor and Z are float [N,E]. post is nothing, LOGISTIC (the
- * logistic function of each), SOFTMAX, or SOFTMAX_ZERO (Softmax in which scores of 0 stay 0). Gradients are those of
+ * logistic function of each), SOFTMAX, SOFTMAX_ZERO or PROBIT (ops/ml_rules.h). Gradients are those of
  * the product; `prepare` trains coefficients and intercepts (prepare/linear_models.c). A classifier of two labels with
  * one row of coefficients is refused: what its scores are depends on who reads it.
  * Spec: ONNX-ML LinearRegressor-1, LinearClassifier-1. */
-#include "ops/op.h"
+#include "ops/ml_rules.h"
 
-#include "base/str.h"
-#include <math.h>
-
-#define NUMBERS (DTYPE_BIT(DTYPE_FLOAT) | DTYPE_BIT(DTYPE_DOUBLE) | DTYPE_BIT(DTYPE_INT64) | DTYPE_BIT(DTYPE_INT32))
-static const struct op_param inputs[] = {{.name = "X", .dtypes = NUMBERS}, {0}};
+static const struct op_param inputs[] = {{.name = "X", .dtypes = ML_NUMBERS}, {0}};
 static const struct op_version versions[] = {{.since = 1}, {0}};
 
 /* ---- what a node says -------------------------------------------------------------------------------------------- */
@@ -21,12 +17,6 @@ struct linear {
     int64_t rows, features, results;
     const double *coefficients, *intercepts; /* intercepts NULL: 0 */
 };
-
-static size_t count_of(const struct node *n, const char *name)
-{
-    const struct attr *const a = node_attr(n, name);
-    return a ? a->count : 0;
-}
 
 static struct linear linear_of(const struct node *n, int64_t results)
 {
@@ -42,7 +32,7 @@ static struct linear linear_of(const struct node *n, int64_t results)
 static bool check_sizes(struct infer_ctx *c, int64_t results)
 {
     const struct shape *const x = infer_shape(c, 0);
-    const size_t given = count_of(c->node, "coefficients"), intercepts = count_of(c->node, "intercepts");
+    const size_t given = ml_count(c->node, "coefficients"), intercepts = ml_count(c->node, "intercepts");
     if (x->rank != 1 && x->rank != 2)
         return infer_error(c, "input 0 '%s' has rank %d, expected 2: [samples, features]", infer_in(c, 0)->name,
                            x->rank);
@@ -59,19 +49,6 @@ static bool check_sizes(struct infer_ctx *c, int64_t results)
     return true;
 }
 
-static bool check_transform(struct infer_ctx *c)
-{
-    static const char *const known[] = {"NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"};
-    const char *const post = op_attr_string(c->node, "post_transform");
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (str_equal(post, known[i]))
-            return true;
-    return infer_unsupported(c,
-                             "attribute 'post_transform' is '%s'; NONE, LOGISTIC, SOFTMAX and SOFTMAX_ZERO are "
-                             "supported",
-                             post);
-}
-
 static bool infer_scores(struct infer_ctx *c, int output, int64_t results)
 {
     const struct shape *const x = infer_shape(c, 0);
@@ -80,76 +57,28 @@ static bool infer_scores(struct infer_ctx *c, int output, int64_t results)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static double number_at(const struct eval_ctx *c, int64_t p)
-{
-    const struct eval_tensor *const x = eval_input(c, 0);
-    return x->f ? x->f[p] : (double)x->i[p];
-}
-
 static void fill_scores(const struct eval_ctx *c, const struct linear *l, double *scores)
 {
     for (int64_t n = 0; n < l->rows; n++)
         for (int64_t e = 0; e < l->results; e++) {
             double sum = 0;
             for (int64_t f = 0; f < l->features; f++)
-                sum += number_at(c, n * l->features + f) * l->coefficients[e * l->features + f];
+                sum += ml_number_at(c, n * l->features + f) * l->coefficients[e * l->features + f];
             scores[n * l->results + e] = sum + (l->intercepts ? l->intercepts[e] : 0);
         }
 }
 
-static void transform(const struct node *n, const struct linear *l, const double *from, double *to)
-{
-    const char *const post = op_attr_string(n, "post_transform");
-    const bool is_softmax = str_starts_with(post, "SOFTMAX"), keeps_zeros = str_equal(post, "SOFTMAX_ZERO");
-    for (int64_t p = 0; p < l->rows * l->results; p++)
-        to[p] = str_equal(post, "LOGISTIC") ? 1 / (1 + exp(-from[p])) : from[p];
-    for (int64_t r = 0; is_softmax && r < l->rows; r++) {
-        const double *const x = from + r * l->results;
-        double most = -INFINITY, sum = 0;
-        for (int64_t e = 0; e < l->results; e++)
-            most = x[e] > most ? x[e] : most;
-        for (int64_t e = 0; e < l->results; e++)
-            sum += keeps_zeros && x[e] == 0 ? 0 : exp(x[e] - most);
-        for (int64_t e = 0; e < l->results; e++)
-            to[r * l->results + e] = keeps_zeros && x[e] == 0 ? 0 : exp(x[e] - most) / sum;
-    }
-}
-
 /* ---- as other operators ------------------------------------------------------------------------------------------ */
-
-static struct value *constant_of(struct expand_ctx *c, const double *x, const struct shape *s)
-{
-    struct tensor *const t = tensor_new(c->b->graph->arena, DTYPE_FLOAT, s);
-    for (int64_t i = 0; i < t->count; i++)
-        tensor_set_double(t, i, x[i]);
-    return build_constant(c->b, t);
-}
 
 static struct value *scores_of(struct expand_ctx *c, const struct linear *l)
 {
     struct value *const x =
         build_reshape(c->b, build_cast(c->b, expand_in(c, 0), DTYPE_FLOAT), &SHAPE(l->rows, l->features));
-    struct value *const w = constant_of(c, l->coefficients, &SHAPE(l->results, l->features));
+    struct value *const w = ml_constant(c, DTYPE_FLOAT, l->coefficients, &SHAPE(l->results, l->features));
     if (!l->intercepts)
         return build_with(c, "Gemm", ATTRS(attr_int("transB", 1)), x, w);
-    return build_with(c, "Gemm", ATTRS(attr_int("transB", 1)), x, w, constant_of(c, l->intercepts, &SHAPE(l->results)));
-}
-
-static struct value *transformed(struct expand_ctx *c, struct value *s)
-{
-    const char *const post = op_attr_string(c->node, "post_transform");
-    if (str_equal(post, "LOGISTIC"))
-        return build(c, "Sigmoid", s);
-    if (str_equal(post, "SOFTMAX"))
-        return build(c, "Softmax", s);
-    if (str_equal(post, "NONE"))
-        return s;
-    struct value *const zero = build_like(c, s, 0.0), *const is_zero = build(c, "Equal", s, zero);
-    struct value *const along = build_ints(c->b, (const int64_t[]){1}, 1);
-    struct value *const shifted = build(c, "Sub", s, build(c, "ReduceMax", s, along));
-    struct value *const e = build(c, "Where", is_zero, zero, build(c, "Exp", shifted));
-    struct value *const sum = build(c, "ReduceSum", e, along);
-    return build(c, "Where", is_zero, zero, build(c, "Div", e, sum));
+    return build_with(c, "Gemm", ATTRS(attr_int("transB", 1)), x, w,
+                      ml_constant(c, DTYPE_FLOAT, l->intercepts, &SHAPE(l->results)));
 }
 
 /* ---- LinearRegressor --------------------------------------------------------------------------------------------- */
@@ -165,7 +94,8 @@ static const struct op_param regressor_outputs[] = {{.name = "Y", .dtypes = DTYP
 static bool regressor_infer(struct infer_ctx *c)
 {
     const int64_t targets = op_attr_int(c->node, "targets");
-    return check_sizes(c, targets) && check_transform(c) && infer_scores(c, 0, targets);
+    return check_sizes(c, targets) && ml_check_transform(c, op_attr_string(c->node, "post_transform")) &&
+           infer_scores(c, 0, targets);
 }
 
 static bool regressor_eval(struct eval_ctx *c)
@@ -174,14 +104,14 @@ static bool regressor_eval(struct eval_ctx *c)
     double *const scores = arena_array(c->scratch, double, (size_t)(l.rows * l.results) + 1);
     fill_scores(c, &l, scores);
     if (eval_wants(c, 0))
-        transform(c->node, &l, scores, eval_out_f(c, 0));
+        ml_transform(op_attr_string(c->node, "post_transform"), l.rows, l.results, scores, eval_out_f(c, 0));
     return true;
 }
 
 static bool regressor_expand(struct expand_ctx *c)
 {
     const struct linear l = linear_of(c->node, op_attr_int(c->node, "targets"));
-    return expand_out(c, 0, transformed(c, scores_of(c, &l)));
+    return expand_out(c, 0, ml_transformed(c, op_attr_string(c->node, "post_transform"), scores_of(c, &l)));
 }
 
 #define ML "ai.onnx.ml."
@@ -200,14 +130,19 @@ static const struct op_sample regressor_samples[] = {
              "(x) }"},
     {.text = "g (int64[3,2] x) => (float[3,1] y) { y = " ML "LinearRegressor <coefficients = [0.5, -2.0]> (x) }",
      .no_gradient = true},
+    {.text =
+         "g (float[6,2] x) => (float[6,2] y) { y = " ML
+         "LinearRegressor <coefficients = [0.25, 0.5, 0.125, 0.75], targets = 2, post_transform = \"PROBIT\"> (x) }",
+     .feed = "unit",
+     .tolerance = 1e-3},
     {.text = "g (float[3,2] x) => (float[3,1] y) { y = " ML "LinearRegressor <coefficients = [0.5, -2.0, 1.0]> (x) }",
      .error = "has 3 numbers, expected 1 rows of 2"},
     {.text = "g (float[3,2] x) => (float[3,1] y) { y = " ML
              "LinearRegressor <coefficients = [0.5, -2.0], intercepts = [1.0, 2.0]> (x) }",
      .error = "'intercepts' has 2 numbers, expected 1"},
     {.text = "g (float[3,2] x) => (float[3,1] y) { y = " ML
-             "LinearRegressor <coefficients = [0.5, -2.0], post_transform = \"PROBIT\"> (x) }",
-     .error = "'post_transform' is 'PROBIT'"},
+             "LinearRegressor <coefficients = [0.5, -2.0], post_transform = \"TANH\"> (x) }",
+     .error = "'post_transform' is 'TANH'"},
     {.text = "g (float[3,2,1] x) => (float[3,1] y) { y = " ML "LinearRegressor <coefficients = [0.5, -2.0]> (x) }",
      .error = "has rank 3, expected 2"},
     {0}};
@@ -229,14 +164,14 @@ static const struct op_param classifier_outputs[] = {
 
 static bool classifier_infer(struct infer_ctx *c)
 {
-    const int64_t labels = (int64_t)count_of(c->node, "classlabels_ints");
-    if (count_of(c->node, "classlabels_strings") > 0)
+    const int64_t labels = (int64_t)ml_count(c->node, "classlabels_ints");
+    if (ml_count(c->node, "classlabels_strings") > 0)
         return infer_unsupported(c, "its labels are strings; export with labels that are integers "
                                     "(classlabels_ints), or without the label");
     const struct shape *const x = infer_shape(c, 0);
-    if (labels == 2 && x->rank > 0 && count_of(c->node, "coefficients") == (uint64_t)x->dim[x->rank - 1])
+    if (labels == 2 && x->rank > 0 && ml_count(c->node, "coefficients") == (uint64_t)x->dim[x->rank - 1])
         return infer_unsupported(c, "it has one row of coefficients for two labels");
-    return check_sizes(c, labels) && check_transform(c) &&
+    return check_sizes(c, labels) && ml_check_transform(c, op_attr_string(c->node, "post_transform")) &&
            infer_out(c, 0, DTYPE_INT64, &SHAPE(x->rank == 2 ? x->dim[0] : 1)) && infer_scores(c, 1, labels);
 }
 
@@ -254,7 +189,7 @@ static bool classifier_eval(struct eval_ctx *c)
         eval_out_i(c, 0)[r] = labels->ints[best];
     }
     if (eval_wants(c, 1))
-        transform(c->node, &l, scores, eval_out_f(c, 1));
+        ml_transform(op_attr_string(c->node, "post_transform"), l.rows, l.results, scores, eval_out_f(c, 1));
     return true;
 }
 
@@ -263,7 +198,7 @@ static bool classifier_expand(struct expand_ctx *c)
     const struct attr *const labels = node_attr(c->node, "classlabels_ints");
     const struct linear l = linear_of(c->node, (int64_t)labels->count);
     struct value *const s = scores_of(c, &l);
-    if (expand_wants(c, 1) && !expand_out(c, 1, transformed(c, s)))
+    if (expand_wants(c, 1) && !expand_out(c, 1, ml_transformed(c, op_attr_string(c->node, "post_transform"), s)))
         return false;
     if (!expand_wants(c, 0))
         return true;

@@ -45,7 +45,9 @@ static bool expand_in_float(struct builder *b, const struct node *n)
                     : n->inputs.data[i];
     for (size_t i = 0; i < n->attrs.count; i++)
         attrs[i] = n->attrs.data[i];
-    const struct node *wide = build_node(b, op_display_name(n->def), attrs, in, n->inputs.count, n->outputs.count);
+    const char *const domain = n->def->domain != NULL ? n->def->domain : DOMAIN_ONNX;
+    const char *op = domain[0] != '\0' ? arena_printf(a, "%s.%s", domain, n->def->name) : n->def->name;
+    const struct node *wide = build_node(b, op, attrs, in, n->inputs.count, n->outputs.count);
     for (size_t o = 0; o < n->outputs.count && !b->failed; o++)
         if (n->outputs.data[o] != NULL)
             build_replace(b, n->outputs.data[o], build_cast(b, wide->outputs.data[o], n->outputs.data[o]->dtype));
