@@ -7,6 +7,7 @@
 #include "prepare/fix_inputs.h"
 #include "prepare/open_sizes.h"
 #include "prepare/outputs.h"
+#include "prepare/squeezes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -243,6 +244,16 @@ static str_list shaped_inputs(struct session *s, const struct options *o)
     return out;
 }
 
+/* Does a size of the inputs stay open? */
+static bool has_open_size(const struct model *m)
+{
+    vec_each(const struct model_value_info *, vi, &m->graph->inputs)
+        vec_each_ptr(const struct model_dim, dim, &vi->type.dims)
+            if (dim->value < 0)
+                return true;
+    return false;
+}
+
 bool read_set_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
                     struct model **out)
 {
@@ -265,6 +276,8 @@ bool read_set_model(struct session *s, const struct options *o, const struct imp
     }
     const str_list shaped = shaped_inputs(s, o);
     name_open_sizes(&s->arena, *out, import, &shaped);
+    if (has_open_size(*out))
+        keep_batch_of_squeezes(&s->diag, &s->arena, *out, import);
     return ok && choose_outputs(s, o, *out);
 }
 

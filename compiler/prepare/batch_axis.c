@@ -375,7 +375,7 @@ static bool has_such_layers(const struct model_graph *g)
 {
     vec_each(const struct model_node *, n, &g->nodes)
         if (is_recurrent(n) || is_op(n, "Gather") || is_op(n, "Split") || is_op(n, "MatMul") ||
-            is_op(n, "Attention"))
+            is_op(n, "Attention") || is_op(n, "Squeeze"))
             return true;
     return false;
 }
@@ -402,6 +402,11 @@ void find_batch_axes(struct arena *a, const struct model *m, const struct import
             map_set(&out->of_inputs, times.entries[i].key, (void *)(uintptr_t)&none);
     }
     follow_all(out);
+}
+
+const struct shape *size_of_value(const struct batch_axes *b, const char *name)
+{
+    return shape_of(b, name);
 }
 
 bool is_batch_dim(const struct batch_axes *b, const char *name, int dim)

@@ -21,6 +21,8 @@ enum { NO_BATCH_AXIS = -1 };
 void find_batch_axes(struct arena *a, const struct model *m, const struct import_options *o, struct batch_axes *out);
 /* Of an input of the main graph: 0 where no layer says anything else. */
 int batch_axis_of(const struct batch_axes *b, const char *input);
+/* The shape of a value of the main graph, with made-up sizes; NULL: not known. */
+const struct shape *size_of_value(const struct batch_axes *b, const char *name);
 /* Is this dimension of a value of the main graph one of the batch, outermost in it at least? */
 bool is_batch_dim(const struct batch_axes *b, const char *name, int dim);
 /* Which dimension of a value of the main graph comes from the batch of an input; -1: none, as far as is known. */

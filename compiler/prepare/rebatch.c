@@ -17,6 +17,7 @@
 #include "prepare/batch_axis.h"
 #include "prepare/open_sizes.h"
 #include "prepare/prepare_internal.h"
+#include "prepare/squeezes.h"
 #include "rewrite/pass.h"
 #include <string.h>
 
@@ -647,6 +648,7 @@ static void open_zeros(struct rebatch *r)
 
 bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o)
 {
+    keep_batch_of_squeezes(e->diag, e->arena, e->model, o);
     struct rebatch r = begin(e, o);
     if (!r.example)
         return fail_without_example(&r, batch);
