@@ -2,6 +2,7 @@
 #include "base/clean.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "graph/bounded.h"
 #include "graph/dim_expression.h"
 #include "model/model.h"
 #include "prepare/fix_inputs.h"
@@ -36,6 +37,9 @@ const struct option_spec model_options[] = {
     {"shape", 0, OPTION_LIST, "INPUT=1x3x224x224", "whole shape of an input"},
     {"set", 0, OPTION_LIST, "INPUT=VALUE",
      "fixes an input: 16000, false, 1,2,3, or @FILE (.npy or .pb); it is none of the program's any more"},
+    {"bound", 0, OPTION_LIST, "NAME=N",
+     "where data say the size of a node's result, as of NonZero: it has room for N elements, and more end a call with "
+     "an error (default: as many as there can be)"},
     {"outputs", 0, OPTION_TEXT, "LIST",
      "comma-separated tensors that the model gives, inner ones too; what only others need is left out"},
     {"strict", 0, OPTION_FLAG, NULL, "what the specification leaves open is an error"},
@@ -89,6 +93,26 @@ bool refuse_range(struct session *s, const struct import_options *import, const 
                       command, import->range->name);
 }
 
+static bool read_bounds(struct session *s, const struct options *o, struct import_options *out)
+{
+    enum { MOST = 1 << 30 };
+    const str_list list = option_list(o, "bound");
+    struct map *const bounds = arena_new(&s->arena, struct map);
+    bool ok = true;
+    bounds->arena = &s->arena;
+    vec_each(const char *, pair, &list) {
+        const char *name, *value;
+        long long most;
+        if (option_pair(&s->arena, pair, &name, &value) && str_to_int64(value, &most) && most >= 1 && most <= MOST)
+            map_set(bounds, name, arena_copy(&s->arena, &(struct bound_option){.most = most},
+                                             sizeof(struct bound_option), alignof(struct bound_option)));
+        else
+            ok = diag_error(&s->diag, NULL, "--bound %s: expected NAME=N, from 1 to %d", pair, MOST);
+    }
+    out->bounds = list.count > 0 ? bounds : NULL;
+    return ok;
+}
+
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out)
 {
     struct map *dims = arena_new(&s->arena, struct map), *shapes = arena_new(&s->arena, struct map);
@@ -97,6 +121,7 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
     dims->arena = shapes->arena = &s->arena;
     *out = (struct import_options){.dims = dims, .shapes = shapes};
     s->diag.strict = option_given(o, "strict");
+    ok = read_bounds(s, o, out);
     vec_each(const char *, pair, &dim_list) {
         const char *name, *value;
         long long size;
@@ -365,9 +390,9 @@ bool option_size(const struct options *o, const char *name, int64_t fallback, in
 
 const char *changing_options_text(struct arena *a, const struct options *o)
 {
-    static const char *const names[] = {"entries",      "dim",        "shape",   "set",     "outputs",  "reproducible",
-                                        "check-finite", "standalone", "weights", "machine", "optimize", "simd",
-                                        "threads",      "blas"};
+    static const char *const names[] = {"entries",      "dim",          "shape",      "set",     "bound",   "outputs",
+                                        "reproducible", "check-finite", "standalone", "weights", "machine", "optimize",
+                                        "simd",         "threads",      "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const str_list l = option_list(o, names[i]);

@@ -4,6 +4,8 @@
 #include "cmd/training_options.h"
 
 #include "base/str.h"
+#include "graph/bounded.h"
+
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
@@ -20,8 +22,10 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
     struct strbuf report = {.arena = &s->arena, .clean = true};
     vec_push(&s->arena, &outputs, out);
     if (!read_import_options(s, o, &import) || !refuse_range(s, &import, "prepare") ||
-        !read_model(s, o, &import, path, &m) || !prepare_as_told(s, o, p, &import, m, &report) ||
-        !model_write(&s->diag, m, out) || !write_depfile(s, o, path, m, outputs))
+        !read_model(s, o, &import, path, &m) || !prepare_as_told(s, o, p, &import, m, &report))
+        return false;
+    bounded_remember(&s->arena, m, import.bounds);
+    if (!model_write(&s->diag, m, out) || !write_depfile(s, o, path, m, outputs))
         return false;
     if (!option_given(o, "quiet"))
         print_lines(strbuf_text(&report)), print_text("written: %s\n", out);

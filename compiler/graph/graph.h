@@ -13,6 +13,7 @@
 #include "model/model.h" /* enum attr_type, struct model_graph for graph attributes */
 #include "tensor/tensor.h"
 
+struct bounded;
 struct graph;
 struct node;
 struct op_def;
@@ -56,6 +57,7 @@ struct value {
     /* bit d: summed over all these axes, the value is 0 in exact arithmetic; 0: nothing of the kind is known */
     uint32_t zero_sum;
     uint32_t unknown_in; /* not known at compile time as of this fold_epoch of the program; 0: not asked yet */
+    const struct bounded *bounded; /* import only: a size that follows from data (graph/bounded.h), or NULL */
 };
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
@@ -197,6 +199,8 @@ struct program {
     /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise
      * the graph to them. */
     const struct map *fed;
+    /* Largest sizes where data say how many, by name of a node or tensor -> struct bound_option * (graph/bounded.h). */
+    const struct map *bounds;
     /* NULL: all sizes are constants. Else the program is made for the highest count, and the same for the next two and
      * for the two before it, which show what depends on it (NULL: they cannot be made, or other counts differ). */
     const struct size_range *range;

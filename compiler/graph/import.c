@@ -6,7 +6,7 @@
 #include "graph/import.h"
 
 #include "base/str.h"
-#include "graph/build.h"
+#include "graph/bounded.h"
 #include "graph/import_internal.h"
 #include "graph/upgrade.h"
 
@@ -36,9 +36,13 @@ static bool resolve_named(const struct import_use *u, const char *what, const ch
 {
     if (!import_resolve(u, what, name, v))
         return false;
-    if (*v != NULL && (*v)->kind != VALUE_SEQUENCE)
-        return true;
-    return diag_error(u->diag, &u->loc, "%s '%s' is not a tensor", what, name);
+    if (*v == NULL || (*v)->kind == VALUE_SEQUENCE)
+        return diag_error(u->diag, &u->loc, "%s '%s' is not a tensor", what, name);
+    return (*v)->bounded == NULL ||
+           diag_unsupported(u->diag, &u->loc,
+                            "how many elements %s '%s' has along axis %d follows from data (%s): Gradient needs fixed "
+                            "sizes",
+                            what, name, (*v)->bounded->axis, (*v)->bounded->origin);
 }
 
 /* Gradient names values by attributes: brings them to the names that the values have in this graph, which also shows
@@ -301,7 +305,7 @@ bool import_outputs(struct graph *g, const struct model_graph *mg, struct map *s
 {
     bool ok = true;
     vec_each(const struct model_value_info *, vi, &mg->outputs) {
-        struct value *const v = map_get(scope, vi->name);
+        struct value *v = map_get(scope, vi->name);
         if (v == NULL && !map_has(scope, vi->name))
             ok = diag_error(g->diag, &vi->loc, "output '%s' is not defined in graph '%s'", vi->name, mg->name);
         else if (v != NULL && (v == &import_omitted || v->kind == VALUE_SEQUENCE))
@@ -310,7 +314,11 @@ bool import_outputs(struct graph *g, const struct model_graph *mg, struct map *s
                                   vi->name);
         else if (v == NULL || !import_check_output(g->diag, mg, scope, vi, v))
             ok = false;
-        else if (find_output(g, vi->name) == NULL)
+        else if (find_output(g, vi->name) != NULL)
+            continue;
+        else if (v->bounded != NULL)
+            ok = bounded_give(g, &vi->loc, vi->name, v) && ok;
+        else
             vec_push(g->arena, &g->outputs, ((struct graph_output){vi->name, v}));
     }
     return ok;

@@ -17,6 +17,8 @@ struct import_options {
     int64_t provisional_dim;
     /* A dimension whose size each call says; `dims` has its highest size. NULL: there is none. */
     const struct size_range *range;
+    /* Largest sizes where data say how many (struct program); NULL: none is given. */
+    const struct map *bounds;
 };
 
 /* What concerns the model as a whole: opset_import, IR version against training_info (R3, R4 in docs/readings.md),

@@ -1,5 +1,6 @@
 /* Declared types of model values: shapes of inputs, with symbols bound, and declarations against what was inferred. */
 #include "base/str.h"
+#include "graph/bounded.h"
 #include "graph/dim_expression.h"
 #include "graph/import_internal.h"
 
@@ -200,6 +201,11 @@ bool import_input_shape(struct graph *g, const struct model_value_info *vi, cons
 
 /* ---- declarations ------------------------------------------------------------------------------------------------ */
 
+static bool follows_from_data(const struct value *v, size_t axis)
+{
+    return v->bounded != NULL && (size_t)v->bounded->axis == axis;
+}
+
 /* "is declared as float, but is int64"; NULL: it is what it is declared as. */
 static const char *contradiction(struct arena *a, const struct model_type *t, const struct value *v)
 {
@@ -211,7 +217,7 @@ static const char *contradiction(struct arena *a, const struct model_type *t, co
         return arena_printf(a, "is declared as %s, but is %s", dtype_name(t->elem), dtype_name(v->dtype));
     bool agrees = !t->has_shape || t->dims.count == (size_t)v->shape.rank;
     for (size_t k = 0; t->has_shape && agrees && k < t->dims.count; k++)
-        agrees = t->dims.data[k].value < 0 || t->dims.data[k].value == v->shape.dim[k];
+        agrees = t->dims.data[k].value < 0 || t->dims.data[k].value == v->shape.dim[k] || follows_from_data(v, k);
     return agrees ? NULL
                   : arena_printf(a, "is declared with shape %s, but has %s",
                                  model_dims_text(a, t->dims.data, t->dims.count), shape_text(a, &v->shape));
@@ -252,7 +258,7 @@ bool import_check_output(struct diag *d, const struct model_graph *mg, const str
     for (size_t k = 0; k < vi->type.dims.count && k < (size_t)v->shape.rank; k++) {
         const struct model_dim *const dim = &vi->type.dims.data[k];
         const int64_t size = dim->value < 0 && dim->param[0] ? size_in_inputs(mg, scope, dim->param, &input) : -1;
-        if (size >= 0 && size != v->shape.dim[k])
+        if (size >= 0 && size != v->shape.dim[k] && !follows_from_data(v, k))
             diag_warning(d, &vi->loc,
                          "dimension %zu of output '%s' is declared as '%s', which is %lld in input '%s', but it is "
                          "%lld: one name for two sizes",

@@ -2,6 +2,8 @@
 #include "graph/graph_internal.h"
 
 #include "base/str.h"
+#include "graph/bounded.h"
+
 #include <string.h>
 
 /* "int32 or int64", "a floating type": a name for the set where one fits, else all its members. */
@@ -249,9 +251,23 @@ static bool report_unknown(struct diag *d, const struct loc *at, const char *wha
     return diag_error(d, at, "%s must be known at compile time", what);
 }
 
+const char *known_cure(struct diag *d, struct value *v)
+{
+    struct cone cone = {0};
+    const char *text = "";
+    cone_collect(&cone, v);
+    for (size_t i = 0; i < cone.values.count && text[0] == '\0'; i++)
+        if (cone.values.data[i]->constant == NULL && cone.values.data[i]->kind == VALUE_INPUT)
+            text = cure_text(d, cone.values.data[i]);
+    arena_free(&cone.scratch);
+    return text;
+}
+
 static const struct tensor *look(struct graph *g, struct value *v, struct cone *cone)
 {
-    const struct tensor *const t = value_known(v);
+    const struct tensor *t = value_known(v);
+    if (t == NULL)
+        t = bounded_fixed(g, v);
     if (t != NULL)
         return t;
     cone_collect(cone, v);
@@ -382,7 +398,7 @@ bool infer_node_into(struct infer_ctx *c, struct node *n, struct arena *a, struc
     return n->def->infer(c) && check_all_set(c);
 }
 
-bool node_infer(struct node *n)
+bool node_infer_plain(struct node *n)
 {
     struct arena scratch = {0};
     struct infer_ctx c;
@@ -396,4 +412,12 @@ bool node_infer(struct node *n)
     }
     arena_free(&scratch);
     return ok;
+}
+
+bool node_infer(struct node *n)
+{
+    bool is_settled = false;
+    if (n->def->sized_by_data != NULL && !bounded_begin(n, &is_settled))
+        return false;
+    return is_settled || (node_infer_plain(n) && bounded_follow(n));
 }

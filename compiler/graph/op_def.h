@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 
 struct infer_ctx;   /* below */
+struct bounded_ctx; /* graph/bounded.h */
 struct upgrade_ctx; /* graph/build.h */
 struct expand_ctx;  /* graph/build.h */
 struct grad_ctx;    /* train/adjoint.h */
@@ -112,6 +113,14 @@ struct op_def {
     int64_t (*selects_from)(const struct node *n, int input);
     /* An operator that multiplies inputs 0 and 1: how; false where input 0 is no matrix. NULL: it does not. */
     bool (*product)(const struct node *n, struct op_product *out);
+
+    /* Sizes that follow from data, while a model is imported (graph/bounded.h). `sized_by_data`: asked before
+     * inference; where a size of a result follows from content that is not known, the node becomes one whose results
+     * have the largest size. NULL: no content says a size. `bounded`: an input is such a result; the rule says which
+     * axis of the outputs is, or keeps what lies beyond the count out of them. NULL: elementwise and reshaping
+     * operators by their flags below, the others refuse. */
+    bool (*sized_by_data)(struct bounded_ctx *c);
+    bool (*bounded)(struct bounded_ctx *c);
 
     /* What passes may rely on; none is needed. */
     /* element p of output 0, the only one, depends on the elements of the inputs at p, broadcast among each other

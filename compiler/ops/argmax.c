@@ -191,11 +191,27 @@ static const struct op_sample min_samples[] = {
      .no_gradient = true},
     {0}};
 
+static bool argmax_bounded(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    const struct bounded *const x = bounded_in(c, 0);
+    const enum dtype d = n->inputs.data[0]->dtype;
+    const int axis = arg_axis(n);
+    if (x->axis != axis)
+        return bounded_out(c, 0, x, x->axis - (op_attr_int(n, "keepdims") == 0 && axis < x->axis));
+    if (op_attr_int(n, "select_last_index") != 0)
+        return bounded_refuse(c, 0, "the last of equal elements is not looked for among them");
+    bounded_fill_input(c, 0, node_is(n, "ArgMax") ? bounded_least(c->b, d, false) : bounded_greatest(c->b, d));
+    return true;
+}
+
 const struct op_def op_defs_argmax[] = {
     {.name = "ArgMax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
-     .grad = grad_none, .expand = argmax_expand, .eval = argmax_eval, .samples = max_samples},
+     .grad = grad_none, .expand = argmax_expand, .eval = argmax_eval,
+     .bounded = argmax_bounded, .samples = max_samples},
     {.name = "ArgMin", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
-     .grad = grad_none, .expand = argmin_expand, .eval = argmin_eval, .samples = min_samples},
+     .grad = grad_none, .expand = argmin_expand, .eval = argmin_eval,
+     .bounded = argmax_bounded, .samples = min_samples},
     {.domain = DOMAIN_STEPC, .name = "Positions", .versions = position_versions, .inputs = position_inputs,
      .outputs = position_outputs, .attrs = position_attrs, .infer = position_infer, .grad = grad_none,
      .eval = position_eval, .lower = position_lower, .samples = position_samples},

@@ -140,7 +140,23 @@ static const struct op_sample samples[] = {
     {.text = "g (bfloat16[2,3] a, bfloat16[1,3] b) => (bfloat16[3,3] y) { s = Exp(a) y = Concat <axis = 0> (s, b) }"},
     {0}};
 
+static bool concat_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *first = bounded_in(c, 0);
+    const int axis = concat_axis(c->node);
+    for (int i = 0; i < (int)c->node->inputs.count; i++) {
+        const struct bounded *x = bounded_in(c, i);
+        if (x != NULL && x->axis == axis)
+            return bounded_refuse(c, i, "Concat would put something behind the last of them");
+        if (x != NULL && first != NULL && x->axis == first->axis && bounded_alike(x, first))
+            continue;
+        return bounded_refuse(c, x != NULL ? i : 0, "Concat needs as many in all inputs");
+    }
+    return bounded_out(c, 0, first, first->axis);
+}
+
 const struct op_def op_defs_concat[] = {
     {.name = "Concat", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = concat_infer, .grad = concat_grad, .eval = concat_eval, .lower = concat_lower, .samples = samples},
+     .infer = concat_infer, .grad = concat_grad, .eval = concat_eval, .lower = concat_lower,
+     .bounded = concat_bounded, .samples = samples},
     {0}};

@@ -64,8 +64,19 @@ static const struct op_sample samples[] = {
     {.text = "g (int64[1] s) => (float[3] y) { y = ConstantOfShape(s) }", .error = "must be known at compile time"},
     {0}};
 
+static bool filled_by_data(struct bounded_ctx *c)
+{
+    const struct attr *const value = node_attr(c->node, "value");
+    const struct attr *const how = value != NULL ? ATTRS(*value) : ATTRS_NONE;
+    const struct bounded *count;
+    struct value *dims;
+    int axis;
+    return !bounded_shape(c, 0, &dims, &axis, &count) ||
+           (bounded_become(c, "ConstantOfShape", how, &dims, 1) && bounded_out(c, 0, count, axis));
+}
+
 const struct op_def op_defs_constant_of_shape[] = {
     {.name = "ConstantOfShape", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = constant_of_shape_infer, .grad = grad_none, .expand = constant_of_shape_expand,
-     .eval = constant_of_shape_eval, .samples = samples},
+     .eval = constant_of_shape_eval, .sized_by_data = filled_by_data, .samples = samples},
     {0}};

@@ -536,7 +536,8 @@ static const struct op_sample weight_grad_samples[] = {
 
 const struct op_def op_defs_conv[] = {
     {.name = "Conv", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = conv_infer,
-     .grad = conv_grad, .eval = conv_eval, .lower = lower_conv_forward, .is_sum = true, .samples = samples},
+     .grad = conv_grad, .eval = conv_eval, .lower = lower_conv_forward, .is_sum = true,
+     .bounded = bounded_samples, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "ConvGradInput", .versions = grad_versions, .inputs = input_grad_inputs,
      .outputs = input_grad_outputs, .attrs = grad_attrs, .infer = input_grad_infer, .grad = input_grad_grad,
      .eval = input_grad_eval, .lower = input_grad_lower, .is_sum = true, .samples = input_grad_samples},

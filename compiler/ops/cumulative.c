@@ -289,13 +289,24 @@ static const struct op_sample cum_prod_samples[] = {
     {.text = SAMPLE("float[3,4]", "", "2", "CumProd"), .error = "axis 2 is out of range [-2, 1]"},
     {0}};
 
+/* Backwards, what is not meant would come first. */
+static bool cumulative_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *const x = bounded_in(c, 0);
+    if (!bounded_only(c, 0))
+        return false;
+    if (x->axis == axis_of(c->node) && is_reverse(c->node))
+        bounded_fill_input(c, 0, build_like(c, c->node->inputs.data[0], node_is(c->node, "CumSum") ? 0.0 : 1.0));
+    return bounded_out(c, 0, x, x->axis);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_cumulative[] = {
     {.name = "CumSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = cumulative_infer, .grad = cum_sum_grad, .eval = cum_sum_eval, .lower = cum_sum_lower,
-     .is_sum = true, .samples = cum_sum_samples},
+     .is_sum = true, .bounded = cumulative_bounded, .samples = cum_sum_samples},
     {.name = "CumProd", .versions = product_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = cumulative_infer, .grad = cum_prod_grad, .eval = cum_prod_eval, .lower = cum_prod_lower,
-     .samples = cum_prod_samples},
+     .bounded = cumulative_bounded, .samples = cum_prod_samples},
     {0}};

@@ -247,6 +247,7 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_dropout[] = {
     {.name = "Dropout", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = dropout_infer, .grad = dropout_grad, .expand = dropout_expand, .eval = dropout_eval, .samples = samples,
+     .infer = dropout_infer, .grad = dropout_grad, .expand = dropout_expand, .eval = dropout_eval,
+     .bounded = bounded_same, .samples = samples,
      .is_random = true},
     {0}};

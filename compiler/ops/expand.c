@@ -58,8 +58,38 @@ static const struct op_sample samples[] = {
      .error = "does not broadcast"},
     {0}};
 
+/* A dimension that is not 1 comes from the shape, where it is a fixed number. */
+static bool expand_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *x = bounded_in(c, 0);
+    struct value *const v = c->node->inputs.data[0], *const y = c->node->outputs.data[0];
+    const struct tensor *const wish = value_known(c->node->inputs.data[1]);
+    const int at = x->axis + y->shape.rank - v->shape.rank, d = at - y->shape.rank + (int)wish->count;
+    if (d >= 0 && tensor_get_int(wish, d) != 1)
+        return bounded_refuse(c, 0, "the shape says a fixed number there");
+    return bounded_out(c, 0, x, at);
+}
+
+static bool expand_by_data(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    const struct bounded *count;
+    struct value *dims, *const x = node_input(n, 0);
+    int axis;
+    if (x == NULL || !bounded_shape(c, 1, &dims, &axis, &count))
+        return true;
+    if (!bounded_become(c, "Expand", ATTRS_NONE, (struct value *const[]){x, dims}, 2))
+        return false;
+    const int rank = n->outputs.data[0]->shape.rank, at = axis + rank - (int)shape_count(&dims->shape);
+    const int d = at - rank + x->shape.rank;
+    const bool fits = x->bounded != NULL ? x->bounded->axis == d && bounded_alike(x->bounded, count)
+                                         : d < 0 || x->shape.dim[d] == 1;
+    return fits ? bounded_out(c, 0, count, at)
+                : bounded_refuse_shape(c, 1, count, "it is not known to be as many as input 0 has");
+}
+
 const struct op_def op_defs_expand[] = {
     {.name = "Expand", .written = "=", .versions = versions, .inputs = inputs, .outputs = outputs,
      .infer = expand_infer, .grad = expand_grad, .eval = expand_eval, .lower = expand_lower, .is_view = true,
-     .is_broadcast = true, .samples = samples},
+     .is_broadcast = true, .bounded = expand_bounded, .sized_by_data = expand_by_data, .samples = samples},
     {0}};

@@ -168,10 +168,24 @@ static const struct op_sample samples[] = {
     {.text = "g (float16[5,3] x, int64[4] i) => (float16[4,3] y) { y = Gather(x, i) }", .feed = ",index:5"},
     {0}};
 
+/* Places are chosen from all there are, not from as many as there happen to be. */
+static bool gather_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *x = bounded_in(c, 0), *indices = bounded_in(c, 1);
+    const int axis = gather_axis(c->node);
+    if (x == NULL)
+        return bounded_out(c, 0, indices, axis + indices->axis);
+    if (x->axis == axis)
+        return bounded_refuse(c, 0, "Gather takes elements along this axis by their place");
+    if (!bounded_only(c, 0))
+        return false;
+    return bounded_out(c, 0, x, x->axis < axis ? x->axis : x->axis - 1 + c->node->inputs.data[1]->shape.rank);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_gather[] = {
     {.name = "Gather", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = gather_infer, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
-     .selects_from = gather_selects_from, .samples = samples},
+     .selects_from = gather_selects_from, .bounded = gather_bounded, .samples = samples},
     {0}};

@@ -121,8 +121,22 @@ static const struct op_sample samples[] = {
     {.text = "g (float[5] x, float[1] i) => (float[1] y) { y = GatherElements(x, i) }", .error = "float"},
     {0}};
 
+/* Lines of indices stand beside lines of data. */
+static bool gather_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *x = bounded_in(c, 0), *indices = bounded_in(c, 1);
+    const int axis = move_axis(c->node);
+    if (x != NULL && x->axis == axis)
+        return bounded_refuse(c, 0, "GatherElements takes elements along this axis by their place");
+    if (indices != NULL && indices->axis == axis && bounded_only(c, 1))
+        return bounded_out(c, 0, indices, axis);
+    if (x == NULL || indices == NULL || x->axis != indices->axis || !bounded_alike(x, indices))
+        return bounded_refuse(c, x != NULL ? 0 : 1, "it is not known to be as many as in the other input");
+    return bounded_out(c, 0, x, x->axis);
+}
+
 const struct op_def op_defs_gather_elements[] = {
     {.name = "GatherElements", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = gather_infer, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
-     .selects_from = gather_selects_from, .samples = samples},
+     .selects_from = gather_selects_from, .bounded = gather_bounded, .samples = samples},
     {0}};

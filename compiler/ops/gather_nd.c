@@ -329,13 +329,25 @@ static const struct op_sample point_samples[] = {
      .error = "not possible or too large"},
     {0}};
 
+static bool gather_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *x = bounded_in(c, 0), *indices = bounded_in(c, 1);
+    const struct shape *points = &c->node->inputs.data[1]->shape;
+    const int batch = (int)op_attr_int(c->node, "batch_dims"), count = (int)points->dim[points->rank - 1];
+    if (x == NULL && indices->axis >= batch && indices->axis < points->rank - 1)
+        return bounded_out(c, 0, indices, indices->axis);
+    if (x == NULL || x->axis < batch + count)
+        return bounded_refuse(c, x == NULL ? 1 : 0, "GatherND takes elements along this axis by their place");
+    return bounded_only(c, 0) && bounded_out(c, 0, x, points->rank - 1 + x->axis - batch - count);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_gather_nd[] = {
     {.name = "GatherND", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = gather_infer, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
-     .selects_from = gather_selects_from, .samples = samples},
+     .selects_from = gather_selects_from, .bounded = gather_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "PointIndex", .versions = point_versions, .inputs = point_inputs,
      .outputs = point_outputs, .attrs = point_attrs, .infer = point_infer, .grad = grad_none, .eval = point_eval,
-     .lower = point_lower, .selects_from = point_selects_from, .samples = point_samples},
+     .lower = point_lower, .bounded = bounded_same, .selects_from = point_selects_from, .samples = point_samples},
     {0}};

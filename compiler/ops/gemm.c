@@ -268,8 +268,34 @@ static const struct op_sample samples[] = {
              "{ y = Gemm <transB = 1, alpha = 0.3, beta = 0.7> (a, b, c) }"},
     {0}};
 
+/* Rows of A, columns of B, or what products are added over: there, what is not meant is 0 on both sides. */
+static bool gemm_bounded(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    const struct bounded *const a = bounded_in(c, 0), *const b = bounded_in(c, 1), *const added = bounded_in(c, 2);
+    const bool over_a = a != NULL && (a->axis == 1) != (op_attr_int(n, "transA") != 0);
+    const bool over_b = b != NULL && (b->axis == 0) != (op_attr_int(n, "transB") != 0);
+    if (a != NULL && b != NULL && !over_a && !over_b)
+        return bounded_refuse(c, 1, "two sizes of the result would follow from data");
+    if (over_a != over_b || (over_a && !bounded_alike(a, b)))
+        return bounded_refuse(c, a != NULL ? 0 : 1, "it is not known to be as many as in the other matrix");
+    if (over_a) {
+        bounded_fill_input(c, 0, build_like(c, n->inputs.data[0], 0.0));
+        bounded_fill_input(c, 1, build_like(c, n->inputs.data[1], 0.0));
+    }
+    const struct bounded *const y = over_a ? NULL : a != NULL ? a : b;
+    const int axis = y == a ? 0 : 1;
+    const struct value *const v = node_input(n, 2);
+    const int at = v != NULL ? axis - 2 + v->shape.rank : -1;
+    if (added != NULL && (y == NULL || added->axis != at || !bounded_alike(added, y)))
+        return bounded_refuse(c, 2, "it is not known to be as many as in the product");
+    if (y != NULL && added == NULL && at >= 0 && v->shape.dim[at] != 1)
+        return bounded_refuse(c, y == a ? 0 : 1, "what is added has a fixed number there");
+    return y == NULL || bounded_out(c, 0, y, axis);
+}
+
 const struct op_def op_defs_gemm[] = {
     {.name = "Gemm", .written = "ab", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = gemm_infer, .product = gemm_product, .grad = gemm_grad, .eval = gemm_eval, .lower = gemm_lower,
-     .is_sum = true, .samples = samples},
+     .is_sum = true, .bounded = gemm_bounded, .samples = samples},
     {0}};

@@ -205,9 +205,9 @@ static const struct op_sample instance_samples[] = {
 const struct op_def op_defs_group_normalization[] = {
     {.name = "GroupNormalization", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = group_normalization_infer, .grad = group_normalization_grad, .expand = group_normalization_expand,
-     .eval = group_normalization_eval, .samples = samples},
+     .eval = group_normalization_eval, .bounded = bounded_samples, .samples = samples},
     {.name = "InstanceNormalization", .versions = instance_versions, .inputs = instance_inputs,
      .outputs = instance_outputs, .attrs = instance_attrs, .infer = group_normalization_infer,
      .grad = group_normalization_grad, .expand = group_normalization_expand, .eval = group_normalization_eval,
-     .samples = instance_samples},
+     .bounded = bounded_samples, .samples = instance_samples},
     {0}};

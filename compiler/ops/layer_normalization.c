@@ -261,11 +261,19 @@ static const struct op_sample rms_samples[] = {
      .error = "cannot be broadcast"},
     {0}};
 
+static bool norm_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *const x = bounded_in(c, 0);
+    if (x != NULL && x->axis >= move_axis(c->node))
+        return bounded_refuse(c, 0, "the mean and the variance are of a fixed number of elements");
+    return bounded_same(c);
+}
+
 const struct op_def op_defs_layer_normalization[] = {
     {.name = "LayerNormalization", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = layer_normalization_infer, .grad = layer_normalization_grad, .expand = layer_normalization_expand,
-     .eval = layer_normalization_eval, .samples = samples},
+     .eval = layer_normalization_eval, .bounded = norm_bounded, .samples = samples},
     {.name = "RMSNormalization", .versions = rms_versions, .inputs = rms_inputs, .outputs = rms_outputs, .attrs = attrs,
      .infer = rms_normalization_infer, .grad = rms_normalization_grad, .expand = rms_normalization_expand,
-     .eval = rms_normalization_eval, .samples = rms_samples},
+     .eval = rms_normalization_eval, .bounded = norm_bounded, .samples = rms_samples},
     {0}};

@@ -183,3 +183,24 @@ struct value *loss_label_mask(struct loss_nodes *l)
     const struct shape s = class_shape(l);
     return build(l, "Equal", loss_with_class_axis(l->b, l->labels), build_counter(l->b, l->labels->dtype, 0, &s));
 }
+
+/* ---- sizes that follow from data --------------------------------------------------------------------------------- */
+
+bool loss_bounded(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    const struct bounded *const scores = bounded_in(c, 0), *const labels = bounded_in(c, 1);
+    int64_t ignore;
+    if (scores == NULL || labels == NULL || scores->axis == 1 ||
+        labels->axis != (scores->axis > 1 ? scores->axis - 1 : 0) || !bounded_alike(scores, labels))
+        return bounded_refuse(c, scores != NULL ? 0 : 1, "scores and labels are not known to be as many as each other");
+    if (!loss_ignore_index(n, &ignore)) { /* no label that anybody means */
+        ignore = n->inputs.data[1]->dtype == DTYPE_INT32 ? INT32_MIN : INT64_MIN;
+        node_set_attr(n, attr_int("ignore_index", ignore));
+    }
+    struct tensor *const t = tensor_new(n->graph->arena, n->inputs.data[1]->dtype, &SHAPE_SCALAR);
+    tensor_set_int(t, 0, ignore);
+    bounded_fill_input(c, 1, build_constant(c->b, t));
+    (void)bounded_out(c, 1, scores, scores->axis);
+    return loss_of(n).reduction != LOSS_NONE || bounded_out(c, 0, labels, labels->axis);
+}

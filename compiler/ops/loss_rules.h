@@ -28,6 +28,9 @@ bool loss_infer_probabilities(struct infer_ctx *c);
 int64_t loss_selects_from(const struct node *n, int input);
 struct shape loss_shape(const struct node *n); /* of the loss: of labels under LOSS_NONE, else scalar */
 
+/* For .bounded: positions that are not meant are ignored. Output 1, where there is one, is like input 0. */
+bool loss_bounded(struct bounded_ctx *c);
+
 /* The label at position p: *ignored, or in [0, C); else reports and returns false. */
 bool loss_label(const struct eval_ctx *c, const struct loss *l, int64_t p, int64_t *label, bool *ignored);
 /* The weight of that position; input 2 are the weights of classes. */

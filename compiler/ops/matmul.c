@@ -158,8 +158,37 @@ static const struct op_sample samples[] = {
     {.text = "g (float16[5,7] a, float16[7] b) => (float16[5] y) { t = Exp(a) y = MatMul(t, b) }"},
     {0}};
 
+/* Along the axis that products are added over, what is not meant is 0 on both sides. */
+static bool matmul_bounded(struct bounded_ctx *c)
+{
+    struct value *const a = c->node->inputs.data[0], *const b = c->node->inputs.data[1];
+    const struct bounded *const x = a->bounded, *const y = b->bounded;
+    const int out = c->node->outputs.data[0]->shape.rank, terms = b->shape.rank > 1 ? b->shape.rank - 2 : 0;
+    const bool over_a = x != NULL && x->axis == a->shape.rank - 1, over_b = y != NULL && y->axis == terms;
+    if (over_a != over_b || (over_a && !bounded_alike(x, y)))
+        return bounded_refuse(c, x != NULL ? 0 : 1, "it is not known to be as many as in the other input");
+    if (over_a) {
+        bounded_fill_input(c, 0, build_like(c, a, 0.0));
+        bounded_fill_input(c, 1, build_like(c, b, 0.0));
+        return true;
+    }
+    /* Where the result has it, counted from its end. */
+    const int from_a = x != NULL ? a->shape.rank - x->axis - (b->shape.rank == 1) : 0;
+    const int from_b = y != NULL ? b->shape.rank - y->axis - (a->shape.rank == 1 && y->axis < terms) : 0;
+    const bool is_batch = from_a > 2 || (from_b > 2 && a->shape.rank > 1);
+    const struct value *const other = x != NULL ? b : a;
+    const int from = x != NULL ? from_a : from_b, there = other->shape.rank - from;
+    if (x != NULL && y != NULL && from_a != from_b)
+        return bounded_refuse(c, 1, "two sizes of the result would follow from data");
+    if (x != NULL && y != NULL && (!is_batch || !bounded_alike(x, y)))
+        return bounded_refuse(c, 1, "it is not known to be as many as in the other input");
+    if ((x == NULL || y == NULL) && is_batch && there >= 0 && other->shape.dim[there] != 1)
+        return bounded_refuse(c, x != NULL ? 0 : 1, "the other input has a fixed number there");
+    return bounded_out(c, 0, x != NULL ? x : y, out - from);
+}
+
 const struct op_def op_defs_matmul[] = {
     {.name = "MatMul", .written = "ab", .versions = versions, .inputs = inputs, .outputs = outputs,
      .infer = matmul_infer, .product = matmul_product, .grad = matmul_grad, .eval = matmul_eval, .lower = matmul_lower,
-     .is_sum = true, .samples = samples},
+     .is_sum = true, .bounded = matmul_bounded, .samples = samples},
     {0}};

@@ -6,8 +6,10 @@
  * batch, class and box, in that order. A box is two opposite corners (y, x, y, x), or with center_point_box = 1 its
  * center and size (x, y, width, height). A box without area overlaps with nothing. All is computed in float.
  *
- * How many are taken is a shape, which is fixed when a model is compiled: so everything must be known then, and y is a
- * constant. Spec: ONNX NonMaxSuppression-10, -11 (the same). */
+ * How many are taken is a shape. Where everything is known when a model is compiled, y is a constant. Else y has room
+ * for all that may be taken, and a count (graph/bounded.h); stepc.Suppression chooses, and the number of boxes for each
+ * class must be known. Spec: ONNX NonMaxSuppression-10, -11 (the same). */
+#include "graph/region.h"
 #include "ops/op.h"
 
 #include <stdlib.h>
@@ -224,6 +226,45 @@ static bool nms_eval(struct eval_ctx *c)
     return true;
 }
 
+/* ---- by data ----------------------------------------------------------------------------------------------------- */
+
+/* Rows of the result are the boxes that stepc.Suppression has taken, in their order. */
+static bool nms_by_data(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    struct value *const boxes = node_input(n, BOXES), *const scores = node_input(n, SCORES);
+    bool known = true;
+    for (int i = 0; i < OPERANDS; i++)
+        known = known && bounded_is_known(c, i);
+    if (known || boxes == NULL || scores == NULL || node_input(n, MOST) == NULL || !bounded_is_known(c, MOST) ||
+        boxes->dtype != DTYPE_FLOAT || scores->dtype != DTYPE_FLOAT || boxes->shape.rank != 3 ||
+        scores->shape.rank != 3 || boxes->shape.dim[2] != 4 || boxes->shape.dim[0] != scores->shape.dim[0] ||
+        boxes->shape.dim[1] != scores->shape.dim[2] || shape_count(&scores->shape) == 0)
+        return true;
+    for (int i = 0; i < OPERANDS; i++)
+        if (bounded_in(c, i) != NULL)
+            return bounded_refuse(c, i, "NonMaxSuppression needs a fixed number of boxes");
+    const struct tensor *const limit = value_known(n->inputs.data[MOST]);
+    const int64_t spatial = boxes->shape.dim[1], classes = scores->shape.dim[1];
+    const int64_t said = limit->count == 1 ? tensor_get_int(limit, 0) : 0, most = said < spatial ? said : spatial;
+    if (most < 1)
+        return true;
+    struct value *const in[] = {boxes, scores, node_input(n, IOU), node_input(n, LEAST)};
+    const struct attr *const how = ATTRS(attr_int("most", most),
+                                         attr_int("center_point_box", op_attr_int(n, "center_point_box")));
+    struct value *taken = build_value(c->b, "stepc.Suppression", how, in, sizeof in / sizeof *in);
+    taken = build_reshape(c->b, taken, &SHAPE(shape_count(&taken->shape)));
+    struct value *const places = bounded_places(c, build(c, "GreaterOrEqual", taken, build_int(c->b, 0)));
+    if (places == NULL)
+        return false;
+    struct value *const line = build(c, "Div", places, build_int(c->b, most));
+    struct value *columns[] = {build(c, "Div", line, build_int(c->b, classes)),
+                               build(c, "Mod", line, build_int(c->b, classes)), build(c, "Gather", taken, places)};
+    for (int k = 0; k < 3; k++)
+        columns[k] = build(c, "Unsqueeze", columns[k], build_ints(c->b, (int64_t[]){1}, 1));
+    return bounded_become(c, "Concat", ATTRS(attr_int("axis", 1)), columns, 3) && bounded_out(c, 0, places->bounded, 0);
+}
+
 #define BOXES_OF(shape, numbers) "b = Constant <value = float" shape " {" numbers "}> () "
 #define SIX BOXES_OF("[1,6,4]", "0,0,1,1, 0,0.1,1,1.1, 0,-0.1,1,0.9, 0,10,1,11, 0,10.1,1,11.1, 0,100,1,101")
 #define SCORES_OF(shape, numbers) "s = Constant <value = float" shape " {" numbers "}> () "
@@ -244,8 +285,11 @@ static const struct op_sample samples[] = {
              LIMITS "y = NonMaxSuppression(b, s, m, i, t) }"},
     {.text = "g () => (int64[0,3] y) { " SIX SCORES_OF("[1,1,6]", "0.9,0.75,0.6,0.95,0.5,0.3")
              "y = NonMaxSuppression(b, s) }"},
+    {.text = "g (float[2,9,4] b, float[2,2,9] s) => (int64[3] y) { " LIMITS "n = NonMaxSuppression(b, s, m, i, t) a = "
+             "Constant <value_ints = [0]> () y = ReduceSum <keepdims = 0> (n, a) }",
+     .no_gradient = true},
     {.text = "g (float[1,6,4] b, float[1,1,6] s) => (int64[3,3] y) { " LIMITS "y = NonMaxSuppression(b, s, m, i, t) }",
-     .error = "input 0 'b' (boxes) must be known at compile time, but it is an input of the graph"},
+     .error = "how many elements output 'y' has along axis 0 follows from data"},
     {.text = "g (float[1,6] b, float[1,1,6] s) => (int64[3,3] y) { y = NonMaxSuppression(b, s) }",
      .error = "input 0 'b' has shape [1,6], expected [batch, boxes, 4]"},
     {.text = "g (float[1,6,4] b, float[1,2,5] s) => (int64[3,3] y) { y = NonMaxSuppression(b, s) }",
@@ -257,7 +301,173 @@ static const struct op_sample samples[] = {
      .error = "attribute 'center_point_box' is 2, expected 0 or 1"},
     {0}};
 
+/* ---- Suppression: for each batch and class the boxes taken, -1 behind the last ----------------------------------- */
+
+static const struct op_attr taken_attrs[] = {{.name = "center_point_box", .type = ATTR_INT},
+                                             {.name = "most", .type = ATTR_INT, .required = true},
+                                             {0}};
+static const struct op_version taken_versions[] = {{.since = 1}, {0}};
+static const struct op_param taken_inputs[] = {FLOATS("boxes", PARAM_NOT_DIFF),
+                                               FLOATS("scores", PARAM_NOT_DIFF),
+                                               FLOATS("iou_threshold", PARAM_OPTIONAL | PARAM_NOT_DIFF),
+                                               FLOATS("score_threshold", PARAM_OPTIONAL | PARAM_NOT_DIFF),
+                                               {0}};
+
+static bool taken_infer(struct infer_ctx *c)
+{
+    const struct shape *const scores = infer_shape(c, SCORES);
+    if (scores->rank != 3 || infer_rank(c, BOXES) != 3)
+        return infer_error(c, "inputs 0 and 1 do not have rank 3");
+    return infer_out(c, 0, DTYPE_INT64, &SHAPE(scores->dim[0], scores->dim[1], op_attr_int(c->node, "most")));
+}
+
+static bool taken_eval(struct eval_ctx *c)
+{
+    const struct choice choice = {.boxes = eval_input(c, BOXES),
+                                  .scores = eval_input(c, SCORES),
+                                  .most = op_attr_int(c->node, "most"),
+                                  .iou = eval_has(c, 2) ? (float)eval_f(c, 2)[0] : 0,
+                                  .least = eval_has(c, 3) ? (float)eval_f(c, 3)[0] : 0,
+                                  .has_least = eval_has(c, 3),
+                                  .by_center = op_attr_int(c->node, "center_point_box") != 0};
+    const int64_t batch = choice.scores->shape.dim[0], classes = choice.scores->shape.dim[1];
+    struct candidate *const left =
+        arena_array(c->scratch, struct candidate, (size_t)choice.boxes->shape.dim[1]);
+    int64_t *y = eval_out_i(c, 0);
+    for (int64_t line = 0; y != NULL && line < batch * classes; line++, y += choice.most) {
+        const int64_t taken = choose(&choice, line / classes, line % classes, left);
+        for (int64_t k = 0; k < choice.most; k++)
+            y[k] = k < taken ? left[k].number : -1;
+    }
+    return true;
+}
+
+/* Corners of the boxes, [batch,1,spatial] each, the lower one first. */
+struct corners {
+    struct value *low[2], *high[2], *area;
+};
+
+static struct value *area_in(struct expand_ctx *c, struct value *const *low, struct value *const *high)
+{
+    return build(c, "Mul", build(c, "Sub", high[0], low[0]), build(c, "Sub", high[1], low[1]));
+}
+
+static struct corners corners_of(struct expand_ctx *c)
+{
+    struct value *const boxes = expand_in(c, BOXES);
+    const struct shape plane = SHAPE(boxes->shape.dim[0], 1, boxes->shape.dim[1]);
+    const bool by_center = op_attr_int(c->node, "center_point_box") != 0;
+    struct value *x[4];
+    struct corners y;
+    for (int64_t k = 0; k < 4; k++)
+        x[k] = build_reshape(c->b,
+                             build(c, "Slice", boxes, build_ints(c->b, &k, 1), build_ints(c->b, &(int64_t){k + 1}, 1),
+                                   build_ints(c->b, (int64_t[]){2}, 1)),
+                             &plane);
+    for (int d = 0; d < 2; d++) {
+        struct value *first = x[d], *second = x[2 + d];
+        if (by_center) {
+            struct value *const half = build(c, "Div", second, build_like(c, second, 2));
+            second = build(c, "Add", first, half);
+            first = build(c, "Sub", first, half);
+        }
+        struct value *const in_order = build(c, "Less", first, second);
+        y.low[d] = build(c, "Where", in_order, first, second);
+        y.high[d] = build(c, "Where", in_order, second, first);
+    }
+    y.area = area_in(c, y.low, y.high);
+    return y;
+}
+
+static struct value *both(struct expand_ctx *c, struct value *a, struct value *b)
+{
+    return build(c, "And", a, b);
+}
+
+/* Of each line the element that is_taken shows. */
+static struct value *of_taken(struct expand_ctx *c, struct value *is_taken, struct value *x)
+{
+    return build_reduce_sum(c->b, build(c, "Where", is_taken, x, build_like(c, x, 0)), (const int[]){2}, 1, true);
+}
+
+/* Which boxes overlap too much with the one taken? In the arithmetic of overlaps(). */
+static struct value *too_near(struct expand_ctx *c, struct value *is_taken, const struct corners *x, struct value *iou)
+{
+    struct value *low[2], *high[2], *meets[2];
+    for (int d = 0; d < 2; d++) {
+        struct value *const l = of_taken(c, is_taken, x->low[d]), *const h = of_taken(c, is_taken, x->high[d]);
+        low[d] = build(c, "Where", build(c, "Greater", l, x->low[d]), l, x->low[d]);
+        high[d] = build(c, "Where", build(c, "Less", h, x->high[d]), h, x->high[d]);
+        meets[d] = build(c, "Less", low[d], high[d]);
+    }
+    struct value *const common = area_in(c, low, high), *const area = of_taken(c, is_taken, x->area);
+    struct value *const none = build_like(c, area, 0);
+    struct value *const ratio = build(c, "Div", common, build(c, "Sub", build(c, "Add", area, x->area), common));
+    struct value *const have_area = both(c, build(c, "Greater", area, none), build(c, "Greater", x->area, none));
+    return both(c, both(c, meets[0], meets[1]), both(c, have_area, build(c, "Greater", ratio, iou)));
+}
+
+/* One box of each line is taken in each step of a loop: the first of those with the greatest score. What is taken, and
+ * what is too near to it, has a score of -inf from then on; the others have a finite one. */
+static bool taken_expand(struct expand_ctx *c)
+{
+    struct value *const scores = expand_in(c, SCORES), *const least = expand_in(c, 3), *iou = expand_in(c, 2);
+    const struct shape lines = scores->shape;
+    const int64_t spatial = lines.dim[2], most = op_attr_int(c->node, "most");
+    struct builder *const outer = c->b;
+    struct value *const counts = least != NULL ? build(c, "Greater", scores, build_reshape(outer, least, &SHAPE_SCALAR))
+                                               : build(c, "Equal", scores, scores);
+    struct value *const start = build(c, "Where", counts,
+                                      build(c, "Max", scores, bounded_least(outer, DTYPE_FLOAT, true)),
+                                      bounded_least(outer, DTYPE_FLOAT, false));
+    const struct corners x = corners_of(c);
+    iou = iou != NULL ? build_reshape(outer, iou, &SHAPE_SCALAR) : build_scalar(outer, DTYPE_FLOAT, 0);
+
+    struct region *const r = region_new(outer->graph, most, false);
+    struct builder inner = {.graph = region_graph(r), .loc = outer->loc, .prefix = ""};
+    struct value *const in[] = {start, x.low[0], x.low[1], x.high[0], x.high[1], x.area, iou};
+    struct value *const left = region_state(r, "left", DTYPE_FLOAT, &lines);
+    struct corners own;
+    struct value **const to[] = {&own.low[0], &own.low[1], &own.high[0], &own.high[1], &own.area};
+    static const char *const names[] = {"low_0", "low_1", "high_0", "high_1", "area"};
+    for (size_t k = 0; k < sizeof to / sizeof *to; k++)
+        *to[k] = region_input(r, names[k], DTYPE_FLOAT, &in[1 + k]->shape, false);
+    struct value *const limit = region_input(r, "iou", DTYPE_FLOAT, &SHAPE_SCALAR, false);
+
+    c->b = &inner;
+    struct value *const gone = bounded_least(&inner, DTYPE_FLOAT, false);
+    struct value *const best = build_with(c, "ReduceMax", ATTRS(attr_int("keepdims", 1)), left,
+                                          build_ints(&inner, (int64_t[]){2}, 1));
+    struct value *const place = build_with(c, "ArgMax", ATTRS(attr_int("axis", 2), attr_int("keepdims", 1)), left);
+    struct value *const is_taken =
+        build(c, "Equal", build_counter(&inner, DTYPE_INT64, 0, &SHAPE(1, 1, spatial)), place);
+    struct value *const goes = build(c, "Or", is_taken, too_near(c, is_taken, &own, limit));
+    region_carry(r, 0, build(c, "Where", goes, gone, left));
+    region_stack(r, "taken", build(c, "Where", build(c, "Greater", best, gone), place, build_int(&inner, -1)));
+    c->b = outer;
+    outer->failed |= inner.failed;
+
+    const char *const made[] = {arena_printf(outer->graph->arena, "%sleft", outer->prefix),
+                                arena_printf(outer->graph->arena, "%staken", outer->prefix)};
+    struct value *const y = build_region(outer, r, in, sizeof in / sizeof *in, made, 2)->outputs.data[1];
+    return expand_out(c, 0, build_reshape(outer, build_transpose(outer, y, (const int[]){1, 2, 0, 3}),
+                                          &SHAPE(lines.dim[0], lines.dim[1], most)));
+}
+
+static const struct op_sample taken_samples[] = {
+    {.text = "g (float[1,6,4] b, float[1,1,6] s) => (int64[1,1,3] y) { y = stepc.Suppression <most = 3> (b, s) }",
+     .no_gradient = true},
+    {.text = "g (float[2,9,4] b, float[2,3,9] s, float[1] i, float t) => (int64[2,3,9] y) { y = stepc.Suppression "
+             "<most = 9, center_point_box = 1> (b, s, i, t) }",
+     .feed = "unit",
+     .no_gradient = true},
+    {0}};
+
 const struct op_def op_defs_non_max_suppression[] = {
     {.name = "NonMaxSuppression", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = nms_infer, .grad = grad_none, .expand = nms_expand, .eval = nms_eval, .samples = samples},
+     .infer = nms_infer, .grad = grad_none, .expand = nms_expand, .eval = nms_eval,
+     .sized_by_data = nms_by_data, .samples = samples},
+    {.domain = DOMAIN_STEPC, .name = "Suppression", .versions = taken_versions, .inputs = taken_inputs,
+     .outputs = outputs, .attrs = taken_attrs, .infer = taken_infer, .grad = grad_none, .expand = taken_expand,
+     .eval = taken_eval, .samples = taken_samples},
     {0}};

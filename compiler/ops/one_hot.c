@@ -234,11 +234,20 @@ static const struct op_sample max_samples[] = {
     {.text = "g (float x) => (float y) { y = Hardmax(x) }", .error = "is a scalar"},
     {0}};
 
+static bool hot_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *const x = bounded_in(c, 0);
+    if (x == NULL || !bounded_only(c, 0))
+        return x != NULL || bounded_refuse(c, bounded_in(c, 1) != NULL ? 1 : 2, "OneHot needs a fixed size");
+    return bounded_out(c, 0, x, x->axis + (x->axis >= hot_axis(c->node)));
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_one_hot[] = {
     {.name = "OneHot", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = hot_infer,
-     .grad = hot_grad, .eval = hot_eval, .lower = hot_lower, .selects_from = hot_selects_from, .samples = samples},
+     .grad = hot_grad, .eval = hot_eval, .lower = hot_lower, .selects_from = hot_selects_from,
+     .bounded = hot_bounded, .samples = samples},
     {.name = "Hardmax", .versions = max_versions, .inputs = max_inputs, .outputs = max_outputs, .attrs = attrs,
      .infer = max_infer, .grad = grad_none, .expand = max_expand, .eval = max_eval, .samples = max_samples},
     {0}};

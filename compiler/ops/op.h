@@ -3,6 +3,7 @@
 #define STEPC_OPS_OP_H
 
 #include "eval/eval.h"
+#include "graph/bounded.h"
 #include "graph/build.h"
 #include "graph/op_def.h"
 #include "lower/lower.h"

@@ -148,8 +148,24 @@ static const struct op_sample samples[] = {
      .error = "float16"},
     {0}};
 
+/* 0, 1, .. up to a count. */
+static bool range_by_data(struct bounded_ctx *c)
+{
+    struct value *const start = node_input(c->node, 0), *const step = node_input(c->node, 2);
+    const struct bounded *count;
+    struct value *limit;
+    int axis;
+    if (start == NULL || step == NULL || start->dtype != DTYPE_INT64 || !bounded_shape(c, 1, &limit, &axis, &count))
+        return true;
+    const struct tensor *const first = value_known(start), *const by = value_known(step);
+    if (first == NULL || by == NULL || tensor_get_int(first, 0) != 0 || tensor_get_int(by, 0) != 1)
+        return bounded_refuse_shape(c, 1, count, "the first number is not 0, or they do not grow by 1");
+    return bounded_become(c, "Range", ATTRS_NONE, (struct value *const[]){start, limit, step}, 3) &&
+           bounded_out(c, 0, count, 0);
+}
+
 const struct op_def op_defs_range[] = {
     {.name = "Range", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = range_infer,
      .is_counted = true,
-     .grad = grad_none, .eval = range_eval, .lower = range_lower, .samples = samples},
+     .grad = grad_none, .eval = range_eval, .lower = range_lower, .sized_by_data = range_by_data, .samples = samples},
     {0}};

@@ -803,35 +803,72 @@ static const struct op_sample log_sum_exp_samples[] = {
     {.text = "g (float[2,3,4] x) => (float[2,1,4] y) { y = ReduceLogSumExp <axes = [-2]> (x) }", .opset = 13},
     {0}};
 
+/* What belongs to nothing is made what changes no result. A mean of none is NaN, as PyTorch's. */
+static bool reduce_bounded(struct bounded_ctx *c)
+{
+    static const struct {
+        const char *op;
+        enum { FILL_ZERO, FILL_ONE, FILL_LEAST, FILL_GREATEST } fill;
+    } fills[] = {{"ReduceMax", FILL_LEAST}, {"ReduceMin", FILL_GREATEST}, {"ReduceProd", FILL_ONE},
+                 {"ReduceLogSumExp", FILL_LEAST}};
+    struct node *const n = c->node;
+    struct value *const v = n->inputs.data[0];
+    const struct bounded *const x = v->bounded;
+    const bool keep = op_attr_int(n, "keepdims") != 0;
+    bool reduced[SHAPE_MAX_RANK];
+    int at = 0, fill = FILL_ZERO;
+    axes_of(n, reduced);
+    for (int d = 0; d < x->axis; d++)
+        at += keep || !reduced[d];
+    if (!reduced[x->axis])
+        return bounded_out(c, 0, x, at);
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
+        if (node_is(n, fills[i].op))
+            fill = fills[i].fill;
+    bounded_fill_input(c, 0, fill == FILL_LEAST      ? bounded_least(c->b, v->dtype, false)
+                             : fill == FILL_GREATEST ? bounded_greatest(c->b, v->dtype)
+                                                     : build_like(c, v, fill == FILL_ONE ? 1.0 : 0.0));
+    if (!node_is(n, "ReduceMean"))
+        return true;
+    int64_t others = 1;
+    for (int d = 0; d < v->shape.rank; d++)
+        others *= reduced[d] && d != x->axis ? v->shape.dim[d] : 1;
+    struct value *const sum = build_with(c, "ReduceSum", ATTRS(attr_int("keepdims", keep)), n->inputs.data[0],
+                                         node_input(n, 1));
+    struct value *const terms = build(c, "Mul", x->count, build_int(c->b, others));
+    return bounded_become(c, "Div", ATTRS_NONE, (struct value *const[]){sum, build_cast(c->b, terms, v->dtype)}, 2);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_reduce[] = {
     {.name = "ReduceSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .is_sum = true,
-     .samples = sum_samples},
+     .bounded = reduce_bounded, .samples = sum_samples},
     {.name = "ReduceMean", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .is_sum = true,
-     .samples = mean_samples},
+     .bounded = reduce_bounded, .samples = mean_samples},
     {.name = "ReduceMax", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs,
      .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad, .eval = max_eval, .lower = max_lower,
-     .samples = max_samples},
+     .bounded = reduce_bounded, .samples = max_samples},
     {.name = "ReduceMin", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs,
      .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad, .eval = min_eval, .lower = min_lower,
-     .samples = min_samples},
+     .bounded = reduce_bounded, .samples = min_samples},
     {.name = "ReduceProd", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .expand = prod_expand, .eval = prod_eval, .lower = prod_lower, .samples = prod_samples},
+     .infer = reduce_infer, .expand = prod_expand, .eval = prod_eval, .lower = prod_lower,
+     .bounded = reduce_bounded, .samples = prod_samples},
     {.name = "ReduceL1", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .expand = l1_expand, .eval = l1_eval, .samples = l1_samples},
+     .infer = reduce_infer, .expand = l1_expand, .eval = l1_eval, .bounded = reduce_bounded, .samples = l1_samples},
     {.name = "ReduceL2", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .grad = l2_grad, .expand = l2_expand, .eval = l2_eval, .in_float = true,
-     .samples = l2_samples},
+     .bounded = reduce_bounded, .samples = l2_samples},
     {.name = "ReduceSumSquare", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .expand = sum_square_expand, .eval = sum_square_eval, .in_float = true,
-     .samples = sum_square_samples},
+     .bounded = reduce_bounded, .samples = sum_square_samples},
     {.name = "ReduceLogSum", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .expand = log_sum_expand, .eval = log_sum_eval, .in_float = true,
-     .samples = log_sum_samples},
+     .bounded = reduce_bounded, .samples = log_sum_samples},
     {.name = "ReduceLogSumExp", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .grad = log_sum_exp_grad, .expand = log_sum_exp_expand, .eval = log_sum_exp_eval,
-     .in_float = true, .samples = log_sum_exp_samples},
+     .in_float = true, .bounded = reduce_bounded, .samples = log_sum_exp_samples},
     {0}};

@@ -254,13 +254,37 @@ static const struct op_sample unsqueeze_samples[] = {
      .error = "out of range"},
     {0}};
 
+/* The new shape has a count of input 0 in it. Written with -1 in its place, it is like any other. */
+static bool reshape_by_data(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    const struct bounded *count;
+    struct value *dims, *const x = node_input(n, 0);
+    int axis;
+    if (x == NULL || !bounded_shape(c, 1, &dims, &axis, &count))
+        return true;
+    if (x->bounded == NULL)
+        return bounded_refuse_shape(c, 1, count, "what is reshaped has a fixed number of elements");
+    const struct attr *const how = ATTRS(attr_int("allowzero", op_attr_int(n, "allowzero")));
+    if (!bounded_become(c, "Reshape", how, (struct value *const[]){x, dims}, 2))
+        return false;
+    struct shape open = n->outputs.data[0]->shape;
+    open.dim[axis] = -1;
+    dims = build_ints(c->b, open.dim, (size_t)open.rank);
+    if (!bounded_become(c, "Reshape", how, (struct value *const[]){x, dims}, 2) || !bounded_reshape(c))
+        return false;
+    const struct bounded *const y = n->outputs.data[0]->bounded;
+    return (y->axis == axis && bounded_alike(y, count)) ||
+           bounded_refuse_shape(c, 1, count, "it is not known to be as many as input 0 has");
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_reshape[] = {
     {.name = "Reshape", .written = "=", .versions = reshape_versions, .inputs = reshape_inputs,
      .outputs = reshape_outputs, .attrs = reshape_attrs, .infer = reshape_infer, .grad = move_reshape_grad,
      .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true, .is_reshape = true,
-     .samples = reshape_samples},
+     .sized_by_data = reshape_by_data, .samples = reshape_samples},
     {.name = "Flatten", .written = "=", .versions = flatten_versions, .inputs = flatten_inputs,
      .outputs = flatten_outputs, .attrs = flatten_attrs, .infer = flatten_infer, .grad = move_reshape_grad,
      .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true, .is_reshape = true,

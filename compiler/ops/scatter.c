@@ -353,15 +353,85 @@ static const struct op_sample old_samples[] = {
      .error = "is deprecated"},
     {0}};
 
+/* ---- sizes that follow from data --------------------------------------------------------------------------------- */
+
+/* Updates that are not meant change nothing of what they are combined with. */
+static struct value *neutral(struct builder *b, enum reduction r, enum dtype d)
+{
+    switch (r) {
+    case SCATTER_MUL:
+        return build_cast(b, build_int(b, 1), d);
+    case SCATTER_MAX:
+        return bounded_least(b, d, false);
+    case SCATTER_MIN:
+        return bounded_greatest(b, d);
+    default:
+        return build_cast(b, build_int(b, 0), d);
+    }
+}
+
+static bool check_bounded(struct bounded_ctx *c, const struct bounded *indices, const struct bounded *updates)
+{
+    if (bounded_in(c, 0) != NULL)
+        return bounded_refuse(c, 0, "what is scattered into needs a fixed size");
+    if (indices == NULL || updates == NULL || indices->axis != updates->axis || !bounded_alike(indices, updates))
+        return bounded_refuse(c, indices != NULL ? 1 : 2,
+                              "indices and updates are not known to be as many as each other");
+    return true;
+}
+
+static bool element_bounded(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    const enum reduction r = scatter_reduction(n);
+    if (!check_bounded(c, bounded_in(c, 1), bounded_in(c, 2)))
+        return false;
+    if (r == SCATTER_NONE)
+        return bounded_refuse(c, 1, "ScatterElements needs a reduction for that");
+    bounded_fill_input(c, 2, neutral(c->b, r, n->inputs.data[2]->dtype));
+    return true;
+}
+
+/* Data as rows that a number names, and one row more, where updates go that are not meant. */
+static bool point_bounded(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    struct value *const x = n->inputs.data[0], *const indices = n->inputs.data[1];
+    const enum reduction r = scatter_reduction(n);
+    const int point = axes_of_point(n), rank = indices->shape.rank;
+    if (!check_bounded(c, bounded_in(c, 1), bounded_in(c, 2)))
+        return false;
+    if (indices->bounded->axis == rank - 1)
+        return bounded_refuse(c, 1, "ScatterND takes a fixed number of axes");
+    bounded_fill_input(c, 2, neutral(c->b, r, n->inputs.data[2]->dtype));
+    if (r != SCATTER_NONE)
+        return true;
+    const int64_t size = shape_count_range(&x->shape, 0, point),
+                  inner = shape_count_range(&x->shape, point, x->shape.rank),
+                  count = shape_count_range(&indices->shape, 0, rank - 1);
+    struct value *number =
+        build_with(c, "stepc.PointIndex", ATTRS(attr_ints("shape", x->shape.dim, (size_t)point)), indices);
+    number = build_reshape(c->b, bounded_filled(c->b, number, build_int(c->b, size)), &SHAPE(count, 1));
+    struct value *const rows = build_reshape(c->b, x, &SHAPE(size, inner));
+    struct value *const trash = build_expand(c->b, build_cast(c->b, build_int(c->b, 0), x->dtype), &SHAPE(1, inner));
+    struct value *const all = build_with(c, "Concat", ATTRS(attr_int("axis", 0)), rows, trash);
+    struct value *const y =
+        build(c, "ScatterND", all, number, build_reshape(c->b, n->inputs.data[2], &SHAPE(count, inner)));
+    struct value *const kept =
+        build(c, "Slice", y, build_ints(c->b, (int64_t[]){0}, 1), build_ints(c->b, &size, 1));
+    struct value *const in[] = {kept, build_ints(c->b, x->shape.dim, (size_t)x->shape.rank)};
+    return bounded_become(c, "Reshape", ATTRS_NONE, in, 2);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_scatter[] = {
     {.name = "ScatterElements", .versions = element_versions, .inputs = element_inputs, .outputs = outputs,
      .attrs = element_attrs, .infer = element_infer, .expand = element_expand, .eval = element_eval,
-     .selects_from = element_selects_from, .samples = element_samples},
+     .selects_from = element_selects_from, .bounded = element_bounded, .samples = element_samples},
     {.name = "ScatterND", .versions = point_versions, .inputs = point_inputs, .outputs = outputs,
      .attrs = point_attrs, .infer = point_infer, .expand = point_expand, .eval = point_eval,
-     .selects_from = point_selects_from, .samples = point_samples},
+     .selects_from = point_selects_from, .bounded = point_bounded, .samples = point_samples},
     {.name = "Scatter", .versions = old_versions, .inputs = element_inputs, .outputs = outputs,
      .attrs = element_attrs_11, .infer = element_infer, .expand = element_expand, .eval = element_eval,
      .selects_from = element_selects_from, .samples = old_samples},

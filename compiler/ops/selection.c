@@ -1,6 +1,6 @@
 /* Operators whose result has as many elements as some content says: Compress, NonZero, Unique. Shapes are fixed when a
- * model is compiled, so that content must be known then: Compress's condition, the input of the others. At run time
- * they are refused.
+ * model is compiled: where that content (Compress's condition, the input of the others) is known then, so is the shape.
+ * Else Compress and NonZero have room for all, and a count (graph/bounded.h); Unique is refused.
  *   Compress  the slices along `axis` (without it: the elements, row-major) for which the condition holds; a Gather
  *   NonZero   [rank, count]: the indices of all elements that are not 0, row-major; a constant
  *   Unique    the different slices along `axis` (without it: elements) in ascending order, or, unless `sorted`, in the
@@ -136,8 +136,18 @@ static const struct op_sample compress_samples[] = {
      .no_gradient = true},
     {.text = "g (float[3] x) => (float[2] y) { c = Constant <value = bool[4] {1, 0, 0, 1}> () y = Compress(x, c) }",
      .error = "takes element 3 of 3"},
+    {.text = "g (float[7,3] x, bool[7] c) => (float[3] y) { s = Compress <axis = 0> (x, c) t = Tanh(s) a = Constant "
+             "<value_ints = [0]> () y = ReduceSum <keepdims = 0> (t, a) }"},
+    {.text = "g (float[2,3] x, bool[6] c) => (double y) { s = Compress(x, c) d = Cast <to = 11> (s) e = Exp(d) y = "
+             "ReduceSum <keepdims = 0> (e) }"},
     {.text = "g (float[3] x, bool[3] c) => (float[2] y) { y = Compress(x, c) }",
-     .error = "must be known at compile time"},
+     .error = "how many elements output 'y' has along axis 0 follows from data (node #0 (Compress))"},
+    {.text = "g (float[3] x, bool[3] c, float[3] z) => (float y) { s = Compress(x, c) p = Mul(s, z) y = ReduceSum "
+             "<keepdims = 0> (p) }",
+     .error = "input 1 'z' has a fixed number there"},
+    {.text = "g (float[3] x, bool[3] c, bool[3] d) => (float y) { s = Compress(x, c) t = Compress(x, d) "
+             "p = Mul(s, t) y = ReduceSum <keepdims = 0> (p) }",
+     .error = "it is not known to be as many as those of input 0 's'"},
     {.text = "g (float[3] x) => (float[2] y) { c = Constant <value = bool[1,3] {1, 0, 1}> () y = Compress(x, c) }",
      .error = "has rank 2, expected 1"},
     {.text = "g (float[3] x) => (float[2] y) { c = Constant <value = bool[3] {1, 0, 1}> () y = Compress <axis = 1> (x, "
@@ -196,8 +206,11 @@ static const struct op_sample non_zero_samples[] = {
     {.text = "g () => (int64[1,2] y) { x = Constant <value = bool[4] {0, 1, 1, 0}> () y = NonZero(x) }", .opset = 9},
     {.text = "g () => (int64[0,1] y) { x = Constant <value_int = 7> () y = NonZero(x) }"},
     {.text = "g () => (int64[1,0] y) { x = Constant <value_ints = [0, 0]> () y = NonZero(x) }"},
+    {.text = "g (bool[3,4] m, float[3,4,2] x) => (float[2] y) { i = NonZero(m) t = Transpose(i) s = GatherND(x, t) a = "
+             "Constant <value_ints = [0]> () y = ReduceSumSquare <keepdims = 0> (s, a) }"},
+    {.text = "g (int32[5] x) => (int64 y) { i = NonZero(x) y = Size(i) }", .feed = "index:2", .no_gradient = true},
     {.text = "g (float[3] x) => (int64[1,2] y) { y = NonZero(x) }",
-     .error = "must be known at compile time, but it is an input"},
+     .error = "how many elements output 'y' has along axis 1 follows from data (node #0 (NonZero))"},
     {0}};
 
 /* ---- Unique: the slices ------------------------------------------------------------------------------------------ */
@@ -381,15 +394,76 @@ static const struct op_sample unique_samples[] = {
      .error = "must be known at compile time, but it is an input"},
     {0}};
 
+/* ---- by data ----------------------------------------------------------------------------------------------------- */
+
+/* A tensor as bool[n], false where it is not meant. */
+static struct value *as_mask(struct bounded_ctx *c, struct value *v)
+{
+    if (v->bounded != NULL)
+        v = bounded_filled(c->b, v, build_cast(c->b, build_int(c->b, 0), v->dtype));
+    return build_reshape(c->b, build_cast(c->b, v, DTYPE_BOOL), &SHAPE(shape_count(&v->shape)));
+}
+
+/* Places in the tensor as one row, and from them those along each axis. */
+static bool non_zero_by_data(struct bounded_ctx *c)
+{
+    struct value *const v = node_input(c->node, 0);
+    if (v == NULL || bounded_is_known(c, 0) || v->shape.rank == 0 || shape_count(&v->shape) == 0)
+        return true;
+    const size_t rank = (size_t)v->shape.rank;
+    int64_t stride[SHAPE_MAX_RANK];
+    shape_strides(&v->shape, stride);
+    struct value *const places = bounded_places(c, as_mask(c, v));
+    if (places == NULL)
+        return false;
+    const struct bounded *const x = places->bounded;
+    struct value *const row = build(c, "Unsqueeze", places, build_ints(c->b, (int64_t[]){0}, 1));
+    const struct shape column = SHAPE((int64_t)rank, 1);
+    struct value *const strides = build_reshape(c->b, build_ints(c->b, stride, rank), &column);
+    struct value *const dims = build_reshape(c->b, build_ints(c->b, v->shape.dim, rank), &column);
+    struct value *const quotient = rank > 1 ? build(c, "Div", row, strides) : row;
+    return (rank > 1 ? bounded_become(c, "Mod", ATTRS_NONE, (struct value *const[]){quotient, dims}, 2)
+                     : bounded_become(c, "Identity", ATTRS_NONE, &row, 1)) &&
+           bounded_out(c, 0, x, 1);
+}
+
+static bool compress_by_data(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    struct value *v = node_input(n, 0), *condition = node_input(n, 1);
+    const struct attr *const given = node_attr(n, "axis");
+    int axis = 0;
+    if (v == NULL || condition == NULL || bounded_is_known(c, 1) || condition->dtype != DTYPE_BOOL ||
+        condition->shape.rank != 1 || shape_count(&condition->shape) == 0 ||
+        (given != NULL && !shape_axis(v->shape.rank, given->i, &axis)))
+        return true;
+    const int64_t size = given != NULL ? v->shape.dim[axis] : shape_count(&v->shape);
+    const struct bounded *const of = v->bounded, *const by = condition->bounded;
+    if (of != NULL && (given == NULL || of->axis != axis || by == NULL || !bounded_alike(of, by)))
+        return bounded_refuse(c, 0, "it is not known to be as many as the condition has");
+    if (of == NULL && by != NULL)
+        return bounded_refuse(c, 1, "what is chosen from has a fixed number");
+    if (size == 0)
+        return true;
+    struct value *const places = bounded_places(c, as_mask(c, condition));
+    if (places == NULL)
+        return false;
+    const struct bounded *const x = places->bounded;
+    if (given == NULL)
+        v = build_reshape(c->b, v, &SHAPE(size));
+    return bounded_become(c, "Gather", ATTRS(attr_int("axis", axis)), (struct value *const[]){v, places}, 2) &&
+           bounded_out(c, 0, x, axis);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_selection[] = {
     {.name = "Compress", .versions = compress_versions, .inputs = compress_inputs, .outputs = compress_outputs,
      .attrs = compress_attrs, .infer = compress_infer, .expand = compress_expand, .eval = compress_eval,
-     .samples = compress_samples},
+     .sized_by_data = compress_by_data, .samples = compress_samples},
     {.name = "NonZero", .versions = non_zero_versions, .inputs = non_zero_inputs, .outputs = non_zero_outputs,
      .infer = non_zero_infer, .grad = grad_none, .expand = non_zero_expand, .eval = non_zero_eval,
-     .samples = non_zero_samples},
+     .sized_by_data = non_zero_by_data, .samples = non_zero_samples},
     {.name = "Unique", .versions = unique_versions, .inputs = unique_inputs, .outputs = unique_outputs,
      .attrs = unique_attrs, .infer = unique_infer, .grad = grad_none, .expand = unique_expand, .eval = unique_eval,
      .samples = unique_samples},

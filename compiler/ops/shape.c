@@ -121,11 +121,40 @@ static const struct op_sample size_samples[] = {
     {.text = "g (float[2,0] x) => (int64 y) { y = Size(x) }", .no_gradient = true},
     {0}};
 
+/* The dimensions as numbers, one of which is the count. */
+static bool shape_bounded(struct bounded_ctx *c)
+{
+    const struct value *const v = c->node->inputs.data[0];
+    const struct bounded *const x = v->bounded;
+    struct value *parts[SHAPE_MAX_RANK];
+    size_t count = 0;
+    int start, end;
+    shape_range(c->node, v->shape.rank, &start, &end);
+    for (int d = start; d < end; d++)
+        parts[count++] = d == x->axis ? build_reshape(c->b, x->count, &SHAPE(1))
+                                      : build_ints(c->b, &v->shape.dim[d], 1);
+    if (x->axis < start || x->axis >= end)
+        return true;
+    return count == 1 ? bounded_become(c, "Identity", ATTRS_NONE, parts, 1)
+                      : bounded_become(c, "Concat", ATTRS(attr_int("axis", 0)), parts, count);
+}
+
+static bool size_bounded(struct bounded_ctx *c)
+{
+    const struct value *const v = c->node->inputs.data[0];
+    const struct bounded *const x = v->bounded;
+    const int64_t others =
+        shape_count_range(&v->shape, 0, x->axis) * shape_count_range(&v->shape, x->axis + 1, v->shape.rank);
+    return bounded_become(c, "Mul", ATTRS_NONE, (struct value *const[]){x->count, build_int(c->b, others)}, 2);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_shape[] = {
     {.name = "Shape", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = shape_infer,
-     .grad = grad_none, .eval = shape_eval, .lower = shape_lower, .samples = samples, .shape_only = true},
+     .grad = grad_none, .eval = shape_eval, .lower = shape_lower,
+     .bounded = shape_bounded, .samples = samples, .shape_only = true},
     {.name = "Size", .versions = size_versions, .inputs = inputs, .outputs = size_outputs, .infer = size_infer,
-     .grad = grad_none, .eval = size_eval, .lower = size_lower, .samples = size_samples, .shape_only = true},
+     .grad = grad_none, .eval = size_eval, .lower = size_lower,
+     .bounded = size_bounded, .samples = size_samples, .shape_only = true},
     {0}};

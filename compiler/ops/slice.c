@@ -194,6 +194,15 @@ static const struct op_sample slice_samples[] = {
     {.text = "g (float[4] x) => (float[4] y) "
              "{ s = Constant <value_ints = [0, 0]> () e = Constant <value_ints = [4, 4]> () y = Slice(x, s, e) }",
      .error = "rank 1"},
+    {.text = "g (float[6,2] x, int64[1] s, int64[1] e) => (float[2] y) { p = Slice(x, s, e) q = Sigmoid(p) "
+             "a = Constant <value_ints = [0]> () y = ReduceSum <keepdims = 0> (q, a) }",
+     .feed = ",index:3,index:7"},
+    {.text = "g (double[2,5] x, int32[1] s) => (double y) { e = Constant <value = int32[1] {-1}> () "
+             "a = Constant <value = int32[1] {1}> () p = Slice(x, s, e, a) q = Exp(p) "
+             "y = ReduceSum <keepdims = 0> (q) }",
+     .feed = ",index:4"},
+    {.text = "g (float[4,2] x, int64[2] s, int64[2] e) => (float[4,2] y) { y = Slice(x, s, e) }",
+     .error = "must be known at compile time"},
     {0}};
 
 /* ---- SliceGrad(dy): a tensor of zeros with dy at the elements of a range ----------------------------------------- */
@@ -310,11 +319,66 @@ static const struct op_sample grad_samples[] = {
      .error = "expected 1, the rank"},
     {0}};
 
+/* ---- by data ----------------------------------------------------------------------------------------------------- */
+
+static bool is_scalar_index(const struct value *v)
+{
+    return v != NULL && (v->dtype == DTYPE_INT64 || v->dtype == DTYPE_INT32) && shape_count(&v->shape) == 1;
+}
+
+/* A start or an end as a place from 0 to `size`, which may be a count itself. */
+static struct value *place_of(struct bounded_ctx *c, struct value *x, struct value *size)
+{
+    struct value *const zero = build_int(c->b, 0);
+    x = build_cast(c->b, build_reshape(c->b, x, &SHAPE_SCALAR), DTYPE_INT64);
+    x = build(c, "Where", build(c, "Less", x, zero), build(c, "Add", x, size), x);
+    return build(c, "Min", build(c, "Max", x, zero), size);
+}
+
+/* One axis from a start or to an end that data say, every element of it: a Gather. */
+static bool slice_by_data(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    struct value *const v = node_input(n, 0), *const starts = node_input(n, 1), *const ends = node_input(n, 2);
+    int axis = 0;
+    if (v == NULL || (bounded_is_known(c, 1) && bounded_is_known(c, 2)) || !is_scalar_index(starts) ||
+        !is_scalar_index(ends) || !bounded_is_known(c, 3) || !bounded_is_known(c, 4))
+        return true;
+    const struct tensor *const axes = node_input(n, 3) != NULL ? value_known(n->inputs.data[3]) : NULL;
+    const struct tensor *const steps = node_input(n, 4) != NULL ? value_known(n->inputs.data[4]) : NULL;
+    if ((axes != NULL && axes->count != 1) || (steps != NULL && (steps->count != 1 || tensor_get_int(steps, 0) != 1)) ||
+        !shape_axis(v->shape.rank, axes != NULL ? tensor_get_int(axes, 0) : 0, &axis) || v->shape.dim[axis] == 0)
+        return true;
+    const struct bounded *const of = bounded_in(c, 0);
+    if (of != NULL && of->axis != axis)
+        return bounded_refuse(c, 0, "Slice would make another size follow from data");
+    const int64_t most = of != NULL ? of->most : v->shape.dim[axis];
+    struct value *const size = of != NULL ? of->count : build_int(c->b, most), *const zero = build_int(c->b, 0);
+    struct value *const start = place_of(c, starts, size), *const end = place_of(c, ends, size);
+    int64_t slots;
+    const struct bounded *const x = bounded_new(c, build(c, "Max", build(c, "Sub", end, start), zero), most, &slots);
+    struct value *const last = build_int(c->b, v->shape.dim[axis] - 1);
+    struct value *const places = build(c, "Min", build(c, "Add", bounded_steps(c->b, x, slots), start), last);
+    return bounded_become(c, "Gather", ATTRS(attr_int("axis", axis)), (struct value *const[]){v, places}, 2) &&
+           bounded_out(c, 0, x, axis);
+}
+
+static bool slice_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *const x = bounded_in(c, 0);
+    const struct range r = range_of_node(c->node->graph->arena, c->node);
+    const struct shape *const shape = &c->node->inputs.data[0]->shape;
+    if (r.start[x->axis] != 0 || r.step[x->axis] != 1 || r.shape.dim[x->axis] != shape->dim[x->axis])
+        return bounded_refuse(c, 0, "Slice takes elements along this axis by their place");
+    return bounded_same(c);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_slice[] = {
     {.name = "Slice", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = slice_infer,
-     .grad = slice_grad, .eval = slice_eval, .lower = slice_lower, .is_view = true, .samples = slice_samples},
+     .grad = slice_grad, .eval = slice_eval, .lower = slice_lower, .is_view = true,
+     .sized_by_data = slice_by_data, .bounded = slice_bounded, .samples = slice_samples},
     {.domain = DOMAIN_STEPC, .name = "SliceGrad", .versions = grad_versions, .inputs = grad_inputs,
      .outputs = grad_outputs, .attrs = grad_attrs, .infer = slice_grad_infer, .grad = slice_grad_grad,
      .eval = slice_grad_eval, .lower = slice_grad_lower, .samples = grad_samples},

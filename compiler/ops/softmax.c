@@ -172,13 +172,22 @@ static const struct op_sample log_softmax_samples[] = {
     {.text = "g (double[2,3,4] x) => (double[2,3,4] y) { y = LogSoftmax(x) }", .opset = 11},
     {0}};
 
+/* Along the axis itself nothing is a share of what is not meant. */
+static bool softmax_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *const x = bounded_in(c, 0);
+    if (x->axis == move_axis(c->node))
+        bounded_fill_input(c, 0, bounded_least(c->b, c->node->inputs.data[0]->dtype, true));
+    return bounded_out(c, 0, x, x->axis);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_softmax[] = {
     {.name = "Softmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = softmax_infer, .grad = softmax_grad, .expand = softmax_expand, .eval = softmax_eval, .in_float = true,
-     .samples = softmax_samples},
+     .bounded = softmax_bounded, .samples = softmax_samples},
     {.name = "LogSoftmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = softmax_infer, .grad = log_softmax_grad, .expand = log_softmax_expand, .eval = log_softmax_eval,
-     .in_float = true, .samples = log_softmax_samples},
+     .in_float = true, .bounded = softmax_bounded, .samples = log_softmax_samples},
     {0}};

@@ -422,7 +422,7 @@ static const struct op_sample grad_samples[] = {
 const struct op_def op_defs_softmax_cross_entropy[] = {
     {.name = "SoftmaxCrossEntropyLoss", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = loss_attrs,
      .infer = loss_infer, .grad = loss_grad, .eval = loss_eval, .lower = loss_lower, .selects_from = loss_selects_from,
-     .samples = samples},
+     .bounded = loss_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "SoftmaxCrossEntropyGrad", .versions = grad_versions, .inputs = grad_inputs,
      .outputs = grad_outputs, .attrs = loss_attrs, .infer = grad_infer, .expand = grad_expand, .eval = grad_eval,
      .lower = grad_lower, .selects_from = loss_selects_from, .samples = grad_samples},

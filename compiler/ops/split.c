@@ -221,7 +221,15 @@ static const struct op_sample samples[] = {
      .opset = 1},
     {0}};
 
+static bool split_bounded(struct bounded_ctx *c)
+{
+    if (bounded_in(c, 0)->axis == split_axis(c->node))
+        return bounded_refuse(c, 0, "Split needs a fixed size of the axis that it divides");
+    return bounded_same(c);
+}
+
 const struct op_def op_defs_split[] = {
     {.name = "Split", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = split_infer,
-     .grad = split_grad, .eval = split_eval, .lower = split_lower, .is_view = true, .samples = samples},
+     .grad = split_grad, .eval = split_eval, .lower = split_lower, .is_view = true,
+     .bounded = split_bounded, .samples = samples},
     {0}};

@@ -270,8 +270,13 @@ static const struct op_sample samples[] = {
     {.text = "g (float[3,5] x) => (float[3,2] y, int64[3,2] i) { " K_2 "y, i = TopK <axis = 1> (x, k) }", .opset = 10},
     {.text = "g (float[3,5] x) => (float[3,6] y) { k = Constant <value_ints = [6]> () y, i = TopK(x, k) }",
      .error = "is 6, expected 0 to 5, the size of axis 1"},
+    {.text = "g (float[3,5] x, int64[1] k) => (float[3] y) { v, i = TopK(x, k) a = Constant <value_ints = [1]> () "
+             "y = ReduceSumSquare <keepdims = 0> (v, a) }",
+     .feed = ",index:6"},
+    {.text = "g (float[3,1] x, int64[1] k) => (float y) { v, i = TopK(x, k) y = ReduceSum <keepdims = 0> (v) }",
+     .feed = ",index:2"},
     {.text = "g (float[3,5] x, int64[1] k) => (float[3,2] y) { y, i = TopK(x, k) }",
-     .error = "must be known at compile time"},
+     .error = "how many elements output 'y' has along axis 1 follows from data (node #0 (TopK))"},
     {.text = "g (float[3,5] x) => (float[3,2] y) { k = Constant <value_ints = [2, 2]> () y, i = TopK(x, k) }",
      .error = "has 2 elements, expected one"},
     {.text = "g (float x) => (float y) { " K_2 "y, i = TopK(x, k) }", .error = "is a scalar"},
@@ -367,11 +372,44 @@ static const struct op_sample places_samples[] = {
     {.text = "g (float[5] x) => (int64[3] y) { y = stepc.Places <k = 3> (x) }", .error = "has rank 1, expected 3"},
     {0}};
 
+/* ---- by data ----------------------------------------------------------------------------------------------------- */
+
+/* As many as may be wanted, of which the first are. */
+static bool top_by_data(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    struct value *const v = node_input(n, 0), *const k = node_input(n, 1);
+    int axis;
+    int64_t slots;
+    if (v == NULL || k == NULL || bounded_is_known(c, 1) || k->dtype != DTYPE_INT64 || shape_count(&k->shape) != 1 ||
+        !shape_axis(v->shape.rank, op_attr_int(n, "axis"), &axis) || v->shape.dim[axis] == 0)
+        return true;
+    if (v->bounded != NULL)
+        return bounded_refuse(c, 0, "TopK would make another size follow from data");
+    /* A greater one is an error in any case, which the count would not be. */
+    struct value *const number = build_with(c, "stepc.CountUpTo", ATTRS(attr_int("most", v->shape.dim[axis])),
+                                            build_reshape(c->b, k, &SHAPE_SCALAR));
+    const struct bounded *const x = bounded_new(c, number, v->shape.dim[axis], &slots);
+    struct value *const from =
+        slots <= v->shape.dim[axis] ? v : build_with(c, "Concat", ATTRS(attr_int("axis", axis)), v, v);
+    struct value *const in[] = {from, build_ints(c->b, &slots, 1)};
+    const struct attr *const how = ATTRS(attr_int("axis", axis), attr_int("largest", op_attr_int(n, "largest")));
+    return bounded_become(c, "TopK", how, in, 2) && bounded_out(c, 0, x, axis) && bounded_out(c, 1, x, axis);
+}
+
+static bool top_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *const x = bounded_in(c, 0);
+    if (x == NULL || x->axis == top_axis(c->node))
+        return bounded_refuse(c, x != NULL ? 0 : 1, "TopK needs a fixed size there");
+    return bounded_same(c);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_top_k[] = {
     {.name = "TopK", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = top_infer,
-     .expand = top_expand, .eval = top_eval, .samples = samples},
+     .expand = top_expand, .eval = top_eval, .sized_by_data = top_by_data, .bounded = top_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "Places", .versions = own_versions, .inputs = places_inputs,
      .outputs = places_outputs, .attrs = places_attrs, .infer = places_infer, .grad = grad_none, .eval = places_eval,
      .lower = places_lower, .samples = places_samples},

@@ -104,8 +104,19 @@ static const struct op_sample samples[] = {
     {.text = "g (bfloat16[2,3,4] x) => (bfloat16[4,2,3] y) { y = Transpose <perm = [2,0,1]> (x) }"},
     {0}};
 
+static bool transpose_bounded(struct bounded_ctx *c)
+{
+    const struct bounded *x = bounded_in(c, 0);
+    const int rank = c->node->inputs.data[0]->shape.rank;
+    int perm[SHAPE_MAX_RANK], d = 0;
+    transpose_perm(c->node, rank, perm);
+    while (d < rank - 1 && perm[d] != x->axis)
+        d++;
+    return bounded_out(c, 0, x, d);
+}
+
 const struct op_def op_defs_transpose[] = {
     {.name = "Transpose", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = transpose_infer, .grad = transpose_grad, .eval = transpose_eval, .lower = transpose_lower,
-     .is_view = true, .samples = samples},
+     .is_view = true, .bounded = transpose_bounded, .samples = samples},
     {0}};

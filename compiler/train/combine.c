@@ -10,6 +10,7 @@
 #include "train/combine.h"
 
 #include "base/str.h"
+#include "graph/bounded.h"
 #include "graph/op_def.h"
 #include "rewrite/pass.h"
 #include "train/combine_internal.h"
@@ -231,6 +232,11 @@ static bool add_binding(struct combiner *c, struct graph *g, size_t k, const cha
     const struct loc loc = combine_loc(c, k);
     if (variable == NULL || value == NULL)
         return false;
+    if (value->bounded != NULL)
+        return diag_unsupported(c->diag, &loc,
+                                "%s: how many elements '%s' has along axis %d follows from data (%s): a variable has a "
+                                "fixed size",
+                                list, pair->value, value->bounded->axis, value->bounded->origin);
     if (value->dtype != variable->dtype || !shape_equal(&value->shape, &variable->shape))
         return diag_error(c->diag, &loc, "%s: '%s' is %s%s, but the variable '%s' is %s%s", list, pair->value,
                           dtype_name(value->dtype), shape_text(c->arena, &value->shape), pair->key,
@@ -398,7 +404,8 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
                           .diag = d,
                           .model = m,
                           .fold = fold_value,
-                          .fed = o->fed};
+                          .fed = o->fed,
+                          .bounds = bounded_options(a, m, o->bounds)};
     struct combiner c = {.diag = d,
                          .arena = a,
                          .model = m,
@@ -424,6 +431,7 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
     make_all_variables(&c);
     add_counters(&c);
     ok = combine_infer_sizes(&c) && make_entries(&c) && ok;
+    bounded_forget(p);
     *out = ok ? p : NULL;
     return ok;
 }
@@ -432,7 +440,8 @@ void combine_values(struct diag *d, struct arena *a, const struct model *m, cons
                     struct map *values)
 {
     struct program *const p = arena_new(a, struct program);
-    *p = (struct program){.name = "values", .arena = a, .diag = d, .model = m, .fold = fold_value, .fed = o->fed};
+    *p = (struct program){.name = "values", .arena = a, .diag = d, .model = m, .fold = fold_value, .fed = o->fed,
+                          .bounds = bounded_options(a, m, o->bounds)};
     vec_push(a, &p->counters, "");
     *values = (struct map){.arena = a};
     if (!import_nodes(graph_new(p, "infer"), m->graph, values, o, "infer"))

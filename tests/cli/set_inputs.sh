@@ -20,9 +20,10 @@ seq 6 | "$make_npy" f4 2 3 >x.npy
 echo 2 | "$make_npy" i8 1 >to.npy
 set -- --set from=0 --set to=@to.npy --set scale=0.5
 
-# What must be known is said with the option.
+# What would have to be known is said with the options.
 expect 1 "$stepc" compile net.onnxtxt -o net.c --dim n=2 --dim k=1 --set doubled=true
-has stderr "input 1 'from' (starts) must be known at compile time, but it is an input of the graph; --set from=VALUE fixes it"
+has stderr "how many elements output 'y' has along axis 1 follows from data (node #2 (Slice)); --bound NAME=N, with the name"
+has stderr "'y_count', how many they are (3 is the most that there can be); --set to=VALUE fixes it"
 
 expect 0 "$stepc" check net.onnxtxt --set doubled=true "$@"
 expect 0 "$stepc" inspect net.onnxtxt --dim n=2 --set doubled=true "$@"

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# usage: bounds.sh STEPC MAKE_NPY
+# --bound: room for what a mask selects, in every command; one more than that is an error in both engines.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+cat >net.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[6,2] x, int64[6] mask) => (float[n,2] y, float mean)
+<float[2] w = {2, 3}>
+{
+    taken = Cast <to = 9> (mask)
+    [pick] rows = Compress <axis = 0> (x, taken)
+    y = Mul(rows, w)
+    mean = ReduceMean <keepdims = 0> (y)
+}
+MODEL
+seq 12 | "$make_npy" f4 6 2 >x.npy
+printf '%s\n' 0 1 0 0 1 0 | "$make_npy" i8 6 >two.npy
+printf '%s\n' 0 0 0 0 0 0 | "$make_npy" i8 6 >none.npy
+printf '%s\n' 1 1 1 1 1 0 | "$make_npy" i8 6 >five.npy
+
+# An output of such a size needs the option, which the message names.
+expect 1 "$stepc" compile net.onnxtxt -o net.c
+has stderr "error: how many elements output 'y' has along axis 0 follows from data (node 'pick' (Compress)); --bound NAME=N"
+has stderr "'y_count', how many they are (6 is the most that there can be); --set mask=VALUE fixes it"
+[ ! -e net.c ] || fail 'net.c was written'
+expect 0 "$stepc" compile net.onnxtxt -o net.c --outputs mean
+
+for name in pick rows; do
+    for command in check inspect compare; do
+        expect 0 "$stepc" "$command" net.onnxtxt --bound "$name=6"
+    done
+    expect 0 "$stepc" compile net.onnxtxt -o net.c --bound "$name=4"
+    has net.c "options  --bound $name=4"
+    has net.h 'float *y; /* [4,2] */'
+    has net.h 'int64_t *y_count;'
+done
+
+gives() { # FILE TYPE NUMBER...: the file ends with them
+    local file=$1 type=$2 size
+    shift 2
+    size=$(($# * ${type#?}))
+    [ "$(tail -c "$size" "$file" | od -A n -t "$type" | sed s/-nan/nan/ | xargs)" = "$*" ] || fail "$file is not $*"
+}
+for engine in interpreted generated; do
+    run=("$stepc" run net.onnxtxt --engine "$engine" --feed x=x.npy --fetch y=y.npy --fetch y_count=n.npy --fetch mean=m.npy)
+    expect 0 "${run[@]}" --bound pick=3 --feed mask=two.npy
+    gives y.npy f4 6 12 18 30 0 0
+    gives n.npy d8 2
+    gives m.npy f4 16.5
+    expect 0 "${run[@]}" --bound pick=1 --feed mask=none.npy
+    gives n.npy d8 0
+    gives m.npy f4 nan
+    expect 0 "${run[@]}" --bound pick=9 --feed mask=five.npy # there are 6
+    gives y.npy f4 2 6 6 12 10 18 14 24 18 30 0 0
+    expect 1 "${run[@]}" --bound pick=4 --feed mask=five.npy
+done
+has stderr 'infer() returned an error: an index is out of range'
+expect 1 "$stepc" run net.onnxtxt --feed x=x.npy --bound pick=4 --feed mask=five.npy
+has stderr 'data say that there are 5 elements, and there is room for 4'
+
+# Wrong use.
+expect 1 "$stepc" compile net.onnxtxt -o wrong.c --bound pick=0
+has stderr '--bound pick=0: expected NAME=N, from 1 to 1073741824'
+expect 1 "$stepc" compile net.onnxtxt -o wrong.c --bound pick
+has stderr '--bound pick: expected NAME=N'
+expect 0 "$stepc" compile net.onnxtxt -o net.c --outputs mean --bound pck=4
+has stderr "warning: --bound pck=4: no size of a node or tensor of this name follows from data"
+
+# A prepared model has the option in it.
+expect 0 "$stepc" prepare net.onnxtxt -o train.onnxtxt --loss output --output mean --bound pick=4
+has train.onnxtxt '"stepc.bounds" : "pick=4"'
+expect 0 "$stepc" compile train.onnxtxt -o train.c
+has train.h 'float *y; /* [4,2] */'
+for engine in interpreted generated; do
+    expect 0 "$stepc" run train.onnxtxt --engine "$engine" --steps 2 --feed x=x.npy --feed mask=two.npy
+    expect 1 "$stepc" run train.onnxtxt --engine "$engine" --steps 2 --feed x=x.npy --feed mask=five.npy
+done
