@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 
 #include "base/str.h"
+#include "graph/import_sizes.h"
 #include "model/check_model.h"
 #include "model/model.h"
 #include "prepare/doctor.h"
@@ -50,7 +51,8 @@ static void add_assumed(struct arena *a, const struct import_options *o, const s
             const struct model_dim *const dim = &vi->type.dims.data[k];
             if (dim->value >= 0 || is_given(o, vi, dim->param) || model_find_initializer(g, vi->name))
                 continue;
-            if (g != m->graph && follows_from_outputs(m->graph, dim->param))
+            if ((g != m->graph && follows_from_outputs(m->graph, dim->param)) ||
+                import_size_of_weights(m->graph, dim->param) > 0)
                 continue;
             const char *const text =
                 dim->param[0] != '\0' ? dim->param : arena_printf(a, "dimension %zu of '%s'", k, vi->name);

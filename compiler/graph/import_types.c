@@ -3,6 +3,7 @@
 #include "graph/bounded.h"
 #include "graph/dim_expression.h"
 #include "graph/import_internal.h"
+#include "graph/import_sizes.h"
 
 #include <string.h>
 
@@ -70,6 +71,8 @@ static int64_t plain_symbol_size(const void *context, const char *symbol)
     int64_t size = symbol_from_inputs(m->graph, s->o, symbol);
     for (size_t k = 0; size < 0 && k < m->training.count; k++)
         size = symbol_from_inputs(m->training.data[k]->algorithm, s->o, symbol);
+    if (size < 0)
+        size = import_size_of_weights(m->graph, symbol);
     return size >= 0 ? size : s->provisional;
 }
 

@@ -140,6 +140,24 @@ static bool is_traced_name(const char *name)
     return false;
 }
 
+/* "zeros", "full_like_2": tensors that the network makes while it runs, with no name but that of the operation. The
+ * first one has no number. */
+bool is_traced_creation(const char *name)
+{
+    static const char *const ops[] = {"zeros", "ones", "full", "arange", "eye", "linspace", "scalar_tensor", "empty",
+                                      "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        const size_t length = strlen(ops[i]);
+        if (strncmp(name, ops[i], length) != 0)
+            continue;
+        const char *const rest = name + length;
+        const size_t digits = rest[0] == '_' ? strspn(rest + 1, "0123456789") : 0;
+        if (rest[0] == '\0' || (digits > 0 && rest[1 + digits] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* "const_fold_opt__12", "new_shape__7": tf2onnx */
 static bool is_numbered_by_tf2onnx(const char *name)
 {

@@ -50,6 +50,8 @@ struct model_node *edit_insert_node(struct edit *e, size_t at, const char *op, c
 bool edit_is_output(const struct edit *e, const char *name);
 /* Is it a name that exporters make up: "onnx::MatMul_57", "/Transpose_output_0", "1234"? */
 bool is_anonymous(const char *name);
+/* Is it what PyTorch's newer exporter calls the result of zeros(), full(), arange()...? */
+bool is_traced_creation(const char *name);
 /* "model/norm/add/y:0": what TensorFlow calls a constant operand. Its variables are read by other names. */
 bool is_tensorflow_constant(const char *name);
 /* "a", "b" and "c"; at most `most` of them are named. */

@@ -375,14 +375,23 @@ static const char *classes_last(struct preparer *p, const char *wish, const char
     return y;
 }
 
+/* The classes of sequences stand last, with the only size that is always known. */
+static const char *other_class_axis(struct preparer *p, const struct tensor_type *t)
+{
+    if (t->rank == 0 || t->dims[t->rank - 1].value <= 1)
+        return "";
+    return arena_printf(p->arena, "; dimension %zu, the last, is %lld: --class-axis -1?", t->rank - 1,
+                        (long long)t->dims[t->rank - 1].value);
+}
+
 /* [d0.., C, ..dk] -> [n, C], target -> [n]. ONNX's operators want the classes at axis 1; below opset 13 only rank 2 has
  * one meaning in all of them. */
 static bool flatten_classes(struct preparer *p, const struct tensor_type *t, struct classes *c)
 {
     if (c->count < 0)
         return diag_error(p->diag, &p->loc,
-                          "--class-axis %lld: the number of classes, dimension %d of '%s', is not known",
-                          (long long)p->options->class_axis, c->axis, p->source);
+                          "--class-axis %lld: the number of classes, dimension %d of '%s', is not known%s",
+                          (long long)p->options->class_axis, c->axis, p->source, other_class_axis(p, t));
     if (c->axis != (int)t->rank - 1)
         c->scores = classes_last(p, "scores_transposed", c->scores, t->rank, c->axis);
     c->scores = add_reshape(p, "scores", c->scores, (const int64_t[]){-1, c->count}, 2);

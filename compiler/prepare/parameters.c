@@ -11,6 +11,7 @@
  *        - it is a second bias behind a layer that has one;
  *        - it is the scale of a quantization;
  *        - its name says that it is a buffer;
+ *        - the network makes it as it runs, says its name: zeros(), full();
  *        - the exporter made it up: a name of its own, and not a copy of a parameter that it moved or reshaped;
  *        - it is a single number in a file that no framework wrote.
  *
@@ -169,11 +170,17 @@ static void find_inputs(struct rules *r, const struct model_graph *g)
 static bool is_exporter(const char *producer)
 {
     static const char *const names[] = {"tf2onnx", "keras2onnx", "PaddlePaddle", "CNTK", "OnnxMLTools", "Chainer",
-                                        "MXNet"};
+                                        "MXNet", "jax2onnx", "nnabla-onnx", "WinMLTools"};
     for (size_t i = 0; producer && i < sizeof names / sizeof *names; i++)
         if (str_equal(producer, names[i]))
             return true;
-    return false;
+    return producer && str_starts_with(producer, "MATLAB ");
+}
+
+/* Paddle2ONNX has stopped to write its name. Its nodes are "p2o.Conv.0". */
+static bool is_from_paddle(const struct model_graph *g)
+{
+    return g->nodes.count > 0 && g->nodes.data[0]->name && str_starts_with(g->nodes.data[0]->name, "p2o.");
 }
 
 void rules_begin(struct rules *r, const struct preparer *p, const struct map *loss)
@@ -185,7 +192,7 @@ void rules_begin(struct rules *r, const struct preparer *p, const struct map *lo
     vec_each(struct model_initializer *, x, &g->initializers)
         map_set(&r->initializers, x->name, x);
     r->from_pytorch = str_equal(p->model->producer_name, "pytorch");
-    r->exported = r->from_pytorch || is_exporter(p->model->producer_name);
+    r->exported = r->from_pytorch || is_exporter(p->model->producer_name) || is_from_paddle(g);
     for (size_t i = 0; i < loss->count; i++)
         reach(r, loss->entries[i].key);
     for (size_t i = g->nodes.count; i-- > 0;) /* topological order: one walk backwards finds all */
@@ -450,8 +457,9 @@ static struct verdict judge_operand(const struct rules *r, const char *name, con
                                 .why = arena_printf(r->p->arena, "made up by the exporter, at %s", at)};
     if (!r->exported && !in_place && t->count == 1)
         return no(false, arena_printf(r->p->arena, "a single number, at %s", at));
-    const bool by_name =
-        r->from_pytorch ? says_parameter(name) || is_op(u->node, "Concat") : strstr(name, "ReadVariableOp") != NULL;
+    const bool by_name = r->from_pytorch ? says_parameter(name) || is_op(u->node, "Concat")
+                                         : strstr(name, "ReadVariableOp") || /* of TensorFlow */
+                                               str_ends_with(node_title(u->node), "BiasAdd");
     return yes(r, in_place || by_name, s, u);
 }
 
@@ -494,6 +502,9 @@ struct verdict judge(struct rules *r, const struct model_initializer *init)
     const struct reading *const u = best_place(r, &uses, init->tensor, &s);
     if (known == KNOWN_PARAMETER)
         return yes(r, true, &s, u);
+    if (r->from_pytorch && is_traced_creation(init->name) && values_are_uniform(init->tensor))
+        return no(false, arena_printf(p->arena, "made by the network as it runs, says its name, at %s '%s'",
+                                      u->node->op_type, node_title(u->node)));
     if (s.op[0] != '\0' && !is_spelled_out(&s) && init->tensor->shape.rank > 0)
         return judge_slot(r, init->name, init->tensor, &s, u);
     return judge_operand(r, init->name, init->tensor, &s, u);
@@ -527,24 +538,96 @@ static bool is_zero_row(const struct tensor *t, int64_t row)
     return width > 0;
 }
 
-int64_t padding_row(struct rules *r, const struct model_initializer *init)
+static bool find_padding(struct rules *r, const struct model_initializer *init, struct held *out)
 {
     const struct tensor *const t = init->tensor;
     reading_list uses = {0};
     int64_t found = -1;
     if (!r->from_pytorch || t->shape.rank != 2 || t->shape.dim[0] < 3)
-        return -1;
+        return false;
     find_uses(r, init->name, &uses);
     vec_each_ptr(const struct reading, u, &uses)
         if (!is_op(u->node, "Gather") || u->input != 0 || u->flips > 0 || u->reshaped ||
             attribute_int(u->node, "axis", 0) != 0)
-            return -1;
+            return false;
     for (int64_t row = 0; row < t->shape.dim[0]; row++) {
         if (!is_zero_row(t, row))
             continue;
         if (found >= 0)
-            return -1;
+            return false;
         found = row;
     }
-    return uses.count > 0 ? found : -1;
+    if (uses.count == 0 || found < 0)
+        return false;
+    out->trained = tensor_new(r->p->arena, t->dtype, &SHAPE(t->shape.dim[0], 1));
+    for (int64_t i = 0; i < out->trained->count; i++)
+        tensor_set_double(out->trained, i, i != found);
+    out->what = arena_printf(r->p->arena, "row %lld, the padding: zeros that stay (--padding train trains it)",
+                             (long long)found);
+    return true;
+}
+
+/* ---- recurrent layers with one bias ------------------------------------------------------------------------------ */
+
+/* ONNX's LSTM, GRU and RNN add two biases, Wb and Rb. So do PyTorch's; those of others have one, and exporters write
+ * zeros in the place of the other. Trained, it would get the same gradient once more, and the sum would move twice as
+ * far. */
+struct biases {
+    const struct tensor *t; /* [directions, 2 * gates * hidden] */
+    int64_t gates, hidden;
+};
+
+static bool is_zero_range(const struct tensor *t, int64_t from, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (tensor_get_double(t, from + i) != 0)
+            return false;
+    return true;
+}
+
+/* The biases of a gate of one side: 0 is Wb, 1 is Rb. Zeros stay beside a gate, or a whole side, that has some. Where
+ * all are zeros, as in a fresh network, Rb does if it is added to Wb. */
+static bool is_held_gate(const struct biases *b, int64_t direction, int side, int64_t gate, bool one_of_two)
+{
+    const int64_t half = b->gates * b->hidden, first = direction * 2 * half;
+    const int64_t own = first + side * half, other = first + (1 - side) * half;
+    if (!is_zero_range(b->t, own + gate * b->hidden, b->hidden))
+        return false;
+    if (!is_zero_range(b->t, other + gate * b->hidden, b->hidden))
+        return true;
+    return is_zero_range(b->t, own, half) && (!is_zero_range(b->t, other, half) || (one_of_two && side == 1));
+}
+
+static bool find_second_bias(struct rules *r, const struct model_initializer *init, struct held *out)
+{
+    const struct tensor *const t = init->tensor;
+    reading_list uses = {0};
+    find_uses(r, init->name, &uses);
+    if (r->from_pytorch || uses.count != 1 || uses.data[0].input != 3 || uses.data[0].flips > 0 || t->shape.rank != 2)
+        return false;
+    const struct model_node *const n = uses.data[0].node;
+    struct biases b = {t, is_op(n, "LSTM") ? 4 : is_op(n, "GRU") ? 3 : is_op(n, "RNN") ? 1 : 0, 0};
+    if (b.gates == 0 || t->shape.dim[1] % (2 * b.gates) != 0 || t->count == 0)
+        return false;
+    b.hidden = t->shape.dim[1] / (2 * b.gates);
+    const bool one_of_two = r->exported && !attribute_int(n, "linear_before_reset", 0);
+    bool some = false;
+    out->trained = tensor_new(r->p->arena, t->dtype, &t->shape);
+    for (int64_t i = 0; i < t->count; i++) {
+        const int64_t of_direction = i % t->shape.dim[1], half = b.gates * b.hidden;
+        const bool held = is_held_gate(&b, i / t->shape.dim[1], of_direction >= half, of_direction % half / b.hidden,
+                                       one_of_two);
+        some = some || held;
+        tensor_set_double(out->trained, i, !held);
+    }
+    out->what = arena_printf(r->p->arena,
+                             "the zeros of its second bias, which the exporter filled in (--train %s trains them)",
+                             init->name);
+    return some;
+}
+
+struct held held_part(struct rules *r, const struct model_initializer *init, bool padding)
+{
+    struct held h = {0};
+    return (padding && find_padding(r, init, &h)) || find_second_bias(r, init, &h) ? h : (struct held){0};
 }

@@ -51,9 +51,10 @@ struct rules {
 /* loss: the values whose gradients are wanted. */
 void rules_begin(struct rules *r, const struct preparer *p, const struct map *loss);
 struct verdict judge(struct rules *r, const struct model_initializer *init);
-/* The row of an embedding that nn.Embedding(padding_idx=...) leaves out of training: zeros at the start, and ever
- * after; -1: none. Only a table that is read by Gather alone has one. */
-int64_t padding_row(struct rules *r, const struct model_initializer *init);
+/* What of an initializer has no gradient, though all else is trained; nothing if `trained` is NULL. Such are the row of
+ * an embedding that nn.Embedding(padding_idx=...) leaves out of training, of a table that is read by Gather alone
+ * (`padding`: is it wanted?), and the second bias of a recurrent layer whose framework has one. */
+struct held held_part(struct rules *r, const struct model_initializer *init, bool padding);
 /* A Constant node in the place of a weight; false: it is in none. */
 bool judge_constant(struct rules *r, const struct model_node *constant, const struct tensor *t, struct verdict *out);
 /* Is no initializer a parameter? Then constants in the place of weights are. */

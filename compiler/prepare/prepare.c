@@ -2,6 +2,7 @@
 #include "prepare/prepare.h"
 
 #include "graph/dim_expression.h"
+#include "graph/import_sizes.h"
 #include "prepare/detached.h"
 #include "prepare/computed.h"
 #include "prepare/doctor.h"
@@ -86,7 +87,8 @@ static void number_symbols(struct preparer *p)
         for (size_t k = 0; t->kind == TYPE_TENSOR && k < t->dims.count; k++) {
             const str_list names = symbols_of(p, &t->dims.data[k]);
             vec_each(const char *, name, &names) {
-                if (map_has(&p->symbols, name) || (given && map_has(given, name)))
+                if (map_has(&p->symbols, name) || (given && map_has(given, name)) ||
+                    import_size_of_weights(p->model->graph, name) > 0)
                     continue;
                 int64_t *const size = arena_new(p->arena, int64_t);
                 *size = prime = next_prime(prime + 1);
@@ -263,15 +265,11 @@ static void list_inputs(const struct preparer *p, str_list *zs)
 }
 
 /* gradient = all * [1, .., 0, .., 1]' */
-static void leave_out_padding(struct preparer *p, struct trainable *t, const char *all)
+static void leave_out_held(struct preparer *p, struct trainable *t, const char *all)
 {
-    if (!t->padding) {
-        struct tensor *const rows = tensor_new(p->arena, t->tensor->dtype, &SHAPE(t->tensor->shape.dim[0], 1));
-        for (int64_t i = 0; i < rows->count; i++)
-            tensor_set_double(rows, i, i != t->padding_row);
-        t->padding = add_tensor(p, suffixed(p, t->name, "trained_rows"), rows);
-    }
-    model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){all, t->padding, NULL},
+    if (!t->mask)
+        t->mask = add_tensor(p, suffixed(p, t->name, "trained_part"), t->held.trained);
+    model_add_node(p->arena, p->algorithm, "", "Mul", (const char *[]){all, t->mask, NULL},
                    (const char *[]){t->gradient, NULL});
 }
 
@@ -286,8 +284,7 @@ void add_gradient(struct preparer *p, const char *y)
         vec_push(p->arena, &xs, t->name);
         vec_push(p->arena, &in, t->name);
         vec_push(p->arena, &out,
-                 t->padding_row < 0 ? t->gradient
-                                    : fresh_name(p, suffixed(p, t->gradient, "of_all_rows")));
+                 t->held.trained ? fresh_name(p, suffixed(p, t->gradient, "of_all")) : t->gradient);
     }
     for (size_t i = 0; i < zs.count; i++)
         zs.data[i] = part_of_input(p, zs.data[i]);
@@ -303,8 +300,8 @@ void add_gradient(struct preparer *p, const char *y)
         model_set_strings(p->arena, n, "zs", zs.data, zs.count);
     model_set_string(p->arena, n, "y", y);
     for (size_t i = 0; i < p->trainables.count; i++)
-        if (p->trainables.data[i].padding_row >= 0)
-            leave_out_padding(p, &p->trainables.data[i], out.data[i]);
+        if (p->trainables.data[i].held.trained)
+            leave_out_held(p, &p->trainables.data[i], out.data[i]);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */

@@ -35,6 +35,12 @@ enum fan_layout {
     FAN_IN_OUT_KERNEL  /* ConvTranspose: [in, out, kernel...] */
 };
 
+/* Zeros that stay zeros in a tensor that is trained. */
+struct held {
+    struct tensor *trained; /* 1 where it is trained, 0 where not; the gradient's shape holds it; NULL: all is */
+    const char *what;       /* "row 0, the padding: ..." */
+};
+
 struct trainable {
     const char *name;
     const struct tensor *tensor;
@@ -42,8 +48,8 @@ struct trainable {
     enum fan_layout layout;
     const char *why;      /* "weight of Gemm 'fc1'" */
     const char *gradient; /* as the update reads it: clipped */
-    int64_t padding_row;  /* of an embedding: it has no gradient; -1: none */
-    const char *padding;  /* what its gradient is multiplied by; NULL: not written yet */
+    struct held held;     /* what of it has no gradient */
+    const char *mask;     /* held.trained in the algorithm; NULL: not written yet */
     const char *average;  /* what --ema keeps of it; NULL: not written yet, or nothing */
     size_t rate_group;    /* the --group that says its learning rate, from 1; 0: none */
     double learning_rate, weight_decay; /* what groups say; the latter NAN: as for all */
@@ -106,6 +112,7 @@ struct preparer {
     const char *main_loss;           /* loss_input as the main graph has it, not a copy */
     struct known_names known;        /* which are parameters and which are buffers, where the file says it */
     struct choice train, freeze;
+    str_list lifted;        /* constants that became initializers */
     struct strbuf left_out; /* the first lines of the report: what is not trained */
     bool bypassed;                   /* a final activation stands between them */
     model_nodes score_nodes;         /* copies in the main graph that only the loss reads */

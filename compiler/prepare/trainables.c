@@ -88,8 +88,16 @@ static void lift_constant(struct preparer *p, size_t at)
     g->initializers.data[g->initializers.count - 1]->loc = n->loc;
     map_set(&p->producers, n->outputs.data[0], NULL);
     edit_changed(&p->edit, "initializers in the place of constants");
-    say(p, "constant '%s' becomes an initializer", n->outputs.data[0]);
+    vec_push(p->arena, &p->lifted, n->outputs.data[0]);
     vec_remove(&g->nodes, at);
+}
+
+static void say_lifted(struct preparer *p)
+{
+    const size_t count = p->lifted.count;
+    if (count > 0)
+        say(p, "constant%s %s %s", str_plural(count), names_text(p->arena, &p->lifted, MOST_NAMED),
+            count == 1 ? "becomes an initializer" : "become initializers");
 }
 
 void lift_named_constant(struct preparer *p, const char *name)
@@ -323,7 +331,9 @@ static void add_trainable(struct preparer *p, struct rules *r, const struct chos
                                  .layout = v->trained ? v->layout : FAN_NONE,
                                  .why = v->trained ? v->why : "named by --train",
                                  .weight_decay = NAN,
-                                 .padding_row = p->options->train_padding ? -1 : padding_row(r, c->init)}));
+                                 .held = str_list_has(&p->train.globs, c->init->name)
+                                             ? (struct held){0}
+                                             : held_part(r, c->init, !p->options->train_padding)}));
 }
 
 /* ---- what is said ------------------------------------------------------------------------------------------------ */
@@ -388,8 +398,14 @@ static void say_left_out(struct preparer *p, struct rules *r, const chosen_list 
                     strbuf_text(&text));
 }
 
+/* By the project's export.py: not what another framework than PyTorch wrote. */
+static bool can_be_exported_again(const struct rules *r)
+{
+    return r->from_pytorch || !r->exported;
+}
+
 /* The rules may be wrong of these: buffers that look like parameters. */
-static void say_unsure(struct preparer *p, const chosen_list *all)
+static void say_unsure(struct preparer *p, const struct rules *r, const chosen_list *all)
 {
     str_list names = {0};
     vec_each_ptr(const struct chosen, c, all)
@@ -397,10 +413,10 @@ static void say_unsure(struct preparer *p, const chosen_list *all)
             vec_push(p->arena, &names, c->init->name);
     if (names.count > 0)
         say(p,
-            "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone; an export by "
-            "examples/pytorch/export.py says which are parameters",
+            "note: %s %s trained as %s: if %s is a buffer, --freeze leaves it alone%s",
             names_text(p->arena, &names, names.count), names.count == 1 ? "is" : "are",
-            names.count == 1 ? "a parameter" : "parameters", names.count == 1 ? "it" : "one");
+            names.count == 1 ? "a parameter" : "parameters", names.count == 1 ? "it" : "one",
+            can_be_exported_again(r) ? "; an export by examples/pytorch/export.py says which are parameters" : "");
 }
 
 /* A plain export folds weight * mask into one tensor: trained, what the mask held at zero moves. */
@@ -415,17 +431,18 @@ static bool may_hold_mask(const struct trainable *t)
     return zeros >= t->tensor->count / SHARE && zeros > 1 && zeros < t->tensor->count;
 }
 
-static void say_masked(struct preparer *p)
+static void say_masked(struct preparer *p, const struct rules *r)
 {
     str_list names = {0};
     vec_each_ptr(const struct trainable, t, &p->trainables)
-        if (may_hold_mask(t))
+        if (!t->held.trained && may_hold_mask(t))
             vec_push(p->arena, &names, t->name);
     if (names.count > 0 && !p->silent)
         say(p,
-            "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; an "
-            "export by examples/pytorch/export.py keeps weight and mask apart, --freeze leaves %s alone",
+            "note: many elements of %s are exactly 0: if the export has folded a mask into %s, training moves them; "
+            "%s--freeze leaves %s alone",
             names_text(p->arena, &names, MOST_NAMED), names.count == 1 ? "it" : "them",
+            can_be_exported_again(r) ? "an export by examples/pytorch/export.py keeps weight and mask apart, " : "",
             names.count == 1 ? "it" : "them");
 }
 
@@ -438,9 +455,8 @@ static void say_trainables(struct preparer *p)
         (long long)elements);
     vec_each_ptr(const struct trainable, t, &p->trainables) {
         say(p, "  %s %s: %s", t->name, tensor_text(p, t->tensor), t->why);
-        if (t->padding_row >= 0)
-            say(p, "    but for row %lld, the padding: zeros that stay (--padding train trains it)",
-                (long long)t->padding_row);
+        if (t->held.trained)
+            say(p, "    but for %s", t->held.what);
     }
 }
 
@@ -587,6 +603,7 @@ bool choose_trainables(struct preparer *p)
     map_set(&loss, p->main_loss, NULL);
     rules_begin(&rules, p, &loss);
     lift_constants(p, &rules);
+    say_lifted(p);
     const struct model_graph *const g = p->model->graph;
     bool ok = resolve_lists(p);
     ok = check_globs(p, "train", &p->train.globs) && ok;
@@ -607,8 +624,8 @@ bool choose_trainables(struct preparer *p)
     say_trainables(p);
     say_missing(p);
     say_others(p, &all);
-    say_unsure(p, &all);
-    say_masked(p);
+    say_unsure(p, &rules, &all);
+    say_masked(p, &rules);
     widen_trainables(p);
     return true;
 }
