@@ -55,6 +55,9 @@ static const struct op_sample if_samples[] = {
              "a = If <then_branch = t2 () => (float[3] q) { q = Mul(w, x) }, else_branch = e2 () => (float[3] w) { }> "
              "(d) }, else_branch = e () => (float[3] x) { }> (c) }",
      .feed = ",,index:2"},
+    /* numbers that are known, but not which of them */
+    {.text = "g (bool c) => (int64 y) { z = If <then_branch = t () => (int64 a) { a = Constant <value_int = 3> () }, "
+             "else_branch = e () => (int64 b) { b = Constant <value_int = 2> () }> (c) y = Neg(z) }"},
     {.text = "g (float[3] x, bool c) => (float[3] y) { y = If <then_branch = t () => (float[3] a) { a = Neg(x) }, "
              "else_branch = e () => (float[6] b) { b = Concat <axis = 0> (x, x) }> (c) }",
      .error = "input 0 'c' (cond) is not known at compile time, so that both branches must give the same types, but "

@@ -159,6 +159,11 @@ static const struct spelling at_far_scores[] = {
      "Log Greater Where Where Abs Equal Where Sub Softplus Add Exp Add",
      0.5,
      {1, 1, 1}},
+    {"t = Constant <value = double {-2}> () k = Abs(x) n = Neg(k) e = Exp(n) d = Add(one, e) a = Add(t, e) "
+     "y = Div(a, d)",
+     "Abs Neg Exp Add Sigmoid Mul",
+     -4.8673779936055634,
+     {0, -0.7050111366047835, 0}},
 };
 
 static const struct spelling at_zero[] = {
