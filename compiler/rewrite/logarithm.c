@@ -186,48 +186,11 @@ static struct value *expanded(const struct recogniser *r, struct value *x, const
     return build_expand(r->b, x, &n->outputs.data[0]->shape);
 }
 
-/* ---- weights ----------------------------------------------------------------------------------------------------- */
-
-/* w a, where a is an exponential or a probability and w may be 0, or below, or only known when the program runs. */
-struct weighted {
-    struct value *w, *a;
-    enum kind kind; /* of a; PLAIN: it is nothing of the kind */
-};
-
-static struct weighted weighted_by(const struct recogniser *r, struct value *v, int depth)
-{
-    const struct node *const mul = recognise_made_by(r, v, "Mul");
-    for (size_t i = 0; i < 2 && mul != NULL && depth > 0; i++) {
-        const enum kind a = kind_of(r, in(mul, i), depth - 1), w = kind_of(r, in(mul, 1 - i), depth - 1);
-        double number;
-        if ((a == SMALL || a == LARGE) &&
-            (w == PLAIN || (w == NUMBERS && !recognise_number(r, in(mul, 1 - i), &number))))
-            return (struct weighted){in(mul, 1 - i), in(mul, i), a};
-    }
-    return (struct weighted){.a = v, .kind = PLAIN};
-}
-
 /* m, or 0 where that is infinite; no gradient flows through it: what comes by either way adds up to 0. */
 static struct value *shift_by(const struct recogniser *r, struct value *m)
 {
     struct value *const infinite = build(r, "Equal", build(r, "Abs", m), build_like(r, m, INFINITY));
     return build(r, "stepc.Stored", build(r, "Where", infinite, build_like(r, m, 0.0), m));
-}
-
-/* l, but minus infinity where the weight is 0. */
-static struct value *log_that_counts(const struct recogniser *r, struct value *l, struct value *w)
-{
-    struct value *const none = build(r, "Equal", w, build_like(r, w, 0.0));
-    return build(r, "Where", none, build_like(r, l, -INFINITY), l);
-}
-
-/* w Exp(l - m). Only where w is 0 may l be far above m: there the exponential is as large as it may be. */
-static struct value *weighted_exp(const struct recogniser *r, struct value *l, struct value *m, struct value *w)
-{
-    const double most = l->dtype == DTYPE_FLOAT16 ? 11 : 88;
-    struct value *const d = build(r, "Sub", l, m);
-    struct value *const e = build(r, "Exp", build(r, "Min", d, build_like(r, d, most)));
-    return w != NULL ? build(r, "Mul", e, w) : e;
 }
 
 /* ---- the rules --------------------------------------------------------------------------------------------------- */
@@ -268,36 +231,6 @@ static struct value *log_sub(const struct recogniser *r, const struct node *n, i
     return expanded(r, complement(r, taken_from_one(r, n), true), n);
 }
 
-/* Of a sum in which at least one of both has a weight. */
-static enum kind kind_weighted(const struct recogniser *r, const struct node *n, int depth)
-{
-    const struct weighted a = weighted_by(r, in(n, 0), depth), b = weighted_by(r, in(n, 1), depth);
-    if (a.kind == PLAIN && b.kind == PLAIN)
-        return PLAIN;
-    const enum kind x = a.kind != PLAIN ? a.kind : kind_of(r, a.a, depth);
-    const enum kind y = b.kind != PLAIN ? b.kind : kind_of(r, b.a, depth);
-    return x <= NUMBERS || y <= NUMBERS ? PLAIN : x > y ? x : y;
-}
-
-static struct value *larger(const struct recogniser *r, struct value *a, struct value *b)
-{
-    return build(r, "Where", build(r, "Greater", a, b), a, b);
-}
-
-static struct value *log_weighted(const struct recogniser *r, const struct node *n, int depth)
-{
-    struct value *l[2], *w[2], *counts[2];
-    for (size_t i = 0; i < 2; i++) {
-        const struct weighted x = weighted_by(r, in(n, i), depth);
-        w[i] = x.w;
-        l[i] = log_of(r, x.a, x.w != NULL ? depth - 1 : depth);
-        counts[i] = x.w != NULL ? log_that_counts(r, l[i], x.w) : l[i];
-    }
-    struct value *const m = shift_by(r, larger(r, counts[0], counts[1]));
-    struct value *const sum = build(r, "Add", weighted_exp(r, l[0], m, w[0]), weighted_exp(r, l[1], m, w[1]));
-    return build(r, "Add", build(r, "Log", sum), m);
-}
-
 /* A probability plus a number is as exact as it stands. */
 static enum kind kind_add(const struct recogniser *r, const struct node *n, int depth)
 {
@@ -305,7 +238,7 @@ static enum kind kind_add(const struct recogniser *r, const struct node *n, int 
         return SMALL;
     const enum kind a = kind_of(r, in(n, 0), depth), b = kind_of(r, in(n, 1), depth);
     const bool sum = (a == LARGE && (b == LARGE || b == NUMBERS)) || (b == LARGE && a == NUMBERS);
-    return sum ? LARGE : kind_weighted(r, n, depth);
+    return sum ? LARGE : PLAIN;
 }
 
 static struct value *log_add(const struct recogniser *r, const struct node *n, int depth)
@@ -315,8 +248,6 @@ static struct value *log_add(const struct recogniser *r, const struct node *n, i
     for (size_t i = 0; i < 2; i++)
         if (recognise_one(r, in(n, i)))
             return expanded(r, build(r, "Softplus", log_of(r, in(n, 1 - i), depth)), n);
-    if (kind_weighted(r, n, depth) != PLAIN)
-        return log_weighted(r, n, depth);
     struct value *const a = log_of(r, in(n, 0), depth), *const b = log_of(r, in(n, 1), depth);
     struct value *const first = build(r, "Greater", a, b);
     struct value *const high = build(r, "Where", first, a, b), *const low = build(r, "Where", first, b, a);
@@ -354,15 +285,9 @@ static struct value *log_reciprocal(const struct recogniser *r, const struct nod
     return build(r, "Neg", log_of(r, in(n, 0), depth));
 }
 
-static enum kind kind_mean(const struct recogniser *r, const struct node *n, int depth)
-{
-    return is_steady_sum(r, n->outputs.data[0]) ? PLAIN : kind_of_first(r, n, depth);
-}
-
 static enum kind kind_sum(const struct recogniser *r, const struct node *n, int depth)
 {
-    const enum kind k = kind_mean(r, n, depth);
-    return k != PLAIN ? k : weighted_by(r, in(n, 0), depth).kind;
+    return is_steady_sum(r, n->outputs.data[0]) ? PLAIN : kind_of_first(r, n, depth);
 }
 
 /* The same reduction of x by another operator. */
@@ -383,12 +308,7 @@ static struct value *log_shifted(const struct recogniser *r, struct value *y, st
 
 static struct value *log_sum(const struct recogniser *r, const struct node *n, int depth)
 {
-    if (kind_mean(r, n, depth) != PLAIN)
-        return recognise_log_sum_exp(r, n, log_of(r, in(n, 0), depth));
-    const struct weighted x = weighted_by(r, in(n, 0), depth);
-    struct value *const l = log_of(r, x.a, depth - 1);
-    struct value *const m = shift_by(r, reduced(r, n, "ReduceMax", true, log_that_counts(r, l, x.w)));
-    return log_shifted(r, reduced(r, n, "ReduceSum", false, weighted_exp(r, l, m, x.w)), m);
+    return recognise_log_sum_exp(r, n, log_of(r, in(n, 0), depth));
 }
 
 static struct value *log_mean(const struct recogniser *r, const struct node *n, int depth)
@@ -438,7 +358,7 @@ static const struct log_rule rules[] = {
     {"Add", kind_add, log_add},           {"Div", kind_product, log_div},
     {"Exp", kind_exp, log_exp},           {"Mul", kind_product, log_mul},
     {"Pow", kind_pow, log_pow},           {"Reciprocal", kind_of_first, log_reciprocal},
-    {"ReduceMean", kind_mean, log_mean},  {"ReduceProd", kind_of_first, log_prod},
+    {"ReduceMean", kind_sum, log_mean},   {"ReduceProd", kind_of_first, log_prod},
     {"ReduceSum", kind_sum, log_sum},     {"Sigmoid", kind_small, log_sigmoid},
     {"Softmax", kind_small, log_softmax}, {"Sqrt", kind_of_first, log_sqrt},
     {"Sub", kind_sub, log_sub},           {"Where", kind_where, log_where},
@@ -481,6 +401,107 @@ static struct value *log_of(const struct recogniser *r, struct value *v, int dep
     return rule_of(v->producer)->log(r, v->producer, depth - 1);
 }
 
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* w a, where a is an exponential or a probability and w may be 0, or below, or only known when the program runs. */
+struct weighted {
+    struct value *w, *a;
+    enum kind kind; /* of a; PLAIN: it is nothing of the kind */
+};
+
+static struct weighted weighted_by(const struct recogniser *r, struct value *v, int depth)
+{
+    const struct node *const mul = recognise_made_by(r, v, "Mul");
+    for (size_t i = 0; i < 2 && mul != NULL && depth > 0; i++) {
+        const enum kind a = kind_of(r, in(mul, i), depth - 1), w = kind_of(r, in(mul, 1 - i), depth - 1);
+        double number;
+        if ((a == SMALL || a == LARGE) &&
+            (w == PLAIN || (w == NUMBERS && !recognise_number(r, in(mul, 1 - i), &number))))
+            return (struct weighted){in(mul, 1 - i), in(mul, i), a};
+    }
+    return (struct weighted){.a = v, .kind = PLAIN};
+}
+
+/* l, but minus infinity where the weight is 0. */
+static struct value *log_that_counts(const struct recogniser *r, struct value *l, struct value *w)
+{
+    struct value *const none = build(r, "Equal", w, build_like(r, w, 0.0));
+    return build(r, "Where", none, build_like(r, l, -INFINITY), l);
+}
+
+/* w Exp(l - m). Only where w is 0 may l be far above m: there the exponential is as large as it may be. */
+static struct value *weighted_exp(const struct recogniser *r, struct value *l, struct value *m, struct value *w)
+{
+    const double most = l->dtype == DTYPE_FLOAT16 ? 11 : 88;
+    struct value *const d = build(r, "Sub", l, m);
+    struct value *const e = build(r, "Exp", build(r, "Min", d, build_like(r, d, most)));
+    return w != NULL ? build(r, "Mul", e, w) : e;
+}
+
+/* Of a sum in which at least one of both has a weight. */
+static bool is_weighted_sum(const struct recogniser *r, const struct node *n, int depth)
+{
+    const struct weighted a = weighted_by(r, in(n, 0), depth), b = weighted_by(r, in(n, 1), depth);
+    if (a.kind == PLAIN && b.kind == PLAIN)
+        return false;
+    const enum kind x = a.kind != PLAIN ? a.kind : kind_of(r, a.a, depth);
+    const enum kind y = b.kind != PLAIN ? b.kind : kind_of(r, b.a, depth);
+    return x > NUMBERS && y > NUMBERS;
+}
+
+static struct value *larger(const struct recogniser *r, struct value *a, struct value *b)
+{
+    return build(r, "Where", build(r, "Greater", a, b), a, b);
+}
+
+static struct value *log_weighted(const struct recogniser *r, const struct node *n, int depth)
+{
+    struct value *l[2], *w[2], *counts[2];
+    for (size_t i = 0; i < 2; i++) {
+        const struct weighted x = weighted_by(r, in(n, i), depth);
+        w[i] = x.w;
+        l[i] = log_of(r, x.a, x.w != NULL ? depth - 1 : depth);
+        counts[i] = x.w != NULL ? log_that_counts(r, l[i], x.w) : l[i];
+    }
+    struct value *const m = shift_by(r, larger(r, counts[0], counts[1]));
+    struct value *const sum = build(r, "Add", weighted_exp(r, l[0], m, w[0]), weighted_exp(r, l[1], m, w[1]));
+    return build(r, "Add", build(r, "Log", sum), m);
+}
+
+static struct value *log_reduced(const struct recogniser *r, const struct node *n, int depth)
+{
+    const struct weighted x = weighted_by(r, in(n, 0), depth);
+    struct value *const l = log_of(r, x.a, depth - 1);
+    struct value *const m = shift_by(r, reduced(r, n, "ReduceMax", true, log_that_counts(r, l, x.w)));
+    return log_shifted(r, reduced(r, n, "ReduceSum", false, weighted_exp(r, l, m, x.w)), m);
+}
+
+/* Log(v), of v's shape, where v is a sum with weights, perhaps moved, perhaps times or over what is not below 0; or
+ * NULL. Such a sum may be below 0 itself, so it is no part of any other expression. */
+static struct value *log_with_weights(const struct recogniser *r, struct value *v, int depth)
+{
+    const struct node *const n = recognise_producer(r, v);
+    if (n == NULL || depth == 0 || !dtype_is_float(v->dtype))
+        return NULL;
+    const bool divides = node_is(n, "Div");
+    struct value *l = NULL;
+    if (recognise_moves(r, v)) {
+        l = log_with_weights(r, in(n, 0), depth - 1);
+        return l != NULL ? recognise_moved(r, v, l) : NULL;
+    }
+    if (node_is(n, "ReduceSum"))
+        return weighted_by(r, in(n, 0), depth - 1).kind != PLAIN ? log_reduced(r, n, depth - 1) : NULL;
+    if (node_is(n, "Add"))
+        return is_weighted_sum(r, n, depth - 1) ? log_weighted(r, n, depth - 1) : NULL;
+    for (size_t i = 0; i < (divides ? 1 : 2) && (divides || node_is(n, "Mul")) && l == NULL; i++) {
+        const bool positive = kind_of(r, in(n, 1 - i), depth - 1) != PLAIN;
+        l = positive ? log_with_weights(r, in(n, i), depth - 1) : NULL;
+        if (l != NULL)
+            l = build(r, divides ? "Sub" : "Add", l, log_of(r, in(n, 1 - i), depth - 1));
+    }
+    return l;
+}
+
 /* ---- what bounds or numbers are added to ------------------------------------------------------------------------- */
 
 static bool is_passed(const struct node *n)
@@ -520,6 +541,9 @@ struct value *recognise_log(const struct recogniser *r, struct node *n)
     struct value *const x = in(n, 0);
     if (kind_of(r, x, RECOGNISE_DEPTH) > NUMBERS)
         return log_of(r, x, RECOGNISE_DEPTH);
+    struct value *const weighted = log_with_weights(r, x, RECOGNISE_DEPTH);
+    if (weighted != NULL)
+        return weighted;
     struct value *const steady = steadied(r, x, RECOGNISE_DEPTH);
     return steady != x ? build(r, "Log", steady) : NULL;
 }

@@ -223,8 +223,26 @@ def _cosine(a, b, t, margin, reduction):
 
 
 def _distance(a, b, p, eps):
-    d = a - b + eps
+    d = a - b + eps if eps else a - b
+    if p == math.inf:
+        return d.op('Abs').most(-1)
     return (d * d).sum(-1).op('Sqrt') if p == 2 else (d.op('Abs') ** p).sum(-1) ** (1 / p)
+
+
+@_operator('pairwise_distance', 'vvffb')
+def _pairwise_distance(a, b, p, eps, keep):
+    return _distance(a, b, p, eps).unsqueeze(-1) if keep else _distance(a, b, p, eps)
+
+
+@_operator('cdist', 'vvfo')
+def _cdist(a, b, p, mode):
+    return _distance(a.unsqueeze(-2), b.unsqueeze(-3), p, 0.0)
+
+
+@_operator('cosine_similarity', 'vvif')
+def _cosine_similarity(a, b, axis, eps):
+    lengths = [(x * x).sum(axis).op('Sqrt').at_least(eps) for x in (a, b)]
+    return (a * b).sum(axis) / (lengths[0] * lengths[1])
 
 
 @_operator('triplet_margin_loss', 'vvvfffbi')

@@ -199,6 +199,11 @@ static const char *const untouched[] = {
     "s = Sigmoid(x) k = Mul(s, x) a = Add(k, x) y = Log(a)",
     "k = Mul(x, x) a = ReduceSum(k, axis) y = Log(a)",
     "c = Sub(x, one) e = Add(x, one) y = Div(c, e)",
+    /* sums that may be below 0 */
+    "t = Mul(x, two) e = Exp(x) f = Exp(t) a = Mul(e, x) b = Mul(f, x) c = Add(a, b) d = Add(e, f) y = Div(c, d)",
+    "t = Mul(x, two) e = Exp(x) f = Exp(t) a = Mul(e, x) b = Mul(f, x) c = Add(a, b) d = Mul(c, c) y = Log(d)",
+    "e = Exp(x) a = Mul(e, x) c = ReduceSum(a, axis) d = Pow(c, two) y = Log(d)",
+    "e = Exp(x) a = Mul(e, x) c = ReduceSum(a, axis) d = Add(c, e) y = Log(d)",
 };
 
 static void read_model(const char *text, const char *rest)
