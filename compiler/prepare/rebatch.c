@@ -560,25 +560,35 @@ static void declare_all_anew(const struct rebatch *r)
             declare_anew(r, vi);
 }
 
-/* A batch that has a name gets its size. */
-static void bind_in(struct arena *a, const model_values *list, const char *symbol, int64_t size)
+/* Declared by the name of the batch, but of another size: an export with one name for two. */
+static bool is_mislabelled(const struct rebatch *r, const struct model_value_info *vi, size_t dim)
 {
-    vec_each(struct model_value_info *, vi, list)
-        vec_each_ptr(struct model_dim, dim, &vi->type.dims)
-            if (dim->value < 0 && str_equal(dim->param, symbol))
-                *dim = (struct model_dim){size, "", dim->denotation};
-            else if (dim->value < 0 && dim_is_expression(dim->param))
-                dim->param = dim_expression_bind(a, dim->param, symbol, size);
+    const struct shape *const s = size_of_value(&r->axes, vi->name);
+    const struct shape *const example = size_of_value(&r->axes, r->example->name);
+    return s && example && (size_t)s->rank == vi->type.dims.count && s->dim[dim] != example->dim[r->axis];
 }
 
-static void bind_symbol(struct edit *e, const char *symbol, int64_t size)
+/* A batch that has a name gets its size. */
+static void bind_in(const struct rebatch *r, const model_values *list, const char *symbol, int64_t size)
 {
-    const struct model_graph *const g = e->model->graph;
-    bind_in(e->arena, &g->inputs, symbol, size);
-    bind_in(e->arena, &g->outputs, symbol, size);
-    bind_in(e->arena, &g->value_infos, symbol, size);
-    edit_changed(e, "the batch size");
-    edit_say(e, "batch: %lld, in the place of '%s'", (long long)size, symbol);
+    vec_each(struct model_value_info *, vi, list)
+        for (size_t k = 0; k < vi->type.dims.count; k++) {
+            struct model_dim *const dim = &vi->type.dims.data[k];
+            if (dim->value < 0 && str_equal(dim->param, symbol))
+                *dim = (struct model_dim){is_mislabelled(r, vi, k) ? -1 : size, "", dim->denotation};
+            else if (dim->value < 0 && dim_is_expression(dim->param))
+                dim->param = dim_expression_bind(r->arena, dim->param, symbol, size);
+        }
+}
+
+static void bind_symbol(struct rebatch *r, const char *symbol, int64_t size)
+{
+    const struct model_graph *const g = r->edit->model->graph;
+    bind_in(r, &g->inputs, symbol, size);
+    bind_in(r, &g->outputs, symbol, size);
+    bind_in(r, &g->value_infos, symbol, size);
+    edit_changed(r->edit, "the batch size");
+    edit_say(r->edit, "batch: %lld, in the place of '%s'", (long long)size, symbol);
 }
 
 static bool walk_sources(struct rebatch *r, struct side *s)
@@ -660,7 +670,7 @@ bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o
                           "--batch %lld: dimension %d of input '%s' has neither size nor name; give --shape %s=...",
                           (long long)batch, r.axis, r.example->name, r.example->name);
     if (dim->value < 0) {
-        bind_symbol(e, dim->param, batch);
+        bind_symbol(&r, dim->param, batch);
         return true;
     }
     r.from = dim->value;
