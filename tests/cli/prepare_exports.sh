@@ -108,7 +108,7 @@ expect 0 "$stepc" prepare rows.onnxtxt -o rows.onnx --loss mse --batch 3
 expect 0 "$stepc" inspect rows.onnx --dim seq=5 --entries step
 has stdout 'target [15,3] float'
 expect 1 "$stepc" inspect rows.onnx --entries step
-has stderr "is '3*seq'; give --dim"
+has stderr "is 'seq'; give --dim seq=SIZE"
 
 # A tie and recovered names stay, too: the trained values are of one tensor, under its name.
 cat >tied.onnxtxt <<'MODEL'
