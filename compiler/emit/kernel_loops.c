@@ -15,8 +15,6 @@
 #define LANES 16
 #define BLOCK 64 /* accumulators side by side when outer axes are reduced */
 
-static const char *const index_names[] = {"i", "j", "k", "m", "n", "p", "q", "r"};
-
 /* ---- stores ------------------------------------------------------------------------------------------------------ */
 
 static bool loads_written(const struct expr *e, void *part)
@@ -81,79 +79,6 @@ void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 enum { NEAR = 4096 }; /* elements of a line that stay in the first cache, with those of another (of float) */
-
-const char *nest_fresh_index(struct nest *n)
-{
-    const int known = (int)(sizeof index_names / sizeof *index_names);
-    const char *wish = n->names_used < known ? index_names[n->names_used] : arena_printf(n->a, "i%d", n->names_used);
-    n->names_used++;
-    return name_in(&n->s->names, wish);
-}
-
-/* Opens a loop over `count` blocks of so many iterations, those that a share has; `to` is where all of them end. */
-static const struct expr *open_shared_loop(struct tree_builder *b, const struct tree_var *v, int64_t count,
-                                           int64_t block, const struct expr *to, const struct tree_var *share,
-                                           int shares, const char *hint)
-{
-    struct arena *const a = b->arena;
-    const struct expr *bound[] = {index_constant(a, 0), to};
-    const bool wide = block > 1 || count > INT32_MAX / (shares + 1);
-    for (int i = 0; share && i < 2; i++) {
-        const struct expr *const number = index_add(a, tree_read(a, share), index_constant(a, i));
-        const struct expr *const product =
-            wide ? index_mul(a, index_wide(a, count), number) : index_mul(a, number, index_constant(a, count));
-        bound[i] = index_mul(a, index_div(a, product, index_constant(a, shares)), index_constant(a, block));
-    }
-    if (share && wide)
-        bound[0] = index_cast(a, v->type, bound[0]);
-    tree_open_loop(b, v, bound[0], bound[1], block, hint);
-    return tree_read(a, v);
-}
-
-const struct expr *emit_open_loop(struct tree_builder *b, const char *type, const char *name, int64_t extent,
-                                  const struct expr *to, const struct tree_var *share, int shares)
-{
-    const struct tree_var *const v = tree_index_var(b->arena, VAR_LOOP, type, name, 0, extent - 1);
-    return open_shared_loop(b, v, extent, 1, to, share, shares, NULL);
-}
-
-/* The outermost loop over outputs is the one that is cut. */
-static const struct tree_var *share_of(const struct nest *n)
-{
-    return n->open == 0 && n->rows == 0 ? n->s->share : NULL;
-}
-
-/* Opens a loop over dim d; a loop of one iteration is only the index 0. */
-static void open_loop_with(struct nest *n, int d, const char *hint)
-{
-    const int64_t extent = n->p->extent[d];
-    n->s->index[d] = NULL;
-    if (extent == 1)
-        return;
-    const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, nest_fresh_index(n), 0, extent - 1);
-    n->s->index[d] = open_shared_loop(n->b, v, extent, 1, late_size(n->s->e, &n->p->late[d], extent),
-                                      n->p->reduced[d] ? NULL : share_of(n), n->s->shares, hint);
-    n->open++;
-}
-
-static void open_loop(struct nest *n, int d)
-{
-    open_loop_with(n, d, NULL);
-}
-
-/* Those of [from, to) that are reduced, or kept; but for loop `apart`. */
-static void open_loops(struct nest *n, int from, int to, bool reduced, int apart)
-{
-    for (int d = from; d < to; d++)
-        if (n->p->reduced[d] == reduced && d != apart)
-            open_loop(n, d);
-}
-
-static void close_to(struct nest *n, int open)
-{
-    for (; n->open > open; n->open--)
-        tree_close(n->b);
-}
 
 static bool counts(const struct part *p, int d)
 {
@@ -424,13 +349,13 @@ static void add_numbered(struct nest *n, int from, int64_t lanes)
     if (n->blocks.row)
         blocks_begin_numbers(&whole);
     for (int d = from; d < n->p->rank; d++)
-        open_loop(n, d);
+        nest_open_loop(n, d);
     if (n->blocks.row)
         blocks_count_term(&whole);
     add_elements(n, tree_read(n->a, position));
     const char *const next = arena_printf(n->a, "(%s + 1u) %% %" PRId64 "u", position->name, lanes);
     tree_set(n->b, tree_read(n->a, position), SET_TO, index_text(n->a, next));
-    close_to(n, open);
+    nest_close_to(n, open);
 }
 
 /* The tail's only loop d, whose extent is known when the kernel runs. */
@@ -490,9 +415,9 @@ static void add_tail(struct nest *n, int from, int64_t lanes)
     } else {
         const int open = n->open;
         for (int d = from; d < last; d++)
-            open_loop(n, d);
+            nest_open_loop(n, d);
         add_line(n, last, lanes);
-        close_to(n, open);
+        nest_close_to(n, open);
     }
 }
 
@@ -583,14 +508,14 @@ static void add_rows(struct nest *n, int tail, int64_t lanes, bool in_blocks)
         return;
     }
     const int open = n->open;
-    open_loops(n, 0, lanes > 1 ? tail : n->p->rank, true, -1);
+    nest_open_loops(n, 0, lanes > 1 ? tail : n->p->rank, true, -1);
     if (lanes > 1)
         add_tail(n, tail, lanes);
     else if (part_iterations(n->p, tail) > 0)
         add_element(n, tree_read(n->a, n->lanes[0]));
     if (n->blocks.most)
         blocks_count_row(n);
-    close_to(n, open);
+    nest_close_to(n, open);
     if (in_blocks)
         blocks_end_one(n, true);
 }
@@ -607,7 +532,7 @@ static void reduce_to_lanes(struct nest *n, int tail)
         lanes *= 2;
     if (!dtype_is_float(element_type(p)) && tail < p->rank - 1 && n->walker_count == 1)
         lanes = 1; /* any order does, and numbers of elements would cost more than lanes save */
-    open_loops(n, n->rows, tail, false, -1);
+    nest_open_loops(n, n->rows, tail, false, -1);
     n->s->declares |= n->open == 0;
     for (int i = 0; i < n->walker_count; i++)
         n->lanes[i] = declare_lanes(n, lanes);
@@ -620,7 +545,7 @@ static void reduce_to_lanes(struct nest *n, int tail)
         n->s->result = folded(n, in_blocks ? n->blocks.totals[i] : n->lanes[i], lanes);
         emit_stores(n->s, n->b, n->p);
     }
-    close_to(n, 0);
+    nest_close_to(n, 0);
 }
 
 /* The largest divisor of the extent up to BLOCK if it is a decent vector, else BLOCK with a shorter last block. */
@@ -672,7 +597,7 @@ static void open_columns(struct nest *n, int v)
         const struct tree_var *const k =
             tree_index_var(a, VAR_LOOP, n->type, nest_fresh_index(n), 0, (blocks - 1) * block);
         const struct expr *const to = index_constant(a, extent);
-        n->base = open_shared_loop(n->b, k, blocks, block, to, share_of(n), n->s->shares, NULL);
+        n->base = nest_open_shared_loop(n->b, k, blocks, block, to, nest_share(n), n->s->shares, NULL);
         n->open++;
         n->width = width_of(n, n->base, extent, block);
     }
@@ -708,11 +633,11 @@ static void add_terms(struct nest *n, int v, bool in_blocks)
         return;
     }
     const int open = n->open;
-    open_loops(n, 0, n->p->rank, true, -1);
+    nest_open_loops(n, 0, n->p->rank, true, -1);
     if (in_blocks)
         blocks_count_term(n);
     add_columns(n, v);
-    close_to(n, open);
+    nest_close_to(n, open);
     if (in_blocks)
         blocks_end_one(n, true);
 }
@@ -720,7 +645,7 @@ static void add_terms(struct nest *n, int v, bool in_blocks)
 /* Only outer axes are reduced: outputs along the last kept axis `v` side by side. */
 static void reduce_columns(struct nest *n, int v)
 {
-    open_loops(n, n->rows, n->p->rank, false, v);
+    nest_open_loops(n, n->rows, n->p->rank, false, v);
     open_columns(n, v);
     const bool in_blocks = blocks_of_columns(n);
     if (in_blocks)
@@ -729,7 +654,7 @@ static void reduce_columns(struct nest *n, int v)
     n->s->result = open_column(n, v, in_blocks ? n->blocks.totals[0] : n->lanes[0]);
     emit_stores(n->s, n->b, n->p);
     tree_close(n->b);
-    close_to(n, 0);
+    nest_close_to(n, 0);
 }
 
 /* ---- scans ------------------------------------------------------------------------------------------------------- */
@@ -748,24 +673,24 @@ static void add_step(struct nest *n, const struct expr *acc)
 /* The carrying loop c is the innermost one that steps from value to value, in order and whole. */
 static void scan_row(struct nest *n, int c)
 {
-    open_loops(n, n->rows, n->p->rank, false, c);
+    nest_open_loops(n, n->rows, n->p->rank, false, c);
     n->s->declares |= n->open == 0;
     const struct tree_var *const acc = declare_lanes(n, 1);
     if (c >= 0)
-        open_loop(n, c);
+        nest_open_loop(n, c);
     add_step(n, tree_read(n->a, acc));
-    close_to(n, 0);
+    nest_close_to(n, 0);
 }
 
 /* Outputs along loop v, behind the carrying loop c, have their values side by side. */
 static void scan_columns(struct nest *n, int c, int v)
 {
-    open_loops(n, n->rows, n->p->rank, false, v);
+    nest_open_loops(n, n->rows, n->p->rank, false, v);
     open_columns(n, v);
-    open_loop(n, c);
+    nest_open_loop(n, c);
     add_step(n, open_column(n, v, n->lanes[0]));
     tree_close(n->b);
-    close_to(n, 0);
+    nest_close_to(n, 0);
 }
 
 static void scan(struct nest *n)
@@ -784,14 +709,6 @@ static void scan(struct nest *n)
 }
 
 /* ---- one part ---------------------------------------------------------------------------------------------------- */
-
-int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from)
-{
-    struct nest n = {.s = s, .b = b, .a = s->arena, .p = &k->parts.data[0], .type = s->index_type};
-    for (int d = from; d < k->rows; d++)
-        open_loop(&n, d);
-    return n.open;
-}
 
 /* Are both sums of a row, in the same loops, and does b read nothing that a stores? Then one walk makes both. (Batch
  * normalization's gradient on AVX-512: 36 us instead of 47 for 64 channels of 2,000 elements; an addition takes as
@@ -830,10 +747,11 @@ size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct par
         while (last > rows && !counts(&p, last))
             last--;
         for (int d = rows; d < p.rank; d++)
-            open_loop_with(&n, d, d == last && counts(&p, d) && selects_apart(&p, d) ? "STEPC_APART_LOOP" : NULL);
+            nest_open_hinted_loop(&n, d,
+                                  d == last && counts(&p, d) && selects_apart(&p, d) ? "STEPC_APART_LOOP" : NULL);
         s->declares |= n.open == 0;
         emit_stores(s, b, &p);
-        close_to(&n, 0);
+        nest_close_to(&n, 0);
         return 1;
     }
     n.lane = name_in(&s->names, "l");

@@ -1,4 +1,5 @@
-/* A loop nest while it is built: shared by kernel_loops.c and kernel_blocks.c. */
+/* A loop nest while it is built: its loops (kernel_nest.c), what they compute (kernel_loops.c), sums in blocks
+ * (kernel_blocks.c). */
 #ifndef STEPC_EMIT_KERNEL_NEST_H
 #define STEPC_EMIT_KERNEL_NEST_H
 
@@ -35,6 +36,19 @@ struct nest {
 };
 
 const char *nest_fresh_index(struct nest *n);
+/* The share that the next loop is cut by: the outermost one over outputs is; NULL: it is not cut. */
+const struct tree_var *nest_share(const struct nest *n);
+/* Opens a loop over `count` blocks of so many iterations, those that a share has; `to` is where all of them end. */
+const struct expr *nest_open_shared_loop(struct tree_builder *b, const struct tree_var *v, int64_t count,
+                                         int64_t block, const struct expr *to, const struct tree_var *share,
+                                         int shares, const char *hint);
+/* Opens a loop over dim d; a loop of one iteration is only the index 0. */
+void nest_open_loop(struct nest *n, int d);
+void nest_open_hinted_loop(struct nest *n, int d, const char *hint);
+/* Those of [from, to) that are reduced, or kept; but for loop `apart`. */
+void nest_open_loops(struct nest *n, int from, int to, bool reduced, int apart);
+/* Closes loops until so many are open. */
+void nest_close_to(struct nest *n, int open);
 /* Opens for (int l = 0; l < to; l++); returns l. */
 const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const struct expr *to, const char *hint);
 /* Declares an accumulator like `lanes`, which starts as it does. */
