@@ -132,9 +132,9 @@ static const struct op_sample regressor_samples[] = {
      .no_gradient = true},
     {.text =
          "g (float[6,2] x) => (float[6,2] y) { y = " ML
-         "LinearRegressor <coefficients = [0.25, 0.5, 0.125, 0.75], targets = 2, post_transform = \"PROBIT\"> (x) }",
-     .feed = "unit",
-     .tolerance = 1e-3},
+         "LinearRegressor <coefficients = [0.125, 0.125, 0.0625, 0.1875], intercepts = [0.0625, 0.625], targets = 2, "
+         "post_transform = \"PROBIT\"> (x) }",
+     .feed = "unit"},
     {.text = "g (float[3,2] x) => (float[3,1] y) { y = " ML "LinearRegressor <coefficients = [0.5, -2.0, 1.0]> (x) }",
      .error = "has 3 numbers, expected 1 rows of 2"},
     {.text = "g (float[3,2] x) => (float[3,1] y) { y = " ML
@@ -162,10 +162,17 @@ static const struct op_param classifier_outputs[] = {
     {.name = "Z", .dtypes = DTYPE_BIT(DTYPE_FLOAT)},
     {0}};
 
+static int64_t classes_of(const struct node *n)
+{
+    const size_t ints = ml_count(n, "classlabels_ints");
+    return (int64_t)(ints > 0 ? ints : ml_count(n, "classlabels_strings"));
+}
+
 static bool classifier_infer(struct infer_ctx *c)
 {
-    const int64_t labels = (int64_t)ml_count(c->node, "classlabels_ints");
-    if (ml_count(c->node, "classlabels_strings") > 0)
+    const size_t texts = ml_count(c->node, "classlabels_strings");
+    const int64_t labels = classes_of(c->node);
+    if (texts > 0 && node_output(c->node, 0))
         return infer_unsupported(c, "its labels are strings; export with labels that are integers "
                                     "(classlabels_ints), or without the label");
     const struct shape *const x = infer_shape(c, 0);
@@ -178,7 +185,7 @@ static bool classifier_infer(struct infer_ctx *c)
 static bool classifier_eval(struct eval_ctx *c)
 {
     const struct attr *const labels = node_attr(c->node, "classlabels_ints");
-    const struct linear l = linear_of(c->node, (int64_t)labels->count);
+    const struct linear l = linear_of(c->node, classes_of(c->node));
     double *const scores = arena_array(c->scratch, double, (size_t)(l.rows * l.results) + 1);
     fill_scores(c, &l, scores);
     for (int64_t r = 0; eval_wants(c, 0) && r < l.rows; r++) {
@@ -196,7 +203,7 @@ static bool classifier_eval(struct eval_ctx *c)
 static bool classifier_expand(struct expand_ctx *c)
 {
     const struct attr *const labels = node_attr(c->node, "classlabels_ints");
-    const struct linear l = linear_of(c->node, (int64_t)labels->count);
+    const struct linear l = linear_of(c->node, classes_of(c->node));
     struct value *const s = scores_of(c, &l);
     if (expand_wants(c, 1) && !expand_out(c, 1, ml_transformed(c, op_attr_string(c->node, "post_transform"), s)))
         return false;
@@ -223,6 +230,8 @@ static const struct op_sample classifier_samples[] = {
     {.text = "g (float[3,2] x) => (float[3,2] z) { y, z = " ML
              "LinearClassifier <classlabels_strings = [\"a\", \"b\"], coefficients = [0.5, -2.0, 1.0, 1.0]> (x) }",
      .error = "its labels are strings"},
+    {.text = "g (float[3,2] x) => (float[3,2] z) { , z = " ML
+             "LinearClassifier <classlabels_strings = [\"a\", \"b\"], coefficients = [0.5, -2.0, 1.0, 1.0]> (x) }"},
     {.text = "g (float[3,2] x) => (float[3,2] z) { y, z = " ML "LinearClassifier <coefficients = [0.5, -2.0]> (x) }",
      .error = "it has 0 results"},
     {0}};

@@ -86,8 +86,12 @@ static struct value *probit_of(struct expand_ctx *c, struct value *p)
     struct value *const x = build(c, "Sub", build(c, "Mul", p, build_like(c, p, 2.0)), one);
     struct value *const l = build(c, "Log", build(c, "Mul", build(c, "Sub", one, x), build(c, "Add", one, x)));
     struct value *const v = build(c, "Add", build(c, "Mul", l, half), build_like(c, p, PROBIT_FIRST));
-    struct value *const square = build(c, "Sub", build(c, "Mul", v, v), build(c, "Div", l, build_like(c, p, PROBIT_A)));
-    struct value *const size = build(c, "Sqrt", build(c, "Sub", build(c, "Sqrt", square), v));
+    struct value *const rest = build(c, "Div", l, build_like(c, p, -PROBIT_A));
+    struct value *const root = build(c, "Sqrt", build(c, "Add", build(c, "Mul", v, v), rest));
+    /* root - v, which would lose the digits of small ones where v is above 0 */
+    struct value *const small = build(c, "Div", rest, build(c, "Add", root, v));
+    struct value *const is_small = build(c, "Greater", v, build_like(c, p, 0.0));
+    struct value *const size = build(c, "Sqrt", build(c, "Where", is_small, small, build(c, "Sub", root, v)));
     struct value *const is_below = build(c, "Less", x, build_like(c, p, 0.0));
     return build(c, "Mul", build_like(c, p, PROBIT_ROOT), build(c, "Where", is_below, build(c, "Neg", size), size));
 }

@@ -40,6 +40,25 @@ static bool is_number(const struct model_type *t)
     return t->kind == TYPE_NONE || (t->kind == TYPE_TENSOR && t->elem != DTYPE_STRING);
 }
 
+/* Classifiers whose labels are text give scores without them, where nobody wants the labels. */
+static void leave_out_labels(struct arena *a, struct model_graph *g, const struct map *needed)
+{
+    for (size_t i = 0; i < g->nodes.count; i++) {
+        const struct model_node *const n = g->nodes.data[i];
+        const struct model_attr *const labels = model_find_attr(&n->attrs, "classlabels_strings");
+        if (!str_equal(n->domain, DOMAIN_ML) || !labels || labels->strings.count == 0 || n->outputs.count < 2 ||
+            map_has(needed, n->outputs.data[0]))
+            continue;
+        struct model_node *const scores = arena_new(a, struct model_node);
+        *scores = *n;
+        memset(&scores->outputs, 0, sizeof scores->outputs);
+        vec_push(a, &scores->outputs, "");
+        for (size_t o = 1; o < n->outputs.count; o++)
+            vec_push(a, &scores->outputs, n->outputs.data[o]);
+        g->nodes.data[i] = scores;
+    }
+}
+
 /* Without nodes that give none of the names, and without what only these read: what nobody ever read stays. */
 static void prune(struct arena *a, struct model *m)
 {
@@ -53,6 +72,7 @@ static void prune(struct arena *a, struct model *m)
     for (size_t i = g->nodes.count; i-- > 0;)
         if (!gives_one_of(g->nodes.data[i], &needed))
             vec_remove(&g->nodes, i);
+    leave_out_labels(a, g, &needed);
     for (size_t i = g->initializers.count; i-- > 0;) {
         const char *const name = g->initializers.data[i]->name;
         if (map_has(&before, name) && !map_has(&needed, name))
