@@ -8,6 +8,7 @@ struct spelling {
     struct model_graph *graph;
     struct model_graph made; /* its nodes are the new list */
     struct map softmax;      /* results of Softmax that were made here */
+    struct map reads;        /* what the nodes of the graph read; without an arena: not looked at yet */
     str_list weights;
 };
 
@@ -29,6 +30,13 @@ static size_t count_of(const struct model_node *n, const char *name)
 {
     const struct model_attr *const a = model_find_attr(&n->attrs, name);
     return !a ? 0 : a->type == ATTR_FLOATS ? a->floats.count : a->type == ATTR_INTS ? a->ints.count : a->strings.count;
+}
+
+/* Is the attribute, if it is there, of that type? */
+static bool is_of_type(const struct model_node *n, const char *name, enum attr_type type)
+{
+    const struct model_attr *const a = model_find_attr(&n->attrs, name);
+    return !a || a->type == type;
 }
 
 static const char *output_of(const struct model_node *n, size_t i)
@@ -158,11 +166,13 @@ static void note_reads(const struct model_graph *g, struct map *reads)
     }
 }
 
-static bool is_read(const struct spelling *s, const char *name)
+static bool is_read(struct spelling *s, const char *name)
 {
-    struct map reads = {.arena = s->arena};
-    note_reads(s->graph, &reads);
-    return map_has(&reads, name);
+    if (!s->reads.arena) {
+        s->reads.arena = s->arena;
+        note_reads(s->graph, &s->reads);
+    }
+    return map_has(&s->reads, name);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -183,7 +193,8 @@ static bool spell_classifier(struct spelling *s, const struct model_node *n)
     const char *const label = output_of(n, 0), *const y = output_of(n, 1);
     struct linear l;
     const bool is_wanted = is_read(s, label) || edit_is_output(s->e, label);
-    if (!read_linear(s, n, (int64_t)(ints > 0 ? ints : texts), &l) || (texts > 0 && (ints > 0 || is_wanted)))
+    if (!is_of_type(n, "classlabels_ints", ATTR_INTS) || !is_of_type(n, "classlabels_strings", ATTR_STRINGS) ||
+        !read_linear(s, n, (int64_t)(ints > 0 ? ints : texts), &l) || (texts > 0 && (ints > 0 || is_wanted)))
         return false;
     const char *const scores = add_results(s, &l, y);
     if (ints > 0 && label[0] != '\0')
