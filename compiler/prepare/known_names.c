@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "prepare/rename.h"
 #include <string.h>
 
 #define MOST_LIST_BYTES ((size_t)64 << 20)
@@ -54,6 +55,32 @@ bool metadata_lines(struct arena *a, const struct model *m, const char *key, str
             add_lines(a, pair->value, out);
         }
     return found;
+}
+
+static bool lists_names(const char *key)
+{
+    static const char *const keys[] = {METADATA_PARAMETERS, METADATA_BUFFERS, METADATA_FROZEN,
+                                       METADATA_FROZEN_STATISTICS, METADATA_DETACHED, METADATA_WIDENED,
+                                       METADATA_LISTED_INPUTS};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (str_equal(key, keys[i]))
+            return true;
+    return false;
+}
+
+void metadata_rename(struct arena *a, struct model *m, const struct map *to)
+{
+    vec_each_ptr(struct model_pair, pair, &m->metadata) {
+        str_list names = {0};
+        struct strbuf text = {.arena = a};
+        if (!lists_names(pair->key))
+            continue;
+        add_lines(a, pair->value, &names);
+        rename_in_list(&names, to);
+        vec_each(const char *, name, &names)
+            strbuf_addf(&text, "%s%s", name_at > 0 ? "\n" : "", name);
+        pair->value = strbuf_text(&text);
+    }
 }
 
 static void add_listed(struct arena *a, const struct model *m, const char *key, struct known_names *k,

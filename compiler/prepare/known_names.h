@@ -22,9 +22,14 @@ struct known_names {
 #define METADATA_FROZEN "stepc.frozen"
 #define METADATA_FROZEN_STATISTICS "stepc.frozen_statistics" /* running means that are not updated */
 #define METADATA_DETACHED "stepc.detached" /* tensors, see detached.h */
+/* Keys of notes that preparation leaves for strip_model(): a name a line as well. */
+#define METADATA_WIDENED "stepc.prepare.float_weights"       /* initializers, see masters.h */
+#define METADATA_LISTED_INPUTS "stepc.prepare.weight_inputs" /* inputs that initializers stand in for */
 
 /* Adds the lines of that key of the model's metadata; false: it has no such key. */
 bool metadata_lines(struct arena *a, const struct model *m, const char *key, str_list *out);
+/* Tensors get new names: those that lists in the metadata have go along. */
+void metadata_rename(struct arena *a, struct model *m, const struct map *to);
 
 /* Reads the model's metadata: those of export.py, or those that PyTorch's newer exporter keeps with every value. */
 void known_names_read(struct arena *a, const struct model *m, struct known_names *out);

@@ -62,15 +62,13 @@ static bool narrow(struct arena *a, struct model *m, const char *name)
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
 
-const char *const kept_masters = "stepc.prepare.float_weights";
-
 void remember_widened(struct arena *a, struct model *m, const str_list *names)
 {
     struct strbuf text = {.arena = a};
     vec_each(const char *, name, names)
         strbuf_addf(&text, "%s%s", name_at > 0 ? "\n" : "", name);
     if (names->count > 0)
-        vec_push(a, &m->metadata, ((struct model_pair){kept_masters, strbuf_text(&text)}));
+        vec_push(a, &m->metadata, ((struct model_pair){METADATA_WIDENED, strbuf_text(&text)}));
 }
 
 void narrow_remembered(struct arena *a, struct model *m, const char *names, struct strbuf *report)

@@ -9,8 +9,6 @@
 
 #include "prepare/edit.h"
 
-extern const char *const kept_masters; /* key in the model's metadata */
-
 /* The initializer, of 16 bits, becomes float. What reads it reads the Cast, whose name is returned. */
 const char *widen_initializer(struct edit *e, struct model_initializer *init);
 /* Notes in the model's metadata which did. */

@@ -4,8 +4,10 @@
 #include "base/file.h"
 #include "prepare/edit.h"
 #include "prepare/merge_internal.h"
+#include "prepare/rename.h"
 #include "prepare/strip.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- what may not differ ----------------------------------------------------------------------------------------- */
@@ -69,13 +71,18 @@ static bool add_input(struct merger *m, struct model_value_info *vi)
     return true;
 }
 
+static bool differ(double x, double y)
+{
+    return x != y && !(isnan(x) && isnan(y));
+}
+
 static const char *difference(struct arena *a, const struct tensor *x, const struct tensor *y)
 {
     if (x->dtype != y->dtype || !shape_equal(&x->shape, &y->shape))
         return arena_printf(a, "is %s%s, not %s%s", dtype_name(y->dtype), shape_text(a, &y->shape),
                             dtype_name(x->dtype), shape_text(a, &x->shape));
     for (int64_t i = 0; x->dtype != DTYPE_STRING && i < x->count; i++)
-        if (tensor_get_double(x, i) != tensor_get_double(y, i))
+        if (differ(tensor_get_double(x, i), tensor_get_double(y, i)))
             return arena_printf(a, "differs: element %lld is %g, not %g", (long long)i, tensor_get_double(y, i),
                                 tensor_get_double(x, i));
     return "differs";
@@ -133,10 +140,11 @@ static const struct model_node *find_same(const struct merger *m, const struct m
     return found;
 }
 
-/* Names inside of a node's graphs are free in the merged graph, too: a value may not be called like one outside. */
+/* Names inside of a node's graphs are free in the merged graph, too: a value may not be called like one outside. Other
+ * nodes may have the same names inside. */
 static void free_inner_names(struct merger *m, const struct model_node *n)
 {
-    struct map inner_names = {.arena = m->arena};
+    struct map inner_names = {.arena = m->arena}, fresh_names = {.arena = m->arena};
     model_each_inner(n, inner) collect_names(&inner_names, inner);
     for (size_t i = 0; i < inner_names.count; i++) {
         const char *const name = inner_names.entries[i].key;
@@ -146,13 +154,14 @@ static void free_inner_names(struct merger *m, const struct model_node *n)
         }
         const char *const fresh = take_fresh_name(&m->taken, arena_printf(m->arena, "%s.%s", m->title, name));
         add_name(m, fresh);
-        map_set(&m->renamed, name, (void *)(uintptr_t)fresh);
+        map_set(&fresh_names, name, (void *)(uintptr_t)fresh);
     }
+    model_each_inner(n, inner) rename_in_graph(inner, &fresh_names);
 }
 
 static void add_node(struct merger *m, struct model_node *n)
 {
-    merge_rename_node(m->arena, n, &m->renamed);
+    rename_in_node(n, &m->renamed);
     if (find_same(m, n))
         return;
     free_inner_names(m, n);
@@ -168,7 +177,7 @@ static void add_node(struct merger *m, struct model_node *n)
         add_name(m, own);
         map_set(&m->producers, own, n);
     }
-    merge_rename_node(m->arena, n, &m->renamed);
+    rename_in_node(n, &m->renamed);
     vec_push(m->arena, &m->into->graph->nodes, n);
 }
 

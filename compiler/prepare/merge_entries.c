@@ -4,65 +4,9 @@
 #include "base/file.h"
 #include "prepare/edit.h"
 #include "prepare/prepare_internal.h"
+#include "prepare/rename.h"
 
 #include <string.h>
-
-/* ---- renaming ---------------------------------------------------------------------------------------------------- */
-
-static const char *renamed(const struct map *to, const char *name)
-{
-    const char *const own = map_get(to, name);
-    return own ? own : name;
-}
-
-static void rename_list(str_list *names, const struct map *to)
-{
-    vec_each_ptr (const char *, x, names)
-        *x = renamed(to, *x);
-}
-
-static void rename_infos(model_values *values, const struct map *to)
-{
-    vec_each (struct model_value_info *, vi, values)
-        vi->name = renamed(to, vi->name);
-}
-
-static void rename_bytes(struct model_bytes *s, const struct map *to)
-{
-    const char *const name = s->data ? map_get(to, s->data) : NULL;
-    if (name)
-        *s = (struct model_bytes){name, strlen(name)};
-}
-
-void merge_rename_node(struct arena *a, struct model_node *n, const struct map *to)
-{
-    const bool names_values = str_equal(n->op_type, "Gradient") && str_equal(n->domain, PREVIEW_TRAINING);
-    rename_list(&n->inputs, to);
-    rename_list(&n->outputs, to);
-    vec_each (struct model_attr *, x, &n->attrs) {
-        if (!names_values)
-            break;
-        rename_bytes(&x->s, to);
-        vec_each_ptr (struct model_bytes, s, &x->strings)
-            rename_bytes(s, to);
-    }
-    model_each_inner(n, inner) merge_rename(a, inner, to);
-}
-
-void merge_rename(struct arena *a, struct model_graph *g, const struct map *to)
-{
-    if (to->count == 0)
-        return;
-    rename_infos(&g->inputs, to);
-    rename_infos(&g->outputs, to);
-    rename_infos(&g->value_infos, to);
-    vec_each (struct model_initializer *, x, &g->initializers)
-        x->name = renamed(to, x->name);
-    vec_each (struct model_sparse *, x, &g->sparse_initializers)
-        x->name = renamed(to, x->name);
-    vec_each (struct model_node *, n, &g->nodes)
-        merge_rename_node(a, n, to);
-}
 
 /* ---- names of entries -------------------------------------------------------------------------------------------- */
 
@@ -168,7 +112,7 @@ static void rename_training(struct merger *m, struct model_training *t, bool is_
 {
     struct map to = {.arena = m->arena}, outer = {.arena = m->arena}, own = {.arena = m->arena};
     plan_names(m, t, is_new, &to);
-    merge_rename(m->arena, t->algorithm, &to);
+    rename_in_graph(t->algorithm, &to);
     drop_repeated_inputs(m, t->algorithm);
     vec_each_ptr (struct model_pair, x, &t->update_binding)
         *x = (struct model_pair){renamed(&to, x->key), renamed(&to, x->value)};
@@ -180,7 +124,7 @@ static void rename_training(struct merger *m, struct model_training *t, bool is_
     for (size_t i = 0; i < m->renamed.count; i++)
         if (!map_has(&own, m->renamed.entries[i].key))
             map_set(&outer, m->renamed.entries[i].key, m->renamed.entries[i].value);
-    merge_rename(m->arena, t->initialization, &outer);
+    rename_in_graph(t->initialization, &outer);
 }
 
 /* ---- calls of the main graph ------------------------------------------------------------------------------------- */
@@ -215,7 +159,7 @@ static void redirect_call(struct merger *m, struct model_node *n, struct model_g
     const struct model_graph *const g = m->into->graph;
     str_list inputs = {0}, outputs = {0}, results = m->outputs[side];
     if (side == 1)
-        rename_list(&results, &m->renamed);
+        rename_in_list(&results, &m->renamed);
     vec_each (struct model_value_info *, vi, &g->inputs) {
         const char *const own = matching(&m->inputs[side], &n->inputs, vi->name);
         vec_push(m->arena, &inputs, own[0] != '\0' ? own : further_input(m, algorithm, vi));

@@ -21,9 +21,6 @@ struct merger {
 
 /* ---- merge_entries.c ---- */
 
-/* Every name of the graph, and of graphs inside its nodes, becomes what the map has for it. */
-void merge_rename(struct arena *a, struct model_graph *g, const struct map *to);
-void merge_rename_node(struct arena *a, struct model_node *n, const struct map *to);
 /* The entries of `from` become entries of `into`, whose main graph is the merged one. */
 bool merge_entries(struct merger *m) MUST_USE;
 

@@ -15,9 +15,7 @@ enum {
 static const char *const kept_ir = "stepc.prepare.ir_version";
 /* the model imported the training operators itself */
 static const char *const kept_import = "stepc.prepare.keep_import";
-/* inputs that were added, which initializers stand in for: a name a line */
-static const char *const kept_inputs = "stepc.prepare.weight_inputs";
-static const char *const kept_changes = "stepc.prepare.changes";    /* of the main graph */
+static const char *const kept_changes = "stepc.prepare.changes"; /* of the main graph */
 
 /* ---- what the model was ------------------------------------------------------------------------------------------ */
 
@@ -48,14 +46,14 @@ static void add_line(struct arena *a, struct model *m, const char *key, const ch
 void strip_remember_inputs(struct arena *a, struct model *m, const str_list *names)
 {
     vec_each(const char *, name, names)
-        add_line(a, m, kept_inputs, name);
+        add_line(a, m, METADATA_LISTED_INPUTS, name);
 }
 
 void strip_merge_notes(struct arena *a, struct model *into, const struct model *from)
 {
     vec_each_ptr(const struct model_pair, x, &from->metadata) {
-        if (str_equal(x->key, kept_inputs))
-            add_line(a, into, kept_inputs, x->value);
+        if (str_equal(x->key, METADATA_LISTED_INPUTS) || str_equal(x->key, METADATA_WIDENED))
+            add_line(a, into, x->key, x->value);
         else if (str_equal(x->key, kept_changes) && !find_note(into, kept_changes))
             vec_push(a, &into->metadata, *x);
     }
@@ -308,9 +306,9 @@ void strip_model(struct diag *d, struct model *m, struct strbuf *report)
     else
         strbuf_addf(report, "removed: %zu training_info\n", m->training.count);
     remove_state(m, report);
-    remove_inputs(m, take_metadata(m, kept_inputs));
+    remove_inputs(m, take_metadata(m, METADATA_LISTED_INPUTS));
     m->training.count = 0;
-    narrow_remembered(d->arena, m, take_metadata(m, kept_masters), report);
+    narrow_remembered(d->arena, m, take_metadata(m, METADATA_WIDENED), report);
     const char *const changes = take_metadata(m, kept_changes);
     if (changes)
         strbuf_addf(report, "stays as 'stepc prepare' made it: %s\n", changes);

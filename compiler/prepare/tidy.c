@@ -1,6 +1,7 @@
 #include "prepare/tidy.h"
 
 #include "prepare/edit.h"
+#include "prepare/rename.h"
 #include <string.h>
 
 /* ---- every list of nodes of a model ------------------------------------------------------------------------------ */
@@ -154,65 +155,6 @@ struct renamer {
     struct map names; /* of the model -> const char *, the new ones; NULL: it stays */
 };
 
-static void rename_one(const struct renamer *r, const char **name)
-{
-    const char *const to = map_get(&r->names, *name);
-    if (to)
-        *name = to;
-}
-
-static void rename_list(const struct renamer *r, str_list *names)
-{
-    vec_each_ptr(const char *, x, names)
-        rename_one(r, x);
-}
-
-static void rename_infos(const struct renamer *r, model_values *values)
-{
-    vec_each(struct model_value_info *, v, values)
-        rename_one(r, &v->name);
-}
-
-static void rename_bytes(const struct renamer *r, struct model_bytes *b)
-{
-    const char *const to = b->data ? map_get(&r->names, b->data) : NULL;
-    if (to)
-        *b = (struct model_bytes){to, strlen(to)};
-}
-
-/* Gradient names tensors in its attributes. */
-static void rename_attributes(const struct renamer *r, struct model_node *n)
-{
-    vec_each(struct model_attr *, x, &n->attrs) {
-        if (!str_equal(n->op_type, "Gradient"))
-            return;
-        if (x->type == ATTR_STRING)
-            rename_bytes(r, &x->s);
-        for (size_t i = 0; x->type == ATTR_STRINGS && i < x->strings.count; i++)
-            rename_bytes(r, &x->strings.data[i]);
-    }
-}
-
-static bool rename_graph(void *to, struct model_graph *g)
-{
-    const struct renamer *const r = to;
-    rename_infos(r, &g->inputs);
-    rename_infos(r, &g->outputs);
-    rename_infos(r, &g->value_infos);
-    vec_each(struct model_initializer *, x, &g->initializers)
-        rename_one(r, &x->name);
-    vec_each(struct model_sparse *, x, &g->sparse_initializers)
-        rename_one(r, &x->name);
-    vec_each(struct model_quantization *, q, &g->quantization)
-        rename_one(r, &q->tensor_name);
-    vec_each(struct model_node *, n, &g->nodes) {
-        rename_list(r, &n->inputs);
-        rename_list(r, &n->outputs);
-        rename_attributes(r, n);
-    }
-    return true;
-}
-
 static bool collect(void *to, struct model_graph *g)
 {
     struct renamer *const r = to;
@@ -244,10 +186,8 @@ static bool choose_names(struct renamer *r, const struct weight_options *rules)
 
 static void rename_bindings(const struct renamer *r, model_pairs *pairs)
 {
-    vec_each_ptr(struct model_pair, x, pairs) {
-        rename_one(r, &x->key);
-        rename_one(r, &x->value);
-    }
+    vec_each_ptr(struct model_pair, x, pairs)
+        *x = (struct model_pair){renamed(&r->names, x->key), renamed(&r->names, x->value)};
 }
 
 bool rename_tensors(struct diag *d, struct arena *a, struct model *m, const struct weight_options *rules)
@@ -257,9 +197,15 @@ bool rename_tensors(struct diag *d, struct arena *a, struct model *m, const stru
         return true;
     if (!visit_graphs(m, collect, &r) || !choose_names(&r, rules))
         return false;
+    rename_in_graph(m->graph, &r.names);
     vec_each(struct model_training *, t, &m->training) {
         rename_bindings(&r, &t->initialization_binding);
         rename_bindings(&r, &t->update_binding);
+        if (t->initialization)
+            rename_in_graph(t->initialization, &r.names);
+        if (t->algorithm)
+            rename_in_graph(t->algorithm, &r.names);
     }
-    return visit_graphs(m, rename_graph, &r);
+    metadata_rename(a, m, &r.names);
+    return true;
 }

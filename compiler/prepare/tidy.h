@@ -11,7 +11,8 @@ bool sort_nodes(struct diag *d, struct model *m) MUST_USE;
 /* Takes the declared types of inner values out. */
 void drop_value_infos(struct model *m);
 /* Tensors of the main graph, of training and of the graphs inside nodes get new names: in_model -> in_file of the
- * rules. Names in functions are their own. Refuses a rule that fits nothing, and a name that is taken. */
+ * rules; what the metadata say of them goes along. Names in functions are their own. Refuses a rule that fits nothing,
+ * and a name that is taken. */
 bool rename_tensors(struct diag *d, struct arena *a, struct model *m, const struct weight_options *rules) MUST_USE;
 
 #endif

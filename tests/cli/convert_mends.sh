@@ -53,3 +53,26 @@ expect 1 "$stepc" convert train.onnx no.onnx --rename v=u
 has stderr '--rename v=u: no tensor has such a name'
 expect 2 "$stepc" convert train.onnx w.safetensors --sort
 has stderr '--sort is for models'
+
+# Lists of names in the metadata go along: what is frozen, a buffer or detached stays so, and strip finds what prepare has listed.
+cat >kept.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", metadata_props: ["stepc.parameters": "out.weight",
+ "stepc.frozen": "fc.weight", "stepc.buffers": "mix", "stepc.detached": "h", "other": "mix"]>
+net (float[2,2] x) => (float[2,2] y)
+<float[2,2] "fc.weight" = {1,2,3,4}, float[2,2] "out.weight" = {2,1,1,3}, float[2,2] mix = {1,2,1,2}>
+{
+    h = MatMul(x, "fc.weight")
+    m = Mul(h, mix)
+    y = MatMul(m, "out.weight")
+}
+MODEL
+expect 0 "$stepc" convert kept.onnxtxt renamed.onnxtxt --rename '*=net.*'
+has renamed.onnxtxt '"other" : "mix"'
+expect 0 "$stepc" prepare renamed.onnxtxt -o train.onnxtxt --loss mse --output net.y --ema 0.5
+has stdout 'not net.fc.weight float[2,2]: frozen in the network'
+has stdout "not net.mix float[2,2]: a buffer, says the file's metadata"
+has stdout "no gradient flows through 'net.h'"
+has stdout 'trained: 1 tensor'
+expect 0 "$stepc" convert train.onnxtxt again.onnx --rename 'net.*=*'
+expect 0 "$stepc" strip again.onnx -o stripped.onnxtxt
+has stripped.onnxtxt '(float[2,2] x) =>'

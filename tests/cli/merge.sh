@@ -73,6 +73,26 @@ expect 0 "$stepc" merge one_d.onnxtxt one_g.onnxtxt third.onnxtxt -o one.onnxtxt
 has stdout "'of_fake' of third.onnxtxt is computed in another way: 'third.of_fake'"
 expect 0 "$stepc" compare one.onnxtxt --reproducible --arithmetic same
 
+# Names inside of a node's graphs are renamed there alone: another Loop, which is the same in both files, is there once.
+cat >loops.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 17]>
+net (float[2] x) => (float[2] y)
+<float[2] w = {1, 2}, int64 trip = {2}>
+{
+    a = Loop<body = first (int64 i, bool c, float[2] s) => (bool d, float[2] t) { d = Identity(c) t = Add(s, x) }>(trip, , x)
+    b = Loop<body = second (int64 i, bool c, float[2] s) => (bool d, float[2] t) { d = Identity(c) t = Mul(s, x) }>(trip, , x)
+    z = Add(a, b)
+    y = Mul(z, w)
+}
+MODEL
+expect 0 "$stepc" prepare loops.onnxtxt -o loop_add.onnxtxt --loss mse
+sed 's/t = Add(s, x)/t = Sub(s, x)/' loops.onnxtxt >sub.onnxtxt
+expect 0 "$stepc" prepare sub.onnxtxt -o loop_sub.onnxtxt --loss mse
+expect 0 "$stepc" merge loop_add.onnxtxt loop_sub.onnxtxt -o loops.onnx
+has stdout "'a' of loop_sub.onnxtxt is computed in another way: 'loop_sub.a'"
+lacks stdout "'b' of loop_sub.onnxtxt"
+expect 0 "$stepc" compare loops.onnx --reproducible --arithmetic same
+
 # What does not fit together.
 refused() {
     differ one_g.onnxtxt other.onnxtxt
