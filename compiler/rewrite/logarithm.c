@@ -391,14 +391,22 @@ static enum kind kind_of(const struct recogniser *r, struct value *v, int depth)
     return made != PLAIN ? made : is_numbers(r, v, depth) ? NUMBERS : PLAIN;
 }
 
-/* Log(v), of v's shape, for any kind but PLAIN. */
-static struct value *log_of(const struct recogniser *r, struct value *v, int depth)
+static struct value *new_log_of(const struct recogniser *r, struct value *v, int depth)
 {
     if (kind_made(r, v, depth) == PLAIN)
         return build(r, "Log", v);
     if (recognise_moves(r, v))
         return recognise_moved(r, v, log_of(r, in(v->producer, 0), depth - 1));
     return rule_of(v->producer)->log(r, v->producer, depth - 1);
+}
+
+/* Log(v), of v's shape, for any kind but PLAIN. */
+static struct value *log_of(const struct recogniser *r, struct value *v, int depth)
+{
+    struct value **const log = recognise_kept(r, "log", v, depth);
+    if (*log == NULL)
+        *log = new_log_of(r, v, depth);
+    return *log;
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
@@ -513,8 +521,9 @@ static bool is_passed(const struct node *n)
     return false;
 }
 
-/* v with Sigmoid(-x) for 1 - Sigmoid(x); v itself where there is nothing of the kind. */
-static struct value *steadied(const struct recogniser *r, struct value *v, int depth)
+static struct value *steadied(const struct recogniser *r, struct value *v, int depth);
+
+static struct value *new_steadied(const struct recogniser *r, struct value *v, int depth)
 {
     const struct node *const n = recognise_producer(r, v);
     if (n == NULL || depth == 0 || !dtype_is_float(v->dtype))
@@ -532,6 +541,15 @@ static struct value *steadied(const struct recogniser *r, struct value *v, int d
         any = any || inputs[i] != in(n, i);
     }
     return any ? recognise_again(r, v, inputs) : v;
+}
+
+/* v with Sigmoid(-x) for 1 - Sigmoid(x); v itself where there is nothing of the kind. */
+static struct value *steadied(const struct recogniser *r, struct value *v, int depth)
+{
+    struct value **const steady = recognise_kept(r, "steady", v, depth);
+    if (*steady == NULL)
+        *steady = new_steadied(r, v, depth);
+    return *steady;
 }
 
 /* ---- the nodes --------------------------------------------------------------------------------------------------- */

@@ -66,6 +66,15 @@ struct value *recognise_moved(const struct recogniser *r, const struct value *v,
     return recognise_again(r, v, inputs);
 }
 
+struct value **recognise_kept(const struct recogniser *r, const char *manner, const struct value *v, int depth)
+{
+    struct arena *const a = r->kept->arena;
+    const char *const key = arena_printf(a, "%s %d %d", manner, depth, v->id);
+    if (!map_has(r->kept, key))
+        map_set(r->kept, key, arena_new(a, struct value *));
+    return map_get(r->kept, key);
+}
+
 bool recognise_number(const struct recogniser *r, struct value *v, double *x)
 {
     const struct tensor *const t = dtype_is_float(v->dtype) ? uniform_value(r->b->graph, v) : NULL;
@@ -366,7 +375,8 @@ static bool recognise_node(struct graph *g, struct node *n, const struct map *li
         return true;
     struct value *const y = n->outputs.data[0];
     struct builder b = {.graph = g, .before = n, .loc = n->loc, .prefix = arena_printf(g->arena, "%s.", y->name)};
-    const struct recogniser r = {.b = &b, .listed = listed};
+    struct map kept = {.arena = listed->arena};
+    const struct recogniser r = {.b = &b, .listed = listed, .kept = &kept};
     const int first_own = g->value_count;
     struct value *by = anchor->find(&r, n);
     if (by != NULL && by->id < first_own)

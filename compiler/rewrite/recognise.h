@@ -7,6 +7,7 @@
 struct recogniser {
     struct builder *b;        /* before the node at hand */
     const struct map *listed; /* names that Gradient nodes list: what is made there is nobody's business behind it */
+    struct map *kept;         /* results at this node, see recognise_kept(): a value may be met by many ways */
 };
 
 /* How many nodes deep an expression is looked at. */
@@ -21,6 +22,9 @@ bool recognise_moves(const struct recogniser *r, const struct value *v);
 struct value *recognise_again(const struct recogniser *r, const struct value *v, struct value *const *inputs);
 /* The same with another input 0. */
 struct value *recognise_moved(const struct recogniser *r, const struct value *v, struct value *x);
+
+/* Where what is made of v at this depth, in this manner, is kept; NULL there: it is not made yet. */
+struct value **recognise_kept(const struct recogniser *r, const char *manner, const struct value *v, int depth);
 
 /* Are all elements of v one number that is known when compiling? */
 bool recognise_number(const struct recogniser *r, struct value *v, double *x);

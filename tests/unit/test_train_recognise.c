@@ -58,6 +58,8 @@ static const struct spelling at_far_scores[] = {
      {2, 2, -4}},
     {"e = Exp(x) d = ReduceSum(e, axis) y = Log(d)", "ReduceLogSumExp", 800, {0, 0, 1}},
     {"e = Exp(x) y = ReduceLogSum(e, axis)", "ReduceLogSumExp", 800, {0, 0, 1}},
+    /* what is read twice has one logarithm */
+    {"e = Exp(x) a = Mul(e, e) b = Mul(a, a) y = Log(b)", "Add Add", 2, {4, 4, 4}},
     {"e = Exp(x) d = Add(one, e) y = Log(d)", "Softplus", 800.9740769841801, {0, 0.6224593312018546, 1}},
     {"e = Exp(x) n = Neg(x) f = Exp(n) d = Add(e, f) y = Log(d)",
      "Neg Greater Where Where Abs Equal Where Sub Softplus Add",
