@@ -36,17 +36,18 @@ bool group_parse(struct diag *d, struct arena *a, const char *text, group_list *
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
 
-static bool is_named(const struct preparer *p, const char *pattern, const struct trainable *t)
+/* listed: the initializer that the pattern is a framework's name of; NULL: of none. */
+static bool is_named(const char *pattern, const char *listed, const struct trainable *t)
 {
-    const char *const listed = find_listed(p->model->graph, pattern);
     return str_glob(pattern, t->name) || (listed && str_equal(listed, t->name));
 }
 
 static bool gather(struct preparer *p, const char *pattern, size_t number, const struct group *g)
 {
+    const char *const listed = find_listed(p->model->graph, pattern);
     bool found = false;
     vec_each_ptr (struct trainable, t, &p->trainables) {
-        if (!is_named(p, pattern, t))
+        if (!is_named(pattern, listed, t))
             continue;
         found = true;
         if (!isnan(g->learning_rate)) {
@@ -102,17 +103,25 @@ static const char *amount_text(struct arena *a, const char *name, double x)
     return isnan(x) ? "" : arena_printf(a, " %s %g", name, x);
 }
 
+static size_t count_members(const struct preparer *p, const struct group *g)
+{
+    bool *const is_member = arena_array(p->arena, bool, p->trainables.count);
+    size_t count = 0;
+    vec_each(const char *, pattern, &g->names) {
+        const char *const listed = find_listed(p->model->graph, pattern);
+        vec_each_ptr(const struct trainable, t, &p->trainables)
+            is_member[t_at] = is_member[t_at] || is_named(pattern, listed, t);
+    }
+    for (size_t i = 0; i < p->trainables.count; i++)
+        count += is_member[i];
+    return count;
+}
+
 /* A line each: what the group says, and how many tensors it has. */
 void say_groups(struct preparer *p)
 {
     vec_each_ptr (const struct group, g, &p->options->groups) {
-        size_t count = 0;
-        vec_each_ptr (const struct trainable, t, &p->trainables) {
-            bool has = false;
-            vec_each (const char *, pattern, &g->names)
-                has = has || is_named(p, pattern, t);
-            count += has;
-        }
+        const size_t count = count_members(p, g);
         const char *const names = names_text(p->arena, &g->names, MOST_NAMED);
         say(p, "group %zu, %s:%s%s, %zu tensor%s", g_at + 1, names,
             amount_text(p->arena, "learning rate", g->learning_rate),
