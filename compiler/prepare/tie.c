@@ -34,20 +34,41 @@ static void find_roots(const struct edit *e, struct map *roots)
     }
 }
 
-/* Running statistics: what the exporter merges with a weight, because both are 1, must not be trained with it. */
-static bool is_statistic(const struct edit *e, const char *name)
+/* What is asked for of each name: models may have many. */
+struct lookup {
+    const struct edit *e;
+    struct map statistics;   /* running ones: what the exporter merges with a weight, because both are 1 */
+    struct map readers;      /* value -> name of the node that reads it first, looking through nothing */
+    struct map initializers; /* -> struct model_initializer * */
+    bool none_equal, has_copied_layers; /* see find_signs() */
+};
+
+static void note_reader(struct lookup *l, const struct model_node *n)
 {
-    const struct model_graph *const g = e->model->graph;
-    vec_each(const struct model_node *, n, &g->nodes)
-        for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
-            if (str_equal(n->inputs.data[k], name))
-                return true;
-    return false;
+    vec_each(const char *, name, &n->inputs)
+        if (!map_has(&l->readers, name))
+            map_set(&l->readers, name, (void *)(uintptr_t)n->name);
 }
 
-bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other)
+static void look_up(const struct edit *e, struct lookup *l)
 {
-    return !is_statistic(e, m->kept) && !is_statistic(e, other);
+    const struct model_graph *const g = e->model->graph;
+    struct arena *const a = e->arena;
+    *l = (struct lookup){.e = e, .statistics.arena = a, .readers.arena = a, .initializers.arena = a};
+    vec_each(const struct model_node *, n, &g->nodes) {
+        for (size_t k = 3; is_op(n, "BatchNormalization") && k < 5 && k < n->inputs.count; k++)
+            map_set(&l->statistics, n->inputs.data[k], NULL);
+        if (!is_identity(n))
+            note_reader(l, n);
+    }
+    for (size_t i = g->initializers.count; i-- > 0;)
+        map_set(&l->initializers, g->initializers.data[i]->name, g->initializers.data[i]);
+}
+
+/* Is neither of the two a running statistic? Such must not be trained with a weight. */
+static bool is_parameter_of_both(const struct lookup *l, const struct merged *m, const char *other)
+{
+    return !map_has(&l->statistics, m->kept) && !map_has(&l->statistics, other);
 }
 
 void find_merged(struct edit *e, merged_list *out)
@@ -117,10 +138,10 @@ static bool merges_no_equals(const struct edit *e)
 }
 
 /* Was some layer with a random start copied? Then its weights without names were, too. */
-static bool has_copied_layers(const struct edit *e, const merged_list *all)
+static bool has_copied_layers(const struct lookup *l, const merged_list *all)
 {
     vec_each_ptr(const struct merged, m, all) {
-        const struct model_initializer *const init = model_find_initializer(e->model->graph, m->kept);
+        const struct model_initializer *const init = map_get(&l->initializers, m->kept);
         if (!is_anonymous(init->name) && !tensor_is_uniform(init->tensor))
             vec_each(const char *, other, &m->others)
                 if (differ_in_numbers(init->name, other))
@@ -129,14 +150,17 @@ static bool has_copied_layers(const struct edit *e, const merged_list *all)
     return false;
 }
 
-/* Who reads the value first, looking through nothing. */
-static const char *reader_of(const struct edit *e, const char *value)
+/* What the exporter's way of merging tells of all. */
+static void find_signs(struct lookup *l, const merged_list *all)
 {
-    const struct model_graph *const g = e->model->graph;
-    vec_each(const struct model_node *, n, &g->nodes)
-        if (!is_identity(n) && str_list_has(&n->inputs, value))
-            return n->name;
-    return "";
+    l->none_equal = merges_no_equals(l->e);
+    l->has_copied_layers = has_copied_layers(l, all);
+}
+
+static const char *reader_of(const struct lookup *l, const char *value)
+{
+    const char *const name = map_get(&l->readers, value);
+    return name ? name : "";
 }
 
 /* "head.1" and "head.1_1": what PyTorch calls a module when it is called again. */
@@ -166,41 +190,43 @@ static bool is_same_module(const char *a, const char *b)
 }
 
 /* Two copies of one parameter: a module that is called twice reads them. */
-static bool is_called_again(const struct edit *e, const char *a, const char *b)
+static bool is_called_again(const struct lookup *l, const char *a, const char *b)
 {
-    return is_same_module(reader_of(e, a), reader_of(e, b));
+    return is_same_module(reader_of(l, a), reader_of(l, b));
 }
 
 enum merge { MERGE_UNKNOWN, MERGE_ONE, MERGE_APART };
 
-static enum merge decide(const struct edit *e, const merged_list *all, const struct merged *m, const char *other,
-                         bool none_equal)
+static enum merge decide(const struct lookup *l, const struct merged *m, const char *other)
 {
-    const struct model_initializer *const init = model_find_initializer(e->model->graph, m->kept);
-    if (!is_parameter_of_both(e, m, other))
+    const struct model_initializer *const init = map_get(&l->initializers, m->kept);
+    const struct known_names *const names = l->e->known;
+    if (!is_parameter_of_both(l, m, other))
         return MERGE_APART;
-    const int known = !e->known ? 0
-                                : (known_kind_of(e->known, other) != KNOWN_NOTHING) +
-                                      (known_kind_of(e->known, m->kept) != KNOWN_NOTHING);
+    const int known = !names ? 0
+                             : (known_kind_of(names, other) != KNOWN_NOTHING) +
+                                   (known_kind_of(names, m->kept) != KNOWN_NOTHING);
     if (known > 0) /* a list has one name for what is one */
         return known == 2 ? MERGE_APART : MERGE_ONE;
-    if (!from_pytorch(e))
+    if (!from_pytorch(l->e))
         return MERGE_UNKNOWN;
-    if (none_equal)
+    if (l->none_equal)
         return MERGE_ONE;
     if (tensor_is_uniform(init->tensor))
         return MERGE_APART;
     if (is_anonymous(m->kept) || is_anonymous(other))
-        return has_copied_layers(e, all) && !is_called_again(e, m->kept, other) ? MERGE_APART : MERGE_ONE;
+        return l->has_copied_layers && !is_called_again(l, m->kept, other) ? MERGE_APART : MERGE_ONE;
     return differ_in_numbers(m->kept, other) ? MERGE_APART : MERGE_ONE;
 }
 
 void find_separable(struct edit *e, const merged_list *all, str_list *apart, str_list *unknown)
 {
-    const bool none_equal = merges_no_equals(e);
+    struct lookup l;
+    look_up(e, &l);
+    find_signs(&l, all);
     vec_each_ptr(const struct merged, m, all)
         vec_each(const char *, other, &m->others) {
-            const enum merge how = decide(e, all, m, other, none_equal);
+            const enum merge how = decide(&l, m, other);
             if (how != MERGE_ONE)
                 vec_push(e->arena, how == MERGE_APART ? apart : unknown, other);
         }
@@ -222,22 +248,23 @@ static bool is_wanted(const str_list *which, const char *name)
     return false;
 }
 
-static void remove_producer(struct edit *e, const char *name)
+/* Takes out the Identity nodes that gave these. */
+static void remove_producers(struct edit *e, const struct map *names)
 {
     struct model_graph *const g = e->model->graph;
-    vec_each(const struct model_node *, n, &g->nodes)
-        if (is_identity(n) && str_equal(n->outputs.data[0], name)) {
-            vec_remove(&g->nodes, n_at);
-            return;
-        }
+    size_t kept = 0;
+    vec_each(struct model_node *, n, &g->nodes)
+        if (!is_identity(n) || !map_has(names, n->outputs.data[0]))
+            g->nodes.data[kept++] = n;
+    g->nodes.count = kept;
 }
 
 /* The variables share the tensor, which nobody writes. */
-static void separate(struct edit *e, const struct merged *m, const char *name)
+static void separate(struct edit *e, const struct lookup *l, const struct merged *m, const char *name)
 {
     struct model_graph *const g = e->model->graph;
-    remove_producer(e, name);
-    model_add_initializer(e->arena, g, name, model_find_initializer(g, m->kept)->tensor);
+    const struct model_initializer *const kept = map_get(&l->initializers, m->kept);
+    model_add_initializer(e->arena, g, name, kept->tensor);
     g->initializers.data[g->initializers.count - 1]->loc = e->loc;
 }
 
@@ -266,9 +293,8 @@ static bool check_patterns(struct edit *e, const str_list *which, const merged_l
     return ok;
 }
 
-static void separate_statistic(struct edit *e, const struct merged *m, const char *name)
+static void say_statistic(struct edit *e, const struct merged *m, const char *name)
 {
-    separate(e, m, name);
     edit_changed(e, "separate initializers for what was merged");
     edit_say(e, "'%s' is a variable of its own, not '%s': one is a running statistic", name, m->kept);
 }
@@ -293,29 +319,34 @@ bool untie_initializers(struct edit *e, const str_list *which)
         return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
     if (!check_patterns(e, which, &all))
         return false;
+    struct lookup l;
+    struct map gone = {.arena = e->arena};
     str_list apart = {0};
-    const bool none_equal = by_itself && merges_no_equals(e);
+    look_up(e, &l);
+    if (by_itself)
+        find_signs(&l, &all);
     vec_each_ptr(const struct merged, m, &all) {
         struct merged left = {.kept = m->kept};
         vec_each(const char *, name, &m->others) {
-            const enum merge how = !by_itself ? MERGE_UNKNOWN : decide(e, &all, m, name, none_equal);
-            if (how == MERGE_APART && !is_parameter_of_both(e, m, name))
-                separate_statistic(e, m, name);
-            else if (how == MERGE_APART || is_wanted(which, name))
-                vec_push(e->arena, &apart, name);
-            else if (how == MERGE_UNKNOWN)
+            const enum merge how = by_itself ? decide(&l, m, name) : MERGE_UNKNOWN;
+            if (how == MERGE_APART || is_wanted(which, name)) {
+                separate(e, &l, m, name);
+                map_set(&gone, name, NULL);
+                if (how == MERGE_APART && !is_parameter_of_both(&l, m, name))
+                    say_statistic(e, m, name);
+                else
+                    vec_push(e->arena, &apart, name);
+            } else if (how == MERGE_UNKNOWN) {
                 vec_push(e->arena, &left.others, name);
-            else
+            } else {
                 edit_say(e, "'%s' is '%s': one parameter under two names (--untie '%s' makes it two)", name,
                          m->kept, name);
+            }
         }
         if (by_itself && left.others.count > 0)
             warn_merged(e, &left);
     }
-    vec_each_ptr(const struct merged, m, &all)
-        vec_each(const char *, name, &m->others)
-            if (str_list_has(&apart, name))
-                separate(e, m, name);
+    remove_producers(e, &gone);
     say_separated(e, &apart, by_itself);
     return true;
 }
@@ -378,20 +409,21 @@ static enum tie_kind kind_of(const struct tensor *a, const struct tensor *b)
 
 /* Equal matrices are one, or copies. Of vectors, and of what has another shape, that is likely only where the exporter
  * made one of the two up, and where the elements follow no rule. */
-static bool is_telling(const struct edit *e, const struct model_initializer *a, const struct model_initializer *b,
+static bool is_telling(const struct lookup *l, const struct model_initializer *a, const struct model_initializer *b,
                        enum tie_kind kind)
 {
     enum { FEWEST = 4 };
     if (a->tensor->shape.rank >= 2 && (kind == TIE_EQUAL || kind == TIE_TRANSPOSED))
         return true;
     return is_anonymous(a->name) != is_anonymous(b->name) && a->tensor->count >= FEWEST &&
-           !values_made_by_rule(a->tensor) && !is_statistic(e, a->name) && !is_statistic(e, b->name);
+           !values_made_by_rule(a->tensor) && !map_has(&l->statistics, a->name) &&
+           !map_has(&l->statistics, b->name);
 }
 
 /* The first of the candidates before `most` that `x` is tied to, among those with names of their own or with made-up
  * ones. */
-static const struct candidate *find_partner(const struct edit *e, const candidate_list *all, const struct candidate *x,
-                                            size_t most, bool made_up, enum tie_kind *kind)
+static const struct candidate *find_partner(const struct lookup *l, const candidate_list *all,
+                                            const struct candidate *x, size_t most, bool made_up, enum tie_kind *kind)
 {
     const struct tensor *const t = x->init->tensor;
     for (size_t k = 0; k < most; k++) {
@@ -401,26 +433,33 @@ static const struct candidate *find_partner(const struct edit *e, const candidat
             own->count != t->count || own->dtype != t->dtype || is_anonymous(other->init->name) != made_up)
             continue;
         *kind = kind_of(own, t);
-        if (is_telling(e, other->init, x->init, *kind))
+        if (is_telling(l, other->init, x->init, *kind))
             return other;
     }
     return NULL;
 }
 
 /* What has a made-up name gives way to what has none, else the later one to the earlier one. */
-void find_ties(struct edit *e, tie_list *out)
+static void find_equal(struct edit *e, const struct lookup *l, tie_list *out)
 {
     candidate_list all = {0};
     find_candidates(e, &all);
     vec_each_ptr(const struct candidate, x, &all) {
         enum tie_kind kind;
         const bool made_up = is_anonymous(x->init->name);
-        const struct candidate *other = find_partner(e, &all, x, made_up ? all.count : x_at, false, &kind);
+        const struct candidate *other = find_partner(l, &all, x, made_up ? all.count : x_at, false, &kind);
         if (!other && made_up)
-            other = find_partner(e, &all, x, x_at, true, &kind);
+            other = find_partner(l, &all, x, x_at, true, &kind);
         if (other)
             vec_push(e->arena, out, ((struct tie){x->init->name, other->init->name, kind}));
     }
+}
+
+void find_ties(struct edit *e, tie_list *out)
+{
+    struct lookup l;
+    look_up(e, &l);
+    find_equal(e, &l, out);
 }
 
 const char *tie_cure(struct arena *a, const struct tie *t)
@@ -526,12 +565,12 @@ static bool tie_one(struct edit *e, const char *text)
 
 /* What constant folding cuts: one parameter that is read as it stands and, elsewhere, as a copy with a made-up name.
  * The same content under two names of the network's own is a copy: the exporter knows what is one tensor. */
-static enum merge decide_tie(const struct edit *e, const struct tie *t)
+static enum merge decide_tie(const struct lookup *l, const struct tie *t)
 {
     const bool made_up = is_anonymous(t->tensor), both = made_up && is_anonymous(t->equals);
-    if (!from_pytorch(e) || t->kind == TIE_REORDERED)
+    if (!from_pytorch(l->e) || t->kind == TIE_REORDERED)
         return MERGE_UNKNOWN;
-    return both ? (is_called_again(e, t->equals, t->tensor) ? MERGE_ONE : MERGE_UNKNOWN)
+    return both ? (is_called_again(l, t->equals, t->tensor) ? MERGE_ONE : MERGE_UNKNOWN)
            : made_up ? MERGE_ONE
                      : MERGE_APART;
 }
@@ -547,10 +586,13 @@ static bool has_equal_names(const tie_list *all)
 void find_cut_ties(struct edit *e, tie_list *sure, tie_list *unknown)
 {
     tie_list all = {0};
-    find_ties(e, &all);
+    struct lookup l;
+    look_up(e, &l);
+    find_equal(e, &l, &all);
+    const bool equal_names = has_equal_names(&all);
     vec_each_ptr(const struct tie, t, &all) {
-        const enum merge how = decide_tie(e, t);
-        const bool copies = is_anonymous(t->tensor) && is_anonymous(t->equals) && has_equal_names(&all);
+        const enum merge how = decide_tie(&l, t);
+        const bool copies = is_anonymous(t->tensor) && is_anonymous(t->equals) && equal_names;
         if (how == MERGE_ONE)
             vec_push(e->arena, sure, *t);
         else if (how == MERGE_UNKNOWN && !copies)

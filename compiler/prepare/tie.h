@@ -29,8 +29,6 @@ typedef VEC(struct tie) tie_list;
 
 /* Float initializers that other names of the main graph stand for, by Identity nodes. */
 void find_merged(struct edit *e, merged_list *out);
-/* Is neither of the two a running statistic? Such are separated without being asked. */
-bool is_parameter_of_both(const struct edit *e, const struct merged *m, const char *other);
 /* Which of the merged were parameters of their own in the network, most likely, and of which nobody can tell. */
 void find_separable(struct edit *e, const merged_list *all, str_list *apart, str_list *unknown);
 /* Equal float matrices, and what an exporter made of a named one. Tensors of one repeated number are no sign of
