@@ -42,7 +42,7 @@ bool import_known_number(const struct import_use *u, size_t input, const char *p
     return number_of(u, what, v, x);
 }
 
-bool import_spend_turn(const struct import_use *u, const struct model_graph *g)
+bool import_spend_iteration(const struct import_use *u, const struct model_graph *g)
 {
     const size_t nodes = g->nodes.count + 1;
     const size_t entries =
@@ -246,7 +246,7 @@ static bool keep_scanned(struct iterations *t, size_t k, struct value *v)
 static bool take_iteration(struct iterations *t, int64_t number, struct value *const *actual, struct inner *x)
 {
     const struct import_use *const u = t->u;
-    if (!import_spend_turn(u, t->body))
+    if (!import_spend_iteration(u, t->body))
         return false;
     struct arena *const a = u->arena;
     const char *const label = arena_printf(a, "%s.%lld", import_label(u->mn), (long long)number);
@@ -580,9 +580,9 @@ static bool cut_batch(struct batch *x, size_t i, int least_rank, struct value **
                           v->name, (long long)v->shape.dim[1], (long long)x->steps);
     x->count = v->shape.dim[0];
     x->steps = least_rank > 1 ? v->shape.dim[1] : x->steps;
-    *items = arena_array(u->arena, struct value *, (size_t)x->count);
     if (!import_spend(u->im, &u->loc, IMPORT_PIECES, x->count))
         return false;
+    *items = arena_array(u->arena, struct value *, (size_t)x->count);
     import_cut(&x->b, v, 0, NULL, (size_t)x->count, *items);
     return !x->b.failed;
 }

@@ -19,7 +19,7 @@ static bool check_branch(const struct import_use *u, const char *which)
     if (g == NULL || g->inputs.count > 0 || g->outputs.count < u->mn->outputs.count)
         return diag_error(u->diag, &u->loc, "%s has %zu inputs and %zu outputs, expected none and %zu", which,
                           g != NULL ? g->inputs.count : 0, g != NULL ? g->outputs.count : 0, u->mn->outputs.count);
-    return !u->r->repeated || import_spend_turn(u, g);
+    return !u->r->repeated || import_spend_iteration(u, g);
 }
 
 /* ---- known ------------------------------------------------------------------------------------------------------ */

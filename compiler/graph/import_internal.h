@@ -156,7 +156,7 @@ bool import_control(const struct import_use *u) MUST_USE;
 /* The graph that is the node's attribute, or NULL. */
 const struct model_graph *import_graph_attr(const struct model_node *mn, const char *name);
 /* One more copy of a graph that a loop repeats. */
-bool import_spend_turn(const struct import_use *u, const struct model_graph *g) MUST_USE;
+bool import_spend_iteration(const struct import_use *u, const struct model_graph *g) MUST_USE;
 
 /* What is computed whether or not it is wanted, which data decide (import_if.c). Between begin and end its nodes are
  * imported; end keeps gradients and errors out of them where the condition, a bool, is false. */

@@ -4,6 +4,8 @@
 #include "base/map.h"
 #include <string.h>
 
+enum { MOST_FILLED = 1 << 26 }; /* elements that one number stands for: the model keeps each of them */
+
 /* One setting of an input while it is read. */
 struct setting {
     struct diag *diag;
@@ -101,6 +103,11 @@ static const struct tensor *read_text(const struct setting *s)
     if (!shape_count_checked(&shape, &elements) || (count != elements && count != 1)) {
         refuse(s, arena_printf(s->arena, "%lld value%s for an input of shape %s", (long long)count,
                                str_plural((size_t)count), shape_text(s->arena, &shape)));
+        return NULL;
+    }
+    if (elements > count && elements > MOST_FILLED) {
+        refuse(s, arena_printf(s->arena, "one number for all of %s: an input of up to %d elements can be filled so",
+                               shape_text(s->arena, &shape), MOST_FILLED));
         return NULL;
     }
     struct tensor *const t = tensor_new(s->arena, dtype, &shape);
