@@ -80,7 +80,7 @@ static bool is_certain(const struct value *v, int64_t size)
         v = v->producer->inputs.data[0];
     if (v->kind != VALUE_RESULT)
         return false;
-    if (v->producer->def == op_find(DOMAIN_STEPC, "Order"))
+    if (v->producer->def == op_find(DOMAIN_STEPC, "Places"))
         return v->producer->inputs.data[0]->shape.dim[1] <= size;
     if (v->producer->def == op_find(DOMAIN_STEPC, "TreeLeaves"))
         return op_attr_int(v->producer, "leaves") <= size;
