@@ -10,7 +10,7 @@
  * Every accumulator starts from +0 (or 1, -inf, inf). Reducing nothing but axes of one element changes nothing.
  *
  * Spec: ONNX Operators.md. Up to 11 (ReduceSum) or 13 (the others) `axes` was an attribute. */
-#include "ops/op.h"
+#include "ops/reduce_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -94,274 +94,24 @@ static bool reduce_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-/* For a node that inference has passed. */
-static void axes_of(const struct node *n, bool *reduced)
-{
-    const int rank = node_input(n, 0)->shape.rank;
-    struct value *v = node_input(n, 1);
-    const struct tensor *axes = v != NULL ? value_known(v) : NULL;
-    const bool all = (axes == NULL || axes->count == 0) && op_attr_int(n, "noop_with_empty_axes") == 0;
-    for (int d = 0; d < rank; d++)
-        reduced[d] = all;
-    for (int64_t i = 0; axes != NULL && i < axes->count; i++) {
-        const int64_t axis = tensor_get_int(axes, i);
-        reduced[axis < 0 ? axis + rank : axis] = true;
-    }
-}
-
-/* Elements that one result is made of. */
-static int64_t fold_count(const struct node *n, const bool *reduced)
-{
-    const struct shape *x = &node_input(n, 0)->shape;
-    int64_t count = 1;
-    for (int d = 0; d < x->rank; d++)
-        count *= reduced[d] ? x->dim[d] : 1;
-    return count;
-}
-
-/* The result's shape with keepdims = 1. */
-static struct shape kept_shape(const struct node *n, const bool *reduced)
-{
-    struct shape s = node_input(n, 0)->shape;
-    for (int d = 0; d < s.rank; d++)
-        s.dim[d] = reduced[d] ? 1 : s.dim[d];
-    return s;
-}
+/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static bool folds_nothing(const struct node *n, const bool *reduced)
 {
-    return fold_count(n, reduced) == 1;
+    return reduce_count(n, reduced) == 1;
 }
-
-/* ---- value: one walk for all ------------------------------------------------------------------------------------- */
-
-/* result = finish(fold of element(x)) */
-struct reduction {
-    enum { FOLD_SUM, FOLD_PROD, FOLD_MAX, FOLD_MIN } fold;
-    enum { ELEMENT_PLAIN, ELEMENT_ABS, ELEMENT_SQUARE } element;
-    enum { FINISH_PLAIN, FINISH_MEAN, FINISH_SQRT, FINISH_LOG } finish;
-};
-
-/* Where the elements of one result lie: result r, step s reads x[start[r] + step[s]], into lane[s]. */
-struct fold_walk {
-    int64_t results, steps;
-    int64_t *start, *step;
-    int *lane;
-    bool *begins; /* another block of a sum */
-};
-
-/* Offsets of all points whose reduced dims (or kept ones) vary, in index order. */
-static int64_t *offsets_along(struct arena *a, const struct shape *x, const bool *reduced, bool along_reduced,
-                              int64_t *count)
-{
-    int64_t stride[SHAPE_MAX_RANK], index[SHAPE_MAX_RANK] = {0};
-    struct shape s = *x;
-    shape_strides(x, stride);
-    for (int d = 0; d < s.rank; d++)
-        if (reduced[d] != along_reduced)
-            s.dim[d] = 1;
-    *count = shape_count(&s);
-    int64_t *offset = arena_array(a, int64_t, (size_t)*count);
-    for (int64_t p = 0; p < *count; p++) {
-        for (int d = 0; d < s.rank; d++)
-            offset[p] += index[d] * stride[d];
-        shape_next(&s, index);
-    }
-    return offset;
-}
-
-/* Extent of the reduced tail; 1: the last axis that counts is kept. */
-static int64_t tail_count(const struct shape *x, const bool *reduced)
-{
-    int64_t tail = 1;
-    for (int d = x->rank - 1; d >= 0 && (reduced[d] || x->dim[d] == 1); d--)
-        tail *= x->dim[d];
-    return tail;
-}
-
-/* Does step s, in rows of `tail` elements, begin another block of a sum? */
-static bool begins_block(int64_t s, int64_t tail)
-{
-    if (tail == 1)
-        return s > 0 && s % EVAL_BLOCK_OF_COLUMN == 0;
-    const int64_t row = s / tail, place = s % tail, rows = (EVAL_BLOCK_OF_ROW + tail - 1) / tail;
-    return place > 0 ? place % EVAL_BLOCK_OF_ROW == 0 : row > 0 && row % rows == 0;
-}
-
-static struct fold_walk walk_of(struct eval_ctx *c)
-{
-    bool reduced[SHAPE_MAX_RANK];
-    const struct shape *x = &c->in[0]->shape;
-    axes_of(c->node, reduced);
-    struct fold_walk w = {0};
-    w.start = offsets_along(c->scratch, x, reduced, false, &w.results);
-    w.step = offsets_along(c->scratch, x, reduced, true, &w.steps);
-    w.lane = arena_array(c->scratch, int, (size_t)w.steps);
-    const int64_t tail = tail_count(x, reduced);
-    for (int64_t s = 0; s < w.steps && tail > 1; s++)
-        w.lane[s] = (int)(s % tail % CONTRACT_LANES);
-    w.begins = arena_array(c->scratch, bool, (size_t)w.steps);
-    for (int64_t s = 0; s < w.steps; s++)
-        w.begins[s] = begins_block(s, tail);
-    return w;
-}
-
-/* Logarithms of sums of exponentials of integers are taken in double. */
-static enum dtype working_dtype(const struct eval_ctx *c)
-{
-    return dtype_is_float(c->in[0]->dtype) ? c->in[0]->dtype : DTYPE_DOUBLE;
-}
-
-static double combine_f(const struct eval_ctx *c, const struct reduction *r, double acc, double x)
-{
-    switch (r->fold) {
-    case FOLD_SUM: return eval_round_to(c, working_dtype(c), acc + x);
-    case FOLD_PROD: return eval_round_to(c, working_dtype(c), acc * x);
-    case FOLD_MAX: return x > acc || isnan(x) ? x : acc;
-    case FOLD_MIN: return x < acc || isnan(x) ? x : acc;
-    }
-    UNREACHABLE("fold %d", (int)r->fold);
-}
-
-static double element_f(const struct eval_ctx *c, const struct reduction *r, double x)
-{
-    return r->element == ELEMENT_ABS ? fabs(x) : r->element == ELEMENT_SQUARE ? eval_round(c, x * x) : x;
-}
-
-static double finish_f(const struct eval_ctx *c, const struct reduction *r, double x, int64_t count)
-{
-    const enum dtype d = c->in[0]->dtype;
-    switch (r->finish) {
-    case FINISH_PLAIN: return x;
-    case FINISH_MEAN: return eval_round(c, x / eval_round(c, (double)count));
-    case FINISH_SQRT: return eval_math(c, d, MATH_SQRT, x);
-    case FINISH_LOG: return eval_math(c, d, MATH_LOG, x);
-    }
-    UNREACHABLE("finish %d", (int)r->finish);
-}
-
-/* What a block has summed joins the whole. */
-static void end_block(const struct eval_ctx *c, const struct reduction *r, double *total, double *lane)
-{
-    for (int l = 0; l < CONTRACT_LANES; l++) {
-        total[l] = combine_f(c, r, total[l], lane[l]);
-        lane[l] = 0;
-    }
-}
-
-static double fold_f(const struct eval_ctx *c, const struct reduction *r, const struct fold_walk *w, const double *x)
-{
-    static const double neutral[] = {[FOLD_SUM] = 0, [FOLD_PROD] = 1, [FOLD_MAX] = -INFINITY, [FOLD_MIN] = INFINITY};
-    if (w->steps == 1)
-        return element_f(c, r, x[w->step[0]]);
-    const bool sums = r->fold == FOLD_SUM;
-    double lane[CONTRACT_LANES], total[CONTRACT_LANES] = {0};
-    for (int l = 0; l < CONTRACT_LANES; l++)
-        lane[l] = neutral[r->fold];
-    for (int64_t s = 0; s < w->steps; s++) {
-        if (sums && w->begins[s])
-            end_block(c, r, total, lane);
-        lane[w->lane[s]] = combine_f(c, r, lane[w->lane[s]], element_f(c, r, x[w->step[s]]));
-    }
-    if (sums) {
-        end_block(c, r, total, lane);
-        memcpy(lane, total, sizeof lane);
-    }
-    for (int half = CONTRACT_LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            lane[l] = combine_f(c, r, lane[l], lane[l + half]);
-    return lane[0];
-}
-
-static bool less_i(enum dtype d, int64_t a, int64_t b)
-{
-    return d == DTYPE_UINT64 ? (uint64_t)a < (uint64_t)b : a < b;
-}
-
-static int64_t combine_i(enum dtype d, const struct reduction *r, int64_t acc, int64_t x)
-{
-    switch (r->fold) {
-    case FOLD_SUM: return eval_int_binary(d, '+', acc, x);
-    case FOLD_PROD: return eval_int_binary(d, '*', acc, x);
-    case FOLD_MAX: return less_i(d, acc, x) ? x : acc;
-    case FOLD_MIN: return less_i(d, x, acc) ? x : acc;
-    }
-    UNREACHABLE("fold %d", (int)r->fold);
-}
-
-static int64_t neutral_i(enum dtype d, const struct reduction *r)
-{
-    switch (r->fold) {
-    case FOLD_SUM: return 0;
-    case FOLD_PROD: return 1;
-    case FOLD_MAX: return d == DTYPE_BOOL ? 0 : dtype_min_int(d);
-    case FOLD_MIN: return d == DTYPE_BOOL ? 1 : d == DTYPE_UINT64 ? -1 : dtype_max_int(d);
-    }
-    UNREACHABLE("fold %d", (int)r->fold);
-}
-
-static int64_t element_i(enum dtype d, const struct reduction *r, int64_t x)
-{
-    if (r->element == ELEMENT_SQUARE)
-        return eval_int_binary(d, '*', x, x);
-    return r->element == ELEMENT_ABS && dtype_is_signed(d) && x < 0 ? eval_int_binary(d, '-', 0, x) : x;
-}
-
-static double wide(enum dtype d, int64_t x)
-{
-    return d == DTYPE_UINT64 ? (double)(uint64_t)x : (double)x;
-}
-
-/* Roots and logarithms of integers are taken in double and truncated. */
-static int64_t finish_i(const struct eval_ctx *c, const struct reduction *r, int64_t x, int64_t count)
-{
-    const enum dtype d = c->in[0]->dtype;
-    switch (r->finish) {
-    case FINISH_PLAIN: return x;
-    case FINISH_MEAN: return eval_int_binary(d, '/', x, count);
-    case FINISH_SQRT: return dtype_from_double(d, eval_math(c, DTYPE_DOUBLE, MATH_SQRT, wide(d, x)));
-    case FINISH_LOG: return dtype_from_double(d, eval_math(c, DTYPE_DOUBLE, MATH_LOG, wide(d, x)));
-    }
-    UNREACHABLE("finish %d", (int)r->finish);
-}
-
-static int64_t fold_i(const struct eval_ctx *c, const struct reduction *r, const struct fold_walk *w, const int64_t *x)
-{
-    const enum dtype d = c->in[0]->dtype;
-    int64_t acc = neutral_i(d, r);
-    for (int64_t s = 0; s < w->steps; s++)
-        acc = combine_i(d, r, acc, element_i(d, r, x[w->step[s]]));
-    return acc;
-}
-
-static bool eval_reduction(struct eval_ctx *c, const struct reduction *r)
-{
-    struct eval_tensor *y = eval_output(c, 0);
-    if (y == NULL)
-        return true;
-    const struct fold_walk w = walk_of(c);
-    for (int64_t k = 0; k < w.results; k++) {
-        if (y->f != NULL)
-            y->f[k] = finish_f(c, r, fold_f(c, r, &w, eval_f(c, 0) + w.start[k]), w.steps);
-        else
-            y->i[k] = finish_i(c, r, fold_i(c, r, &w, eval_i(c, 0) + w.start[k]), w.steps);
-    }
-    return true;
-}
-
-/* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static bool lower_fold(struct lower_ctx *c, enum reduce_op op, bool is_mean)
 {
     bool reduced[SHAPE_MAX_RANK];
-    axes_of(c->node, reduced);
+    reduce_axes(c->node, reduced);
     if (folds_nothing(c->node, reduced))
         return lower_as_reshape(c, 0, 0);
     const enum dtype d = lower_dtype(c, 0);
     const struct expr *finish = NULL;
     if (is_mean)
         finish = expr_binary(c->arena, EXPR_DIV, expr_result(c->arena, d),
-                             expr_number(c->arena, d, (double)fold_count(c->node, reduced)));
+                             expr_number(c->arena, d, (double)reduce_count(c->node, reduced)));
     return lower_reduce(c, reduced, op, lower_in_over(c, 0, lower_shape(c, 0)), finish);
 }
 
@@ -371,8 +121,8 @@ static bool lower_fold(struct lower_ctx *c, enum reduce_op op, bool is_mean)
 static struct value *with_kept_dims(struct grad_ctx *c, struct value *v)
 {
     bool reduced[SHAPE_MAX_RANK];
-    axes_of(c->node, reduced);
-    const struct shape s = kept_shape(c->node, reduced);
+    reduce_axes(c->node, reduced);
+    const struct shape s = reduce_kept_shape(c->node, reduced);
     return build_reshape(c->b, v, &s);
 }
 
@@ -386,7 +136,7 @@ static bool sum_grad(struct grad_ctx *c)
 
 static bool sum_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_SUM});
 }
 
 static bool sum_lower(struct lower_ctx *c)
@@ -426,15 +176,15 @@ static const struct op_sample sum_samples[] = {
 static bool mean_grad(struct grad_ctx *c)
 {
     bool reduced[SHAPE_MAX_RANK];
-    axes_of(c->node, reduced);
+    reduce_axes(c->node, reduced);
     struct value *dy = grad_of_output(c, 0);
-    const double n = (double)fold_count(c->node, reduced);
+    const double n = (double)reduce_count(c->node, reduced);
     return grad_accumulate(c, 0, with_kept_dims(c, build(c, "Div", dy, build_like(c, dy, n))));
 }
 
 static bool mean_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .finish = FINISH_MEAN});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_SUM, .finish = FINISH_MEAN});
 }
 
 static bool mean_lower(struct lower_ctx *c)
@@ -460,7 +210,7 @@ static bool extremum_grad(struct grad_ctx *c)
     bool reduced[SHAPE_MAX_RANK];
     int axes[SHAPE_MAX_RANK];
     size_t count = 0;
-    axes_of(c->node, reduced);
+    reduce_axes(c->node, reduced);
     for (int d = 0; d < x->shape.rank; d++)
         if (reduced[d])
             axes[count++] = d;
@@ -471,7 +221,7 @@ static bool extremum_grad(struct grad_ctx *c)
 
 static bool max_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_MAX});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_MAX});
 }
 
 static const struct node *only_reader(const struct value *v)
@@ -482,8 +232,8 @@ static const struct node *only_reader(const struct value *v)
 static bool reduces_same_axes(const struct node *n, const struct node *other)
 {
     bool reduced[SHAPE_MAX_RANK] = {false}, too[SHAPE_MAX_RANK] = {false};
-    axes_of(n, reduced);
-    axes_of(other, too);
+    reduce_axes(n, reduced);
+    reduce_axes(other, too);
     return memcmp(reduced, too, sizeof reduced) == 0;
 }
 
@@ -537,7 +287,7 @@ static const struct op_sample max_samples[] = {
 
 static bool min_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_MIN});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_MIN});
 }
 
 static bool min_lower(struct lower_ctx *c)
@@ -581,12 +331,12 @@ static bool prod_expand(struct expand_ctx *c)
     const struct shape *y = &node_output(c->node, 0)->shape;
     bool reduced[SHAPE_MAX_RANK];
     int perm[SHAPE_MAX_RANK], at = 0;
-    axes_of(c->node, reduced);
+    reduce_axes(c->node, reduced);
     for (int pass = 0; pass < 2; pass++)
         for (int d = 0; d < x->shape.rank; d++)
             if (reduced[d] == (pass == 1))
                 perm[at++] = d;
-    const struct shape rows = SHAPE(shape_count(y), fold_count(c->node, reduced));
+    const struct shape rows = SHAPE(shape_count(y), reduce_count(c->node, reduced));
     if (rows.dim[1] == 0)
         return expand_out(c, 0, build_expand(c->b, build_like(c, x, 1.0), y));
     struct value *flat = build_reshape(c->b, build_transpose(c->b, x, perm), &rows);
@@ -595,7 +345,7 @@ static bool prod_expand(struct expand_ctx *c)
 
 static bool prod_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_PROD});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_PROD});
 }
 
 static bool prod_lower(struct lower_ctx *c)
@@ -648,7 +398,7 @@ static bool l1_expand(struct expand_ctx *c)
 
 static bool l1_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_ABS});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_ABS});
 }
 
 static const struct op_sample l1_samples[] = {
@@ -667,7 +417,7 @@ static bool sum_square_expand(struct expand_ctx *c)
 
 static bool sum_square_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_SQUARE});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_SQUARE});
 }
 
 static const struct op_sample sum_square_samples[] = {
@@ -695,7 +445,7 @@ static bool l2_expand(struct expand_ctx *c)
 
 static bool l2_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_SQUARE, .finish = FINISH_SQRT});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_SUM, .element = ELEMENT_SQUARE, .finish = FINISH_SQRT});
 }
 
 static const struct op_sample l2_samples[] = {
@@ -718,7 +468,7 @@ static bool log_sum_expand(struct expand_ctx *c)
 
 static bool log_sum_eval(struct eval_ctx *c)
 {
-    return eval_reduction(c, &(struct reduction){.fold = FOLD_SUM, .finish = FINISH_LOG});
+    return reduce_eval(c, &(struct reduction){.fold = FOLD_SUM, .finish = FINISH_LOG});
 }
 
 static const struct op_sample log_sum_samples[] = {
@@ -762,12 +512,12 @@ static bool log_sum_exp_expand(struct expand_ctx *c)
 static double log_sum_exp_of(const struct eval_ctx *c, enum dtype d, const struct fold_walk *w,
                              const double *x, double *e)
 {
-    double m = fold_f(c, &(struct reduction){.fold = FOLD_MAX}, w, x);
+    double m = reduce_fold(c, &(struct reduction){.fold = FOLD_MAX}, w, x);
     if (isinf(m))
         m = 0;
     for (int64_t s = 0; s < w->steps; s++)
         e[w->step[s]] = eval_math(c, d, MATH_EXP, eval_round_to(c, d, x[w->step[s]] - m));
-    const double sum = fold_f(c, &(struct reduction){.fold = FOLD_SUM}, w, e);
+    const double sum = reduce_fold(c, &(struct reduction){.fold = FOLD_SUM}, w, e);
     return eval_round_to(c, d, eval_math(c, d, MATH_LOG, sum) + m);
 }
 
@@ -777,14 +527,14 @@ static bool log_sum_exp_eval(struct eval_ctx *c)
     struct eval_tensor *y = eval_output(c, 0);
     if (y == NULL)
         return true;
-    const enum dtype d = working_dtype(c);
+    const enum dtype d = reduce_working_dtype(c);
     double *in = x->f, *e = arena_array(c->scratch, double, (size_t)x->count + 1);
     if (in == NULL) {
         in = arena_array(c->scratch, double, (size_t)x->count + 1);
         for (int64_t k = 0; k < x->count; k++)
-            in[k] = wide(x->dtype, x->i[k]);
+            in[k] = reduce_wide(x->dtype, x->i[k]);
     }
-    const struct fold_walk w = walk_of(c);
+    const struct fold_walk w = reduce_walk(c);
     for (int64_t k = 0; k < w.results; k++) {
         const double r = log_sum_exp_of(c, d, &w, in + w.start[k], e);
         if (y->f != NULL)
@@ -817,7 +567,7 @@ static bool reduce_bounded(struct bounded_ctx *c)
     const bool keep = op_attr_int(n, "keepdims") != 0;
     bool reduced[SHAPE_MAX_RANK];
     int at = 0, fill = FILL_ZERO;
-    axes_of(n, reduced);
+    reduce_axes(n, reduced);
     for (int d = 0; d < x->axis; d++)
         at += keep || !reduced[d];
     if (!reduced[x->axis])
