@@ -63,8 +63,8 @@ void weights_list(struct arena *a, const struct model *m, const struct weight_op
     vec_each(const struct model_initializer *, x, &m->graph->initializers) {
         if (!dtype_is_float(x->tensor->dtype))
             continue;
-        const bool turn = x->tensor->shape.rank == 2 && is_transposed(o, x->name);
-        const struct tensor *const t = turn ? tensor_transposed(a, x->tensor) : x->tensor;
+        const bool transposes = x->tensor->shape.rank == 2 && is_transposed(o, x->name);
+        const struct tensor *const t = transposes ? tensor_transposed(a, x->tensor) : x->tensor;
         vec_push(a, out, ((struct named_tensor){weights_renamed(a, o, x->name, NULL), t}));
     }
 }
@@ -96,13 +96,13 @@ static const char *type_text(struct arena *a, const struct tensor *t)
 }
 
 /* In the shape of the model; NULL after a message. */
-static const struct tensor *turn_to_shape(struct setter *s, const struct model_initializer *x, const char *name,
-                                          const struct tensor *t)
+static const struct tensor *transpose_to_shape(struct setter *s, const struct model_initializer *x, const char *name,
+                                               const struct tensor *t)
 {
     struct arena *const a = s->arena;
-    const bool can_turn = shape_is_transposed(&t->shape, &x->tensor->shape),
+    const bool fits_transposed = shape_is_transposed(&t->shape, &x->tensor->shape),
                forced = is_transposed(s->options, x->name);
-    if (can_turn && (forced || !shape_equal(&t->shape, &x->tensor->shape))) {
+    if (fits_transposed && (forced || !shape_equal(&t->shape, &x->tensor->shape))) {
         strbuf_addf(s->report, "transposed: '%s' %s from %s%s\n", x->name, shape_text(a, &x->tensor->shape),
                     shape_text(a, &t->shape), forced ? "" : ", since only that fits");
         return tensor_transposed(a, t);
@@ -125,7 +125,7 @@ static void set_one(struct setter *s, struct model_initializer *x)
         return;
     }
     map_set(&s->used, name, NULL);
-    t = turn_to_shape(s, x, name, t);
+    t = transpose_to_shape(s, x, name, t);
     if (!t)
         return;
     if (t->dtype != x->tensor->dtype && !can_convert(t, x->tensor->dtype)) {

@@ -293,8 +293,6 @@ static const struct template_traits forward_template = {.name = "conv", .late = 
                                                             .late = late},
                                     channels_template = {.name = "depthwise_grad_weight", .late = late};
 
-/* ---- convolutions ------------------------------------------------------------------------------------------------ */
-
 /* ---- gradients of weights ---------------------------------------------------------------------------------------- */
 
 /* How the elements that a window sees come to lie side by side: which positions along each axis a column of the image
