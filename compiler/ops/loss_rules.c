@@ -195,7 +195,7 @@ bool loss_bounded(struct bounded_ctx *c)
         labels->axis != (scores->axis > 1 ? scores->axis - 1 : 0) || !bounded_alike(scores, labels))
         return bounded_refuse(c, scores != NULL ? 0 : 1, "scores and labels are not known to be as many as each other");
     if (!loss_ignore_index(n, &ignore)) { /* no label that anybody means */
-        ignore = n->inputs.data[1]->dtype == DTYPE_INT32 ? INT32_MIN : INT64_MIN;
+        ignore = n->inputs.data[1]->dtype == DTYPE_INT32 ? INT32_MIN + 1 : INT64_MIN + 1; /* a C literal */
         node_set_attr(n, attr_int("ignore_index", ignore));
     }
     struct tensor *const t = tensor_new(n->graph->arena, n->inputs.data[1]->dtype, &SHAPE_SCALAR);
