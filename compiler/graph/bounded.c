@@ -363,6 +363,39 @@ bool bounded_samples(struct bounded_ctx *c)
 
 /* ---- inference and import ---------------------------------------------------------------------------------------- */
 
+/* A float result with a count that no float operand has is taken from elements that nothing is known of: where none is
+ * meant, the first of them may be one that Log or Sqrt has no derivative for. Then all are 1, and no gradient comes
+ * back. */
+static bool guard_taken(struct bounded_ctx *c)
+{
+    struct node *const n = c->node;
+    struct value *const y = node_output(n, 0);
+    bool takes = false;
+    if (y == NULL || n->outputs.count != 1 || y->bounded == NULL || !dtype_is_float(y->dtype))
+        return true;
+    vec_each(const struct value *, v, &n->inputs) {
+        if (v == NULL || !dtype_is_float(v->dtype))
+            continue;
+        if (v->bounded != NULL)
+            return true;
+        takes = takes || v->kind != VALUE_CONSTANT;
+    }
+    if (!takes)
+        return true;
+    const struct bounded *const x = y->bounded;
+    struct node *const inner = graph_add_node(n->graph, n->def, "", &n->loc, n);
+    vec_each(struct value *, v, &n->inputs)
+        node_add_input(inner, v);
+    vec_each_ptr(const struct attr, a, &n->attrs)
+        node_set_attr(inner, *a);
+    struct value *const taken = node_add_output(inner, arena_printf(n->graph->arena, "%s.taken", y->name));
+    if (!node_infer_plain(inner))
+        return false;
+    struct value *const any = build(c, "Less", build_int(c->b, 0), x->count);
+    struct value *const choice[] = {any, taken, build_like(c, taken, 1.0)};
+    return bounded_become(c, "Where", ATTRS_NONE, choice, 3) && bounded_out(c, 0, x, x->axis);
+}
+
 static struct builder builder_for(struct node *n)
 {
     const struct value *const y = node_output(n, 0);
@@ -374,7 +407,7 @@ bool bounded_begin(struct node *n, bool *settled)
 {
     struct builder b = builder_for(n);
     struct bounded_ctx c = {.b = &b, .node = n};
-    const bool ok = n->def->sized_by_data(&c) && !b.failed;
+    const bool ok = n->def->sized_by_data(&c) && (!c.is_settled || guard_taken(&c)) && !b.failed;
     *settled = c.is_settled;
     return ok;
 }
@@ -397,7 +430,7 @@ bool bounded_follow(struct node *n)
     struct builder b = builder_for(n);
     struct bounded_ctx c = {.b = &b, .node = n};
     if (n->def->bounded != NULL)
-        return n->def->bounded(&c) && !b.failed;
+        return n->def->bounded(&c) && guard_taken(&c) && !b.failed;
     if (n->def->is_elementwise)
         return bounded_elementwise(&c);
     if (n->def->is_reshape)

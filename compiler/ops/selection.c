@@ -140,6 +140,10 @@ static const struct op_sample compress_samples[] = {
              "<value_ints = [0]> () y = ReduceSum <keepdims = 0> (t, a) }"},
     {.text = "g (float[2,3] x, bool[6] c) => (double y) { s = Compress(x, c) d = Cast <to = 11> (s) e = Exp(d) y = "
              "ReduceSum <keepdims = 0> (e) }"},
+    /* none is taken, and Sqrt has no derivative where the first is */
+    {.text = "g (float[5] x) => (float y) { h = Constant <value_float = 100.0> () c = Greater(x, h) s = Compress(x, c) "
+             "a = Abs(s) n = Neg(a) r = Sqrt(n) p = ReduceSum <keepdims = 0> (r) q = ReduceSum <keepdims = 0> (x) "
+             "y = Add(p, q) }"},
     {.text = "g (float[3] x, bool[3] c) => (float[2] y) { y = Compress(x, c) }",
      .error = "how many elements output 'y' has along axis 0 follows from data (node #0 (Compress))"},
     {.text = "g (float[3] x, bool[3] c, float[3] z) => (float y) { s = Compress(x, c) p = Mul(s, z) y = ReduceSum "
