@@ -1,6 +1,7 @@
 #include "base/diag.h"
 #include "base/clean.h"
 #include "base/str.h"
+#include "base/traceback.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -199,6 +200,48 @@ static void print_caret(FILE *to, const struct loc *at)
     fputs("^\n", to);
 }
 
+/* At most `most` columns of it; the rest is "...". */
+static void print_piece(FILE *to, struct text_piece t, size_t most)
+{
+    char text[4 * LINE_COLUMNS + 1];
+    size_t length = 0, columns = 0;
+    while (length < t.length && length < sizeof text - 1 && columns < most) {
+        columns += !utf8_continues(t.data[length]);
+        length++;
+    }
+    while (length < t.length && length < sizeof text - 1 && utf8_continues(t.data[length]))
+        length++;
+    memcpy(text, t.data, length);
+    text[length] = '\0';
+    clean_print(to, text);
+    fputs(length < t.length ? "..." : "", to);
+}
+
+/* Where the user wrote the node. */
+static void print_written_at(FILE *to, const struct loc *at)
+{
+    struct written_at w;
+    if (!find_written_at(at->trace, at->scopes, &w))
+        return;
+    fputs("    written", to);
+    if (w.module.data) {
+        fputs(" in module '", to);
+        print_piece(to, w.module, LINE_COLUMNS / 2);
+        fputc('\'', to);
+    }
+    if (w.file.data) {
+        fputs(" at ", to);
+        print_piece(to, w.file, LINE_COLUMNS / 2);
+        fputc(':', to);
+        print_piece(to, w.line, LINE_COLUMNS / 2);
+    }
+    if (w.code.data) {
+        fputs(": ", to);
+        print_piece(to, w.code, LINE_COLUMNS);
+    }
+    fputc('\n', to);
+}
+
 static void print_message(FILE *to, const struct diag_message *m)
 {
     static const char *const word[] = {[DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "note"};
@@ -208,6 +251,8 @@ static void print_message(FILE *to, const struct diag_message *m)
     fputc('\n', to);
     if (m->loc.source_line != NULL && m->loc.line > 0 && m->loc.col > 0)
         print_caret(to, &m->loc);
+    if (m->severity != DIAG_NOTE)
+        print_written_at(to, &m->loc);
 }
 
 static void print_rest(FILE *to, size_t count, const char *what)

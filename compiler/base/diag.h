@@ -15,6 +15,7 @@ struct loc {
     const char *graph, *node, *op; /* names; node may be empty */
     int index;                     /* position of the node in its graph: nameless nodes need it; -1: not a node */
     const char *origin;            /* for made nodes: "gradient of node 'fc1'", or NULL */
+    const char *trace, *scopes;    /* where the user wrote the node (base/traceback.h), or NULL */
 };
 
 #define LOC_FILE(f) ((struct loc){.file = (f), .index = -1})
@@ -59,6 +60,8 @@ const char *diag_first_error(const struct diag *d);
  * DIAG_MAX_PRINTED errors:
  *   mlp.onnx: graph 'train', node 'fc1' (Gemm, #12): error: input 1 ...
  *   bad.onnxtxt:7:20: error: ...
+ * Below an error or warning about a node stands where the user wrote it, if the file says so:
+ *       written at model.py:41: x = x[mask]
  * Control characters in names are printed as \xNN. */
 void diag_print(const struct diag *d, FILE *to);
 

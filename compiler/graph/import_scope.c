@@ -30,6 +30,10 @@ struct import_use import_begin(struct importer *im, const struct region *r, cons
     if (r->call != NULL && u.loc.origin == NULL)
         u.loc.origin = arena_printf(u.arena, "function '%s' called by %s", r->call->function->name,
                                     import_node_text(u.arena, r->call->node));
+    for (const struct call *c = r->call; c != NULL && u.loc.trace == NULL && u.loc.scopes == NULL; c = c->outer) {
+        u.loc.trace = c->node->loc.trace;
+        u.loc.scopes = c->node->loc.scopes;
+    }
     return u;
 }
 

@@ -232,6 +232,10 @@ static struct model_node *copy_node(struct inliner *x, const struct source *s, c
     if (s->call && !copy->loc.origin)
         copy->loc.origin = arena_printf(x->arena, "function '%s' called by %s", s->call->function->name,
                                         import_node_text(x->arena, s->call->node));
+    if (s->call && !copy->loc.trace && !copy->loc.scopes) {
+        copy->loc.trace = s->call->node->loc.trace;
+        copy->loc.scopes = s->call->node->loc.scopes;
+    }
     vec_each(struct model_attr *, attr, &n->attrs)
         if (!copy_attr(x, s, attr, copy))
             return NULL;

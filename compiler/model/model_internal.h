@@ -16,6 +16,7 @@ struct reader {
     struct map refused; /* locations of files that cannot be read: said once, whatever number of tensors lies there */
     uint64_t external_size, external_read; /* bytes of those files together; bytes taken out of them */
     bool unpacked_stays;                   /* the messages are in the arena, too: a tensor may lie in one */
+    const char *trace, *scopes;            /* of the node around what is read (struct loc) */
 };
 
 /* Room for exactly n elements: what a list of known length needs. */

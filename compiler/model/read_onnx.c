@@ -398,6 +398,20 @@ static bool read_attr(struct reader *r, const struct loc *at, const Onnx__Attrib
 
 /* ---- nodes, graphs, functions ------------------------------------------------- */
 
+/* PyTorch's newer exporter keeps it as metadata, the older one as a doc_string. Nodes in a graph of a node that have
+ * none are written where that one is. */
+static void note_written_at(const struct reader *r, const struct model_node *n, struct loc *loc)
+{
+    loc->trace = *n->doc ? n->doc : r->trace;
+    loc->scopes = r->scopes;
+    vec_each_ptr(const struct model_pair, pair, &n->metadata) {
+        if (str_equal(pair->key, "pkg.torch.onnx.stack_trace"))
+            loc->trace = pair->value;
+        else if (str_equal(pair->key, "pkg.torch.onnx.name_scopes"))
+            loc->scopes = pair->value;
+    }
+}
+
 static bool read_node(struct reader *r, const struct loc *in, size_t index, const Onnx__NodeProto *p,
                       struct model_node **out)
 {
@@ -415,10 +429,18 @@ static bool read_node(struct reader *r, const struct loc *in, size_t index, cons
         return diag_error(r->diag, &n->loc, "a node without op_type");
     ok = read_domain(r, &n->loc, p->domain, "a node's domain", &n->domain) &&
          read_text(r, &n->loc, p->overload, "a node's overload", &n->overload) &&
-         read_text(r, &n->loc, p->doc_string, "a doc_string", &n->doc) && METADATA(r, &n->loc, p, &n->metadata) &&
+         read_text(r, &n->loc, p->doc_string, "a doc_string", &n->doc) && METADATA(r, &n->loc, p, &n->metadata);
+    if (ok)
+        note_written_at(r, n, &n->loc);
+    const char *const trace = r->trace, *const scopes = r->scopes;
+    r->trace = n->loc.trace;
+    r->scopes = n->loc.scopes;
+    ok = ok &&
          read_names(r, &n->loc, p->n_input, p->input, "an input's name", &n->inputs) &&
          read_names(r, &n->loc, p->n_output, p->output, "an output's name", &n->outputs);
     READ_LIST(r, ok, &n->attrs, p->n_attribute, read_attr(r, &n->loc, p->attribute[i], &n->attrs.data[i]));
+    r->trace = trace;
+    r->scopes = scopes;
     return ok;
 }
 
