@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 
 #include "base/str.h"
+#include "graph/check_nodes.h"
 #include "graph/import_sizes.h"
 #include "model/check_model.h"
 #include "model/model.h"
@@ -88,7 +89,9 @@ static void keep_common(struct session *s, const struct diag *trials, size_t cou
         bool common = true;
         for (size_t k = 1; k < count; k++)
             common = common && says(&trials[k], m);
-        if (common && m->severity == DIAG_ERROR)
+        if (common && m->unsupported)
+            diag_unsupported(&s->diag, &m->loc, "%s", m->text);
+        else if (common && m->severity == DIAG_ERROR)
             diag_error(&s->diag, &m->loc, "%s", m->text);
         else if (common && m->severity == DIAG_WARNING)
             diag_warning(&s->diag, &m->loc, "%s", m->text);
@@ -137,7 +140,8 @@ static bool check_model(struct session *s, const struct options *o, const char *
         return false;
     const bool as_demanded = model_check(&s->diag, m);
     const char *const assumed = assumed_text(s, &pipeline.import, m);
-    if (!check_with_sizes(s, m, &pipeline, assumed, &p, &size) || !as_demanded)
+    const bool right = check_with_sizes(s, m, &pipeline, assumed, &p, &size);
+    if (!may_need_outputs(s, &pipeline.import, m, right) || !as_demanded || !check_nodes(&s->diag, m))
         return false;
     if (option_given(o, "quiet"))
         return true;

@@ -48,6 +48,8 @@ bool read_set_model(struct session *s, const struct options *o, const struct imp
 /* The same; warns of --dim and --shape that name nothing in it, too. */
 bool read_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
                 struct model **out) MUST_USE;
+/* `ok`; where it is false, outputs may be named that do without what is not supported. */
+bool may_need_outputs(struct session *s, const struct import_options *import, struct model *m, bool ok);
 /* step if there is one, else infer. */
 const char *default_entry(const struct model *m);
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m);

@@ -306,6 +306,13 @@ bool read_set_model(struct session *s, const struct options *o, const struct imp
     return ok && choose_outputs(s, o, *out);
 }
 
+bool may_need_outputs(struct session *s, const struct import_options *import, struct model *m, bool ok)
+{
+    if (!ok)
+        advise_outputs(&s->diag, &s->arena, m, import);
+    return ok;
+}
+
 bool read_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
                 struct model **out)
 {

@@ -106,7 +106,8 @@ static bool compile(struct job *j)
     struct prepare_options *const training = j->prepares ? &j->training : NULL;
     if (!read_import_options(j->session, o, &pipeline->import) ||
         !read_prepared_model(j->session, o, training, &pipeline->import, j->path, &j->report, &m) ||
-        !pipeline_compile(d, a, m, pipeline, &j->emit, &text, &program) ||
+        !may_need_outputs(j->session, &pipeline->import, m,
+                          pipeline_compile(d, a, m, pipeline, &j->emit, &text, &program)) ||
         (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, m, &text))
         return false;
     if (text.weights_unasked)

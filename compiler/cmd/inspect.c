@@ -51,7 +51,8 @@ static bool gather(struct job *j, const struct report **out)
     struct pipeline_options *const pipeline = &j->pipeline;
     if (!read_import_options(j->session, o, &pipeline->import) ||
         !read_prepared_model(j->session, o, j->prepares ? &j->training : NULL, &pipeline->import, j->path, &said, &m) ||
-        !pipeline_canonical(d, a, m, pipeline, &p) || !pipeline_plans(d, a, p, pipeline, &plans))
+        !may_need_outputs(j->session, &pipeline->import, m, pipeline_canonical(d, a, m, pipeline, &p)) ||
+        !pipeline_plans(d, a, p, pipeline, &plans))
         return false;
     j->emit.name = p->name;
     j->emit.model_file = j->emit.options_text = "";

@@ -268,6 +268,18 @@ bool import_initializers(const struct importer *im, const struct model_graph *mg
     return ok;
 }
 
+/* Where inputs and values are declared that initializers stand for: the initializers count. */
+static bool check_initializers(struct graph *g, const model_values *declared, const struct map *scope)
+{
+    bool ok = true;
+    vec_each(const struct model_value_info *, vi, declared) {
+        const struct value *const v = map_get(scope, vi->name);
+        if (v != NULL && (v->kind == VALUE_CONSTANT || v->kind == VALUE_VARIABLE))
+            ok = import_check_initializer(g->diag, vi, v) && ok;
+    }
+    return ok;
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
@@ -287,6 +299,8 @@ bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *sco
     bool ok = import_initializers(&im, mg, scope, &initializers, false);
     ok = import_arguments(g, mg, scope, o, entry) && ok;
     ok = import_initializers(&im, mg, scope, &initializers, true) && ok;
+    ok = check_initializers(g, &mg->inputs, scope) && ok;
+    ok = check_initializers(g, &mg->value_infos, scope) && ok;
 
     struct region r = {.scope = scope, .opsets = &m->opsets, .prefix = ""};
     import_index_region(&r, g->arena, &mg->nodes, &mg->value_infos);

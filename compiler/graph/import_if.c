@@ -24,13 +24,22 @@ static bool check_branch(const struct import_use *u, const char *which)
 
 /* ---- known ------------------------------------------------------------------------------------------------------ */
 
+/* A declared type of a result that contradicts is warned of, as of any value. */
+static bool check_result(const struct import_use *u, const char *which, size_t i, const struct value *v)
+{
+    return !import_is_tensor(v) ||
+           import_check_declared(u->diag, import_graph_attr(u->mn, which)->outputs.data[i], v);
+}
+
 static bool take_branch(const struct import_use *u, const char *which)
 {
     struct inner x;
     const int since = u->g->value_count;
     bool ok = check_branch(u, which) && import_branch(u, import_graph_attr(u->mn, which), NULL, &x);
-    for (size_t i = 0; i < u->mn->outputs.count && ok; i++)
-        ok = import_define(u, i, import_inner_output(u->im, &x, i), since);
+    for (size_t i = 0; i < u->mn->outputs.count && ok; i++) {
+        struct value *const v = import_inner_output(u->im, &x, i);
+        ok = check_result(u, which, i, v) && import_define(u, i, v, since);
+    }
     return ok;
 }
 
@@ -153,6 +162,8 @@ static bool choose_output(const struct import_use *u, struct branch *yes, struct
                                 "input 0 '%s' (cond) is not known at compile time, so that both branches must give the "
                                 "same types, but output %zu is %s in then_branch and %s in else_branch",
                                 u->mn->inputs.data[0], i, import_type_text(u, a), import_type_text(u, b));
+    if (!check_result(u, yes->which, i, a) || !check_result(u, no->which, i, b))
+        return false;
     struct builder here = import_builder(u);
     struct value *const y = import_chosen(&here, yes->taken.condition, a, b);
     return !here.failed && import_define(u, i, y, since);

@@ -243,6 +243,8 @@ uint32_t import_next_stream(struct importer *im, const struct region *r);
 /* What the model declares of a value against what inference found; symbols and unknown parts say nothing. A
  * contradiction is warned of: files with wrong ones work elsewhere, where the operators decide as well. */
 bool import_check_declared(struct diag *d, const struct model_value_info *vi, const struct value *v) MUST_USE;
+/* The same of an initializer, which may be declared as an input, too. */
+bool import_check_initializer(struct diag *d, const struct model_value_info *vi, const struct value *v) MUST_USE;
 /* The same for an output of the graph, of which a contradiction is an error; a symbol that has another size in an input
  * is warned of. */
 bool import_check_output(struct diag *d, const struct model_graph *mg, const struct map *scope,

@@ -235,6 +235,12 @@ bool import_check_declared(struct diag *d, const struct model_value_info *vi, co
                                  vi->name, text);
 }
 
+bool import_check_initializer(struct diag *d, const struct model_value_info *vi, const struct value *v)
+{
+    const char *const text = contradiction(d->arena, &vi->type, v);
+    return !text || diag_lenient(d, &vi->loc, "initializer '%s' %s; the initializer counts", vi->name, text);
+}
+
 /* The size that the symbol has in some input of the graph, by whose name it is known here; -1: in none. */
 static int64_t size_in_inputs(const struct model_graph *mg, const struct map *scope, const char *symbol,
                               const char **input)

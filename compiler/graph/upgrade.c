@@ -90,7 +90,7 @@ static const struct op_attr *attrs_of(const struct op_choice *c)
     return c->def->attrs;
 }
 
-static const struct op_param *params_of(const struct op_choice *c, bool inputs)
+const struct op_param *upgrade_params(const struct op_choice *c, bool inputs)
 {
     for (const struct op_version *v = c->version; v->since != 0; v++) {
         const struct op_param *const params = inputs ? v->inputs : v->outputs;
@@ -112,7 +112,7 @@ static bool same_attrs(const struct op_choice *a, const struct op_choice *b)
 
 static bool same_params(const struct op_choice *a, const struct op_choice *b, bool inputs)
 {
-    const struct op_param *const x = params_of(a, inputs), *const y = params_of(b, inputs);
+    const struct op_param *const x = upgrade_params(a, inputs), *const y = upgrade_params(b, inputs);
     return x == y || (op_count_params(x) == op_count_params(y) && op_count_required(x) == op_count_required(y));
 }
 
@@ -157,7 +157,7 @@ static const char *version_text(struct diag *d, const struct op_choice *c, const
 
 static bool check_inputs_present(struct diag *d, const struct op_choice *c, const struct model_node *mn)
 {
-    const struct op_param *const params = params_of(c, true);
+    const struct op_param *const params = upgrade_params(c, true);
     const size_t given = count_operands(&mn->inputs);
     const size_t required = op_count_required(params), known = op_count_params(params);
     bool ok = true;
@@ -179,7 +179,7 @@ static bool check_inputs_present(struct diag *d, const struct op_choice *c, cons
 
 static bool check_outputs_present(struct diag *d, const struct op_choice *c, const struct model_node *mn)
 {
-    const struct op_param *const params = params_of(c, false);
+    const struct op_param *const params = upgrade_params(c, false);
     const size_t given = count_operands(&mn->outputs);
     const size_t required = op_count_required(params), known = op_count_params(params);
     if (mn->outputs.count < required)
@@ -270,7 +270,7 @@ bool upgrade_check_node(struct diag *d, const struct op_choice *c, const struct 
 
 bool upgrade_check_inputs(struct diag *d, const struct op_choice *c, const struct node *n)
 {
-    const struct op_param *const params = params_of(c, true);
+    const struct op_param *const params = upgrade_params(c, true);
     const bool own_schema = params != c->def->inputs;
     bool ok = true;
     for (size_t i = 0; i < n->inputs.count; i++) {

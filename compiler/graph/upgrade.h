@@ -21,6 +21,8 @@ bool upgrade_choose(struct diag *d, const struct model_node *mn, const model_ops
 bool upgrade_keeps_form(const struct model_node *mn, int64_t a, int64_t b);
 /* Counts of operands, names, types and presence of attributes, against the schema of the version. */
 bool upgrade_check_node(struct diag *d, const struct op_choice *c, const struct model_node *mn) MUST_USE;
+/* The operands of that version, inputs or outputs. */
+const struct op_param *upgrade_params(const struct op_choice *c, bool inputs);
 /* Dtypes of the inputs that only the old version refuses (what the newest refuses is node_infer()'s to say). */
 bool upgrade_check_inputs(struct diag *d, const struct op_choice *c, const struct node *n) MUST_USE;
 /* Gives n the attributes of the model's node. */

@@ -214,6 +214,8 @@ void leave_out_text(struct edit *e, const char *source)
 
 /* ---- what is not supported --------------------------------------------------------------------------------------- */
 
+enum { MOST_OUTPUTS = 64 }; /* that are tried one by one */
+
 struct trial {
     struct edit *edit;
     const struct import_options *import;
@@ -287,9 +289,25 @@ static bool works(struct trial *t, struct model_value_info *vi)
     return is_number(&vi->type) && is_supported(t, &one);
 }
 
+void advise_outputs(struct diag *d, struct arena *a, struct model *m, const struct import_options *o)
+{
+    struct edit e = {.arena = a, .model = m};
+    struct trial t = {.edit = &e, .import = o};
+    struct strbuf kept = {.arena = a};
+    size_t count = 0;
+    const size_t all = m->graph->outputs.count;
+    if (m->training.count > 0 || !unsupported_text(d) || all < 2 || all > MOST_OUTPUTS)
+        return;
+    vec_each(struct model_value_info *, vi, &m->graph->outputs)
+        if (works(&t, vi))
+            strbuf_addf(&kept, "%s%s", count++ > 0 ? "," : "", vi->name);
+    if (count > 0 && count < all)
+        diag_note(d, &LOC_FILE(m->file), "--outputs %s keeps what does without it", strbuf_text(&kept));
+}
+
 void drop_unsupported(struct edit *e, const struct import_options *o, const char *source)
 {
-    enum { MOST_OUTPUTS = 64, MOST_NAMED = 8 };
+    enum { MOST_NAMED = 8 };
     struct model_graph *const g = e->model->graph;
     struct trial t = {.edit = e, .import = o};
     model_values kept = {0};

@@ -14,6 +14,9 @@ bool keep_outputs(struct diag *d, struct arena *a, struct model *m, const str_li
 void open_maps(struct edit *e);
 /* Without outputs that are text, names of classes for example, where the model gives others; `source` stays. */
 void leave_out_text(struct edit *e, const char *source);
+/* After a model without training_info was refused: if some of its outputs do without what is not supported, a note
+ * names the option that keeps these alone. */
+void advise_outputs(struct diag *d, struct arena *a, struct model *m, const struct import_options *o);
 /* Leaves out outputs for which something is not supported, as long as `source` (NULL: the first output that is left)
  * does without it, and inputs that nobody reads and no program could give. Says what. */
 void drop_unsupported(struct edit *e, const struct import_options *o, const char *source);

@@ -22,6 +22,12 @@ seq 2 | "$make_npy" f4 2 >unused.npy
 
 expect 1 "$stepc" compile detector.onnxtxt -o net.c
 has stderr 'is not supported'
+has stderr 'note: --outputs scores keeps what does without it'
+expect 1 "$stepc" check detector.onnxtxt
+has stderr 'note: --outputs scores keeps what does without it'
+sed 's/h = MatMul(x, w)/g = MatMul(x, w) h = other.vendor.More(g)/' detector.onnxtxt >all.onnxtxt
+expect 1 "$stepc" compile all.onnxtxt -o net.c
+lacks stderr '--outputs'
 for loss in '--loss bce' '--loss mse --output h'; do
     # shellcheck disable=SC2086
     expect 0 "$stepc" prepare detector.onnxtxt -o train.onnxtxt $loss
