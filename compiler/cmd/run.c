@@ -169,6 +169,17 @@ static bool read_all_data(struct run *r, struct import_options *import)
     return true;
 }
 
+static const struct map *given_inputs(struct run *r)
+{
+    struct map *const names = arena_new(&r->s->arena, struct map);
+    names->arena = &r->s->arena;
+    vec_each_ptr(const struct feed, f, &r->feeds.list)
+        map_set(names, f->name, NULL);
+    vec_each_ptr(const struct data_set, t, &r->data.list)
+        map_set(names, t->name, NULL);
+    return names;
+}
+
 static bool open_engine(struct run *r, const char *path)
 {
     struct engine_options e = {.kind = ENGINE_INTERPRETED};
@@ -186,7 +197,8 @@ static bool open_engine(struct run *r, const char *path)
     e.pipeline.fetch = names;
     e.pipeline.fetch_count = r->fetches.count;
     e.pipeline.fetch_entry = entry;
-    if (!engine_open(&r->s->diag, a, r->m, &e, &r->engine))
+    e.pipeline.given = given_inputs(r);
+    if (!may_need_outputs(r->s, &e.pipeline.import, r->m, engine_open(&r->s->diag, a, r->m, &e, &r->engine)))
         return false;
     r->entry = program_entry(engine_program(r->engine), entry);
     if (validates && !validation_begin(r->s, r->m, engine_program(r->engine), &r->validation))
@@ -223,7 +235,7 @@ static bool step_inputs(void *self, int64_t step, struct arena *a, const struct 
         (*inputs)[i] = input_tensor(r, v->name, step, a);
         if (!(*inputs)[i])
             ok = diag_error(&r->s->diag, &LOC_FILE(r->m->file),
-                            "entry '%s': input '%s' %s %s is not fed; give --%s %s=FILE", r->entry->name, v->name,
+                            "entry '%s': input '%s' %s%s is not fed; give --%s %s=FILE", r->entry->name, v->name,
                             dtype_name(v->dtype), shape_text(&r->s->arena, &v->shape),
                             r->data.batches ? "data" : "feed", v->name);
     }

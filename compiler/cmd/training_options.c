@@ -2,6 +2,8 @@
 #include "cmd/training_options.h"
 
 #include "base/str.h"
+#include "prepare/merge.h"
+#include "prepare/strip.h"
 #include <string.h>
 
 #define ENTRY_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
@@ -61,7 +63,7 @@ const struct option_spec training_options[] = {
     {"names-from", 0, OPTION_TEXT, "FILE.safetensors", "made-up names become those of the tensors of the same content"},
     OPTION_HEADING("entries"),
     {"entry", 0, OPTION_TEXT, "NAME",
-     "what the entry is called when the model is merged with others (see 'stepc help merge')"},
+     "what the entry is called; a MODEL that has entries keeps them and gets this one too (see 'stepc help merge')"},
     {"split", 0, OPTION_FLAG, NULL,
      "entries accumulate() and apply() instead of step(): samples may come one at a time"},
     {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
@@ -256,14 +258,33 @@ void training_files(struct arena *a, const struct options *o, str_list *out)
     }
 }
 
+/* One more entry for a training model: its inference model is prepared by itself, then merged into it. */
+static bool add_entry(struct session *s, const struct prepare_options *p, struct model *m, struct strbuf *report)
+{
+    struct model *more, *added;
+    struct strbuf stripped = {.arena = &s->arena};
+    vec_each(const struct model_training *, t, &m->training)
+        if (t->algorithm && str_equal(t->algorithm->name, p->entry))
+            return diag_error(&s->diag, &LOC_FILE(m->file), "--entry %s: the model has an entry of that name",
+                              p->entry);
+    if (!model_read_written(&s->diag, &s->arena, m->file, m, &more))
+        return false;
+    strip_model(&s->diag, more, &stripped);
+    return prepare_model(&s->diag, &s->arena, more, p, report) &&
+           model_read_written(&s->diag, &s->arena, p->entry, more, &added) && /* so it is called in messages */
+           merge_models(&s->diag, &s->arena, m, added, report);
+}
+
 bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p,
                      const struct import_options *import, struct model *m, struct strbuf *report)
 {
     p->import = import;
     p->fixed_inputs = option_given(o, "set");
     p->chosen_outputs = option_given(o, "outputs");
-    return read_class_weights(s, o, p) && group_read_files(&s->diag, &s->arena, &p->groups) &&
-           prepare_model(&s->diag, &s->arena, m, p, report);
+    if (!read_class_weights(s, o, p) || !group_read_files(&s->diag, &s->arena, &p->groups))
+        return false;
+    return m->training.count > 0 && p->entry ? add_entry(s, p, m, report)
+                                             : prepare_model(&s->diag, &s->arena, m, p, report);
 }
 
 static bool prepare_again(struct session *s, const struct options *o, struct prepare_options *p,

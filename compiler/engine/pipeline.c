@@ -73,7 +73,7 @@ bool pipeline_one_program(struct diag *d, struct arena *a, const struct model *m
     dump_graphs(a, p, o, "recognise");
     for (size_t i = 0; i < p->entries.count; i++)
         ok &= adjoint_expand(p->entries.data[i].graph);
-    if (!ok || !add_fetches(d, m, p, o))
+    if (!ok || !add_fetches(d, m, p, o) || !pipeline_leave_out_unfed(a, m, p, o))
         return false;
     dump_graphs(a, p, o, "differentiate");
     *out = p;

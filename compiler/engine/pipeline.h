@@ -13,6 +13,9 @@ struct pipeline_options {
     const char *const *fetch;     /* values to add as outputs of `fetch_entry`, beside its own */
     size_t fetch_count;
     const char *fetch_entry;
+    /* Names of the inputs that `fetch_entry` will be given; NULL: all. Outputs of the main graph that need others are
+     * left out, and these inputs with them, if neither the entry's own outputs and bindings nor `fetch` need them. */
+    const struct map *given;
     int threads;                  /* large kernels are cut into so many shares; 0 or 1: none is */
     const struct target *target;  /* the machine that the text is for; NULL: any */
     /* of the text: see struct emit_options, where pipeline_compile() and engines put it */

@@ -1,4 +1,4 @@
-/* What pipeline.c and range.c share; included nowhere else. */
+/* What pipeline.c, range.c and unfed.c share; included nowhere else. */
 #ifndef STEPC_ENGINE_PIPELINE_INTERNAL_H
 #define STEPC_ENGINE_PIPELINE_INTERNAL_H
 
@@ -10,6 +10,9 @@
 /* pipeline_program() without a range. */
 bool pipeline_one_program(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                           struct program **out) MUST_USE;
+/* What pipeline_options.given leaves out (unfed.c). */
+bool pipeline_leave_out_unfed(struct arena *a, const struct model *m, struct program *p,
+                              const struct pipeline_options *o) MUST_USE;
 /* Brings all entries to their canonical form. */
 bool pipeline_simplify(struct program *p, const struct pass_options *passes) MUST_USE;
 /* Lowered, fused, and in the forms that options ask for; late: sizes may be known late. */

@@ -702,7 +702,7 @@ static bool refuse_option(struct preparer *p, bool given, const char *option)
 /* A loss is computed in float: of 16 bits, a mean over a batch would keep three digits or two. */
 static void widen_source(struct preparer *p, struct tensor_type *t)
 {
-    if (dtype_is_float16(t->dtype) && p->options->loss != LOSS_OUTPUT) {
+    if (dtype_is_float16(t->dtype)) {
         p->loss_input = add_cast(p, suffixed(p, p->loss_input, "float"), p->loss_input, DTYPE_FLOAT);
         t->dtype = DTYPE_FLOAT;
     }

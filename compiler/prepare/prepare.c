@@ -181,8 +181,8 @@ static bool check_model(struct preparer *p)
     const int64_t preview = model_opset(&m->opsets, PREVIEW_TRAINING);
     if (m->training.count > 0)
         return diag_error(p->diag, &p->loc,
-                          "the model is a training model already: it has training_info; for a second loss prepare the "
-                          "inference model once more and let 'stepc merge' make one of both");
+                          "the model is a training model already: it has training_info; --entry NAME gives it one more "
+                          "entry, with its own loss, parameters and optimizer");
     if (p->opset < OLDEST_OPSET)
         return diag_error(p->diag, &p->loc,
                           "the model imports ai.onnx %lld; the training algorithm needs opset %d or newer",
@@ -233,15 +233,21 @@ static bool find_source(struct preparer *p)
 }
 
 /* "loss", unless the model has another tensor of that name. */
-static void choose_loss_name(struct preparer *p)
+static bool choose_loss_name(struct preparer *p)
 {
+    struct tensor_type t;
     p->loss_output = "loss";
-    if (p->options->loss == LOSS_OUTPUT && str_equal(p->source, "loss"))
-        return;
+    if (p->options->loss == LOSS_OUTPUT && str_equal(p->source, "loss")) {
+        if (!tensor_type_of(p, p->source, &t))
+            return false;
+        if (!dtype_is_float16(t.dtype)) /* else the step's is another one, a float */
+            return true;
+    }
     for (int k = 2; map_has(&p->main_names, p->loss_output); k++)
         p->loss_output = arena_printf(p->arena, "loss_%d", k);
     if (!str_equal(p->loss_output, "loss"))
         say(p, "what a step minimizes is called '%s': the model has a tensor 'loss'", p->loss_output);
+    return true;
 }
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
@@ -498,8 +504,9 @@ static bool prepare_all(struct preparer *p)
     find_statistics(p);
     if (!check_model(p) || !find_source(p) || !find_detached(p))
         return false;
-    choose_loss_name(p);
     find_shapes(p);
+    if (!choose_loss_name(p))
+        return false;
     find_batch_axes(p->arena, p->model, o->import, &p->batch_axes);
     say_recognised(p);
     p->loss_input = bypass_activation(p, p->source);

@@ -323,6 +323,18 @@ static void say_rewritten(struct preparer *p, const struct form_counts *c)
         c->normalizations + c->dropouts == 1 ? "was" : "were", c->normalizations + c->dropouts == 1 ? "it" : "them");
 }
 
+/* They are kept as the model has them, unlike weights: the operator gives them in the type that it takes. */
+static void say_half_statistics(struct preparer *p)
+{
+    const struct model_graph *const g = p->model->graph;
+    vec_each(const struct model_initializer *, x, &g->initializers)
+        if (dtype_is_float16(x->tensor->dtype) && map_has(&p->statistics, x->name)) {
+            say(p, "note: running statistics are %s ('%s'): what moves one by less than half a unit is lost",
+                dtype_name(x->tensor->dtype), x->name);
+            return;
+        }
+}
+
 static void say_plan(struct preparer *p, const struct form_counts *c)
 {
     static const char *const reasons[] = {
@@ -341,6 +353,8 @@ static void say_plan(struct preparer *p, const struct form_counts *c)
             "%zu BatchNormalization: a step uses the statistics of its batch and stores the running ones; infer() uses "
             "the stored ones",
             c->trained);
+    if (c->trained > 0)
+        say_half_statistics(p);
     for (size_t i = STATISTICS_FROZEN_ASKED; i < STATISTICS_FORMS; i++)
         if (c->by_form[i] > 0)
             say(p, "%zu BatchNormalization: a step uses the stored statistics and leaves them alone (%s)",

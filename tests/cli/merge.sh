@@ -93,6 +93,41 @@ has stdout "'a' of loop_sub.onnxtxt is computed in another way: 'loop_sub.a'"
 lacks stdout "'b' of loop_sub.onnxtxt"
 expect 0 "$stepc" compare loops.onnx --reproducible --arithmetic same
 
+# An entry that a training model gets in addition is the one that merging gives it.
+expect 0 "$stepc" prepare gan_all.onnxtxt -o all_d.onnx --loss output --output d_loss --train 'D.*' --learning-rate 0.1 --entry d
+expect 0 "$stepc" prepare gan_all.onnxtxt -o all_g.onnx --loss output --output g_loss --train 'G.*' --learning-rate 0.1 --entry g
+expect 0 "$stepc" merge all_d.onnx all_g.onnx -o merged.onnx
+expect 0 "$stepc" prepare all_d.onnx -o added.onnx --loss output --output g_loss --train 'G.*' --learning-rate 0.1 --entry g
+has stdout "'learning_rate' of entry 'g' becomes 'g.learning_rate'"
+for file in merged added; do
+    expect 0 "$stepc" run $file.onnx "${feeds[@]}" --steps 3 --fetch D.0.weight=$file.d.npy --fetch G.0.weight=$file.g.npy
+done
+same merged.d.npy added.d.npy
+same merged.g.npy added.g.npy
+expect 0 "$stepc" compare added.onnx --reproducible --arithmetic same
+expect 0 "$stepc" strip added.onnx -o back.onnx
+expect 0 "$stepc" strip all_d.onnx -o straight.onnx
+same back.onnx straight.onnx
+expect 1 "$stepc" prepare added.onnx -o never.onnx --loss output --output g_loss --entry d
+has stderr "--entry d: the model has an entry of that name"
+
+# An entry is fed what it needs: outputs of the main graph that need more are left out, unless they are fetched.
+for engine in interpreted generated; do
+    expect 0 "$stepc" run merged.onnx --engine $engine "${feeds[@]:0:2}" --entry g
+    has stdout 'g_loss'
+    lacks stdout 'd_loss'
+    has stderr "entry 'g' is run without what needs inputs that are not fed: 'd_loss'"
+    expect 0 "$stepc" run merged.onnx --engine $engine "${feeds[@]:0:2}" --entry g --fetch G.0.weight=few.npy
+    expect 0 "$stepc" run merged.onnx --engine $engine "${feeds[@]}" --entry g --fetch G.0.weight=all.npy
+    same few.npy all.npy
+    expect 1 "$stepc" run merged.onnx --engine $engine "${feeds[@]:0:2}" --entry g --fetch d_loss=never.npy
+    has stderr "entry 'g': input 'real' float[16,1] is not fed; give --feed real=FILE"
+    expect 1 "$stepc" run merged.onnx --engine $engine "${feeds[@]:0:2}" --entry d
+    has stderr "entry 'd': input 'real' float[16,1] is not fed; give --feed real=FILE"
+    expect 1 "$stepc" run merged.onnx --engine $engine "${feeds[@]:0:2}" --entry infer
+    expect 0 "$stepc" run merged.onnx --engine $engine "${feeds[@]:0:2}" --entry infer --fetch fake=fake.npy
+done
+
 # What does not fit together.
 refused() {
     differ one_g.onnxtxt other.onnxtxt
@@ -122,7 +157,7 @@ expect 2 "$stepc" merge one_d.onnxtxt one_g.onnxtxt
 expect 1 "$stepc" merge one_d.onnxtxt absent.onnx -o never.onnx
 has stderr absent.onnx
 expect 1 "$stepc" prepare one_d.onnxtxt -o never.onnx --loss output --output g_loss
-has stderr "let 'stepc merge' make one of both"
+has stderr '--entry NAME gives it one more entry'
 for name in 1st a-b '' step infer init; do
     expect 2 "$stepc" prepare gan_d.onnxtxt -o never.onnx --loss output --entry "$name"
     has stderr "--entry $name"
