@@ -68,6 +68,13 @@ static bool lists_names(const char *key)
     return false;
 }
 
+void metadata_all_names(struct arena *a, const struct model *m, str_list *out)
+{
+    vec_each_ptr(const struct model_pair, pair, &m->metadata)
+        if (lists_names(pair->key))
+            add_lines(a, pair->value, out);
+}
+
 void metadata_rename(struct arena *a, struct model *m, const struct map *to)
 {
     vec_each_ptr(struct model_pair, pair, &m->metadata) {

@@ -28,6 +28,8 @@ struct known_names {
 
 /* Adds the lines of that key of the model's metadata; false: it has no such key. */
 bool metadata_lines(struct arena *a, const struct model *m, const char *key, str_list *out);
+/* Adds the names that all such lists have. */
+void metadata_all_names(struct arena *a, const struct model *m, str_list *out);
 /* Tensors get new names: those that lists in the metadata have go along. */
 void metadata_rename(struct arena *a, struct model *m, const struct map *to);
 

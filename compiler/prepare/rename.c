@@ -59,8 +59,11 @@ void rename_in_graph(struct model_graph *g, const struct map *to)
         x->name = renamed(to, x->name);
     vec_each(struct model_sparse *, x, &g->sparse_initializers)
         x->name = renamed(to, x->name);
-    vec_each(struct model_quantization *, q, &g->quantization)
+    vec_each(struct model_quantization *, q, &g->quantization) {
         q->tensor_name = renamed(to, q->tensor_name);
+        vec_each_ptr(struct model_pair, x, &q->parameters) /* "SCALE_TENSOR": a name */
+            x->value = renamed(to, x->value);
+    }
     vec_each(struct model_node *, n, &g->nodes)
         rename_in_node(n, to);
 }

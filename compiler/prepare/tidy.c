@@ -190,6 +190,18 @@ static void rename_bindings(const struct renamer *r, model_pairs *pairs)
         *x = (struct model_pair){renamed(&r->names, x->key), renamed(&r->names, x->value)};
 }
 
+/* What a list in the metadata names may have gone from the model: it is renamed all the same. */
+static void choose_listed_names(struct renamer *r, const struct model *m, const struct weight_options *rules)
+{
+    str_list listed = {0};
+    metadata_all_names(r->arena, m, &listed);
+    vec_each(const char *, name, &listed) {
+        const char *const to = weights_renamed(r->arena, rules, name, NULL);
+        if (!map_has(&r->names, name) && to[0] != '\0')
+            map_set(&r->names, name, (void *)(uintptr_t)to);
+    }
+}
+
 bool rename_tensors(struct diag *d, struct arena *a, struct model *m, const struct weight_options *rules)
 {
     struct renamer r = {.diag = d, .arena = a, .names.arena = a};
@@ -197,6 +209,7 @@ bool rename_tensors(struct diag *d, struct arena *a, struct model *m, const stru
         return true;
     if (!visit_graphs(m, collect, &r) || !choose_names(&r, rules))
         return false;
+    choose_listed_names(&r, m, rules);
     rename_in_graph(m->graph, &r.names);
     vec_each(struct model_training *, t, &m->training) {
         rename_bindings(&r, &t->initialization_binding);

@@ -519,20 +519,33 @@ static const char *weight_input(const struct preparer *p)
     return NULL;
 }
 
-static bool is_quantized_weight(const struct preparer *p, const struct model_node *n)
+/* The initializer of integers that a quantized layer has for its weight; NULL: the node is none. */
+static const char *quantized_weight_of(const struct preparer *p, const struct model_node *n)
 {
-    const struct model_initializer *const w =
-        is_op(n, "DequantizeLinear") ? model_find_initializer(p->model->graph, n->inputs.data[0]) : NULL;
-    return w && w->tensor->shape.rank > 0 && map_has(&p->ancestors, w->name);
+    static const struct {
+        const char *op;
+        size_t weight;
+    } rows[] = {
+        {"DequantizeLinear", 0}, {"ConvInteger", 1}, {"MatMulInteger", 1}, {"QLinearConv", 3}, {"QLinearMatMul", 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct model_initializer *const w = is_op(n, rows[i].op) && n->inputs.count > rows[i].weight
+                                                      ? model_find_initializer(p->model->graph,
+                                                                               n->inputs.data[rows[i].weight])
+                                                      : NULL;
+        if (w && w->tensor->shape.rank > 0 && map_has(&p->ancestors, w->name))
+            return w->name;
+    }
+    return NULL;
 }
 
 static const char *quantized_weight(const struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
-    vec_each(const struct model_node *, n, &g->nodes)
-        if (is_quantized_weight(p, n))
-            return n->inputs.data[0];
-    return NULL;
+    const char *w = NULL;
+    for (size_t i = 0; i < g->nodes.count && !w; i++)
+        w = quantized_weight_of(p, g->nodes.data[i]);
+    return w;
 }
 
 static size_t count_frozen(const struct preparer *p, const chosen_list *all)

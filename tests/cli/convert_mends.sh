@@ -47,6 +47,27 @@ expect 0 "$stepc" run train.onnx --feed x=x.npy --feed target=t.npy --steps 3
 mv stdout wanted
 expect 0 "$stepc" run named.onnxtxt --feed image=x.npy --feed target=t.npy --steps 3
 same stdout wanted
+# Lists of names in the metadata keep in step; what they say still counts.
+cat >listed.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch", metadata_props: ["stepc.parameters": "net.a.weight
+net.gone", "stepc.frozen": "net.b.weight", "stepc.buffers": "net.c", "stepc.detached": "net.h", "stepc.frozen_statistics": "net.m", "other": "net.a.weight"]>
+net (float[2,3] x) => (float[2,2] y)
+<float[3,2] "net.a.weight" = {1,2,3,4,5,6}, float[3,3] "net.b.weight" = {1,2,3,4,5,6,7,8,9}, float[2] "net.c" = {1,2}>
+{
+    "net.h" = MatMul(x, "net.b.weight")
+    z = MatMul("net.h", "net.a.weight")
+    y = Add(z, "net.c")
+}
+MODEL
+expect 0 "$stepc" convert listed.onnxtxt renamed.onnxtxt --rename 'net.*=model.*'
+sed 's/"other" : "net.a.weight"//' renamed.onnxtxt >rest.onnxtxt
+lacks rest.onnxtxt 'net.'
+has renamed.onnxtxt '"stepc.parameters" : "model.a.weight'
+has renamed.onnxtxt 'model.gone"'
+has renamed.onnxtxt '"other" : "net.a.weight"'
+expect 0 "$stepc" prepare renamed.onnxtxt -o renamed_train.onnx --loss mse
+has stdout 'model.a.weight'
+has stdout "detached: no gradient flows through 'model.h'"
 expect 1 "$stepc" convert train.onnx no.onnx --rename w=x
 has stderr "--rename: two tensors would be called 'x'"
 expect 1 "$stepc" convert train.onnx no.onnx --rename v=u

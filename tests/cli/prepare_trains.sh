@@ -149,7 +149,7 @@ expect 1 "$stepc" prepare listed.onnxtxt -o train.onnx --loss mse --train @names
 has stderr "--train @names.txt: no initializer has any of its 1 names"
 expect 1 "$stepc" prepare listed.onnxtxt -o train.onnx --loss mse --train @absent.txt
 has stderr absent.txt
-sed 's/producer_name: "pytorch"/producer_name: "pytorch", metadata_props: ["stepc.parameters": "net.fc.weight\\nnet.fc.bias", "stepc.frozen": "net.gate", "stepc.buffers": "net.table"]/' \
+sed 's/producer_name: "pytorch"/producer_name: "pytorch", metadata_props: ["stepc.parameters": "net.fc.weight\nnet.fc.bias", "stepc.frozen": "net.gate", "stepc.buffers": "net.table"]/' \
     listed.onnxtxt >said.onnxtxt
 options=(--loss mse)
 trains said.onnxtxt onnx::MatMul_7 net.fc.bias
