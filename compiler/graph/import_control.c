@@ -449,10 +449,8 @@ static bool choose_states(struct loop *l)
         const struct loop_exit *const at = &l->exits.data[e];
         struct value **const chosen = arena_array(u->arena, struct value *, t->state_count);
         for (size_t i = 0; i < t->state_count; i++) {
-            struct value *const a = t->state[i] != NULL ? t->state[i] : &import_omitted, *const b =
-                                                                                             at->state[i] != NULL
-                                                                                                 ? at->state[i]
-                                                                                                 : &import_omitted;
+            struct value *const a = t->state[i] != NULL ? t->state[i] : &import_omitted;
+            struct value *const b = at->state[i] != NULL ? at->state[i] : &import_omitted;
             if (!is_wanted(u->mn, i) || a == b)
                 chosen[i] = t->state[i];
             else if (import_alike(a, b))
