@@ -195,6 +195,8 @@ static bool binarizer_expand(struct expand_ctx *c)
 static const struct op_sample binarizer_samples[] = {
     {.text = "g (float[3,4] x) => (float[3,4] y) { y = " ML "Binarizer <threshold = 0.25> (x) }", .no_gradient = true},
     {.text = "g (int64[3] x) => (int64[3] y) { y = " ML "Binarizer(x) }", .no_gradient = true},
+    {.text = "g () => (float[3] y) { x = Constant <value_floats = [0.25, 0.5, 0.0]> () y = " ML
+             "Binarizer <threshold = 0.25> (x) }"},
     {0}};
 
 /* ---- Imputer ----------------------------------------------------------------------------------------------------- */
@@ -386,6 +388,8 @@ static const struct op_sample extractor_samples[] = {
     {.text = "g (int64[5] x, int64[3,1] i) => (int64[1,3] z) { z = " ML "ArrayFeatureExtractor(x, i) }",
      .feed = "normal,index:5",
      .no_gradient = true},
+    {.text = "g (float[3,5] x) => (float[3,2] z) { i = Constant <value_ints = [-1, -5]> () z = " ML
+             "ArrayFeatureExtractor(x, i) }"},
     {.text = "g (float x, int64[1] i) => (float z) { z = " ML "ArrayFeatureExtractor(x, i) }", .error = "is a scalar"},
     {0}};
 

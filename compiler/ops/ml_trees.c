@@ -417,11 +417,13 @@ static bool classifier_expand(struct expand_ctx *c)
     "nodes_featureids = [0, 1, 0, 0, 0, 1, 0, 0], nodes_values = [0.25, -0.5, 0.0, 0.0, 0.0, 0.125, 0.0, 0.0], "       \
     "nodes_modes = [\"BRANCH_LEQ\", \"BRANCH_GT\", \"LEAF\", \"LEAF\", \"LEAF\", \"BRANCH_LT\", \"LEAF\", \"LEAF\"], " \
     "nodes_truenodeids = [1, 2, 0, 0, 0, 1, 0, 0], nodes_falsenodeids = [4, 3, 0, 0, 0, 2, 0, 0]"
-#define ONE_TREE(mode, missing)                                                                                        \
-    "nodes_treeids = [0, 0, 0], nodes_nodeids = [5, 6, 7], nodes_featureids = [0, 0, 0], nodes_values = [1.0, 0.0, "   \
-    "0.0], nodes_modes = [\"" mode "\", \"LEAF\", \"LEAF\"], nodes_truenodeids = [6, 0, 0], nodes_falsenodeids = "     \
-    "[7, 0, 0], nodes_missing_value_tracks_true = [" missing ", 0, 0], target_treeids = [0, 0], target_nodeids = "     \
-    "[6, 7], target_ids = [0, 0], target_weights = [3.0, 5.0], n_targets = 1"
+#define ONE_TREE(mode, missing) ONE_TREE_AT(mode, missing, "1.0")
+#define ONE_TREE_AT(mode, missing, split)                                                                              \
+    "nodes_treeids = [0, 0, 0], nodes_nodeids = [5, 6, 7], nodes_featureids = [0, 0, 0], nodes_values = [" split       \
+    ", 0.0, 0.0], nodes_modes = [\"" mode "\", \"LEAF\", \"LEAF\"], nodes_truenodeids = [6, 0, 0], "                   \
+    "nodes_falsenodeids = [7, 0, 0], nodes_missing_value_tracks_true = [" missing                                      \
+    ", 0, 0], target_treeids = [0, 0], target_nodeids = [6, 7], target_ids = [0, 0], target_weights = [3.0, 5.0], "    \
+    "n_targets = 1"
 #define ONE_TARGET                                                                                                     \
     "target_treeids = [0, 0, 0, 7, 7], target_nodeids = [2, 3, 4, 1, 2], target_ids = [0, 0, 0, 0, 0], "               \
     "target_weights = [1.0, -2.0, 3.5, 0.25, 10.0], n_targets = 1"
@@ -470,6 +472,12 @@ static const struct op_sample regressor_samples[] = {
     MODE("BRANCH_EQ", "1"),
     MODE("BRANCH_NEQ", "0"),
     MODE("BRANCH_NEQ", "1"),
+    {.text = "g () => (float[7,1] y) { " SPECIAL "y = " ML
+             "TreeEnsembleRegressor <" ONE_TREE_AT("BRANCH_LT", "0", "-inf") "> (x) }"},
+    {.text = "g () => (float[7,1] y) { " SPECIAL "y = " ML
+             "TreeEnsembleRegressor <" ONE_TREE_AT("BRANCH_EQ", "0", "-inf") "> (x) }"},
+    {.text = "g () => (float[7,1] y) { " SPECIAL "y = " ML
+             "TreeEnsembleRegressor <" ONE_TREE_AT("BRANCH_NEQ", "1", "nan") "> (x) }"},
     {.text =
          "g (float[2,2] x) => (float[2,1] y) { y = " ML
          "TreeEnsembleRegressor <nodes_treeids = [0], nodes_nodeids = [0], nodes_featureids = [0], nodes_values = "
@@ -494,7 +502,7 @@ static const struct op_sample regressor_samples[] = {
     {.text = "g (float[2,2] x) => (float[2,1] y) { y = " ML
              "TreeEnsembleRegressor <nodes_treeids = [0, 0], nodes_nodeids = [0, 1], nodes_featureids = [0, 0], "
              "nodes_values = [0.0, 1.0], nodes_modes = [\"BRANCH_LT\", \"BRANCH_LT\"], nodes_truenodeids = [1, 0], "
-             "nodes_falsenodeids = [1, 1], target_treeids = [0], target_nodeids = [0], target_ids = [0], "
+             "nodes_falsenodeids = [1, 0], target_treeids = [0], target_nodeids = [0], target_ids = [0], "
              "target_weights = [1.5]> (x) }",
      .error = "its trees have a cycle"},
     {.text = "g (float[2,2] x) => (float[2,1] y) { y = " ML

@@ -134,9 +134,8 @@ static const struct op_sample samples[] = {
              "y = stepc.TreeLeaves <features = [0], leaves = 3, next = [-1, -2, -3], roots = [0], "
              "splits = double[1] {0.25}> (x) }",
      .no_gradient = true},
-    {.text = "g (float[5,2] x) => (int32[2,2] y) { t = Transpose(x) i = Constant <value_ints = [0, 1]> () "
-             "u = Gather <axis = 1> (t, i) y = stepc.TreeLeaves <features = [1, 0], leaves = 3, "
-             "next = [1, -1, -1, -2, -2, -3], roots = [0, 1], splits = float[2] {0.25, -0.5}> (u) }",
+    {.text = "g (float[2,5] x) => (int32[5,2] y) { t = Transpose(x) y = stepc.TreeLeaves <features = [1, 0], "
+             "leaves = 3, next = [1, -1, -1, -2, -2, -3], roots = [0, 1], splits = float[2] {0.25, -0.5}> (t) }",
      .no_gradient = true},
     {.text = "g (float[2,1] x) => (int32[2,1] y) { y = stepc.TreeLeaves <features = [1], leaves = 2, "
              "next = [-1, -2], roots = [0], splits = float[1] {0.0}> (x) }",
