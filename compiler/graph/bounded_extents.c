@@ -6,9 +6,14 @@
 
 #include <string.h>
 
-enum { DEEPEST = 64 };
+enum { DEEPEST = 64, MOST_VISITS = 2000, LARGEST = 1 << 30 };
 
-static bool find(struct bounded_extents *x, struct value *v, int depth);
+/* Operands that are read twice would double the work at each level. */
+struct search {
+    int depth, visits;
+};
+
+static bool find(struct bounded_extents *x, struct value *v, struct search *s);
 
 static bool is_op(const struct value *v, const char *op)
 {
@@ -31,19 +36,19 @@ static bool find_known(struct bounded_extents *x, const struct tensor *t)
     return ok;
 }
 
-static bool find_joined(struct bounded_extents *x, const struct node *n, int depth)
+static bool find_joined(struct bounded_extents *x, const struct node *n, struct search *s)
 {
     for (size_t i = 0; i < n->inputs.count; i++)
-        if (n->inputs.data[i]->shape.rank != 1 || !find(x, n->inputs.data[i], depth))
+        if (n->inputs.data[i]->shape.rank != 1 || !find(x, n->inputs.data[i], s))
             return false;
     return true;
 }
 
-static bool find_chosen(struct bounded_extents *x, const struct node *n, int depth)
+static bool find_chosen(struct bounded_extents *x, const struct node *n, struct search *s)
 {
     struct bounded_extents from = {0};
     const struct tensor *const places = value_known(n->inputs.data[1]);
-    if (places == NULL || n->inputs.data[0]->shape.rank != 1 || !find(&from, n->inputs.data[0], depth))
+    if (places == NULL || n->inputs.data[0]->shape.rank != 1 || !find(&from, n->inputs.data[0], s))
         return false;
     for (int64_t k = 0; k < places->count; k++) {
         const int64_t place = tensor_get_int(places, k), at = place < 0 ? place + from.count : place;
@@ -54,13 +59,15 @@ static bool find_chosen(struct bounded_extents *x, const struct node *n, int dep
 }
 
 /* A piece of a list, from front to back. */
-static bool find_cut(struct bounded_extents *x, const struct node *n, int depth)
+static bool find_cut(struct bounded_extents *x, const struct node *n, struct search *s)
 {
     struct bounded_extents from = {0};
     const struct tensor *const start = value_known(n->inputs.data[1]);
     const struct tensor *const steps = node_input(n, 4) != NULL ? value_known(n->inputs.data[4]) : NULL;
     const int64_t count = n->outputs.data[0]->shape.dim[0];
-    if (start == NULL || (steps != NULL && tensor_get_int(steps, 0) != 1) || !find(&from, n->inputs.data[0], depth))
+    if (start == NULL || start->count != 1 ||
+        (steps != NULL && (steps->count != 1 || tensor_get_int(steps, 0) != 1)) ||
+        !find(&from, n->inputs.data[0], s))
         return false;
     int64_t at = tensor_get_int(start, 0);
     at = at < 0 ? at + from.count : at;
@@ -77,10 +84,11 @@ static struct bounded_extent element(const struct bounded_extents *x, int k)
 
 static bool multiply(struct bounded_extent a, struct bounded_extent b, struct bounded_extent *y)
 {
-    enum { MOST = 1 << 30 };
+    if ((a.count != NULL && b.count != NULL) || a.number >= LARGEST || a.number <= -LARGEST || b.number >= LARGEST ||
+        b.number <= -LARGEST)
+        return false;
     *y = (struct bounded_extent){a.number * b.number, a.count != NULL ? a.count : b.count};
-    return (a.count == NULL || b.count == NULL) && a.number < MOST && a.number > -MOST && b.number < MOST &&
-           b.number > -MOST;
+    return true;
 }
 
 /* A count is never below 0. */
@@ -91,24 +99,23 @@ static bool compare(struct bounded_extent a, struct bounded_extent b, struct bou
            (b.count == NULL && b.number < 0 && a.number > 0);
 }
 
-static bool find_pairs(struct bounded_extents *x, const struct node *n, int depth,
+static bool find_pairs(struct bounded_extents *x, const struct node *n, struct search *s,
                        bool (*rule)(struct bounded_extent a, struct bounded_extent b, struct bounded_extent *y))
 {
     struct bounded_extents a = {0}, b = {0};
     struct bounded_extent y;
-    if (!find(&a, n->inputs.data[0], depth) || !find(&b, n->inputs.data[1], depth))
+    if (!find(&a, n->inputs.data[0], s) || !find(&b, n->inputs.data[1], s))
         return false;
-    for (int k = 0; k < (a.count > b.count ? a.count : b.count); k++)
+    for (int k = 0; k < shape_count(&n->outputs.data[0]->shape); k++)
         if (!rule(element(&a, k), element(&b, k), &y) || !add(x, y.number, y.count))
             return false;
     return true;
 }
 
-static bool find_either(struct bounded_extents *x, const struct node *n, int depth)
+static bool find_either(struct bounded_extents *x, const struct node *n, struct search *s)
 {
     struct bounded_extents which = {0}, a = {0}, b = {0};
-    if (!find(&which, n->inputs.data[0], depth) || !find(&a, n->inputs.data[1], depth) ||
-        !find(&b, n->inputs.data[2], depth))
+    if (!find(&which, n->inputs.data[0], s) || !find(&a, n->inputs.data[1], s) || !find(&b, n->inputs.data[2], s))
         return false;
     for (int k = 0; k < shape_count(&n->outputs.data[0]->shape); k++) {
         const struct bounded_extent is = element(&which, k), y = is.number != 0 ? element(&a, k) : element(&b, k);
@@ -118,10 +125,11 @@ static bool find_either(struct bounded_extents *x, const struct node *n, int dep
     return true;
 }
 
-static bool find(struct bounded_extents *x, struct value *v, int depth)
+static bool find(struct bounded_extents *x, struct value *v, struct search *s)
 {
     static const char *const same[] = {"Reshape", "Unsqueeze", "Squeeze", "Identity", "Cast"};
-    if (v->shape.rank > 1 || shape_count(&v->shape) > SHAPE_MAX_RANK || v->bounded != NULL || depth == DEEPEST)
+    if (v->shape.rank > 1 || shape_count(&v->shape) > SHAPE_MAX_RANK || v->bounded != NULL ||
+        s->depth == DEEPEST || ++s->visits > MOST_VISITS)
         return false;
     const struct tensor *const t = value_known(v);
     if (t != NULL)
@@ -131,22 +139,27 @@ static bool find(struct bounded_extents *x, struct value *v, int depth)
     const struct node *const n = v->producer;
     if (n->def == op_find(DOMAIN_STEPC, "CountUpTo"))
         return add(x, 1, v);
+    bool moves = false;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        if (is_op(v, same[i]) && n->inputs.data[0]->shape.rank <= 1)
-            return find(x, n->inputs.data[0], depth + 1);
-    return is_op(v, "Concat")   ? find_joined(x, n, depth + 1)
-           : is_op(v, "Gather") ? find_chosen(x, n, depth + 1)
-           : is_op(v, "Slice")  ? find_cut(x, n, depth + 1)
-           : is_op(v, "Mul")    ? find_pairs(x, n, depth + 1, multiply)
-           : is_op(v, "Equal")  ? find_pairs(x, n, depth + 1, compare)
-           : is_op(v, "Where")  ? find_either(x, n, depth + 1)
-                                : false;
+        moves = moves || (is_op(v, same[i]) && n->inputs.data[0]->shape.rank <= 1);
+    s->depth++;
+    const bool found = moves                ? find(x, n->inputs.data[0], s)
+                       : is_op(v, "Concat") ? find_joined(x, n, s)
+                       : is_op(v, "Gather") ? find_chosen(x, n, s)
+                       : is_op(v, "Slice")  ? find_cut(x, n, s)
+                       : is_op(v, "Mul")    ? find_pairs(x, n, s, multiply)
+                       : is_op(v, "Equal")  ? find_pairs(x, n, s, compare)
+                       : is_op(v, "Where")  ? find_either(x, n, s)
+                                            : false;
+    s->depth--;
+    return found;
 }
 
 bool bounded_extents(struct value *v, struct bounded_extents *x)
 {
     *x = (struct bounded_extents){0};
-    return find(x, v, 0);
+    struct search s = {0};
+    return find(x, v, &s);
 }
 
 const struct tensor *bounded_fixed(struct graph *g, struct value *v)
@@ -183,7 +196,7 @@ bool bounded_shape(struct bounded_ctx *c, int i, struct value **dims, int *axis,
         numbers[k] = e.of[k].number;
         if (e.of[k].count == NULL)
             continue;
-        if (*axis >= 0 || numbers[k] < 1)
+        if (*axis >= 0 || numbers[k] < 1 || numbers[k] >= LARGEST)
             return false;
         *axis = k;
         numbers[k] *= slots_of(e.of[k].count);
