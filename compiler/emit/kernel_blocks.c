@@ -1,10 +1,10 @@
 /* Long sums in blocks (docs/numerics.md): accumulators begin anew after so many terms, and are added to totals.
  *
  *   float lane[16] = {0.0f}, total[16] = {0.0f};
- *   for (int k = 0; k < 50000; k += 32768) {
- *       const int end = 50000 - k < 32768 ? 50000 : k + 32768;
+ *   for (int k = 0; k < 50000; k += 4096) {
+ *       const int end = 50000 - k < 4096 ? 50000 : k + 4096;
  *       ... lane[l] += x[m + l] for each m up to `end`
- *       if (32768 < 50000 - k) { total[l] += lane[l], lane[l] = 0 for each l }
+ *       if (4096 < 50000 - k) { total[l] += lane[l], lane[l] = 0 for each l }
  *   }
  *   total[l] += lane[l] for each l */
 #include "emit/kernel_nest.h"

@@ -76,7 +76,7 @@ double eval_sum_lanes(const struct eval_ctx *c, enum dtype d, const double *x, i
 /* The same in blocks, as ReduceSum adds along a last axis. */
 double eval_sum_row(const struct eval_ctx *c, enum dtype d, const double *x, int64_t n, int64_t stride);
 /* Where a sum begins another block: so many elements of a last axis, terms of outer axes, positions of a loss. */
-enum { EVAL_BLOCK_OF_ROW = 32768, EVAL_BLOCK_OF_COLUMN = 4096, EVAL_BLOCK_OF_LOSS = 1024 };
+enum { EVAL_BLOCK_OF_ROW = 4096, EVAL_BLOCK_OF_COLUMN = 4096, EVAL_BLOCK_OF_LOSS = 1024 };
 /* a[0] b[0] + a[step_a] b[step_b] + ..., n products added in index order, `terms` at a time from 0, and those sums in
  * turn; every product and every sum is rounded as by eval_round(). */
 enum { EVAL_TERMS_OF_PRODUCT = 80 }; /* of a matrix product */

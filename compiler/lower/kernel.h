@@ -69,7 +69,7 @@ enum reduce_op { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_TOP, REDUCE_MIN, RE
 enum scan { SCAN_NONE, SCAN_WITH, SCAN_BEFORE };
 
 /* Terms of a float sum that are added up by themselves (part.in_blocks): along a last axis, along outer axes. */
-enum { BLOCK_OF_ROW = 32768, BLOCK_OF_COLUMN = 4096 };
+enum { BLOCK_OF_ROW = 4096, BLOCK_OF_COLUMN = 4096 };
 
 /* A loop nest: for every point of the dims that are not reduced, fold `element` over the reduced ones (if any), then
  * run the stores: all values are computed before the first is written. In a scan the one reduced loop runs in order

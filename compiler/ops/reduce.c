@@ -5,7 +5,7 @@
  *                                16; outer reduced axes are visited in index order, into the same lanes; then the
  *                                lanes fold by halves
  *   only outer axes are reduced  one accumulator per output, in index order
- * A float sum is made in blocks: 32,768 elements of a tail, of shorter tails as many as have that many, 4,096 terms of
+ * A float sum is made in blocks: 4,096 elements of a tail, of shorter tails as many as have that many, 4,096 terms of
  * outer axes; a block's accumulators begin anew, and are added to those of the whole.
  * Every accumulator starts from +0 (or 1, -inf, inf). Reducing nothing but axes of one element changes nothing.
  *

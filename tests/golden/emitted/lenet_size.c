@@ -622,11 +622,19 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
 {
     for (int32_t i = 0; i < 6; i++) {
         float partial[16] = {0.0f};
-        for (int32_t j = 0; j < 32; j++)
-            for (int32_t k = 0; k < 784; k += 16)
-                for (int l = 0; l < 16; l++)
-                    partial[l] += d_conv1[j * 4704 + i * 784 + k + l];
-        const float sum = stepc_fold_16(partial);
+        float total[16] = {0.0f};
+        for (int32_t j = 0; j < 32; j += 6) {
+            const int32_t end = 32 - j < 6 ? 32 : j + 6;
+            for (int32_t k = j; k < end; k++)
+                for (int32_t m = 0; m < 784; m += 16)
+                    for (int l = 0; l < 16; l++)
+                        partial[l] += d_conv1[k * 4704 + i * 784 + m + l];
+            for (int l = 0; l < 16; l++) {
+                total[l] += partial[l];
+                partial[l] = 0.0f;
+            }
+        }
+        const float sum = stepc_fold_16(total);
         const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
         const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
         conv1_bias_v[i] = t;
