@@ -34,8 +34,8 @@ struct compare_report {
  * unit does to the result (a backward error: sums are held against the sum of their terms' magnitudes this way), or
  * else each element within what its own operations can be off by (error_bound.h: an optimizer's quotient near 0
  * magnifies). Integers and random numbers exactly; under `bits` everything exactly. Runs: init() and `steps` times
- * each training entry on random inputs; under `bits` outputs and variables must agree to the bit, else the difference
- * is reported only. */
+ * each training entry on random inputs, then twice more with outputs that are NULL at random; under `bits` outputs and
+ * variables must agree to the bit, else the difference is reported only. */
 bool compare_engines(struct diag *d, struct arena *a, const struct model *m, const struct compare_options *o,
                      struct compare_report *out) MUST_USE;
 

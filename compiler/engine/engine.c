@@ -166,7 +166,7 @@ static bool find_count(struct engine *e, const struct entry *entry, const struct
 }
 
 static bool run_generated(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
-                          int64_t count, struct tensor **outputs, struct arena *a)
+                          int64_t count, const bool *wanted, struct tensor **outputs, struct arena *a)
 {
     const struct graph *g = entry->graph;
     const stepc_entry *found = stepc_find_entry(e->model, entry->name);
@@ -184,8 +184,10 @@ static bool run_generated(struct engine *e, const struct entry *entry, const str
         const struct value *v = g->outputs.data[i].value;
         const struct shape shape = value_shape_at(v, count);
         outputs[i] = tensor_new(a, v->dtype, &shape);
-        out[i] = outputs[i]->data;
+        out[i] = !wanted || wanted[i] ? outputs[i]->data : NULL;
     }
+    if (wanted && e->model->arena_bytes > 0)
+        memset(e->work.data, 0xff, e->model->arena_bytes);
     const stepc_status status = found->call(e->state.data, e->work.data, e->seed, in, out);
     return status == STEPC_OK || report_status(e, entry->name, status);
 }
@@ -232,8 +234,8 @@ static bool interpreter_at(struct engine *e, int64_t count, struct interp **out)
     return true;
 }
 
-bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
-                struct tensor **outputs, struct arena *a)
+bool engine_run_some(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                     const bool *wanted, struct tensor **outputs, struct arena *a)
 {
     const struct loc at = LOC_FILE(e->program->model->file);
     int64_t count;
@@ -241,15 +243,21 @@ bool engine_run(struct engine *e, const struct entry *entry, const struct tensor
     if (!find_count(e, entry, inputs, &count))
         return false;
     for (size_t i = 0; i < entry->graph->inputs.count; i++) {
-        const struct shape wanted = value_shape_at(entry->graph->inputs.data[i], count);
-        ok &= interp_check_input(e->diag, &at, entry->graph->inputs.data[i], inputs[i], &wanted);
+        const struct shape shape = value_shape_at(entry->graph->inputs.data[i], count);
+        ok &= interp_check_input(e->diag, &at, entry->graph->inputs.data[i], inputs[i], &shape);
     }
     if (!ok || e->kind == ENGINE_GENERATED)
-        return ok && run_generated(e, entry, inputs, count, outputs, a);
+        return ok && run_generated(e, entry, inputs, count, wanted, outputs, a);
     struct interp *at_count;
     return interpreter_at(e, count, &at_count) &&
            interp_run(at_count, &at_count->program->entries.data[entry - e->program->entries.data], inputs, outputs,
                       NULL, 0, a, e->diag);
+}
+
+bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                struct tensor **outputs, struct arena *a)
+{
+    return engine_run_some(e, entry, inputs, NULL, outputs, a);
 }
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */

@@ -37,6 +37,10 @@ bool engine_init(struct engine *e, uint64_t seed) MUST_USE;
  * graph output in `a`. */
 bool engine_run(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
                 struct tensor **outputs, struct arena *a) MUST_USE;
+/* The same, but generated code is given NULL for outputs that are not wanted, and an arena that says nothing. What is
+ * in outputs that are not wanted says nothing either. */
+bool engine_run_some(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
+                     const bool *wanted, struct tensor **outputs, struct arena *a) MUST_USE;
 /* The program for as many samples as these inputs have, where it has a range: of one size, else as it is. */
 bool engine_program_for(struct engine *e, const struct entry *entry, const struct tensor *const *inputs,
                         struct program **out) MUST_USE;
