@@ -93,6 +93,21 @@ START_TEST(an_output_is_asked_for_unless_its_block_has_asked)
 }
 END_TEST
 
+START_TEST(a_block_of_two_outputs_has_asked_for_neither)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct entry_pointer *const x = pointer("x", "out->loss", LOSS), *const y = pointer("y", "out->logits", LOGITS);
+    run(&l, LOSS | LOGITS, x, y);
+    run(&l, LOSS | LOGITS, y, x);
+    is_text(&l, "if (out->loss != NULL || out->logits != NULL) {\n"
+                "    float *const x = out->loss != NULL ? out->loss : arena->floats + 8; /* [8] */\n"
+                "    float *const y = out->logits != NULL ? out->logits : arena->floats + 8; /* [8] */\n"
+                "    STEPC_RUN(0, f, x, y);\n"
+                "    STEPC_RUN(1, f, y, x);\n"
+                "}\n");
+}
+END_TEST
+
 /* 60 calls: two functions, which declare what they name again; a check may end the first of them. */
 START_TEST(a_long_entry_has_parts)
 {
@@ -105,7 +120,7 @@ START_TEST(a_long_entry_has_parts)
     const struct entry_step check = {.kind = STEP_CHECK, .kernel = 0, .name = "check", .status = "STEPC_E_LABEL"};
     entry_add_step(&l, check);
     for (int i = 0; i < 60; i++) {
-        l.uses = i == 59 ? USES_ARENA | USES_SEED : USES_ARENA;
+        l.uses = i == 50 ? USES_ARENA | USES_SEED : USES_ARENA; /* not the last one, nor all */
         run(&l, 0, x, NULL);
     }
     print_entry_parts(&l, &f, &functions, &body);
@@ -169,6 +184,7 @@ int main(void)
     tcase_add_test(t, pointers_stand_in_front_of_their_first_use);
     tcase_add_test(t, a_block_keeps_what_it_alone_names);
     tcase_add_test(t, an_output_is_asked_for_unless_its_block_has_asked);
+    tcase_add_test(t, a_block_of_two_outputs_has_asked_for_neither);
     tcase_add_test(t, a_long_entry_has_parts);
     tcase_add_test(t, other_steps);
     tcase_add_test(t, long_lines_are_broken_and_their_comments_stand_above);
