@@ -21,6 +21,15 @@
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.20...3.25)
 
+# The library may go into a shared one, where the system has these: unless the project says otherwise. On a bare machine, which
+# has none, addresses in tables of constants would be data that a loader writes: they would take RAM.
+function(stepc_position_independent target)
+  get_property(shared GLOBAL PROPERTY TARGET_SUPPORTS_SHARED_LIBS)
+  if(shared AND NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
+endfunction()
+
 # Built from source like the runtime, with the BLAS of the machine that the project is for.
 function(stepc_need_blas)
   if(TARGET stepc::blas)
@@ -34,7 +43,8 @@ function(stepc_need_blas)
   endif()
   add_library(stepc_package_blas STATIC EXCLUDE_FROM_ALL "${STEPC_RUNTIME_DIR}/blas/stepc_blas.c")
   target_include_directories(stepc_package_blas PUBLIC "${STEPC_RUNTIME_DIR}/blas" PRIVATE "${STEPC_CBLAS_INCLUDE_DIR}")
-  set_target_properties(stepc_package_blas PROPERTIES C_STANDARD 99 POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(stepc_package_blas PROPERTIES C_STANDARD 99)
+  stepc_position_independent(stepc_package_blas)
   target_link_libraries(stepc_package_blas PUBLIC "${STEPC_BLAS_LIBRARY}")
   add_library(stepc::blas ALIAS stepc_package_blas)
 endfunction()
@@ -116,7 +126,8 @@ function(stepc_add_model name)
 
   add_library(${name} STATIC ${folder}/${name}.c ${folder}/${name}.h)
   add_dependencies(${name} ${name}_made)
-  set_target_properties(${name} PROPERTIES C_STANDARD 99 POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(${name} PROPERTIES C_STANDARD 99)
+  stepc_position_independent(${name})
   target_include_directories(${name} PUBLIC ${folder})
   if(NOT "--standalone" IN_LIST arg_OPTIONS)
     target_link_libraries(${name} PUBLIC stepc::runtime)
