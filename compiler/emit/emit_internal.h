@@ -82,6 +82,7 @@ struct emission {
         struct map places;    /* dtype and digest of the content -> where it is */
         struct strbuf layout; /* names and offsets: what the mark has a hash of */
         bool *entries;        /* by entry: it reads the file */
+        struct map of_model;  /* places in memory of the model's initializers */
     } weights;
     size_t constant_bytes;
     struct writer entries_text;

@@ -20,7 +20,7 @@
 enum {
     MARK_BYTES = WEIGHTS_MARK_BYTES,
     FEWEST = 65,        /* elements of a tensor that goes into the file: the others are a few lines, and readable */
-    /* the same of constants of a program that trains: its weights are in the state, and step() does without the file */
+    /* the same of what stepc has computed for a program that trains: step() shall do without the file */
     FEWEST_BESIDE = 16385,
     LARGE = 16 << 20    /* bytes that are too many for a C compiler: so much is about 45 MB of text */
 };
@@ -91,17 +91,32 @@ static void put_mark(struct weights_image *w, const struct strbuf *places)
 
 /* ---- what goes into it ------------------------------------------------------------------------------------------- */
 
-/* Bytes of initial values that differ from element to element, and of constants. */
+/* Bytes of initial values that differ from element to element, and of constants, frozen weights among them. */
 static size_t bytes_of_weights(const struct program *p)
 {
+    const bool trains = p->variables.count > 0;
     size_t bytes = 0;
     for (size_t i = 0; i < p->variables.count; i++) {
         const struct tensor *const t = p->variables.data[i]->initial;
         bytes += t != NULL && t->count >= FEWEST && !tensor_is_uniform(t) ? tensor_bytes(t) : 0;
     }
-    for (size_t i = 0; p->variables.count == 0 && i < p->model->graph->initializers.count; i++)
-        bytes += tensor_bytes(p->model->graph->initializers.data[i]->tensor);
+    vec_each(struct model_initializer *, i, &p->model->graph->initializers) {
+        const struct tensor *const t = i->tensor;
+        if (!trains || (dtype_is_float(t->dtype) && t->count >= FEWEST && !program_variable(p, i->name)))
+            bytes += tensor_bytes(t);
+    }
     return bytes;
+}
+
+static const char *place_of(struct arena *a, const struct tensor *t)
+{
+    return arena_printf(a, "%p", t->data);
+}
+
+/* Is it the model's own, as a frozen weight of a model that is trained in part, and not made on the way? */
+static bool is_of_model(const struct emission *e, const struct tensor *t)
+{
+    return map_has(&e->weights.of_model, place_of(e->arena, t));
 }
 
 void weights_begin(struct emission *e)
@@ -114,6 +129,9 @@ void weights_begin(struct emission *e)
     w->entries = arena_array(e->arena, bool, e->program->entries.count + 1);
     w->image = arena_new(e->arena, struct weights_image);
     w->image->bytes = MARK_BYTES;
+    w->of_model.arena = e->arena;
+    vec_each(struct model_initializer *, i, &e->program->model->graph->initializers)
+        map_set(&w->of_model, place_of(e->arena, i->tensor), NULL);
     map_set(&e->file.taken, "check_weights", NULL);
     map_set(&e->file.taken, "weights_mark", NULL);
 }
@@ -121,8 +139,8 @@ void weights_begin(struct emission *e)
 bool weights_has(const struct emission *e, const struct tensor *t)
 {
     const bool trains = e->program->variables.count > 0;
-    return e->weights.kind != WEIGHTS_EMBED && dtype_is_float(t->dtype) &&
-           t->count >= (trains ? FEWEST_BESIDE : FEWEST);
+    return e->weights.kind != WEIGHTS_EMBED && dtype_is_float(t->dtype) && t->count >= FEWEST &&
+           (!trains || t->count >= FEWEST_BESIDE || is_of_model(e, t));
 }
 
 bool weights_has_initial(const struct emission *e, const struct tensor *t)

@@ -104,6 +104,11 @@ check_kind() {
 check_kind trained INIT_WEIGHTS --loss softmax-cross-entropy --quiet # initial values: init() reads them
 check_kind frozen INFER_WEIGHTS                                      # constants: infer() does
 
+# a model that is trained in part: what is frozen stands in the file as well, where both step() and infer() look for it
+expect 0 "$stepc" compile "$model" -o part.c --dim batch=4 --weights file --loss mse --train 'fc2*' --quiet --check
+lacks part.c 'static const float constant_fc1_weight'
+has part.c '(const float *)in->weights'
+
 # what is not the file of this program
 expect 1 frozen-file/program ''
 has stdout 'a required argument is missing'
