@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,10 +93,17 @@ static void hold_streams(void)
         close(fd);
 }
 
+/* A parent that ignores SIGCHLD hands that down: we could not wait for our children. */
+static void want_children(void)
+{
+    signal(SIGCHLD, SIG_DFL);
+}
+
 /* Whatever was printed must have arrived: a disk may be full. */
 int main(int argc, char **argv)
 {
     hold_streams();
+    want_children();
     const int status = run(argc, argv);
     if (print_end())
         return status;

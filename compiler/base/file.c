@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -151,6 +152,8 @@ bool file_read_at(struct diag *d, struct arena *a, const struct loc *at, const c
 static bool write_all(int fd, const unsigned char *bytes, size_t size)
 {
     while (size != 0) {
+        if (interrupted())
+            return errno = EINTR, false;
         const ssize_t n = write(fd, bytes, size);
         if (n < 0 && errno == EINTR)
             continue;
@@ -162,13 +165,6 @@ static bool write_all(int fd, const unsigned char *bytes, size_t size)
     return true;
 }
 
-/* What a file shall hold. */
-struct content {
-    byte_source put;
-    const void *from;
-    size_t size;
-};
-
 static bool write_some(void *fd, const void *bytes, size_t size)
 {
     return write_all(*(const int *)fd, bytes, size);
@@ -176,7 +172,7 @@ static bool write_some(void *fd, const void *bytes, size_t size)
 
 /* Writes and closes; on failure errno says why. sync: what is renamed next must be on the disk, or a loss of power
  * leaves an empty file. */
-static bool write_and_close(int fd, const struct content *c, bool sync)
+static bool write_and_close(int fd, const struct file_content *c, bool sync)
 {
     const bool written = c->put(c->from, write_some, &fd) && (!sync || fsync(fd) == 0);
     const int error = errno;
@@ -201,7 +197,7 @@ static bool compare_some(void *fd, const void *bytes, size_t size)
 }
 
 /* The file has as many bytes. */
-static bool has_content(const char *path, const struct content *c)
+static bool has_content(const char *path, const struct file_content *c)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -249,49 +245,82 @@ static int open_beside(struct arena *a, const char *path, const char **name)
     return -1;
 }
 
+/* How far a file is: what has to be renamed or written to. */
+struct pending {
+    const struct file_content *content;
+    const char *target, *temporary; /* NULL: nothing to rename */
+    bool is_special;
+};
+
 /* mode: of the file that is replaced, or 0. */
-static bool replace_file(struct diag *d, const char *path, const char *target, mode_t mode, const struct content *c)
+static bool write_beside(struct diag *d, struct pending *p, mode_t mode)
 {
     const char *temporary;
-    const int fd = open_beside(d->arena, target, &temporary);
+    const int fd = open_beside(d->arena, p->target, &temporary);
     if (fd < 0)
-        return file_error(d, path, "cannot create a temporary file beside it", errno);
+        return file_error(d, p->content->path, "cannot create a temporary file beside it", errno);
+    p->temporary = temporary;
     if (mode != 0)
         (void)fchmod(fd, mode);
-    if (write_and_close(fd, c, true) && rename(temporary, target) == 0)
+    return write_and_close(fd, p->content, true) || file_error(d, p->content->path, "cannot write", errno);
+}
+
+static bool prepare_file(struct diag *d, const struct file_content *c, struct pending *p)
+{
+    struct stat st;
+    *p = (struct pending){.content = c, .target = follow_links(d->arena, c->path)};
+    if (p->target == NULL)
+        return file_error(d, c->path, "cannot write", errno);
+    if (stat(p->target, &st) != 0)
+        return write_beside(d, p, 0);
+    if (S_ISDIR(st.st_mode))
+        return diag_error(d, PLACE(d, c->path), "is a directory, expected the name of a file to write");
+    if (!S_ISREG(st.st_mode))
+        return p->is_special = true;
+    if ((uintmax_t)st.st_size == c->size && has_content(p->target, c))
         return true;
-    const int error = errno;
-    unlink(temporary);
-    return file_error(d, path, "cannot write", error);
+    if (access(p->target, W_OK) != 0) /* rename() would replace even a write-protected file */
+        return file_error(d, c->path, "cannot write", errno);
+    return write_beside(d, p, st.st_mode & 07777);
 }
 
 /* Pipes and devices (-o /dev/stdout) cannot be replaced, only written to. */
-static bool write_special(struct diag *d, const char *path, const struct content *c)
+static bool write_special(struct diag *d, const struct pending *p)
 {
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || !write_and_close(fd, c, false))
-        return file_error(d, path, "cannot write", errno);
+    const int fd = open(p->target, O_WRONLY | O_CLOEXEC);
+    return (fd >= 0 && write_and_close(fd, p->content, false)) ||
+           file_error(d, p->content->path, "cannot write", errno);
+}
+
+static bool finish_file(struct diag *d, struct pending *p)
+{
+    if (p->temporary != NULL && rename(p->temporary, p->target) != 0)
+        return file_error(d, p->content->path, "cannot write", errno);
+    p->temporary = NULL;
     return true;
+}
+
+bool file_write_all(struct diag *d, const struct file_content *files, size_t count)
+{
+    struct pending *const all = arena_array(d->arena, struct pending, count);
+    bool ok = true;
+    interrupt_hold();
+    for (size_t i = 0; ok && i < count; i++)
+        ok = prepare_file(d, &files[i], &all[i]);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = !all[i].is_special || write_special(d, &all[i]);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = finish_file(d, &all[i]);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].temporary != NULL)
+            unlink(all[i].temporary);
+    interrupt_release();
+    return ok;
 }
 
 bool file_write_from(struct diag *d, const char *path, byte_source put, const void *from, size_t size)
 {
-    const struct content c = {put, from, size};
-    struct stat st;
-    const char *const target = follow_links(d->arena, path);
-    if (target == NULL)
-        return file_error(d, path, "cannot write", errno);
-    if (stat(target, &st) != 0)
-        return replace_file(d, path, target, 0, &c);
-    if (S_ISDIR(st.st_mode))
-        return diag_error(d, PLACE(d, path), "is a directory, expected the name of a file to write");
-    if (!S_ISREG(st.st_mode))
-        return write_special(d, path, &c);
-    if ((uintmax_t)st.st_size == size && has_content(target, &c))
-        return true;
-    if (access(target, W_OK) != 0) /* rename() would replace even a write-protected file */
-        return file_error(d, path, "cannot write", errno);
-    return replace_file(d, path, target, st.st_mode & 07777, &c);
+    return file_write_all(d, &(struct file_content){path, put, from, size}, 1);
 }
 
 struct bytes {
@@ -308,6 +337,11 @@ static bool put_bytes(const void *from, byte_sink sink, void *to)
 bool file_write(struct diag *d, const char *path, const void *bytes, size_t size)
 {
     return file_write_from(d, path, put_bytes, &(struct bytes){bytes, size}, size);
+}
+
+bool put_text(const void *text, byte_sink sink, void *to)
+{
+    return sink(to, text, strlen(text));
 }
 
 /* The last component begins at *base and has *length bytes; slashes at the end do not count ("a/b/" is "a/b"). */
@@ -365,9 +399,16 @@ bool temp_directory(struct diag *d, struct arena *a, const char **path)
     const char *parent = getenv("TMPDIR");
     if (parent == NULL || *parent == '\0')
         parent = "/tmp";
-    char *name = arena_printf(a, "%s/stepc-XXXXXX", parent);
-    if (mkdtemp(name) == NULL)
+    char whole[PATH_MAX];
+    if (realpath(parent, whole) == NULL)
         return file_error(d, parent, "cannot create a temporary directory there", errno);
+    char *name = arena_printf(a, "%s/stepc-XXXXXX", whole);
+    interrupt_hold();
+    if (mkdtemp(name) == NULL) {
+        const int error = errno;
+        interrupt_release();
+        return file_error(d, parent, "cannot create a temporary directory there", error);
+    }
     *path = name;
     return true;
 }
@@ -377,7 +418,7 @@ bool directory_make(struct diag *d, const char *path)
     return mkdir(path, 0777) == 0 || file_error(d, path, "cannot create this directory", errno);
 }
 
-void temp_directory_remove(const char *path)
+static void remove_directory(const char *path)
 {
     DIR *dir = opendir(path);
     if (dir == NULL)
@@ -385,9 +426,15 @@ void temp_directory_remove(const char *path)
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
         if (unlinkat(dirfd(dir), entry->d_name, 0) != 0 && entry->d_name[0] != '.') { /* a directory */
             struct arena a = {0};
-            temp_directory_remove(path_join(&a, path, entry->d_name));
+            remove_directory(path_join(&a, path, entry->d_name));
             arena_free(&a);
         }
     closedir(dir);
     rmdir(path);
+}
+
+void temp_directory_remove(const char *path)
+{
+    remove_directory(path);
+    interrupt_release();
 }

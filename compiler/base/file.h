@@ -30,12 +30,25 @@ typedef bool (*byte_sink)(void *to, const void *bytes, size_t size);
 typedef bool (*byte_source)(const void *from, byte_sink sink, void *to);
 bool file_write_from(struct diag *d, const char *path, byte_source put, const void *from, size_t size) MUST_USE;
 
+/* Files that belong together: none is renamed before all are written. */
+struct file_content {
+    const char *path;
+    byte_source put;
+    const void *from;
+    size_t size;
+};
+bool file_write_all(struct diag *d, const struct file_content *files, size_t count) MUST_USE;
+
+/* Content that is text. */
+bool put_text(const void *text, byte_sink sink, void *to);
+
 /* Parts of a path, in the arena: "a/b.onnx" -> "a" (or "."), "b.onnx", "b". */
 const char *path_directory(struct arena *a, const char *path);
 const char *path_base(struct arena *a, const char *path);
 const char *path_stem(struct arena *a, const char *path);
 const char *path_join(struct arena *a, const char *dir, const char *name);
-/* Creates a fresh private directory below $TMPDIR or /tmp. */
+/* Creates a fresh private directory below $TMPDIR or /tmp; an absolute path. Signals that would end the program wait
+ * until it is removed (base/interrupt.h). */
 bool temp_directory(struct diag *d, struct arena *a, const char **path) MUST_USE;
 /* Creates one inside it. */
 bool directory_make(struct diag *d, const char *path) MUST_USE;

@@ -80,11 +80,14 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
     vec_push(&s->arena, &outputs, header);
     if (text->weights)
         vec_push(&s->arena, &outputs, weights);
-    return (!text->weights ||
-            file_write_from(&s->diag, weights, weights_image_put, text->weights, text->weights->bytes)) &&
-           file_write(&s->diag, header, text->header, strlen(text->header)) &&
-           file_write(&s->diag, j->out, text->source, strlen(text->source)) &&
-           write_depfile(s, j->options, j->path, m, outputs);
+    struct file_content files[4] = {{header, put_text, text->header, strlen(text->header)},
+                                    {j->out, put_text, text->source, strlen(text->source)}};
+    size_t count = 2;
+    if (text->weights)
+        files[count++] = (struct file_content){weights, weights_image_put, text->weights, text->weights->bytes};
+    if (!make_depfile(s, j->options, j->path, m, outputs, &files[count]))
+        return false;
+    return file_write_all(&s->diag, files, files[count].path ? count + 1 : count);
 }
 
 static bool compile(struct job *j)

@@ -29,33 +29,33 @@ static bool add_escaped(struct diag *d, struct strbuf *b, const char *path)
     return true;
 }
 
-static bool write_rule(struct diag *d, struct arena *a, const char *path, const str_list *outputs,
-                       const str_list *inputs)
+static bool make_rule(struct diag *d, struct strbuf *b, const char *path, const str_list *outputs, const str_list *inputs)
 {
-    struct strbuf b = {.arena = a};
     char here[PATH_MAX];
     bool ok = true;
     if (getcwd(here, sizeof here) == NULL)
         return diag_error(d, &LOC_FILE(path), "the current folder has no name: %s", strerror(errno));
     for (size_t i = 0; i < outputs->count; i++) {
-        strbuf_add(&b, i ? " " : "");
-        ok = add_escaped(d, &b, outputs->data[i]) && ok;
+        strbuf_add(b, i ? " " : "");
+        ok = add_escaped(d, b, outputs->data[i]) && ok;
     }
-    strbuf_add(&b, ":");
+    strbuf_add(b, ":");
     for (size_t i = 0; i < inputs->count; i++) {
-        strbuf_add(&b, " \\\n  ");
-        ok = add_escaped(d, &b, path_join(a, here, inputs->data[i])) && ok;
+        strbuf_add(b, " \\\n  ");
+        ok = add_escaped(d, b, path_join(b->arena, here, inputs->data[i])) && ok;
     }
-    strbuf_add(&b, "\n");
-    return ok && file_write(d, path, strbuf_text(&b), b.length);
+    strbuf_add(b, "\n");
+    return ok;
 }
 
-bool write_depfile(struct session *s, const struct options *o, const char *path, const struct model *m,
-                   str_list outputs)
+bool make_depfile(struct session *s, const struct options *o, const char *path, const struct model *m,
+                  str_list outputs, struct file_content *out)
 {
     struct arena *const a = &s->arena;
     const char *const file = option_text(o, "depfile"), *const target = option_text(o, "depfile-target");
+    struct strbuf rule = {.arena = a};
     str_list inputs = {0};
+    *out = (struct file_content){0};
     if (!file)
         return true;
     if (target) {
@@ -70,5 +70,8 @@ bool write_depfile(struct session *s, const struct options *o, const char *path,
         if (strstr(text, "=@"))
             vec_push(a, &inputs, strstr(text, "=@") + 2);
     training_files(a, o, &inputs);
-    return write_rule(&s->diag, a, file, &outputs, &inputs);
+    if (!make_rule(&s->diag, &rule, file, &outputs, &inputs))
+        return false;
+    *out = (struct file_content){file, put_text, strbuf_text(&rule), rule.length};
+    return true;
 }

@@ -25,7 +25,9 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
         !read_model(s, o, &import, path, &m) || !prepare_as_told(s, o, p, &import, m, &report))
         return false;
     bounded_remember(&s->arena, m, import.bounds);
-    if (!model_write(&s->diag, m, out) || !write_depfile(s, o, path, m, outputs))
+    struct file_content rule;
+    if (!make_depfile(s, o, path, m, outputs, &rule) || !model_write(&s->diag, m, out) ||
+        (rule.path && !file_write_all(&s->diag, &rule, 1)))
         return false;
     if (!option_given(o, "quiet"))
         print_lines(strbuf_text(&report)), print_text("written: %s\n", out);

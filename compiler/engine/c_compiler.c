@@ -1,6 +1,7 @@
 #include "engine/c_compiler.h"
 
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/str.h"
 #include "emit/runtime_text.h"
 #include <fcntl.h>
@@ -59,6 +60,20 @@ static void add_word(struct arena *a, word_list *words, const char *word)
     vec_push(a, words, arena_strdup(a, word));
 }
 
+/* For an assembler's string inside one of C. */
+static const char *escaped_path(struct arena *a, const char *path)
+{
+    struct strbuf text = {.arena = a};
+    for (const char *p = path; *p; p++) {
+        const unsigned char c = (unsigned char)*p;
+        if (c <= ' ' || c >= 127 || strchr("\"\\?", c))
+            strbuf_addf(&text, "\\\\%03o", c);
+        else
+            strbuf_add_n(&text, p, 1);
+    }
+    return strbuf_text(&text);
+}
+
 static bool find_words(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out,
                        word_list *words)
 {
@@ -71,7 +86,7 @@ static bool find_words(struct diag *d, struct arena *a, const char *dir, const s
     for (const char *const *flag = job->flags; *flag; flag++)
         add_word(a, words, *flag);
     if (macro)
-        add_word(a, words, arena_printf(a, "-D%s=\"%s/weights\"", macro, dir));
+        add_word(a, words, arena_printf(a, "-D%s=\"%s/weights\"", macro, escaped_path(a, dir)));
     add_word(a, words, "-I");
     add_word(a, words, dir);
     add_word(a, words, "-o");
@@ -81,24 +96,28 @@ static bool find_words(struct diag *d, struct arena *a, const char *dir, const s
     return true;
 }
 
-/* Returns the exit status, -1 if the program could not be started. */
-static int run(char **argv, const char *messages)
+/* The compiler's own temporary files are to lie in the folder, too. Returns the exit status, -1 if the program could not
+ * be started. */
+static int run(char **argv, const char *dir, const char *messages)
 {
-    const pid_t child = fork();
+    const pid_t child = interrupt_fork();
     if (child < 0)
         return -1;
     if (child == 0) {
-        const int fd = open(messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        if (fd >= 0) {
-            dup2(fd, 1);
-            dup2(fd, 2);
+        const int in = open("/dev/null", O_RDONLY), out = open(messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (in >= 0 && out >= 0) {
+            dup2(in, 0);
+            dup2(out, 1);
+            dup2(out, 2);
         }
+        if (strchr(dir, '%') == NULL)
+            setenv("TMPDIR", dir, 1);
+        else
+            unsetenv("TMPDIR"); /* Clang would replace each % by a letter */
         execvp(argv[0], argv);
         _exit(127);
     }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        ;
+    const int status = interrupt_wait(child);
     return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? WEXITSTATUS(status) : -1;
 }
 
@@ -108,7 +127,7 @@ bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_
     if (!find_words(d, a, dir, job, out, &words) || !write_files(d, a, dir, job))
         return false;
     const char *const messages = path_join(a, dir, "messages");
-    const int status = run(words.data, messages);
+    const int status = interrupted() ? -1 : run(words.data, dir, messages);
     if (status == 0)
         return true;
     if (status < 0)

@@ -9,11 +9,12 @@ bool shared_object_build(struct diag *d, struct arena *a, const char *name, cons
 {
     const char *const flags[] = {"-std=c99", "-fPIC", "-shared", "-w", reproducible ? "-ffp-contract=off" : NULL, NULL};
     const struct c_job job = {.text = text, .stem = name, .cc = cc, .flags = flags, .what = "the generated code"};
+    const char *directory;
     *out = (struct shared_object){0};
-    if (!temp_directory(d, a, &out->directory))
+    if (!temp_directory(d, a, &directory))
         return false;
-    const char *const library = path_join(a, out->directory, "model.so");
-    bool ok = c_compile(d, a, out->directory, &job, library);
+    const char *const library = path_join(a, directory, "model.so");
+    bool ok = c_compile(d, a, directory, &job, library);
     if (ok) {
         out->handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
         out->model = out->handle ? dlsym(out->handle, arena_printf(a, "%s_model", name)) : NULL;
@@ -23,6 +24,7 @@ bool shared_object_build(struct diag *d, struct arena *a, const char *name, cons
                 diag_error(d, NULL, "the compiled model cannot be loaded: %s", reason ? reason : "no descriptor in it");
         }
     }
+    temp_directory_remove(directory); /* what is loaded does without: a crash or a signal leaves nothing */
     if (!ok)
         shared_object_close(out);
     return ok;
@@ -32,7 +34,5 @@ void shared_object_close(struct shared_object *so)
 {
     if (so->handle)
         dlclose(so->handle);
-    if (so->directory)
-        temp_directory_remove(so->directory);
     *so = (struct shared_object){0};
 }

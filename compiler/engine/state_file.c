@@ -1,7 +1,10 @@
 #include "engine/state_file.h"
 
+#include "base/interrupt.h"
+
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A model whose state is the items' tensors side by side. */
 struct image {
@@ -60,8 +63,17 @@ bool state_file_write(struct diag *d, struct arena *a, const char *path, const s
         const struct tensor *const t = items->data[m.item[v]].tensor;
         memcpy(place_of(&m, v), t->data, tensor_bytes(t));
     }
+    struct stat st;
+    const bool waits = stat(path, &st) == 0 && !S_ISREG(st.st_mode); /* for the reader of a pipe: that may be ended */
+    if (!waits)
+        interrupt_hold();
     errno = 0;
-    if (stepc_checkpoint_save_file(&m.model, m.state, path, m.work, m.work_bytes) == STEPC_OK)
+    const stepc_status status = stepc_checkpoint_save_file(&m.model, m.state, path, m.work, m.work_bytes);
+    const int error = errno;
+    if (!waits)
+        interrupt_release();
+    errno = error;
+    if (status == STEPC_OK)
         return true;
     return diag_error(d, &LOC_FILE(path), "the state cannot be written: %s",
                       errno ? strerror(errno) : "the path is too long");

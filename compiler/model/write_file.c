@@ -127,14 +127,15 @@ bool model_write_within(struct diag *d, const struct model *m, const char *path,
         }
         size = protobuf_c_message_get_packed_size(&p->base);
     }
+    const struct file_content files[] = {
+        {path, put_message, &p->base, size},
+        {path_join(&scratch, path_directory(&scratch, path), b.location), put_parts, &b, b.bytes}};
     const bool ok =
         size > most
             ? diag_error(d, &LOC_FILE(m->file),
                          "cannot be written: %zu bytes without the initializers' data, but a message ends at %zu", size,
                          most)
-            : (b.parts.count == 0 || file_write_from(d, path_join(&scratch, path_directory(&scratch, path), b.location),
-                                                     put_parts, &b, b.bytes)) &&
-                  file_write_from(d, path, put_message, &p->base, size);
+            : file_write_all(d, files, b.parts.count == 0 ? 1 : 2);
     arena_free(&scratch);
     return ok;
 }

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# usage: interrupted.sh STEPC MAKE_NPY
+# A signal ends stepc at once, with all that it started, and leaves no file. What it inherited about signals does not hang it.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+cat >small.onnxtxt <<'MODEL'
+<ir_version: 9, opset_import: ["" : 18]>
+net (float[2] x) => (float[2] y) { y = Neg(x) }
+MODEL
+seq 2 | "$make_npy" f4 2 >x.npy
+mkdir temporary
+export TMPDIR=$PWD/temporary
+
+# A compiler that signals stepc, whose child it is, and would go on for long.
+cat >signals <<'CC'
+#!/bin/sh
+echo half >"$TMPDIR/cc123.s"
+sleep 60 &
+echo $! >sleeper
+kill -"$SIGNAL" "$PPID"
+wait
+CC
+chmod +x signals
+
+# ended NAME COMMAND...: the signal ends the command and the compiler, and nothing is left
+ended() {
+    local status=0 begun=$SECONDS
+    rm -f sleeper
+    SIGNAL=$1 env --default-signal timeout 30 "$stepc" "${@:2}" --cc ./signals >stdout 2>stderr || status=$?
+    [ "$status" -eq $((128 + $(kill -l "$1"))) ] || fail "SIG$1: status $status: ${*:2}"
+    [ $((SECONDS - begun)) -lt 20 ] || fail "SIG$1: stepc waited for the compiler: ${*:2}"
+    ! grep -qs '^State:.[^ZX]' "/proc/$(cat sleeper)/status" || fail "SIG$1: the compiler goes on: ${*:2}"
+    [ -z "$(ls temporary)" ] || fail "SIG$1 left $(ls temporary): ${*:2}"
+    [ ! -e out.c ] || fail "SIG$1: out.c was written"
+}
+for signal in INT TERM HUP QUIT ALRM; do
+    ended "$signal" compile small.onnxtxt -o out.c --check
+    ended "$signal" run small.onnxtxt --feed x=x.npy --fetch y=y.npy --engine generated
+done
+ended INT compare small.onnxtxt
+
+# One that is ignored, as nohup does, stays so: the compiler, which is none, has its way.
+sed -i "/sleep/d; /wait/d" signals
+status=0
+(
+    trap '' HUP
+    SIGNAL=HUP "$stepc" compile small.onnxtxt -o out.c --check --cc ./signals >stdout 2>stderr
+) || status=$?
+[ "$status" -eq 0 ] || fail "status $status where SIGHUP is ignored"
+[ -e out.c ] || fail 'an ignored signal ended stepc'
+[ -z "$(ls temporary)" ] || fail "left: $(ls temporary)"
+
+# Once the C is loaded there is no folder any more, whatever ends the program then.
+cat >looks <<'CC'
+#!/bin/sh
+exec cc -O2 "$@"
+CC
+chmod +x looks
+mkfifo fetched
+"$stepc" run small.onnxtxt --feed x=x.npy --fetch y=fetched --engine generated --cc ./looks &
+runner=$!
+exec 3<fetched
+[ -z "$(ls temporary)" ] || fail "beside a run: $(ls temporary)"
+cat <&3 >/dev/null
+wait "$runner"
+exec 3<&-
+
+# In the middle of a file: the limit's signal comes when so many bytes are written. Nothing of three files is there, not one alone.
+mkdir out
+{
+    printf '<ir_version: 9, opset_import: ["" : 18]>\nnet (float[1] x) => (float[100000] y)\n<float[100000] w = {'
+    seq 100000 | paste -sd,
+    printf '}>\n{ y = Add(x, w) }\n'
+} >large.onnxtxt
+for limit in 4 100; do
+    status=0
+    (ulimit -c 0 && ulimit -f $limit && exec env --default-signal "$stepc" compile large.onnxtxt -o out/net.c --weights file) \
+        >stdout 2>stderr || status=$?
+    [ "$status" -eq $((128 + $(kill -l XFSZ))) ] || fail "status $status at the limit of a file's size"
+    [ -z "$(ls out)" ] || fail "half of the files: $(ls out)"
+    status=0
+    (ulimit -c 0 && ulimit -f $limit && exec env --default-signal "$stepc" convert large.onnxtxt out/net.onnx) >stdout 2>stderr || status=$?
+    [ "$status" -eq $((128 + $(kill -l XFSZ))) ] || fail "status $status at the limit of a file's size"
+    [ -z "$(ls out)" ] || fail "half of a model: $(ls out)"
+done
+expect 0 "$stepc" compile large.onnxtxt -o out/net.c --weights file
+[ "$(echo out/*)" = 'out/net.c out/net.h out/net.weights' ] || fail "written: $(ls out)"
+
+# Whoever waits for the reader of a pipe can be ended.
+mkfifo nobody.onnx
+status=0
+env --default-signal timeout -k 20 1 "$stepc" convert large.onnxtxt nobody.onnx >stdout 2>stderr || status=$?
+[ "$status" -eq 124 ] || fail "status $status: stepc waits for ever for the reader of a pipe"
+
+# A parent that ignores the ends of its children hands that down.
+mkdir -p case/test_data_set_0
+"$stepc" convert small.onnxtxt case/model.onnx >/dev/null
+for command in 'compile small.onnxtxt -o out.c --check' 'run small.onnxtxt --feed x=x.npy --fetch y=y.npy --engine generated' \
+    'compare small.onnxtxt'; do
+    # shellcheck disable=SC2086
+    expect 0 timeout 60 env --ignore-signal=CHLD "$stepc" $command
+done
+[ -z "$(ls temporary)" ] || fail "left: $(ls temporary)"
