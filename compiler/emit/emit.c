@@ -262,7 +262,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     e.entries_text.text.arena = e.c.text.arena = e.h.text.arena = a;
     const size_t errors = d->errors;
 
-    if (strpbrk(e.stem, "\"\\") || clean_text(a, e.stem) != e.stem)
+    if (strpbrk(e.stem, "\"\\") || strstr(e.stem, "??") /* a trigraph */ || clean_text(a, e.stem) != e.stem)
         diag_error(d, &LOC_FILE(p->model->file), "the name of the file to write, '%s', cannot stand in an #include",
                    e.stem);
     list_plans(&e);

@@ -2,6 +2,7 @@
  * changes its meaning. */
 #include "report/report_internal.h"
 
+#include "base/clean.h"
 #include "graph/op_def.h"
 #include <jansson.h>
 #include <stdlib.h>
@@ -16,10 +17,15 @@ static void *made(void *x)
     return x;
 }
 
-/* The readers let nothing but UTF-8 pass. */
+/* The readers let nothing but UTF-8 pass; the name of a file may be anything. */
 static json_t *text(const char *s)
 {
-    return s ? made(json_string(s)) : json_null();
+    if (!s)
+        return json_null();
+    struct arena scratch = {0};
+    json_t *const plain = json_string(s), *const t = plain ? plain : made(json_string(clean_text(&scratch, s)));
+    arena_free(&scratch);
+    return t;
 }
 
 static void set(json_t *object, const char *key, json_t *value)
