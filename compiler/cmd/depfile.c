@@ -29,7 +29,8 @@ static bool add_escaped(struct diag *d, struct strbuf *b, const char *path)
     return true;
 }
 
-static bool make_rule(struct diag *d, struct strbuf *b, const char *path, const str_list *outputs, const str_list *inputs)
+static bool make_rule(struct diag *d, struct strbuf *b, const char *path, const str_list *outputs,
+                      const str_list *inputs)
 {
     char here[PATH_MAX];
     bool ok = true;

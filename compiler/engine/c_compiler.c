@@ -96,8 +96,8 @@ static bool find_words(struct diag *d, struct arena *a, const char *dir, const s
     return true;
 }
 
-/* The compiler's own temporary files are to lie in the folder, too. Returns the exit status, -1 if the program could not
- * be started. */
+/* The compiler's own temporary files are to lie in the folder, too. Returns the exit status, -1 if the program could
+ * not be started. */
 static int run(char **argv, const char *dir, const char *messages)
 {
     const pid_t child = interrupt_fork();

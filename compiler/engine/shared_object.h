@@ -7,8 +7,7 @@
 
 struct shared_object {
     void *handle;
-    const char *directory; /* temporary, removed on close */
-    const void *model;     /* const stepc_model * */
+    const void *model; /* const stepc_model * */
 };
 
 /* cc: program and flags separated by blanks ("gcc -O3 -march=native"), NULL: $CC or "cc", with -O2. A failure of the
