@@ -265,6 +265,12 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     if (strpbrk(e.stem, "\"\\") || strstr(e.stem, "??") /* a trigraph */ || clean_text(a, e.stem) != e.stem)
         diag_error(d, &LOC_FILE(p->model->file), "the name of the file to write, '%s', cannot stand in an #include",
                    e.stem);
+    const char *const hidden = header_hidden(e.stem);
+    if (hidden)
+        diag_error(d, &LOC_FILE(p->model->file),
+                   "the header to write, '%s.h', would hide that of %s from whoever includes it; name the file "
+                   "otherwise: --name says the prefix of what is in it",
+                   e.stem, hidden);
     list_plans(&e);
     weights_begin(&e);
     reserve_local_names(&e);

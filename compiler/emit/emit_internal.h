@@ -338,6 +338,8 @@ size_t emission_state_bytes(const struct emission *e);
 size_t emission_arena_bytes(const struct emission *e);
 /* "a string literal", quotes included. */
 const char *c_string(struct arena *a, const char *s);
+/* Whose header STEM.h would hide from those who compile; NULL: nobody's. */
+const char *header_hidden(const char *stem);
 /* "[32][64]", "" for a scalar. */
 const char *dims_text(struct arena *a, const struct shape *s);
 

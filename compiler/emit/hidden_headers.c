@@ -1,0 +1,51 @@
+/* Which headers a header of ours would hide. Whoever compiles an emitted file has its folder in the search path, in
+ * front of the system's: a string.h there is taken for that of the C library, and a stepc.h for the runtime's. */
+#include "emit/emit_internal.h"
+#include "emit/runtime_text.h"
+
+#include "base/str.h"
+#include <string.h>
+#include <strings.h>
+
+/* Those of the C standard up to C23; what they and the runtime include in the C libraries and compilers at hand,
+ * without a folder in front. tests/cli/hidden_headers.sh holds this against the compilers. */
+static const char *const system_headers[] = {
+    "_ansi", "_mingw", "_newlib_version", "alloca", "altivec", "arm_acle", "arm_bf16", "arm_cde", "arm_cmse",
+    "arm_fp16", "arm_mve", "arm_mve_types", "arm_neon", "arm_neon_sve_bridge", "arm_sme", "arm_sve", "arm_vector_types",
+    "assert", "cblas", "complex", "corecrt", "crtdefs", "ctype", "endian", "errno", "features", "features-time64",
+    "fenv", "float", "inttypes", "iso646", "limits", "locale", "malloc", "math", "mm3dnow", "mm_malloc", "msa",
+    "newlib", "omp", "openblas_config", "pthread", "reent", "riscv_vector", "sal", "sched", "setjmp", "signal",
+    "stdalign", "stdarg", "stdatomic", "stdbit", "stdbool", "stdc-predef", "stdckdint", "stddef", "stdint", "stdio",
+    "stdlib", "stdnoreturn", "string", "strings", "swprintf", "syslimits", "tgmath", "threads", "time", "uchar",
+    "unistd", "vadefs", "vcruntime", "wasm_simd128", "wchar", "wctype", "xlocale"};
+
+/* Some file systems take String.h for string.h. */
+static bool is_header(const char *stem, const char *path)
+{
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    const size_t n = strlen(stem);
+    return strncasecmp(name, stem, n) == 0 && (name[n] == '\0' || str_equal(name + n, ".h"));
+}
+
+static bool ends_with_intrin(const char *stem)
+{
+    static const char end[] = "intrin";
+    const size_t n = strlen(stem);
+    return n >= strlen(end) && strcasecmp(stem + n - strlen(end), end) == 0;
+}
+
+const char *header_hidden(const char *stem)
+{
+    static const char *const own[] = {"stepc.h", "stepc_blas.h", "checkpoint.h"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (is_header(stem, own[i]))
+            return "stepc's runtime";
+    for (size_t i = 0; i < runtime_file_count; i++)
+        if (is_header(stem, runtime_files[i].name))
+            return "stepc's runtime";
+    for (size_t i = 0; i < sizeof system_headers / sizeof *system_headers; i++)
+        if (is_header(stem, system_headers[i]))
+            return "the C library or compiler";
+    const bool is_compilers = ends_with_intrin(stem) || str_starts_with(stem, "__"); /* immintrin.h, xmmintrin.h... */
+    return is_compilers ? "the C library or compiler" : NULL;
+}
