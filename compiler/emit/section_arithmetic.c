@@ -74,22 +74,30 @@ void write_arithmetic_check(struct emission *e)
     static const char begin[] =
         "static STEPC_APART stepc_status " CHECK_ARITHMETIC "(void)\n"
         "{\n"
-        "    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, least = "
-        "1.17549435e-38f;\n"
-        "    const float f = factor, small = least * 0.5f;\n"
+        "    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, minus = -0.0f;\n"
+        "    volatile float least = 1.17549435e-38f;\n"
+        "    const float f = factor, unit = one, some = quarter, five = unit + 4.0f, small = least * 0.5f;\n"
+        "    const float zero = minus + 0.0f;\n"
+        "    uint32_t zero_bits;\n"
+        "    memcpy(&zero_bits, &zero, sizeof zero_bits);\n"
         "    const int rounds = f * f - 1.00024414f == 0.0f; /* 2^-26, where product and difference are one operation "
         "*/\n"
         "    const int is_near = one + quarter == one && one + three * quarter > one && one / three == 0.333333343f;\n"
+        "    const int is_in_order = unit + some - unit == 0.0f; /* not as some + (unit - unit) */\n"
+        "    const int divides = five / 3.0f == 1.66666663f; /* 1.66666675, where it is multiplied by a third */\n"
         "    const int keeps = small != 0.0f && small + small == least;\n";
     static const char wide[] =
         "    volatile double wide_factor = 1.0000000074505806;\n"
-        "    const double g = wide_factor;\n"
-        "    const int rounds_wide = g * g - 1.0000000149011612 == 0.0;\n";
+        "    const double g = wide_factor; /* 1, where the compiler takes constants for float */\n"
+        "    const int rounds_wide = g != 1.0 && g * g - 1.0000000149011612 == 0.0;\n";
     if (!map_has(&e->helpers, CHECK_ARITHMETIC))
         return;
     const bool is_wide = uses_double(e);
-    write_comment(&e->c, "Does this build round each result by itself, to the nearest, and keep numbers next to zero? "
-                         "What is volatile keeps the compiler from computing it beforehand.");
-    strbuf_addf(&e->c.text, "%s%s    return rounds && is_near && keeps%s ? STEPC_OK : STEPC_E_ARITHMETIC;\n}\n\n",
+    write_comment(&e->c, "Does this build compute as it is written, round each result by itself, to the nearest, and "
+                         "keep numbers next to zero? What is volatile keeps the compiler from computing it "
+                         "beforehand.");
+    strbuf_addf(&e->c.text,
+                "%s%s    return rounds && is_near && is_in_order && divides && keeps && zero_bits == 0%s\n"
+                "               ? STEPC_OK : STEPC_E_ARITHMETIC;\n}\n\n",
                 begin, is_wide ? wide : "", is_wide ? " && rounds_wide" : "");
 }

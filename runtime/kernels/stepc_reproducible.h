@@ -6,8 +6,9 @@
 
 #include "stepc.h"
 
-#if defined(__FAST_MATH__)
-#error "this file promises reproducible results: compile it without -ffast-math"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
+    defined(__NO_SIGNED_ZEROS__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "this file promises reproducible results: compile it without -ffast-math and the options that are part of it"
 #endif
 #if defined(STEPC_EXCESS_PRECISION)
 #error "this file promises reproducible results: float expressions must be evaluated as float"

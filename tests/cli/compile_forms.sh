@@ -38,6 +38,42 @@ done
 expect 1 cc -U__FLT_EVAL_METHOD__ -D__FLT_EVAL_METHOD__=2 -I"$source_folder/runtime" -fsyntax-only exact.c
 has stderr 'float expressions must be evaluated as float'
 
+# what compilers do to numbers when they are asked is an error, or init() says so: of each option as the compiler tells of it, and untold
+cat >first.c <<'END'
+#include "exact.h"
+#include <stdio.h>
+static exact_state state;
+static exact_arena arena;
+int main(void) { return puts(stepc_status_text(exact_init(&state, &arena, 1))) < 0; }
+END
+build_exact() {
+    expect "$1" "${CC:-cc}" "${@:2}" -w -I. -I"$source_folder/runtime" first.c exact.c "$source_folder/runtime/stepc.c" -o first
+}
+expect 0 "$stepc" prepare "$source_folder/examples/digits/model.onnx" -o adam.onnx --loss softmax-cross-entropy --optimizer adam --quiet
+expect 0 "$stepc" compile adam.onnx --dim batch=32 -o exact.c --reproducible
+build_exact 0 -O2
+expect 0 ./first
+has stdout 'no error'
+is_gcc=$("${CC:-cc}" --version | grep -c 'Free Software' || true) # others tell of little
+untold=(-U__ASSOCIATIVE_MATH__ -U__RECIPROCAL_MATH__ -U__NO_SIGNED_ZEROS__)
+for options in '-fassociative-math -fno-signed-zeros -fno-trapping-math' -freciprocal-math -fno-signed-zeros; do
+    if [ "$is_gcc" -eq 1 ]; then
+        # shellcheck disable=SC2086 # words
+        build_exact 1 -O2 $options
+        has stderr 'the options that are part of it'
+    fi
+    # shellcheck disable=SC2086
+    build_exact 0 -O2 $options "${untold[@]}"
+    expect 0 ./first
+    has stdout 'does not round as the reproducible mode requires'
+done
+build_exact 1 -O2 -ffinite-math-only
+if [ "$is_gcc" -eq 1 ]; then # others do not know it
+    build_exact 0 -O2 -fsingle-precision-constant
+    expect 0 ./first
+    has stdout 'does not round as the reproducible mode requires'
+fi
+
 # what is large calls a BLAS, what is small does not
 cat >wide.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 17]>
