@@ -335,6 +335,25 @@ static stepc_status read_header(const stepc_storage *storage, unsigned slot, ste
     return STEPC_OK;
 }
 
+/* Without a header: was the slot ever written? Erased storage reads as FF, some as 0. */
+static stepc_status blank_or_damaged(const stepc_storage *storage, unsigned slot, unsigned char *work,
+                                     size_t work_bytes)
+{
+    unsigned char blank = 0xFF;
+    for (size_t at = 0, n; at < storage->slot_bytes; at += n) {
+        const size_t left = storage->slot_bytes - at;
+        n = left < work_bytes ? left : work_bytes;
+        if (read_bytes(storage, slot, at, work, n) != STEPC_OK)
+            return STEPC_E_CORRUPT;
+        if (at == 0 && work[0] == 0)
+            blank = 0;
+        for (size_t i = 0; i < n; i++)
+            if (work[i] != blank)
+                return STEPC_E_CORRUPT;
+    }
+    return storage->slot_bytes > 0 ? STEPC_E_BLANK : STEPC_E_CORRUPT;
+}
+
 stepc_status stepc_checkpoint_check(const stepc_storage *storage, unsigned slot, stepc_checkpoint_info *info,
                                     void *work, size_t work_bytes)
 {
@@ -343,6 +362,8 @@ stepc_status stepc_checkpoint_check(const stepc_storage *storage, unsigned slot,
     if (work == NULL || work_bytes == 0)
         return STEPC_E_ARGUMENT;
     stepc_status status = read_header(storage, slot, info);
+    if (status == STEPC_E_CORRUPT)
+        return blank_or_damaged(storage, slot, (unsigned char *)work, work_bytes);
     for (size_t at = 0; status == STEPC_OK && at < info->end;) {
         const size_t left = info->end - at, n = left < work_bytes ? left : work_bytes;
         status = read_bytes(storage, slot, at, work, n);
@@ -649,6 +670,8 @@ stepc_status stepc_checkpoint_load(const stepc_model *model, void *state, const 
         return stepc_checkpoint_read_slot(model, state, storage, (unsigned)s.newest, options, work_memory, work_bytes);
     if (s.status[0] == STEPC_E_IO || s.status[1] == STEPC_E_IO)
         return STEPC_E_IO;
+    if (s.status[0] == STEPC_E_BLANK && s.status[1] == STEPC_E_BLANK)
+        return STEPC_E_BLANK;
     return s.status[0] == STEPC_E_MISMATCH || s.status[1] == STEPC_E_MISMATCH ? STEPC_E_MISMATCH : STEPC_E_CORRUPT;
 }
 

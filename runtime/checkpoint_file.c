@@ -158,6 +158,8 @@ stepc_status stepc_checkpoint_load_file(const stepc_model *model, void *state, c
         storage.context = f;
         storage.slot_bytes = (size_t)end;
         status = stepc_checkpoint_read_slot(model, state, &storage, 0, options, work, work_bytes);
+        if (status == STEPC_E_BLANK) /* somebody made the file; zeros are what a crash may leave of one */
+            status = STEPC_E_CORRUPT;
     }
     fclose(f);
     return status;

@@ -15,6 +15,7 @@ static const char *const stepc_status_texts[STEPC_STATUS_COUNT] = {
     "the checkpoint is damaged",
     "the checkpoint or weights file belongs to another model or version",
     "a value that would have been stored is not finite",
+    "the storage is blank: no checkpoint was ever written",
 };
 
 STEPC_FUNCTION const char *stepc_status_text(stepc_status status)

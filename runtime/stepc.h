@@ -176,6 +176,7 @@ typedef enum stepc_status {
     STEPC_E_CORRUPT,    /* a checkpoint is damaged: no slot with a valid checksum */
     STEPC_E_MISMATCH,   /* a checkpoint or weights file is sound but was written for another model or version */
     STEPC_E_NOT_FINITE, /* with --check-finite: what would have been stored is infinite or no number */
+    STEPC_E_BLANK,      /* storage for checkpoints to which none was ever written */
     STEPC_STATUS_COUNT
 } stepc_status;
 

@@ -219,6 +219,39 @@ START_TEST(saves_alternate_and_the_newest_is_loaded)
 }
 END_TEST
 
+/* A first start is told from a loss: every byte is as erasing leaves it. */
+START_TEST(blank_storage)
+{
+    static const unsigned char erased[] = {0xFF, 0};
+    const stepc_model m = model_of(variables, VARIABLES);
+    stepc_status status;
+    stepc_checkpoint_info info;
+    for (size_t i = 0; i < sizeof erased; i++) {
+        flash_reset(&flash, 8);
+        memset(flash.slot, erased[i], sizeof flash.slot);
+        const stepc_storage s = storage_of(&flash);
+        ck_assert(load(&status) == -1 && status == STEPC_E_BLANK);
+        ck_assert_int_eq(stepc_checkpoint_check(&s, 1, &info, &work, sizeof work), STEPC_E_BLANK);
+        flash.slot[1][SLOT - 1] ^= 1; /* anything at all */
+        ck_assert(load(&status) == -1 && status == STEPC_E_CORRUPT);
+        flash.slot[1][SLOT - 1] ^= 1;
+        ck_assert_int_eq(save(1), STEPC_OK);
+        ck_assert_int_eq(load(&status), 1);
+        flash.slot[0][100] ^= 1; /* the only one, while the other is blank still */
+        ck_assert(load(&status) == -1 && status == STEPC_E_CORRUPT);
+    }
+    memset(flash.slot, 0x5A, sizeof flash.slot);
+    ck_assert(load(&status) == -1 && status == STEPC_E_CORRUPT);
+
+    char path[] = "/tmp/stepc-blank-XXXXXX"; /* zeros are what a crash may leave of a file */
+    const int fd = mkstemp(path);
+    ck_assert(fd >= 0 && ftruncate(fd, SLOT) == 0 && close(fd) == 0);
+    struct state state = state_number(1);
+    ck_assert_int_eq(stepc_checkpoint_load_file(&m, &state, path, NULL, &work, sizeof work), STEPC_E_CORRUPT);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 static long used_at_sync[4];
 static unsigned syncs;
 
@@ -831,6 +864,7 @@ int main(void)
     TCase *t = tcase_create("checkpoint");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, saves_alternate_and_the_newest_is_loaded, 0, UNITS);
+    tcase_add_test(t, blank_storage);
     tcase_add_loop_test(t, least_work_memory_is_enough_and_less_is_refused, 0, UNITS);
     tcase_add_test(t, work_memory_does_not_grow_with_variables);
     tcase_add_loop_test(t, contents_are_there_before_the_mark, 0, UNITS);
