@@ -1,6 +1,7 @@
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/format.h"
+#include "base/pages.h"
 #include "base/vec.h"
 
 #include <assert.h>
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <sys/mman.h>
 
 /* Under AddressSanitizer every allocation is followed by a strip of poisoned bytes and a chunk's rest is poisoned, so
  * that reading past an object of the arena is noticed as it would be with malloc. */
@@ -41,7 +40,7 @@ struct arena_chunk {
 
 /* The largest chunks are whole pages of 2 MB where the system has such: faults on 4 KB took a fifth
  * of compiling a GPT. */
-enum { HUGE_PAGE = 2 << 20, CHUNK_FIRST = 1 << 10, CHUNK_LARGEST = HUGE_PAGE - (int)sizeof(struct arena_chunk) };
+enum { CHUNK_FIRST = 1 << 10, CHUNK_LARGEST = PAGES_LARGE - (int)sizeof(struct arena_chunk) };
 
 static void out_of_memory(size_t size)
 {
@@ -49,54 +48,29 @@ static void out_of_memory(size_t size)
     exit(1);
 }
 
-#if defined(MADV_HUGEPAGE) && !defined(ARENA_POISON)
 /* A chunk of whole large pages, all zero; NULL if it is too small for them, or the system has none. */
 static struct arena_chunk *chunk_map(size_t total)
 {
-    size_t rounded, with_slack;
-    if (total < HUGE_PAGE || !checked_add_size(total, HUGE_PAGE - 1, &rounded) ||
-        !checked_add_size(rounded, HUGE_PAGE, &with_slack))
+#ifdef ARENA_POISON
+    return (void)total, NULL;
+#else
+    size_t rounded;
+    if (total < PAGES_LARGE || !checked_add_size(total, PAGES_LARGE - 1, &rounded))
         return NULL;
-    rounded = rounded / HUGE_PAGE * HUGE_PAGE;
-    unsigned char *const all = mmap(NULL, with_slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED)
-        return NULL;
-    const size_t before = (size_t)(-(uintptr_t)all & (HUGE_PAGE - 1)), behind = with_slack - before - rounded;
-    if (before > 0)
-        munmap(all, before);
-    if (behind > 0)
-        munmap(all + before + rounded, behind);
-    struct arena_chunk *const chunk = (void *)(all + before);
-    (void)madvise(chunk, rounded, MADV_HUGEPAGE); /* refused: small pages serve as well */
-    chunk->mapped = rounded;
+    rounded = rounded / PAGES_LARGE * PAGES_LARGE;
+    struct arena_chunk *const chunk = pages_large(rounded);
+    if (chunk != NULL)
+        chunk->mapped = rounded;
     return chunk;
+#endif
 }
 
 static void chunk_free(struct arena_chunk *chunk)
 {
     if (chunk->mapped > 0)
-        munmap(chunk, chunk->mapped);
+        pages_release(chunk, chunk->mapped);
     else
         free(chunk);
-}
-#else
-static struct arena_chunk *chunk_map(size_t total)
-{
-    (void)total;
-    return NULL;
-}
-
-static void chunk_free(struct arena_chunk *chunk)
-{
-    free(chunk);
-}
-#endif
-
-size_t system_memory(void)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    size_t bytes;
-    return pages > 0 && page > 0 && checked_mul_size((size_t)pages, (size_t)page, &bytes) ? bytes : SIZE_MAX;
 }
 
 /* calloc, not malloc and memset: for large chunks the system hands out pages that are zero already. */
@@ -106,7 +80,7 @@ static struct arena_chunk *chunk_new(size_t size)
     if (!checked_add_size(size, sizeof(struct arena_chunk), &total))
         out_of_memory(size);
     /* some systems promise it, and end the process that takes them at their word */
-    if (total > HUGE_PAGE && total > system_memory())
+    if (total > PAGES_LARGE && total > system_memory())
         out_of_memory(size);
     struct arena_chunk *chunk = chunk_map(total);
     if (chunk == NULL)

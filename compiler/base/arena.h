@@ -49,7 +49,4 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list args) PRINTF_LIKE(
 void internal_error(const char *file, int line, const char *fmt, ...) NORETURN PRINTF_LIKE(3, 4);
 #define UNREACHABLE(...) internal_error(__FILE__, __LINE__, __VA_ARGS__)
 
-/* Bytes of memory that this machine has; SIZE_MAX where nobody knows. */
-size_t system_memory(void);
-
 #endif

@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include "base/pages.h"
 #include "engine/guarded_memory.h"
 #include "engine/shared_object.h"
 #include "interp/interp.h"
