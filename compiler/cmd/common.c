@@ -146,6 +146,16 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
 
 /* ---- how C is emitted -------------------------------------------------------------------------------------------- */
 
+static const char *machine_hint(struct arena *a, const char *text, const char *const *names)
+{
+    const struct target *const like = target_like(text);
+    if (!like)
+        return str_suggestion(a, text, names, target_count);
+    return target_is_named(like) ? arena_printf(a, "; take '%s' for it", like->name)
+                                 : "; none of these is it: leave --machine out, with --optimize size where flash is "
+                                   "scarce";
+}
+
 static bool parse_machine(struct diag *d, struct arena *a, const char *text, const struct target **out)
 {
     *out = target_find(text);
@@ -155,7 +165,7 @@ static bool parse_machine(struct diag *d, struct arena *a, const char *text, con
     for (size_t i = 0; i < target_count; i++)
         names[i] = targets[i].name;
     return diag_error(d, NULL, "--machine %s: expected %s%s", text, choices_text(a, names),
-                      str_suggestion(a, text, names, target_count));
+                      machine_hint(a, text, names));
 }
 
 /* What the row says, unless --simd and --optimize do. */

@@ -295,6 +295,8 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     out->arena_bytes = emission_arena_bytes(&e);
     weights_finish(&e, out);
     out->constant_bytes = e.constant_bytes;
+    out->largest_constant = e.largest_constant;
+    out->double_user = find_double_user(&e);
     out->calls = e.calls;
     return d->errors == errors;
 }

@@ -46,6 +46,12 @@ struct emit_options {
     bool without_data;        /* the contents of constants are left out: for who wants sizes and names only */
 };
 
+/* Who it is that computes with 64 bits: "computes in double". */
+struct double_user {
+    struct loc at;
+    const char *what;
+};
+
 struct emitted {
     const char *header, *source;
     size_t state_bytes, arena_bytes;
@@ -53,6 +59,8 @@ struct emitted {
     bool weights_unasked; /* WEIGHTS_AUTO has decided for the file */
     const char *weights_path_macro; /* WEIGHTS_INCBIN: where the C text finds the file */
     size_t constant_bytes; /* of all const arrays, but not of the weights file; what init() restores is among them */
+    size_t largest_constant;               /* bytes of one array */
+    const struct double_user *double_user; /* the first; NULL: nobody */
     /* [entry][kernel]: the function that is called, "memcpy" for a copy; NULL where the entry has no such call,
      * because the kernel copies an output that is written in place. */
     const char ***calls;

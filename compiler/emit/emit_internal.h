@@ -84,7 +84,7 @@ struct emission {
         bool *entries;        /* by entry: it reads the file */
         struct map of_model;  /* places in memory of the model's initializers */
     } weights;
-    size_t constant_bytes;
+    size_t constant_bytes, largest_constant;
     struct writer entries_text;
     unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (emit.c) */
     const char ***input_names, ***output_names; /* [entry][i] */
@@ -294,7 +294,8 @@ void section_arithmetic(struct emission *e); /* what the C compiler's numbers mu
 void write_arithmetic_check(struct emission *e); /* the function of that name, among the entries */
 void section_data(struct emission *e);    /* constants and initial values */
 void section_includes(struct emission *e); /* register tiles and elementary functions */
-bool helpers_have_double(const struct emission *e); /* do elementary functions that are used compute with double? */
+const char *helper_with_double(const struct emission *e); /* an elementary function that is used, or NULL */
+const struct double_user *find_double_user(struct emission *e);
 /* Is the text without vectors, so that it says nothing about vectors? (machine.c) */
 bool emits_plain(const struct emit_options *o);
 /* A macro that stands before a loop as a hint to the compiler, or NULL; NULL where it would do nothing and is not to

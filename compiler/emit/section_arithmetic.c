@@ -2,6 +2,9 @@
  * and under --reproducible init() computes a few numbers and looks at them. */
 #include "emit/emit_internal.h"
 
+#include "base/str.h"
+#include <string.h>
+
 static bool is_double(const struct expr *e, void *data)
 {
     (void)data;
@@ -29,27 +32,71 @@ static bool kernel_has_double(const struct kernel *k)
     return any;
 }
 
-static bool entry_has_double(const struct graph *g, const struct lowered *l)
+/* Somebody who needs 64 bits. */
+static const struct double_user *user_at(struct emission *e, const struct loc *at, const char *what)
 {
-    bool any = false;
-    for (size_t i = 0; i < g->inputs.count; i++)
-        any |= g->inputs.data[i]->dtype == DTYPE_DOUBLE;
-    for (size_t i = 0; i < g->outputs.count; i++)
-        any |= g->outputs.data[i].value->dtype == DTYPE_DOUBLE;
-    for (size_t i = 0; i < l->kernels.count && !any; i++)
-        any = kernel_has_double(l->kernels.data[i]);
-    return any;
+    struct double_user *const u = arena_new(e->arena, struct double_user);
+    u->at = at ? *at : LOC_FILE(e->program->model->file);
+    u->what = what;
+    return u;
 }
 
-/* Does an argument or variable have that type, or a value that a kernel computes, or some function of runtime/? */
+static const struct double_user *kernel_user(struct emission *e, const struct kernel *k, const char *what)
+{
+    return user_at(e, k->nodes.count > 0 ? &k->nodes.data[0]->loc : NULL, what);
+}
+
+static const struct double_user *user_in_entry(struct emission *e, const struct entry *entry, const struct lowered *l)
+{
+    const struct graph *const g = entry->graph;
+    const struct double_user *u = NULL;
+    for (size_t i = 0; i < g->inputs.count && !u; i++)
+        if (g->inputs.data[i]->dtype == DTYPE_DOUBLE)
+            u = user_at(e, NULL, arena_printf(e->arena, "input '%s' is double", g->inputs.data[i]->name));
+    for (size_t i = 0; i < g->outputs.count && !u; i++)
+        if (g->outputs.data[i].value->dtype == DTYPE_DOUBLE)
+            u = user_at(e, NULL, arena_printf(e->arena, "output '%s' is double", g->outputs.data[i].name));
+    for (size_t i = 0; i < l->kernels.count && !u; i++)
+        if (kernel_has_double(l->kernels.data[i]))
+            u = kernel_user(e, l->kernels.data[i], "computes in double");
+    return u;
+}
+
+/* Some function of runtime/: with the first kernel that calls it, where that can be seen in its text. */
+static const struct double_user *user_of_helper(struct emission *e, const char *helper)
+{
+    const char *const what = arena_printf(e->arena, "calls %s(), which computes in double", helper);
+    for (size_t f = 0; f < e->functions.count; f++) {
+        const struct kernel_function *const function = e->functions.entries[f].value;
+        if (!strstr(function->definition, helper) && !strstr(function->text, helper))
+            continue;
+        for (size_t i = 0; i < e->program->entries.count; i++) {
+            const struct lowered *const l = e->plans[i]->lowered;
+            for (size_t k = 0; k < l->kernels.count; k++)
+                if (e->calls[i][k] && str_equal(e->calls[i][k], function->name))
+                    return kernel_user(e, l->kernels.data[k], what);
+        }
+    }
+    return user_at(e, NULL, what);
+}
+
+const struct double_user *find_double_user(struct emission *e)
+{
+    const struct double_user *u = NULL;
+    for (size_t i = 0; i < e->program->variables.count && !u; i++) {
+        const struct variable *const v = e->program->variables.data[i];
+        if (v->dtype == DTYPE_DOUBLE)
+            u = user_at(e, NULL, arena_printf(e->arena, "variable '%s' is double", v->name));
+    }
+    for (size_t i = 0; i < e->program->entries.count && !u; i++)
+        u = user_in_entry(e, &e->program->entries.data[i], e->plans[i]->lowered);
+    const char *const helper = u ? NULL : helper_with_double(e);
+    return helper ? user_of_helper(e, helper) : u;
+}
+
 static bool uses_double(struct emission *e)
 {
-    bool any = helpers_have_double(e);
-    for (size_t i = 0; i < e->program->variables.count; i++)
-        any |= e->program->variables.data[i]->dtype == DTYPE_DOUBLE;
-    for (size_t i = 0; i < e->program->entries.count && !any; i++)
-        any = entry_has_double(e->program->entries.data[i].graph, e->plans[i]->lowered);
-    return any;
+    return find_double_user(e) != NULL;
 }
 
 void section_arithmetic(struct emission *e)
@@ -58,8 +105,8 @@ void section_arithmetic(struct emission *e)
         strbuf_add(&e->c.text, "\n"
                                "#include <float.h>\n"
                                "#if DBL_MANT_DIG != 53\n"
-                               "#error \"this file computes with numbers of 64 bits, which double has not: GCC for AVR "
-                               "knows -mdouble=64\"\n"
+                               "#error \"this file computes with numbers of 64 bits, which double has not: GCC 10 for "
+                               "AVR knows -mdouble=64\"\n"
                                "#endif\n");
     if (e->options->check_finite)
         strbuf_add(&e->c.text, "\n"

@@ -84,6 +84,13 @@ static void write_rows(struct writer *w, const unsigned char *bytes, size_t coun
     }
 }
 
+static void count_bytes(struct emission *e, size_t bytes)
+{
+    e->constant_bytes += bytes;
+    if (bytes > e->largest_constant)
+        e->largest_constant = bytes;
+}
+
 /* A union of byte rows and numbers: compiles ten times faster than decimals, and is exact. */
 static void write_byte_rows(struct emission *e, struct writer *w, const struct tensor *t, const char *name)
 {
@@ -93,7 +100,7 @@ static void write_byte_rows(struct emission *e, struct writer *w, const struct t
     write_line(w, "%s values[%zu];", c_type(t->dtype), rows * ROW_BYTES / dtype_size(t->dtype));
     w->depth--;
     write_open(w, "} %s_bytes STEPC_CONST = {", name);
-    e->constant_bytes += rows * ROW_BYTES;
+    count_bytes(e, rows * ROW_BYTES);
     if (!e->options->without_data)
         write_rows(w, t->data, bytes);
     write_close(w, "};");
@@ -134,7 +141,7 @@ static void write_array(struct emission *e, const struct constant *c)
     const int64_t count = t->count ? t->count : 1;
     const char *const head = arena_printf(e->arena, "static const %s %s[%" PRId64 "] STEPC_CONST =", c_type(t->dtype),
                                           c->array, count);
-    e->constant_bytes += dtype_size(t->dtype) * (size_t)count;
+    count_bytes(e, dtype_size(t->dtype) * (size_t)count);
     const char *const row = t->count <= FEW && !e->options->without_data ? numbers_of_row(e->arena, t) : NULL;
     if (row && strlen(head) + strlen(row) + strlen(" {};") <= LINE_MOST) {
         write_line(w, "%s {%s};", head, row);

@@ -32,14 +32,14 @@ static struct map used_headers(const struct emission *e)
     return names;
 }
 
-bool helpers_have_double(const struct emission *e)
+const char *helper_with_double(const struct emission *e)
 {
     for (size_t i = 0; i < e->helpers.count; i++) {
         const struct template_helper *const h = template_helper_find(&template_trees, e->helpers.entries[i].key);
         if (h && h->has_double)
-            return true;
+            return e->helpers.entries[i].key;
     }
-    return false;
+    return NULL;
 }
 
 /* ---- with --standalone ------------------------------------------------------------------------------------------- */

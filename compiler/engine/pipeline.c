@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "emit/names.h"
+#include "engine/narrow_machine.h"
 #include "engine/training_forms.h"
 #include "fuse/fuse.h"
 #include "lower/state_layout.h"
@@ -197,5 +198,6 @@ bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, co
     with_name.target = o->target;
     with_name.simd = o->simd;
     with_name.small = o->small;
-    return emit_program(d, a, *program, plans, &with_name, out) && check_memory(d, a, *program, plans, out, o->ram);
+    return emit_program(d, a, *program, plans, &with_name, out) &&
+           narrow_machine_takes(d, *program, o->target, out) && check_memory(d, a, *program, plans, out, o->ram);
 }

@@ -19,6 +19,30 @@ const struct target *target_find(const char *name)
     return NULL;
 }
 
+static const struct {
+    const char *begins_with, *row;
+} chips[] = {
+#define CHIP(begins_with, row) {begins_with, row},
+#include "lower/chips.def"
+#undef CHIP
+};
+
+static bool begins_with(const char *name, const char *lower)
+{
+    for (; *lower; name++, lower++)
+        if ((*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name) != *lower)
+            return false;
+    return true;
+}
+
+const struct target *target_like(const char *name)
+{
+    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
+        if (begins_with(name, chips[i].begins_with))
+            return target_find(chips[i].row);
+    return NULL;
+}
+
 static int64_t cache_bytes(const struct target *t, int level)
 {
     return (int64_t)(t ? t : &targets[0])->cache_kib[level] * 1024;
@@ -52,4 +76,9 @@ int64_t target_thread(const struct target *t)
 bool target_is_named(const struct target *t)
 {
     return t != NULL && t != &targets[0];
+}
+
+bool target_is_narrow(const struct target *t)
+{
+    return t != NULL && t->int_bits == 16;
 }

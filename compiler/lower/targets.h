@@ -24,6 +24,10 @@ extern const size_t target_count;
 /* By name; NULL if there is none. */
 const struct target *target_find(const char *name);
 
+/* The row for what has none of its own, by the name of a processor or a chip, in capitals or not; NULL: unknown.
+ * `generic` is that of known ones that compute like no other row. */
+const struct target *target_like(const char *name);
+
 /* ---- what the cost models ask; t may be NULL: any machine -------------------------------------------------------- */
 
 /* Bytes; 0: there is none. */
@@ -39,5 +43,7 @@ int64_t target_thread(const struct target *t);
 
 /* Is it one machine, and not any? NULL is any. */
 bool target_is_named(const struct target *t);
+/* Have int, addresses and sizes 16 bits there? Then double has 32. */
+bool target_is_narrow(const struct target *t);
 
 #endif

@@ -69,12 +69,3 @@ expect 0 "$stepc" inspect train.onnx --dim batch=4 --machine cortex-m4
 expect 0 "${compile[@]}" -o alone.c --machine cortex-m4 --standalone --check
 lacks alone.c stepc_tile
 expect 0 "${compile[@]}" -o alone.c --machine x86-64-v4 --standalone --check
-
-# wrong names
-expect 2 "${compile[@]}" -o wrong.c --machine cortex-m44
-has stderr "--machine cortex-m44: expected generic, x86-64,"
-has stderr "avr or wasm32; did you mean 'cortex-m4'?"
-expect 2 "${compile[@]}" -o wrong.c --machine pdp
-lacks stderr 'did you mean'
-expect 1 "${run[@]}" --machine pdp
-[ ! -e wrong.c ] || fail 'wrong usage, and a file is written'

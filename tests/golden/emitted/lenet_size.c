@@ -14,7 +14,7 @@
 
 #include <float.h>
 #if DBL_MANT_DIG != 53
-#error "this file computes with numbers of 64 bits, which double has not: GCC for AVR knows -mdouble=64"
+#error "this file computes with numbers of 64 bits, which double has not: GCC 10 for AVR knows -mdouble=64"
 #endif
 
 #define STEPC_SMALL /* size goes before speed */
