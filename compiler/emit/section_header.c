@@ -167,8 +167,9 @@ static void write_prototype(struct emission *e, const struct entry *entry)
 {
     static const char *const about[] = {
         [ENTRY_INIT] = "Gives every variable its initial value. Equal seeds give equal values.",
-        [ENTRY_STEP] = ("One training step: all updates take effect together at its end. If it returns an error, the "
-                        "state is as before."),
+        [ENTRY_STEP] = ("One training step: every update is computed from what the variables were before, and stored "
+                        "as soon as nothing needs that any more. If it returns an error, the state is as before; if it "
+                        "does not return (a reset), some variables may be old and some new."),
         [ENTRY_INFER] = "The inference graph with the current variables.",
         [ENTRY_EVALUATE] = "Computes outputs with the current variables and changes nothing."};
     write_comment(&e->h,

@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_cortex_m4.h"
-#if !defined(DIGITS_CORTEX_M4_BUILD_ID) || DIGITS_CORTEX_M4_BUILD_ID != 0x384728d8f212ebe3u
+#if !defined(DIGITS_CORTEX_M4_BUILD_ID) || DIGITS_CORTEX_M4_BUILD_ID != 0xeb2721db53b00b38u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_default.h"
-#if !defined(DIGITS_DEFAULT_BUILD_ID) || DIGITS_DEFAULT_BUILD_ID != 0xeb8d182d973e802cu
+#if !defined(DIGITS_DEFAULT_BUILD_ID) || DIGITS_DEFAULT_BUILD_ID != 0xb0bc3c2807e10c2bu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_size.h"
-#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0x7277a486195db5dcu
+#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0xfed52c571dafc642u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

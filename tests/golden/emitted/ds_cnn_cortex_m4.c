@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 9229568 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_cortex_m4.h"
-#if !defined(DS_CNN_CORTEX_M4_BUILD_ID) || DS_CNN_CORTEX_M4_BUILD_ID != 0x1329a8f4530f21ccu
+#if !defined(DS_CNN_CORTEX_M4_BUILD_ID) || DS_CNN_CORTEX_M4_BUILD_ID != 0xacebe435a36aa688u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

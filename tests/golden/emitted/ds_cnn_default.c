@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 5204864 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_default.h"
-#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0xabb9f13e3797afb3u
+#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0x647c728a4c2ced71u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 5174528 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_size.h"
-#if !defined(DS_CNN_SIZE_BUILD_ID) || DS_CNN_SIZE_BUILD_ID != 0xe8bc5115783717c5u
+#if !defined(DS_CNN_SIZE_BUILD_ID) || DS_CNN_SIZE_BUILD_ID != 0xe21116ef84540f0au
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

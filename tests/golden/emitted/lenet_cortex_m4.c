@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_cortex_m4.h"
-#if !defined(LENET_CORTEX_M4_BUILD_ID) || LENET_CORTEX_M4_BUILD_ID != 0xf0eb22a7e6abdedfu
+#if !defined(LENET_CORTEX_M4_BUILD_ID) || LENET_CORTEX_M4_BUILD_ID != 0x48104dfec6b27c95u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

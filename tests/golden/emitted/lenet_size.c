@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_size.h"
-#if !defined(LENET_SIZE_BUILD_ID) || LENET_SIZE_BUILD_ID != 0x102025f44b01faccu
+#if !defined(LENET_SIZE_BUILD_ID) || LENET_SIZE_BUILD_ID != 0x60bc9072ea1b0d40u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

@@ -16,7 +16,7 @@
  */
 #ifndef TINY_ADAM_H
 #define TINY_ADAM_H
-#define TINY_ADAM_BUILD_ID 0x538a6dc530b918e2u /* the same in tiny_adam.c */
+#define TINY_ADAM_BUILD_ID 0xb22b241842747ef3u /* the same in tiny_adam.c */
 
 #include "stepc.h"
 
@@ -72,7 +72,9 @@ typedef struct tiny_adam_infer_outputs {
 /* Gives every variable its initial value. Equal seeds give equal values. */
 stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint64_t seed);
 
-/* One training step: all updates take effect together at its end. If it returns an error, the state is as before. */
+/* One training step: every update is computed from what the variables were before, and stored as soon as nothing
+ * needs that any more. If it returns an error, the state is as before; if it does not return (a reset), some
+ * variables may be old and some new. */
 stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, const tiny_adam_step_inputs *in,
                             const tiny_adam_step_outputs *out);
 

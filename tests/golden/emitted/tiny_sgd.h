@@ -16,7 +16,7 @@
  */
 #ifndef TINY_SGD_H
 #define TINY_SGD_H
-#define TINY_SGD_BUILD_ID 0x2f8bb97821a12b18u /* the same in tiny_sgd.c */
+#define TINY_SGD_BUILD_ID 0xebd1e9a5f7be3047u /* the same in tiny_sgd.c */
 
 #include "stepc.h"
 
@@ -63,7 +63,9 @@ typedef struct tiny_sgd_infer_outputs {
 /* Gives every variable its initial value. Equal seeds give equal values. */
 stepc_status tiny_sgd_init(tiny_sgd_state *state, tiny_sgd_arena *arena, uint64_t seed);
 
-/* One training step: all updates take effect together at its end. If it returns an error, the state is as before. */
+/* One training step: every update is computed from what the variables were before, and stored as soon as nothing
+ * needs that any more. If it returns an error, the state is as before; if it does not return (a reset), some
+ * variables may be old and some new. */
 stepc_status tiny_sgd_step(tiny_sgd_state *state, tiny_sgd_arena *arena, const tiny_sgd_step_inputs *in,
                            const tiny_sgd_step_outputs *out);
 
