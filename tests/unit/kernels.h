@@ -127,16 +127,22 @@ static inline void set_operand(struct kernel *k, const char *param, struct acces
     k->tmpl.operands[k->tmpl.operand_count++] = (struct operand){.param = param, .access = a};
 }
 
+static inline struct kernel *of_template(const struct template_traits *traits)
+{
+    struct kernel *const k = new_kernel("product");
+    k->tmpl.traits = traits;
+    k->tmpl.operands = arena_array(&arena, struct operand, KERNEL_MAX_OPERANDS);
+    k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
+    return k;
+}
+
 static const struct template_traits matrix_vector_template = {.name = "matrix_vector", .takes_update = true};
 
 /* to[i] = sum over j of matrix[i,j] * vector[j], stored row by row; `finish` is what is stored. */
 static inline struct kernel *matrix_vector(int64_t rows, int64_t columns, struct access matrix, struct access vector,
                                            struct access to, const struct expr *finish)
 {
-    struct kernel *const k = new_kernel("product");
-    k->tmpl.traits = &matrix_vector_template;
-    k->tmpl.operands = arena_array(&arena, struct operand, KERNEL_MAX_OPERANDS);
-    k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
+    struct kernel *const k = of_template(&matrix_vector_template);
     kernel_set_int(k, "ROWS", rows);
     kernel_set_int(k, "K", columns);
     kernel_set_int(k, "ROW_STEP", columns);
@@ -145,6 +151,26 @@ static inline struct kernel *matrix_vector(int64_t rows, int64_t columns, struct
     set_operand(k, "matrix", matrix);
     set_operand(k, "vector", vector);
     add_loops(k, EXTENTS(rows, 1));
+    part_of(k)->hole = "finish";
+    store(k, to, finish);
+    return k;
+}
+
+static const struct template_traits turned_template = {.name = "product", .is_product = true, .has_row_sums = true};
+
+/* to[m,n] = sum over k of a[m,k] * b[k,n]; a is stored transposed, K x M, b row by row. */
+static inline struct kernel *turned_product(int64_t m, int64_t n, int64_t terms, struct access a, struct access b,
+                                     struct access to, const struct expr *finish)
+{
+    struct kernel *const k = of_template(&turned_template);
+    kernel_set_int(k, "M", m);
+    kernel_set_int(k, "N", n);
+    kernel_set_int(k, "K", terms);
+    kernel_set_int(k, "A_ROW", 1);
+    kernel_set_int(k, "A_COL", m);
+    set_operand(k, "a", a);
+    set_operand(k, "b", b);
+    add_loops(k, EXTENTS(m, n));
     part_of(k)->hole = "finish";
     store(k, to, finish);
     return k;
@@ -271,6 +297,35 @@ static inline void run_matrix_vector(const struct kernel *k, struct point *p)
     }
 }
 
+/* Sums of rows before anything else, which is when the template may have them at the earliest. */
+static inline void run_product(const struct kernel *k, struct point *p)
+{
+    const int64_t rows = kernel_int(k, "M"), columns = kernel_int(k, "N"), terms = kernel_int(k, "K");
+    struct access a = k->tmpl.operands[0].access, b = k->tmpl.operands[1].access;
+    const int64_t a_at = a.offset, b_at = b.offset;
+    for (int64_t i = 0; i < rows; i++) {
+        *p = (struct point){.m = p->m, .index = {i}};
+        for (int64_t t = 0; t < terms; t++) {
+            a.offset = a_at + i * kernel_int(k, "A_ROW") + t * kernel_int(k, "A_COL");
+            p->result += *element(&(struct point){.m = p->m}, &a);
+        }
+        for (size_t part = 0; part < k->parts.count; part++)
+            if (str_equal(k->parts.data[part].hole, "row_sum"))
+                run_stores(&k->parts.data[part], p);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            *p = (struct point){.m = p->m, .index = {i, j}};
+            for (int64_t t = 0; t < terms; t++) {
+                a.offset = a_at + i * kernel_int(k, "A_ROW") + t * kernel_int(k, "A_COL");
+                b.offset = b_at + t * columns + j;
+                p->result += *element(&(struct point){.m = p->m}, &a) * *element(&(struct point){.m = p->m}, &b);
+            }
+            run_stores(&k->parts.data[0], p);
+        }
+    *p = (struct point){.m = p->m};
+}
+
 /* What is there before the first kernel: whole numbers, different ones in neighbouring places. Of temporaries
  * and outputs nothing. */
 static inline struct memory run_all(void)
@@ -285,7 +340,9 @@ static inline struct memory run_all(void)
     }
     for (size_t i = 0; i < lowered.kernels.count; i++) {
         struct point p = {.m = &m};
-        if (lowered.kernels.data[i]->tmpl.traits)
+        if (lowered.kernels.data[i]->tmpl.traits == &turned_template)
+            run_product(lowered.kernels.data[i], &p);
+        else if (lowered.kernels.data[i]->tmpl.traits)
             run_matrix_vector(lowered.kernels.data[i], &p);
         else
             run_rows(lowered.kernels.data[i], &p, 0);

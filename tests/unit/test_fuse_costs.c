@@ -342,6 +342,30 @@ START_TEST(large_kernels_are_cut)
 }
 END_TEST
 
+/* y and then z, of 200,000 elements each in loops of their own: shares of a kernel, if the second does not need the first. */
+static struct kernel *two_nests(bool second_reads_first, int64_t step)
+{
+    enum { SIZE = 200000 };
+    struct buffer *const x = buffer(BUFFER_INPUT, "x", SIZE), *const y = buffer(BUFFER_VARIABLE, "y", SIZE),
+                        *const z = buffer(BUFFER_VARIABLE, "z", SIZE);
+    struct kernel *const k = loops(EXTENTS(SIZE));
+    store(k, AT(y, 0, 1), load(AT(x, 0, 1)));
+    add_loops(k, EXTENTS(SIZE));
+    store(k, AT(z, 0, step), add(load(AT(second_reads_first ? y : x, SIZE - 1, -1)), number(1)));
+    return k;
+}
+
+START_TEST(loops_that_need_each_other_are_not_cut)
+{
+    struct kernel *const apart = two_nests(false, 1), *const needs = two_nests(true, 1),
+                         *const one_place = two_nests(false, 0);
+    share_kernels(&lowered, 2);
+    ck_assert_int_eq(apart->cut.shares, 2);
+    ck_assert_int_eq(needs->cut.shares, 0);
+    ck_assert_int_eq(one_place->cut.shares, 0);
+}
+END_TEST
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* Sizes where both operands are row-major, where b is transposed, and where both are. */
@@ -551,6 +575,7 @@ int main(void)
     tcase_add_test(tests, rows_of_blocks_lie_apart);
     tcase_add_test(tests, large_products_are_worth_a_call);
     tcase_add_test(tests, large_kernels_are_cut);
+    tcase_add_test(tests, loops_that_need_each_other_are_not_cut);
     tcase_add_test(tests, products_have_forms);
     tcase_add_test(tests, panels_have_columns);
     tcase_add_test(tests, blocks_of_products_fit_the_cache);

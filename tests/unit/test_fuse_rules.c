@@ -328,6 +328,83 @@ static void all_read_the_last_row(void)
     share_rows(5, 0);
 }
 
+/* ---- sums of rows into the product that reads the matrix --------------------------------------------------------- */
+
+struct operands {
+    struct buffer *a, *b, *c, *s; /* 6 x 4 (a is 4 x 6 as the product sees it), 6 x 5, 4 x 5, 4 */
+};
+
+static struct operands operands(void)
+{
+    return (struct operands){INPUT("a", 24), INPUT("b", 30), STATE("c", 20), STATE("s", 4)};
+}
+
+static void multiply_turned(const struct operands *o, const struct expr *finish)
+{
+    (void)turned_product(4, 5, 6, AT(o->a, 0), AT(o->b, 0), AT(o->c, 0, 5, 1), finish);
+}
+
+/* s[m] = value of the sum over `terms` k of a[k,m], from element `from` on */
+static void sum_of_rows(const struct operands *o, int64_t from, int64_t terms, const struct expr *value)
+{
+    struct kernel *const k = loops(EXTENTS(terms, 4));
+    part_of(k)->reduce = REDUCE_SUM;
+    part_of(k)->reduced[0] = true;
+    part_of(k)->element = load(AT(o->a, from, 4, 1));
+    store(k, AT(o->s, 0, 0, 1), value);
+}
+
+static void rows_are_summed(void)
+{
+    const struct operands o = operands();
+    multiply_turned(&o, result());
+    sum_of_rows(&o, 0, 6, mul(result(), number(3)));
+}
+
+static void rows_are_summed_before(void)
+{
+    const struct operands o = operands();
+    sum_of_rows(&o, 0, 6, result());
+    multiply_turned(&o, result());
+}
+
+static void sums_of_rows_read_the_product(void)
+{
+    const struct operands o = operands();
+    multiply_turned(&o, result());
+    sum_of_rows(&o, 0, 6, add(result(), load(AT(o.c, 2, 0, 5))));
+}
+
+static void product_reads_sums_of_rows(void)
+{
+    const struct operands o = operands();
+    sum_of_rows(&o, 0, 6, result());
+    multiply_turned(&o, add(result(), load(AT(o.s, 0, 1))));
+}
+
+static void rows_without_the_last_term_are_summed(void)
+{
+    const struct operands o = operands();
+    multiply_turned(&o, result());
+    sum_of_rows(&o, 0, 5, result());
+}
+
+static void rows_from_the_second_term_are_summed(void)
+{
+    struct operands o = operands();
+    o.a = INPUT("longer", 28);
+    multiply_turned(&o, result());
+    sum_of_rows(&o, 4, 6, result());
+}
+
+static void other_rows_are_summed(void)
+{
+    struct operands o = operands();
+    multiply_turned(&o, result());
+    o.a = INPUT("other", 24);
+    sum_of_rows(&o, 0, 6, result());
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -371,6 +448,13 @@ static const struct {
     CASE(rows_are_shared, 1),
     CASE(another_row_is_read, 2),
     CASE(all_read_the_last_row, 2),
+    CASE(rows_are_summed, 1),
+    CASE(rows_are_summed_before, 1),
+    CASE(sums_of_rows_read_the_product, 2),
+    CASE(product_reads_sums_of_rows, 2),
+    CASE(rows_without_the_last_term_are_summed, 2),
+    CASE(rows_from_the_second_term_are_summed, 2),
+    CASE(other_rows_are_summed, 2),
 };
 
 START_TEST(results_stay)

@@ -2,6 +2,7 @@
  * tests of its own. */
 #include "graph/build.h"
 #include "graph/dim_expression.h"
+#include "graph/region.h"
 
 #include <check.h>
 #include <signal.h>
@@ -145,6 +146,45 @@ START_TEST(attributes_are_replaced_removed_and_have_defaults)
     ck_assert(!op_attr_ints(n, "list", &ints, &count));
     ck_assert_uint_eq(count, 0);
     ck_assert_ptr_null(node_attr(n, "list"));
+}
+END_TEST
+
+START_TEST(attributes_are_equal_in_all_that_they_have)
+{
+    static const char *const words[] = {"a", "b"}, *const again[] = {"a", "b"}, *const others[] = {"a", "c"};
+    static const double floats[] = {0.5, 0.0}, negative[] = {0.5, -0.0};
+    const struct attr some = {.name = "x", .type = ATTR_FLOATS, .floats = floats, .count = 2},
+                      texts = {.name = "x", .type = ATTR_STRINGS, .strings = words, .count = 2};
+    struct attr more_floats = some, same_texts = texts, other_texts = texts;
+    more_floats.floats = negative;
+    same_texts.strings = again;
+    other_texts.strings = others;
+#define LIST(...)                                                                                                      \
+    attr_ints("x", (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+    const struct {
+        struct attr a, b;
+        bool equal;
+    } rows[] = {
+        {LIST(1, 2, 3), LIST(1, 2, 3), true},
+        {LIST(1, 2, 3), LIST(1, 2, 4), false},
+        {LIST(1, 2, 3), LIST(0, 2, 3), false},
+        {LIST(1, 2), LIST(1, 2, 3), false},
+        {attr_int("x", 1), attr_int("x", 1), true},
+        {attr_int("x", 1), attr_int("x", 2), false},
+        {attr_int("x", 1), attr_int("y", 1), false},
+        {attr_int("x", 0), attr_float("x", 0), false},
+        {attr_float("x", 0.0), attr_float("x", -0.0), false},
+        {attr_string("x", "ab"), attr_string("x", "ac"), false},
+        {attr_string("x", "ab"), attr_string("x", "ab"), true},
+        {some, some, true},
+        {some, more_floats, false},
+        {texts, same_texts, true},
+        {texts, other_texts, false},
+    };
+    for (int i = 0; i < COUNT(rows); i++) {
+        ck_assert_msg(attr_equal(&rows[i].a, &rows[i].b) == rows[i].equal, "row %d", i);
+        ck_assert_msg(attr_equal(&rows[i].b, &rows[i].a) == rows[i].equal, "row %d turned round", i);
+    }
 }
 END_TEST
 
@@ -300,6 +340,30 @@ START_TEST(outputs_take_dtype_and_shape)
 }
 END_TEST
 
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(regions_are_copied_whole)
+{
+    for (int backwards = 0; backwards < 2; backwards++) {
+        struct region *const r = region_new(g, 5, backwards);
+        struct value *const s = region_state(r, "s", DTYPE_FLOAT, &SHAPE(3)),
+                           *const x = region_input(r, "x", DTYPE_FLOAT, &SHAPE(3), true),
+                           *const w = region_input(r, "w", DTYPE_FLOAT, &SHAPE(3), false);
+        b.graph = region_graph(r);
+        struct value *const next = build(&at, "Add", build(&at, "Mul", s, w), x);
+        region_carry(r, 0, next);
+        ck_assert_int_eq(region_stack(r, "all", next), 1);
+        const struct region *const copy = region_copy(g, r);
+        ck_assert_int_eq(copy->trips, 5);
+        ck_assert_int_eq(copy->backwards, backwards);
+        ck_assert_int_eq(copy->states, 1);
+        ck_assert(copy->is_slice.count == 2 && copy->is_slice.data[0] && !copy->is_slice.data[1]);
+        ck_assert_ptr_ne(region_graph(copy), region_graph(r));
+        ck_assert_str_eq(graph_print(&arena, region_graph(copy)), graph_print(&arena, region_graph(r)));
+    }
+}
+END_TEST
+
 /* ---- text and checks --------------------------------------------------------------------------------------------- */
 
 START_TEST(graph_is_printed)
@@ -386,6 +450,8 @@ int main(void)
     tcase_add_loop_test(all, wrong_inputs_are_refused, 0, COUNT(wrong));
     tcase_add_test(all, omitted_required_input_is_refused);
     tcase_add_test(all, outputs_take_dtype_and_shape);
+    tcase_add_test(all, attributes_are_equal_in_all_that_they_have);
+    tcase_add_test(all, regions_are_copied_whole);
     tcase_add_test(all, graph_is_printed);
     tcase_add_loop_test_raise_signal(all, broken_graph_is_noticed, SIGABRT, 0, COUNT(breaks));
     suite_add_tcase(suite, all);

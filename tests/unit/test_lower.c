@@ -1,4 +1,4 @@
-/* Expressions: what their constructors and substitution simplify, and what they must leave alone. */
+/* Expressions: what their constructors and substitution simplify, and what they must leave alone. Loops that become one. */
 #include "lower/kernel.h"
 
 #include <check.h>
@@ -72,6 +72,64 @@ START_TEST(substitution_simplifies_as_constructors_do)
 }
 END_TEST
 
+/* ---- loops that walk memory as one ------------------------------------------------------------------------------ */
+
+enum { ROWS = 8, COLUMNS = 16 };
+
+/* y[i,j] = x[i,j], or the sum of x[i,j] over both. */
+static struct part rows_and_columns(bool is_sum)
+{
+    struct buffer *const x = arena_new(&arena, struct buffer), *const y = arena_new(&arena, struct buffer);
+    *x = *y = (struct buffer){.dtype = DTYPE_FLOAT, .count = ROWS * COLUMNS};
+    const struct access from = {.buffer = x, .stride = {COLUMNS, 1}};
+    struct part p = {.rank = 2, .extent = {ROWS, COLUMNS}};
+    struct store s = {.to = {.buffer = y}, .value = expr_load(&arena, &from)};
+    if (is_sum) {
+        p.reduce = REDUCE_SUM;
+        p.reduced[0] = p.reduced[1] = true;
+        p.element = s.value;
+        s.value = expr_result(&arena, DTYPE_FLOAT);
+    } else {
+        s.to.stride[0] = COLUMNS;
+        s.to.stride[1] = 1;
+    }
+    vec_push(&arena, &p.stores, s);
+    return p;
+}
+
+static int rank_after(struct part p, int rows)
+{
+    part_collapse(&arena, &p, rows);
+    ck_assert(p.rank == 2 || (p.extent[0] == ROWS * COLUMNS && p.lane_loops <= 1));
+    return p.rank;
+}
+
+START_TEST(loops_become_one_where_nothing_tells_them_apart)
+{
+    struct part p = rows_and_columns(false);
+    ck_assert_int_eq(rank_after(p, 0), 1);
+    ck_assert_int_eq(rank_after(p, 1), 2); /* the first is around other parts as well */
+    p.stores.data[0].to.stride[0] = COLUMNS + 1;
+    ck_assert_int_eq(rank_after(p, 0), 2);
+    p = rows_and_columns(false);
+    p.late[1] = (struct late_size){.per = 1};
+    ck_assert_int_eq(rank_after(p, 0), 2);
+    p = rows_and_columns(false);
+    p.stores.data[0].value = expr_index(&arena, 1);
+    ck_assert_int_eq(rank_after(p, 0), 2);
+    p = rows_and_columns(true);
+    ck_assert_int_eq(rank_after(p, 0), 1);
+    p.lane_loops = 2;
+    ck_assert_int_eq(rank_after(p, 0), 1);
+    p.lane_loops = 1; /* sixteen sums begin anew in each row */
+    ck_assert_int_eq(rank_after(p, 0), 2);
+    p = rows_and_columns(true);
+    p.reduced[0] = false;
+    p.stores.data[0].to.stride[0] = 16;
+    ck_assert_int_eq(rank_after(p, 0), 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("lower");
@@ -80,6 +138,7 @@ int main(void)
     tcase_add_test(tcase, what_relu_lets_through_is_compared_itself);
     tcase_add_test(tcase, other_comparisons_stay);
     tcase_add_test(tcase, substitution_simplifies_as_constructors_do);
+    tcase_add_test(tcase, loops_become_one_where_nothing_tells_them_apart);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -79,6 +79,24 @@ START_TEST(nested_lives_take_no_more_than_the_bound)
 }
 END_TEST
 
+/* Freed from the highest place to the lowest, then needed in one piece. */
+START_TEST(what_is_freed_becomes_one_piece)
+{
+    for (int backwards = 0; backwards < 2; backwards++) {
+        place_list l = lives(6000, 1);
+        size_t all = 0;
+        for (int i = 0; i < 6000; i++) {
+            l.data[i].last = backwards ? 12000 - i : 6001 + i;
+            all += l.data[i].bytes;
+        }
+        struct place whole = {.buffer = arena_new(&arena, struct buffer), .first = 12001, .last = 12001, .bytes = all};
+        whole.buffer->id = 6000;
+        vec_push(&arena, &l, whole);
+        ck_assert_uint_eq(places_pack(&l), all);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plan");
@@ -88,6 +106,7 @@ int main(void)
     tcase_add_test(tests, few_do_not_overlap);
     tcase_add_test(tests, many_do_not_overlap);
     tcase_add_test(tests, nested_lives_take_no_more_than_the_bound);
+    tcase_add_test(tests, what_is_freed_becomes_one_piece);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

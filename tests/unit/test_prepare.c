@@ -693,6 +693,11 @@ START_TEST(wrong_parts)
     prepare_with.accumulate = 3;
     struct model *m = scores(NULL);
     refused(m, "is 2, which is no multiple");
+    use_optimizer("sgd");
+    prepare_with.accumulate = 3;
+    m = scores(NULL);
+    m->graph->inputs.data[0]->type.dims.data[0].value = m->graph->outputs.data[0]->type.dims.data[0].value = 7;
+    refused(m, "is 7, which is no multiple");
     prepare_with.accumulate = 100000;
     refused(regression(), "at most 256 parts");
     prepare_with.split = true;

@@ -101,6 +101,15 @@ static struct value *dense(double n) /* float[2,3] full of n */
 
 /* ---- what becomes of one expression ------------------------------------------------------------------------------ */
 
+/* Zeros [3,6] with x from [row,column] on. */
+static struct value *slice_gradient(int64_t row, int64_t column, int64_t step)
+{
+    return build_with(&at, "stepc.SliceGrad",
+                      ATTRS(attr_ints("shape", (int64_t[]){3, 6}, 2), attr_ints("starts", (int64_t[]){row, column}, 2),
+                            attr_ints("steps", (int64_t[]){1, step}, 2)),
+                      x);
+}
+
 #define CASE(name, expression)                                                                                         \
     static struct value *name(void)                                                                                    \
     {                                                                                                                  \
@@ -150,6 +159,10 @@ CASE(same_twice, build(&at, "Add", build(&at, "Exp", x), build(&at, "Exp", x)))
 CASE(same_constants, build(&at, "Add", build(&at, "Mul", x, number(3)), build(&at, "Mul", x, number(3))))
 CASE(other_attribute, build(&at, "Add", build_with(&at, "LeakyRelu", ATTRS(attr_float("alpha", 0.5)), x),
                             build_with(&at, "LeakyRelu", ATTRS(attr_float("alpha", 0.25)), x)))
+CASE(other_last_number, build(&at, "Add", slice_gradient(0, 1, 1), slice_gradient(0, 0, 1)))
+CASE(other_first_number, build(&at, "Add", slice_gradient(1, 0, 1), slice_gradient(0, 0, 1)))
+CASE(other_numbers_behind, build(&at, "Add", slice_gradient(0, 1, 1), slice_gradient(0, 1, 2)))
+CASE(same_numbers, build(&at, "Add", slice_gradient(1, 1, 1), slice_gradient(1, 1, 1)))
 CASE(known_sum, build(&at, "Add", number(1), number(2)))
 CASE(known_ints, build(&at, "Mul", ints(2, 3), ints(4, 5)))
 CASE(reshape_same, build_reshape(&b, x, &SHAPE(2, 3)))
@@ -232,6 +245,10 @@ static const struct {
     {same_twice, "Exp(x) Add(exp,exp) = add"},
     {same_constants, "Mul(x,3) Add(mul,mul) = add"},
     {other_attribute, "LeakyRelu(x) LeakyRelu(x) Add(leakyrelu,leakyrelu_2) = add"},
+    {other_last_number, "SliceGrad(x) SliceGrad(x) Add(slicegrad,slicegrad_2) = add"},
+    {other_first_number, "SliceGrad(x) SliceGrad(x) Add(slicegrad,slicegrad_2) = add"},
+    {other_numbers_behind, "SliceGrad(x) SliceGrad(x) Add(slicegrad,slicegrad_2) = add"},
+    {same_numbers, "SliceGrad(x) Add(slicegrad,slicegrad) = add"},
     {known_sum, "= 3"},
     {known_ints, "= {8,15}"},
     {reshape_same, "= x"},

@@ -142,6 +142,10 @@ START_TEST(entries_are_named_after_their_algorithms)
 
     ck_assert(combine_program(&diag, &arena, m, &options, "test", "evaluate", &program));
     ck_assert_int_eq(program->entries.count, 1);
+    ck_assert(combine_program(&diag, &arena, m, &options, "test", "infer,step_2", &program)); /* not step */
+    ck_assert_int_eq(program->entries.count, 2);
+    ck_assert_str_eq(program->entries.data[0].name, "step_2");
+    ck_assert_str_eq(program->entries.data[1].name, "infer");
     ck_assert(!combine_program(&diag, &arena, m, &options, "test", "evaluat", &program));
     ck_assert(has_message("no entry 'evaluat'; it has: init, infer, step, train_critic, step_2, evaluate"));
 }

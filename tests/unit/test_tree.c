@@ -765,6 +765,26 @@ START_TEST(values_stand_where_they_are_read)
 }
 END_TEST
 
+/* Those that read the value several times keep its name. */
+START_TEST(extremes_read_a_name)
+{
+    static const struct {
+        int op;
+        size_t left;
+    } cases[] = {{SET_MAX, 2}, {SET_TOP, 2}, {SET_MIN, 2}, {SET_SUM, 1}, {SET_TO, 1}};
+    const struct tree_var *const x = pointer("x", 4, false), *const y = pointer("y", 4, true);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stmt_list body = {0};
+        struct tree_builder b = tree_builder(&arena, &body);
+        struct tree_var *const u = tree_var(&arena, VAR_VALUE, DTYPE_FLOAT, "float", "u");
+        tree_declare(&b, u, element(x, 0));
+        tree_set(&b, element(y, 0), cases[i].op, tree_read(&arena, u));
+        tree_inline_elements(&arena, &body);
+        ck_assert_msg(body.count == cases[i].left, "case %zu: %zu statements", i, body.count);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *const s = suite_create("statement trees");
@@ -772,6 +792,7 @@ int main(void)
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, makers_fold_indices);
     tcase_add_test(t, values_stand_where_they_are_read);
+    tcase_add_test(t, extremes_read_a_name);
     tcase_add_test(t, ranges_tell_the_smaller_one);
     tcase_add_test(t, ranges_follow_from_variables);
     tcase_add_test(t, conditions_bound_what_they_guard);
