@@ -145,6 +145,7 @@ static const struct op_sample samples[] = {
     {.text = "g (double[4] a, double[4] b) => (double y) { y = MatMul(a, b) }"},
     {.text = "g (double[4] a, double[2,4,3] b) => (double[2,3] y) { y = MatMul(a, b) }"},
     {.text = "g (double[2,3,4] a, double[4] b) => (double[2,3] y) { y = MatMul(a, b) }"},
+    {.text = "g (float[70] a, float[70,130] b) => (float[130] y) { y = MatMul(a, b) }"}, /* by columns */
     {.text = "g (float[3,0] a, float[0,5] b) => (float[3,5] y) { y = MatMul(a, b) }"},
     {.text = "g (int32[2,3,4] a, int32[4,5] b) => (int32[2,3,5] y) { y = MatMul(a, b) }", .no_gradient = true},
     {.text = "g (uint64[3,4] a, uint64[4] b) => (uint64[3] y) { y = MatMul(a, b) }", .no_gradient = true},

@@ -178,6 +178,9 @@ static const struct op_sample slice_samples[] = {
     {.text = "g (double[4,5] x) => (double[4,2] y) "
              "{ s = Constant <value_ints = [-1]> () e = Constant <value_ints = [-99]> () "
              "a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-3]> () y = Slice(x, s, e, a, t) }"},
+    {.text = "g (double[5] x) => (double[3] y) "
+             "{ s = Constant <value_ints = [4]> () e = Constant <value_ints = [-6]> () "
+             "a = Constant <value_ints = [0]> () t = Constant <value_ints = [-2]> () y = Slice(x, s, e, a, t) }"},
     {.text = "g (float[4,5] x) => (float[2,2] y) { "
              "s = Constant <value_ints = [0, -2]> () e = Constant <value_ints = [99, 99]> () "
              "a = Constant <value_ints = [0, 1]> () t = Constant <value_ints = [3, 1]> () y = Slice(x, s, e, a, t) }"},

@@ -342,7 +342,7 @@ START_TEST(large_kernels_are_cut)
 }
 END_TEST
 
-/* y and then z, of 200,000 elements each in loops of their own: shares of a kernel, if the second does not need the first. */
+/* y and then z, of 200,000 elements each in loops of their own: cut into shares, if z does not need y. */
 static struct kernel *two_nests(bool second_reads_first, int64_t step)
 {
     enum { SIZE = 200000 };

@@ -1,4 +1,5 @@
-/* Expressions: what their constructors and substitution simplify, and what they must leave alone. Loops that become one. */
+/* Expressions: what their constructors and substitution simplify, and what they must leave alone. Loops that become
+ * one. */
 #include "lower/kernel.h"
 
 #include <check.h>
