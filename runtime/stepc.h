@@ -99,12 +99,19 @@ extern "C" {
 #else
 #define STEPC_WIDE_VECTORS
 #endif
+/* A hint to the compiler, before a loop. */
+/* Why: Frama-C reads no pragma between one loop and the next. */
+#if defined(__FRAMAC__)
+#define STEPC_HINT(text)
+#else
+#define STEPC_HINT(text) _Pragma(text)
+#endif
 /* Before a loop over lanes that selects. */
 /* Why: both compilers unroll short loops first, and then find no vectors in the branches. */
 #if defined(__clang__)
-#define STEPC_SELECT_LOOP _Pragma("clang loop unroll(disable)")
+#define STEPC_SELECT_LOOP STEPC_HINT("clang loop unroll(disable)")
 #elif defined(__GNUC__) && __GNUC__ >= 8
-#define STEPC_SELECT_LOOP _Pragma("GCC unroll 1")
+#define STEPC_SELECT_LOOP STEPC_HINT("GCC unroll 1")
 #else
 #define STEPC_SELECT_LOOP
 #endif
@@ -112,7 +119,7 @@ extern "C" {
 /* Why: Clang would take 8 iterations at a time and the rest one by one, or gather (of 5 iterations: a third of the
  * time, of 14: half). */
 #if defined(__clang__)
-#define STEPC_APART_LOOP _Pragma("clang loop vectorize_width(4) unroll(disable)")
+#define STEPC_APART_LOOP STEPC_HINT("clang loop vectorize_width(4) unroll(disable)")
 #else
 #define STEPC_APART_LOOP STEPC_SELECT_LOOP
 #endif
@@ -122,7 +129,7 @@ extern "C" {
  * beyond the masks of smaller vectors of AVX-512.) Clang keeps the lanes in registers if it unrolls both loops of one
  * sum, which at -O2 it does not by itself (a third of the time), or neither of two. */
 #if defined(__clang__) && !defined(__OPTIMIZE_SIZE__) && (defined(__SSE2__) || defined(__aarch64__))
-#define STEPC_SUM_LANES _Pragma("clang loop unroll(full)")
+#define STEPC_SUM_LANES STEPC_HINT("clang loop unroll(full)")
 #define STEPC_REST_LOOP STEPC_SUM_LANES
 #define STEPC_RESTS_LOOP
 #elif defined(__clang__)

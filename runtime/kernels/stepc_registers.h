@@ -52,30 +52,30 @@
  *                     panel of 128 rows would be 64 kB of code */
 #if defined(__clang__) && STEPC_FORM == 2
 #pragma clang diagnostic ignored "-Wpass-failed" /* a hint may be impossible to follow */
-#define STEPC_UNROLL _Pragma("clang loop unroll(full)")
-#define STEPC_UNROLL_4 _Pragma("clang loop unroll_count(4)")
-#define STEPC_LANE_LOOP _Pragma("clang loop vectorize(enable) unroll(disable)")
+#define STEPC_UNROLL STEPC_HINT("clang loop unroll(full)")
+#define STEPC_UNROLL_4 STEPC_HINT("clang loop unroll_count(4)")
+#define STEPC_LANE_LOOP STEPC_HINT("clang loop vectorize(enable) unroll(disable)")
 #if defined(__AVX512F__)
-#define STEPC_WIDE_LOOP _Pragma("clang loop vectorize_width(16) unroll(disable)")
+#define STEPC_WIDE_LOOP STEPC_HINT("clang loop vectorize_width(16) unroll(disable)")
 #else
 #define STEPC_WIDE_LOOP STEPC_LANE_LOOP
 #endif
 #define STEPC_WHOLE_LOOP STEPC_WIDE_LOOP
-#define STEPC_SHORT_LOOP _Pragma("clang loop vectorize_width(8) unroll(disable)")
-#define STEPC_SHORT_ROWS _Pragma("clang loop vectorize(disable)")
+#define STEPC_SHORT_LOOP STEPC_HINT("clang loop vectorize_width(8) unroll(disable)")
+#define STEPC_SHORT_ROWS STEPC_HINT("clang loop vectorize(disable)")
 #define STEPC_SHORT_ROW STEPC_UNROLL
-#define STEPC_SUM_LOOP _Pragma("clang loop vectorize(enable)")
-#define STEPC_ROW_LOOP _Pragma("clang loop unroll(disable)")
+#define STEPC_SUM_LOOP STEPC_HINT("clang loop vectorize(enable)")
+#define STEPC_ROW_LOOP STEPC_HINT("clang loop unroll(disable)")
 #else
 #if defined(__GNUC__) && __GNUC__ >= 8 && !(defined(STEPC_SMALL) && STEPC_FORM == 0)
-#define STEPC_UNROLL _Pragma("GCC unroll 16")
-#define STEPC_UNROLL_4 _Pragma("GCC unroll 4")
+#define STEPC_UNROLL STEPC_HINT("GCC unroll 16")
+#define STEPC_UNROLL_4 STEPC_HINT("GCC unroll 4")
 #else
 #define STEPC_UNROLL
 #define STEPC_UNROLL_4
 #endif
 #if defined(__GNUC__) && __GNUC__ >= 8 && STEPC_FORM == 2
-#define STEPC_WHOLE_LOOP _Pragma("GCC unroll 1")
+#define STEPC_WHOLE_LOOP STEPC_HINT("GCC unroll 1")
 #else
 #define STEPC_WHOLE_LOOP
 #endif
