@@ -339,6 +339,13 @@ bool file_write(struct diag *d, const char *path, const void *bytes, size_t size
     return file_write_from(d, path, put_bytes, &(struct bytes){bytes, size}, size);
 }
 
+bool file_write_scratch(struct diag *d, const char *path, byte_source put, const void *from)
+{
+    const struct file_content content = {.path = path, .put = put, .from = from};
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return (fd >= 0 && write_and_close(fd, &content, false)) || file_error(d, path, "cannot write", errno);
+}
+
 bool put_text(const void *text, byte_sink sink, void *to)
 {
     return sink(to, text, strlen(text));

@@ -39,6 +39,10 @@ struct file_content {
 };
 bool file_write_all(struct diag *d, const struct file_content *files, size_t count) MUST_USE;
 
+/* A new file in a directory of temp_directory(), which nobody else looks at: written where it is to be, and not awaited
+ * by the disk. */
+bool file_write_scratch(struct diag *d, const char *path, byte_source put, const void *from) MUST_USE;
+
 /* Content that is text. */
 bool put_text(const void *text, byte_sink sink, void *to);
 

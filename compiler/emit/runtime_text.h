@@ -23,4 +23,8 @@ struct runtime_file {
 extern const struct runtime_file runtime_files[];
 extern const size_t runtime_file_count;
 
+/* As an #include names it, from beside it or from above: "kernels/stepc_tile.h", "stepc_tile.h". NULL if there is none:
+ * of stepc.h and stepc_blas.h. */
+const struct runtime_file *runtime_file_find(const char *name);
+
 #endif

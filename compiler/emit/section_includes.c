@@ -44,20 +44,10 @@ const char *helper_with_double(const struct emission *e)
 
 /* ---- with --standalone ------------------------------------------------------------------------------------------- */
 
-static const struct runtime_file *find_file(const char *name)
-{
-    for (size_t i = 0; i < runtime_file_count; i++)
-        if (str_equal(runtime_files[i].name, name) ||
-            (str_ends_with(runtime_files[i].name, name) &&
-             runtime_files[i].name[strlen(runtime_files[i].name) - strlen(name) - 1] == '/'))
-            return &runtime_files[i];
-    return NULL; /* stepc.h, which stands in the header */
-}
-
 /* The file with what it includes; each once. */
 static void write_file(struct emission *e, const char *name, struct map *written)
 {
-    const struct runtime_file *const f = find_file(name);
+    const struct runtime_file *const f = runtime_file_find(name);
     if (!f || map_has(written, f->name))
         return;
     if (!f->repeats)

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "emit/runtime_text.h"
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 
 static bool write_text(struct diag *d, struct arena *a, const char *dir, const char *name, const char *text)
 {
-    return file_write(d, path_join(a, dir, name), text, strlen(text));
+    return file_write_scratch(d, path_join(a, dir, name), put_text, text);
 }
 
 static const char *whole_text(struct arena *a, const struct runtime_file *f)
@@ -28,18 +29,43 @@ static const char *whole_text(struct arena *a, const struct runtime_file *f)
     }
 }
 
+/* The file with what it includes, unless it is there. */
+static bool write_included(struct diag *d, struct arena *a, const char *dir, const char *name, struct map *written)
+{
+    const struct runtime_file *const f = runtime_file_find(name);
+    if (!f || map_has(written, f->name))
+        return true;
+    map_set(written, f->name, NULL);
+    if (!write_text(d, a, dir, f->name, whole_text(a, f)))
+        return false;
+    for (const struct runtime_piece *p = f->pieces; p->include; p++)
+        if (!write_included(d, a, dir, p->include, written))
+            return false;
+    return true;
+}
+
+/* What the text includes of the runtime. */
+static bool write_runtime(struct diag *d, struct arena *a, const char *dir, const char *text)
+{
+    static const char include[] = "#include \"";
+    struct map written = {.arena = a};
+    bool ok = write_text(d, a, dir, "stepc.h", runtime_stepc_h) &&
+              write_text(d, a, dir, "stepc_blas.h", runtime_stepc_blas_h) &&
+              directory_make(d, path_join(a, dir, "kernels"));
+    for (const char *p = text; ok && (p = strstr(p, include)) != NULL;) {
+        p += strlen(include);
+        ok = write_included(d, a, dir, arena_strndup(a, p, strcspn(p, "\"\n")), &written);
+    }
+    return ok;
+}
+
 static bool write_files(struct diag *d, struct arena *a, const char *dir, const struct c_job *job)
 {
     const struct weights_image *const weights = job->text->weights;
-    bool ok = write_text(d, a, dir, arena_printf(a, "%s.c", job->stem), job->text->source) &&
-              write_text(d, a, dir, arena_printf(a, "%s.h", job->stem), job->text->header) &&
-              write_text(d, a, dir, "stepc.h", runtime_stepc_h) &&
-              write_text(d, a, dir, "stepc_blas.h", runtime_stepc_blas_h) &&
-              directory_make(d, path_join(a, dir, "kernels"));
-    for (size_t i = 0; ok && i < runtime_file_count; i++)
-        ok = write_text(d, a, dir, runtime_files[i].name, whole_text(a, &runtime_files[i]));
-    return ok && (!weights ||
-                  file_write_from(d, path_join(a, dir, "weights"), weights_image_put, weights, weights->bytes));
+    return write_text(d, a, dir, arena_printf(a, "%s.c", job->stem), job->text->source) &&
+           write_text(d, a, dir, arena_printf(a, "%s.h", job->stem), job->text->header) &&
+           write_runtime(d, a, dir, job->text->source) &&
+           (!weights || file_write_scratch(d, path_join(a, dir, "weights"), weights_image_put, weights));
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */

@@ -517,6 +517,19 @@ START_TEST(writing_fails_with_a_reason)
 }
 END_TEST
 
+START_TEST(scratch_file_is_new_or_fails_with_a_reason)
+{
+    const char *path = in_folder("a");
+    ck_assert(file_write_scratch(&diag, path, put_text, "text"));
+    ck_assert_str_eq(read_text(path), "text");
+    ck_assert(!file_write_scratch(&diag, path, put_text, "other"));
+    ck_assert_str_eq(read_text(path), "text");
+    ck_assert(!file_write_scratch(&diag, in_folder("no/file"), put_text, "x"));
+    ck_assert_str_eq(printed(&diag), arena_printf(&arena, "%s: error: cannot write: %s\n%s: error: cannot write: %s\n",
+                                                  path, strerror(EEXIST), in_folder("no/file"), strerror(ENOENT)));
+}
+END_TEST
+
 START_TEST(reading_fails_with_a_reason)
 {
     unsigned char *bytes;
@@ -720,6 +733,7 @@ int main(void)
     tcase_add_test(files, symbolic_link_stays_a_link);
     tcase_add_test(files, device_is_written_to_and_not_replaced);
     tcase_add_test(files, writing_fails_with_a_reason);
+    tcase_add_test(files, scratch_file_is_new_or_fails_with_a_reason);
     tcase_add_test(files, reading_fails_with_a_reason);
     tcase_add_test(files, pipe_is_read_to_its_end);
     tcase_add_loop_test(files, part_of_a_file_is_checked_against_its_size, 0, COUNT(part_cases));
