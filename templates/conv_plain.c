@@ -87,8 +87,9 @@ static inline void sum_window(const int n, const int o, const int oz, const int 
                 for (int kx = 0; kx < KW; kx++) {
                     const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H,
                               x = ox * SW + kx * LW - PAD_W;
-                    const int inside = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W);
-                    const T v = inside ? from[c * (D * H * W) + (z * H + y) * W + x] : (T)0;
+                    const T v = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W)
+                                    ? from[c * (D * H * W) + (z * H + y) * W + x]
+                                    : (T)0;
                     const T *const weight = w + c * (KD * KH * KW) + (kz * KH + ky) * KW + kx;
                     s0 += v * weight[0];
                     if (ROWS > 1)
@@ -213,8 +214,9 @@ static inline void add_image(T *restrict total, const int step, const T *restric
         for (int oy = 0; oy < OH; oy++) {
             for (int ox = 0; ox < OW; ox++) {
                 const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H, x = ox * SW + kx * LW - PAD_W;
-                const int inside = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W);
-                const T v = inside ? from[(z * H + y) * W + x] : (T)0;
+                const T v = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W)
+                                ? from[(z * H + y) * W + x]
+                                : (T)0;
                 const T *const flow = dy + (oz * OH + oy) * OW + ox;
                 s0 += flow[0] * v;
                 if (ROWS > 1)

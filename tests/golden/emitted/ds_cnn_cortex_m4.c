@@ -76,8 +76,7 @@ static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float
                         for (int kx = 0; kx < 4; kx++) {
                             const int y = oy * 2 + ky - 5;
                             const int x_2 = ox * 2 + kx - 1;
-                            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
-                            const float v = inside ? from[y * 10 + x_2] : 0.0f;
+                            const float v = (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
                             const float *const weight = w + ky * 4 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[40];
@@ -118,8 +117,7 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
                         for (int kx = 0; kx < 3; kx++) {
                             const int y = oy + ky - 1;
                             const int x = ox + kx - 1;
-                            const int inside = y >= 0 && y < 25 && x >= 0 && x < 5;
-                            const float v = inside ? scratch[y * 5 + x] : 0.0f;
+                            const float v = (y >= 0 && y < 25 && x >= 0 && x < 5) ? scratch[y * 5 + x] : 0.0f;
                             const float *const weight = w + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
@@ -196,8 +194,7 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y_2, const float 
                         for (int kx = 0; kx < 3; kx++) {
                             const int y = oy + ky - 1;
                             const int x_5 = ox + kx - 1;
-                            const int inside = y >= 0 && y < 25 && x_5 >= 0 && x_5 < 5;
-                            const float v = inside ? from[y * 5 + x_5] : 0.0f;
+                            const float v = (y >= 0 && y < 25 && x_5 >= 0 && x_5 < 5) ? from[y * 5 + x_5] : 0.0f;
                             const float *const weight = w_2 + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
@@ -389,8 +386,7 @@ static STEPC_KERNEL void conv_16x64x125_2(float *restrict y_2, const float *rest
                         for (int kx = 0; kx < 3; kx++) {
                             const int y = oy + ky - 1;
                             const int x_2 = ox + kx - 1;
-                            const int inside = y >= 0 && y < 25 && x_2 >= 0 && x_2 < 5;
-                            const float v = inside ? from[y * 5 + x_2] : 0.0f;
+                            const float v = (y >= 0 && y < 25 && x_2 >= 0 && x_2 < 5) ? from[y * 5 + x_2] : 0.0f;
                             const float *const weight = w_2 + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
@@ -773,8 +769,7 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *
                         for (int ox = 0; ox < 5; ox++) {
                             const int y = oy + ky - 1;
                             const int x_2 = ox + kx - 1;
-                            const int inside = y >= 0 && y < 25 && x_2 >= 0 && x_2 < 5;
-                            const float v = inside ? from[y * 5 + x_2] : 0.0f;
+                            const float v = (y >= 0 && y < 25 && x_2 >= 0 && x_2 < 5) ? from[y * 5 + x_2] : 0.0f;
                             const float *const flow = dy_2 + oy * 5 + ox;
                             s0 += flow[0] * v;
                         }
@@ -855,8 +850,7 @@ static inline void update_first_weight_add_image(float *restrict total, const fl
         for (int ox = 0; ox < 5; ox++) {
             const int y = oy * 2 + ky - 5;
             const int x_2 = ox * 2 + kx - 1;
-            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
-            const float v = inside ? from[y * 10 + x_2] : 0.0f;
+            const float v = (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
             const float *const flow = dy + oy * 5 + ox;
             s0 += flow[0] * v;
             s1 += flow[125] * v;
@@ -927,8 +921,7 @@ static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict
                         for (int kx = 0; kx < 4; kx++) {
                             const int y = oy * 2 + ky - 5;
                             const int x_2 = ox * 2 + kx - 1;
-                            const int inside = y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10;
-                            const float v = inside ? from[y * 10 + x_2] : 0.0f;
+                            const float v = (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
                             const float *const weight = w + ky * 4 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[40];

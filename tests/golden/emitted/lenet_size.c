@@ -55,8 +55,7 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
                         for (int kx = 0; kx < 5; kx++) {
                             const int y = oy + ky - 2;
                             const int x_2 = ox + kx - 2;
-                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
-                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
+                            const float v = (y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28) ? from[y * 28 + x_2] : 0.0f;
                             const float *const weight = w + ky * 5 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[25];
@@ -591,8 +590,7 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
                         for (int ox = 0; ox < 28; ox++) {
                             const int y = oy + ky - 2;
                             const int x_2 = ox + kx - 2;
-                            const int inside = y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28;
-                            const float v = inside ? from[y * 28 + x_2] : 0.0f;
+                            const float v = (y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28) ? from[y * 28 + x_2] : 0.0f;
                             const float *const flow = dy + oy * 28 + ox;
                             s0 += flow[0] * v;
                             s1 += flow[784] * v;
