@@ -48,8 +48,58 @@ struct expansion {
     struct node **nodes; /* before the Gradient node, in order */
     size_t node_count;
     struct mark *marks;
-    int value_count; /* of the original graph: marks has so many entries */
+    int value_count;      /* of the original graph: marks has so many entries */
+    int counted;          /* values of the graph that the budget knows of */
+    struct arena scratch; /* nodes, marks */
 };
+
+/* ---- what may be made -------------------------------------------------------------------------------------------- */
+
+/* A Gradient is a few times as large as what it differentiates, so that k of them, each of the one before, make some
+ * 3^k nodes out of k lines. One is in proportion to the model; many are bounded like the nodes of unrolled loops, and
+ * so is how often nodes are looked at, which each Gradient does with all in front of it. */
+struct adjoint_budget {
+    int64_t nodes;   /* of the model's graphs */
+    int64_t at_once; /* the same, for each Gradient node that has them in front */
+    int64_t made, visited;
+    bool exceeded;
+};
+
+static int64_t most_made(const struct adjoint_budget *b)
+{
+    enum { EACH = 64, FEW = 100000, MANY = 1000000 };
+    const int64_t in_proportion = FEW + EACH * b->at_once, most = MANY + EACH * b->nodes;
+    return in_proportion < most ? in_proportion : most;
+}
+
+/* Of a region all that it holds counts: it was made for this. */
+static void open_budget(struct graph *g, size_t gradients)
+{
+    struct program *const p = g->program;
+    if (p->adjoints == NULL)
+        p->adjoints = arena_new(p->arena, struct adjoint_budget);
+    if (p->entries.count == 1 && p->entries.data[0].is_region) {
+        p->adjoints->made += g->value_count;
+    } else {
+        p->adjoints->nodes += (int64_t)g->node_count;
+        p->adjoints->at_once += (int64_t)g->node_count * (int64_t)gradients;
+    }
+}
+
+static bool spend(struct expansion *e)
+{
+    enum { MOST_VISITED = 20000000 };
+    struct adjoint_budget *const b = e->g->program->adjoints;
+    b->made += e->g->value_count - e->counted;
+    e->counted = e->g->value_count;
+    if (b->exceeded || (b->made <= most_made(b) && b->visited <= MOST_VISITED))
+        return !b->exceeded;
+    b->exceeded = true;
+    return diag_unsupported(e->g->diag, &e->gradient->node->loc,
+                            "Gradient exceeds the bound of %lld values made for all gradients of a model, or of %d "
+                            "visits of nodes: each is some times as large as what it differentiates",
+                            (long long)most_made(b), MOST_VISITED);
+}
 
 static bool is_gradient(const struct node *n)
 {
@@ -254,16 +304,18 @@ static void analyse(struct expansion *e)
 {
     struct graph *const g = e->g;
     const struct gradient *const gr = e->gradient;
+    arena_free(&e->scratch);
     e->node_count = 0;
     for (const struct node *n = g->first; n != gr->node; n = n->next)
         e->node_count++;
-    e->nodes = arena_array(g->arena, struct node *, e->node_count);
+    e->nodes = arena_array(&e->scratch, struct node *, e->node_count);
     size_t k = 0;
     for (struct node *n = g->first; n != gr->node; n = n->next)
         e->nodes[k++] = n;
+    g->program->adjoints->visited += (int64_t)k;
 
     e->value_count = g->value_count;
-    e->marks = arena_array(g->arena, struct mark, (size_t)g->value_count);
+    e->marks = arena_array(&e->scratch, struct mark, (size_t)g->value_count);
     for (size_t i = 0; i < gr->count; i++) {
         struct mark *const m = mark_of(e, listed(gr, i));
         m->listed = true;
@@ -285,9 +337,9 @@ static bool is_x(const struct gradient *gr, const struct value *v)
 
 /* R20: an x that other listed tensors determine. Followed without the cut, over all kinds of inputs. A tensor among zs
  * that others determine is listed in order to be cut. */
-static bool check_independent(const struct expansion *e)
+static bool check_independent(struct expansion *e)
 {
-    bool *const reached = arena_array(e->g->arena, bool, (size_t)e->value_count);
+    bool *const reached = arena_array(&e->scratch, bool, (size_t)e->value_count);
     bool ok = true;
     for (size_t i = 0; i < e->gradient->count; i++)
         reached[listed(e->gradient, i)->id] = true;
@@ -467,7 +519,7 @@ static bool evaluate_changed(struct expansion *e)
 {
     for (size_t k = 0; k < e->node_count; k++) {
         const struct node *const n = e->nodes[k];
-        if (find_output(e, n, CHANGED) != NULL && has_needed_output(e, n) && !evaluate_again(e, n))
+        if (find_output(e, n, CHANGED) != NULL && has_needed_output(e, n) && (!evaluate_again(e, n) || !spend(e)))
             return false;
     }
     return true;
@@ -540,7 +592,7 @@ static bool differentiate_node(const struct expansion *e, struct node *n)
     return true;
 }
 
-static bool differentiate(const struct expansion *e)
+static bool differentiate(struct expansion *e)
 {
     struct builder b = builder_for(e, e->gradient->node);
     struct value *const y = y_of(e->gradient);
@@ -549,7 +601,7 @@ static bool differentiate(const struct expansion *e)
     mark_of(e, y)->adjoint = build_full_like(&b, now(e, y), 1.0);
     bool ok = !b.failed;
     for (size_t k = e->node_count; k-- > 0 && ok;)
-        if (has_wanted_output(e, e->nodes[k]) && !differentiate_node(e, e->nodes[k]))
+        if (has_wanted_output(e, e->nodes[k]) && (!differentiate_node(e, e->nodes[k]) || !spend(e)))
             ok = false;
     return ok;
 }
@@ -599,11 +651,12 @@ static bool replace_outputs(const struct expansion *e)
 
 static bool expand_gradient(struct graph *g, struct gradient *gr)
 {
-    struct expansion e = {.g = g, .gradient = gr};
+    struct expansion e = {.g = g, .gradient = gr, .counted = g->value_count};
     const int since = g->value_count;
-    if (!prepare_rules(&e) || !check_independent(&e))
-        return false;
-    if (!evaluate_changed(&e) || !differentiate(&e) || !replace_outputs(&e))
+    const bool ok = spend(&e) && prepare_rules(&e) && check_independent(&e) && spend(&e) && evaluate_changed(&e) &&
+                    differentiate(&e) && replace_outputs(&e);
+    arena_free(&e.scratch);
+    if (!ok)
         return false;
     graph_remove_node(g, gr->node);
     return merge_sums(g, since);
@@ -648,6 +701,7 @@ bool adjoint_expand(struct graph *g)
         ok = ok && !gr.failed;
         vec_push(g->arena, &gradients, gr);
     }
+    open_budget(g, gradients.count);
     vec_each_ptr(struct gradient, gr, &gradients)
         if (!gr->failed && !expand_gradient(g, gr))
             ok = false;
