@@ -1,11 +1,6 @@
 /* Rules of fusion on kernels made by hand: what is joined, what is left alone because the results would be others, and
  * that the results are the same. */
-#include "fuse/fuse.h"
-#include "kernels.h"
-
-#define INPUT(name, count) buffer(BUFFER_INPUT, name, count)
-#define TEMP(name, count) buffer(BUFFER_TEMP, name, count)
-#define STATE(name, count) buffer(BUFFER_VARIABLE, name, count)
+#include "fuse_cases.h"
 
 /* ---- producers into loads ---------------------------------------------------------------------------------------- */
 
@@ -407,12 +402,7 @@ static void other_rows_are_summed(void)
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    void (*make)(void);
-    size_t left; /* kernels after fusion */
-} cases[] = {
-#define CASE(make, left) {#make, make, left}
+static const struct fuse_case cases[] = {
     CASE(read_in_place, 1),
     CASE(read_turned, 1),
     CASE(square_is_read_turned, 1),
@@ -459,13 +449,7 @@ static const struct {
 
 START_TEST(results_stay)
 {
-    cases[_i].make();
-    const struct memory before = run_all();
-    fuse_entry(&lowered, false);
-    const struct memory after = run_all();
-    check_same_results(cases[_i].name, &before, &after);
-    ck_assert_msg(lowered.kernels.count == cases[_i].left, "%s: %zu kernels are left, expected %zu:\n%s",
-                  cases[_i].name, lowered.kernels.count, cases[_i].left, lowered_print(&arena, &lowered));
+    run_case(&cases[_i]);
 }
 END_TEST
 
