@@ -243,7 +243,7 @@ START_TEST(test_data_of_four_bytes_and_twice)
     const char *const path = in_folder(folder, "m.onnx");
     struct wire t = {0};
     put_int(&t, 2, DTYPE_FLOAT);
-    put_text(&t, 8, "t");
+    put_string(&t, 8, "t");
     put_bytes(&t, 9, many, sizeof many);
     put_bytes(&t, 9, &one, sizeof one);
     struct wire m = model_with(5, &t);
@@ -308,7 +308,7 @@ END_TEST
 START_TEST(test_singular_message_twice_is_merged)
 {
     struct wire g1 = graph_named("first"), g2 = {0}, node = {0}, m = {0};
-    put_text(&node, NODE_OP, "Relu");
+    put_string(&node, NODE_OP, "Relu");
     put_message(&g1, GRAPH_NODE, &node);
     put_message(&g2, GRAPH_NODE, &node);
     put_message(&g2, GRAPH_NODE, &node);
@@ -345,12 +345,12 @@ START_TEST(test_last_of_oneof_wins)
 {
     struct wire dim = {0}, shape = {0}, tensor = {0}, type = {0}, v = {0};
     put_int(&dim, 1, 4);
-    put_text(&dim, 2, "N");
+    put_string(&dim, 2, "N");
     put_message(&shape, 1, &dim);
     put_int(&tensor, 1, DTYPE_FLOAT);
     put_message(&tensor, 2, &shape);
     put_message(&type, 1, &tensor);
-    put_text(&v, 1, "x");
+    put_string(&v, 1, "x");
     put_message(&v, 2, &type);
     struct wire m = model_with(GRAPH_INPUT, &v);
     const struct model_dim *d = &assert_read(&m)->graph->inputs.data[0]->type.dims.data[0];
@@ -382,7 +382,7 @@ START_TEST(test_unknown_fields_are_skipped)
 {
     struct wire g = graph_named("g");
     put_int(&g, 500, 7);
-    put_text(&g, 501, "later version");
+    put_string(&g, 501, "later version");
     put_float(&g, 502, 1);
     struct wire m = model_of(&g);
     put_varint(&m, 503 << 3 | 1);
@@ -452,10 +452,10 @@ static struct wire nested(int levels)
     struct wire g = graph_named("g");
     for (int i = 0; i < levels; i++) {
         struct wire attr = {0}, node = {0};
-        put_text(&attr, ATTR_NAME, "body");
+        put_string(&attr, ATTR_NAME, "body");
         put_int(&attr, ATTR_TYPE_TAG, ATTR_GRAPH);
         put_message(&attr, ATTR_G, &g);
-        put_text(&node, NODE_OP, "Loop");
+        put_string(&node, NODE_OP, "Loop");
         put_message(&node, NODE_ATTRIBUTE, &attr);
         g = graph_named("g");
         put_message(&g, GRAPH_NODE, &node);
@@ -496,7 +496,7 @@ END_TEST
 START_TEST(test_thousand_faults_are_not_all_reported)
 {
     struct wire g = graph_named("g"), node = {0};
-    put_text(&node, NODE_OP, "\xff");
+    put_string(&node, NODE_OP, "\xff");
     for (int i = 0; i < 1000; i++)
         put_message(&g, GRAPH_NODE, &node);
     struct wire m = model_of(&g);
@@ -527,7 +527,7 @@ static const struct {
 START_TEST(test_names)
 {
     struct wire node = {0};
-    put_text(&node, NODE_OP, "Relu");
+    put_string(&node, NODE_OP, "Relu");
     put_bytes(&node, NODE_INPUT, texts[_i].bytes, texts[_i].size);
     struct wire m = model_with(GRAPH_NODE, &node);
     if (texts[_i].said)
@@ -540,10 +540,10 @@ END_TEST
 START_TEST(test_attribute_strings_hold_any_bytes)
 {
     struct wire node = {0}, attr = {0};
-    put_text(&attr, ATTR_NAME, "s");
+    put_string(&attr, ATTR_NAME, "s");
     put_bytes(&attr, 4, "\xff\0z", 3);
     put_int(&attr, ATTR_TYPE_TAG, ATTR_STRING);
-    put_text(&node, NODE_OP, "Op");
+    put_string(&node, NODE_OP, "Op");
     put_message(&node, NODE_ATTRIBUTE, &attr);
     struct wire m = model_with(GRAPH_NODE, &node);
     const struct model_attr *x = assert_read(&m)->graph->nodes.data[0]->attrs.data[0];
@@ -576,10 +576,10 @@ static const struct {
 START_TEST(test_attributes)
 {
     struct wire node = {0}, attr = {0};
-    put_text(&attr, ATTR_NAME, "a");
+    put_string(&attr, ATTR_NAME, "a");
     put_int(&attr, ATTR_TYPE_TAG, attrs[_i].type);
     put(&attr, attrs[_i].value, attrs[_i].size);
-    put_text(&node, NODE_OP, "Op");
+    put_string(&node, NODE_OP, "Op");
     put_message(&node, NODE_ATTRIBUTE, &attr);
     struct wire m = model_with(GRAPH_NODE, &node);
     if (attrs[_i].said)

@@ -110,7 +110,7 @@ START_TEST(test_tensors)
     for (int i = 0; i < tensors[_i].rank; i++)
         put_int(&t, T_DIMS, tensors[_i].dims[i]);
     put_int(&t, T_TYPE, tensors[_i].dtype);
-    put_text(&t, T_NAME, "W");
+    put_string(&t, T_NAME, "W");
     put_values(&t, tensors[_i].field, tensors[_i].values, tensors[_i].count);
     struct wire w = model_with(GRAPH_INITIALIZER, &t);
     struct model *m = read_wire(&w);
@@ -202,8 +202,8 @@ END_TEST
 static void put_pair(struct wire *w, unsigned field, const char *key, const char *value)
 {
     struct wire pair = {0};
-    put_text(&pair, 1, key);
-    put_text(&pair, 2, value);
+    put_string(&pair, 1, key);
+    put_string(&pair, 2, value);
     put_message(w, field, &pair);
 }
 

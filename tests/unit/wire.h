@@ -46,7 +46,7 @@ static inline void put_bytes(struct wire *w, unsigned field, const void *bytes, 
     put(w, bytes, size);
 }
 
-static inline void put_text(struct wire *w, unsigned field, const char *s)
+static inline void put_string(struct wire *w, unsigned field, const char *s)
 {
     put_bytes(w, field, s, strlen(s));
 }
@@ -100,7 +100,7 @@ static inline struct wire model_of(const struct wire *graph)
 static inline struct wire graph_named(const char *name)
 {
     struct wire w = {0};
-    put_text(&w, GRAPH_NAME, name);
+    put_string(&w, GRAPH_NAME, name);
     return w;
 }
 
