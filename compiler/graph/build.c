@@ -67,8 +67,20 @@ struct value *build_value(struct builder *b, const char *op, const struct attr *
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
 
+bool table_spend(struct program *p, const struct loc *at, int64_t count)
+{
+    enum { MOST = 16 << 20 };
+    if (count <= MOST - p->tabled) {
+        p->tabled += count;
+        return true;
+    }
+    return diag_unsupported(p->diag, at, "%s exceeds the bound of %d elements of tables made for a model",
+                            at->op ? at->op : "the node", MOST);
+}
+
 struct value *build_constant(struct builder *b, const struct tensor *t)
 {
+    b->failed = !table_spend(b->graph->program, &b->loc, t->count) || b->failed;
     return graph_add_constant(b->graph, wish_name(b, "const"), t);
 }
 

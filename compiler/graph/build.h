@@ -40,6 +40,9 @@ struct value *build_scalar(struct builder *b, enum dtype dtype, double x);
 struct value *build_ints(struct builder *b, const int64_t *x, size_t count);
 struct value *build_int(struct builder *b, int64_t x);
 struct value *build_constant(struct builder *b, const struct tensor *t);
+/* A table of stepc's own, so many elements long: a few lines of a model can ask for any. False, and said: with those
+ * of the program before it is too much. build_constant() asks itself. */
+bool table_spend(struct program *p, const struct loc *at, int64_t count) MUST_USE;
 /* first, first + 1, ... in the shape s, of which one dimension may be other than 1. A long list has no storage: it
  * comes from a Range. */
 struct value *build_counter(struct builder *b, enum dtype dtype, int64_t first, const struct shape *s);

@@ -195,6 +195,7 @@ struct program {
      * the content of shape inputs without this folder knowing how to evaluate. */
     const struct tensor *(*fold)(struct value *v);
     int64_t folded;      /* elements evaluated at compile time so far: bounded */
+    int64_t tabled; /* elements of constants that rewrites and kernels made so far: bounded (graph/build.h) */
     struct adjoint_budget *adjoints; /* what gradients made so far, in train/adjoint.c; regions share it */
     uint32_t fold_epoch; /* raised when what was unknown may have become known */
     /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise

@@ -692,26 +692,30 @@ static struct conv with_needed_strides(const struct conv *v)
 static bool can_be_counted(struct lower_ctx *c, const struct conv *v, enum conv_role result)
 {
     /* the distances of a window become a table; of a gradient its phases, too, or the places of its channels */
-    const int64_t most = (int64_t)1 << 48, most_taps = 1 << 20;
-    int64_t image = v->c > v->o ? v->c : v->o, taps = 1, steps = 2;
+    const int64_t most = (int64_t)1 << 48, most_taps = 1 << 18;
+    int64_t image = v->c > v->o ? v->c : v->o, taps = 1, phases = 1, steps = 2;
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *a = &v->window.axis[i];
         const int64_t length = a->in + a->pad_begin + a->pad_end + a->size * a->dilation + a->stride;
         if (!checked_mul(image, length, &image) || image > most || !checked_mul(taps, a->size, &taps) ||
             taps > most_taps)
-            return lower_error(c, "a window over a padded image of more than 2^48 elements, or of more than 2^20 "
+            return lower_error(c, "a window over a padded image of more than 2^48 elements, or of more than 2^18 "
                                   "positions, is not compiled");
     }
     if (result == CONV_X && has_many_phases(&v->window))
         return lower_error(c, "a gradient of a convolution with strides of many times the size of its input is not "
                               "compiled");
+    for (int i = 0; i < WINDOW_AXES && result == CONV_X; i++)
+        if (!checked_mul(phases, v->window.axis[i].stride, &phases) || phases > most_taps)
+            return lower_error(c, "a gradient of a convolution with strides of more than 2^18 elements is not "
+                                  "compiled");
     if (result == CONV_W && v->c > most_taps)
-        return lower_error(c, "a gradient of weights of more than 2^20 channels is not compiled");
+        return lower_error(c, "a gradient of weights of more than 2^18 channels is not compiled");
     const int64_t factors[] = {v->n, v->groups, v->c, v->o, taps, window_out_count(&v->window)};
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
         if (!checked_mul(steps, factors[i], &steps) || steps > most)
             return lower_error(c, "a convolution of more than 2^48 steps is not compiled");
-    return true;
+    return table_spend(c->node->graph->program, &c->node->loc, taps + phases);
 }
 
 bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role result, int first, int second,

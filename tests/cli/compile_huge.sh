@@ -148,7 +148,14 @@ bounded 'float[1,1,4,4] x, float[1,4] r, int64[1] i' 'float[1,1,2,5000000] y' \
 opset=17
 refused 'at most 1048576 are resized' 'float[1,1,3] x' 'float[1,1,500000000] y' \
     's = Constant <value_ints = [1, 1, 500000000]> () [big] y = Resize <mode = "cubic"> (x, , , s)'
-refused 'more than 2^20 channels' 'float[2,2147483647,9] x, float[9,2147483647,3] w' 'float[9,2147483647,3] dw' \
+refused 'more than 2^18 channels' 'float[2,2147483647,9] x, float[9,2147483647,3] w' 'float[9,2147483647,3] dw' \
     "[big] y = Conv(x, w) $(gradient w y)"
-refused 'more than 2^20 positions' 'float[1,1,4001,4001] x, float[1,1,4000,4000] w' 'float[1,1,2,2] y' \
+refused 'more than 2^18 positions' 'float[1,1,4001,4001] x, float[1,1,4000,4000] w' 'float[1,1,2,2] y' \
     '[big] y = Conv(x, w)'
+refused 'more than 2^18 positions' 'float[1,1,200,200,200] x, float[1,1,100,100,100] w' 'float[1,1,101,101,101] y' \
+    '[big] y = Conv(x, w)'
+refused 'strides of more than 2^18 elements' 'float[1,1,2000,2000] x, float[1,1,2,2] w' 'float[1,1,2000,2000] dx' \
+    "[big] y = Conv <strides = [1000, 1000]> (x, w) $(gradient x y)"
+# Many tables, each of which is none too large: a model has some together.
+refused 'DFT exceeds the bound of 16777216 elements of tables made for a model' 'float[1,2048,1] x, float[1,2048,1] y, float[1,2048,1] z' \
+    'float[1,2048,2] a, float[1,2048,2] b, float[1,2048,2] c' 'a = DFT <axis = 1> (x) b = DFT <axis = 1> (y) [big] c = DFT <axis = 1> (z)'
