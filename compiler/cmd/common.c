@@ -113,6 +113,29 @@ static bool read_bounds(struct session *s, const struct options *o, struct impor
     return ok;
 }
 
+static int64_t given_size(const void *dims, const char *symbol)
+{
+    const int64_t *const size = map_get(dims, symbol);
+    return size ? *size : -1;
+}
+
+/* "2*b" is given as well as "b": they are to agree. */
+static bool check_expressions(struct session *s, const struct import_options *import)
+{
+    bool ok = true;
+    for (size_t i = 0; i < import->dims->count; i++) {
+        const char *const name = import->dims->entries[i].key;
+        const int64_t given = *(const int64_t *)import->dims->entries[i].value;
+        int64_t size = -1;
+        if (dim_is_expression(name))
+            size = dim_expression_size(&s->arena, name, given_size, import->dims);
+        if (size >= 0 && size != given)
+            ok = diag_error(&s->diag, NULL, "--dim %s=%lld: it is %lld by what --dim says of its parts", name,
+                            (long long)given, (long long)size);
+    }
+    return ok;
+}
+
 bool read_import_options(struct session *s, const struct options *o, struct import_options *out)
 {
     struct map *dims = arena_new(&s->arena, struct map), *shapes = arena_new(&s->arena, struct map);
@@ -133,6 +156,7 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
         else
             map_set(dims, name, arena_copy(&s->arena, &(int64_t){size}, sizeof(int64_t), alignof(int64_t)));
     }
+    ok = check_expressions(s, out) && ok;
     vec_each(const char *, pair, &shape_list) {
         const char *name, *value;
         struct shape *shape = arena_new(&s->arena, struct shape);

@@ -489,11 +489,20 @@ const struct map *bounded_options(struct arena *a, const struct model *m, const 
 
 void bounded_remember(struct arena *a, struct model *m, const struct map *given)
 {
+    const struct map *const all = bounded_options(a, m, given);
+    struct model_pair *pair = NULL;
     struct strbuf lines = {.arena = a};
-    for (size_t i = 0; given != NULL && i < given->count; i++)
-        strbuf_addf(&lines, "%s%s=%lld", i > 0 ? "\n" : "", given->entries[i].key,
-                    (long long)((const struct bound_option *)given->entries[i].value)->most);
-    if (lines.length > 0)
+    for (size_t i = 0; all != NULL && i < all->count; i++)
+        strbuf_addf(&lines, "%s%s=%lld", i > 0 ? "\n" : "", all->entries[i].key,
+                    (long long)((const struct bound_option *)all->entries[i].value)->most);
+    if (lines.length == 0)
+        return;
+    vec_each_ptr(struct model_pair, x, &m->metadata)
+        if (str_equal(x->key, METADATA_BOUNDS))
+            pair = x;
+    if (pair != NULL)
+        pair->value = strbuf_text(&lines);
+    else
         vec_push(a, &m->metadata, ((struct model_pair){METADATA_BOUNDS, strbuf_text(&lines)}));
 }
 

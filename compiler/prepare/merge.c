@@ -2,6 +2,7 @@
 #include "prepare/merge.h"
 
 #include "base/file.h"
+#include "graph/bounded.h"
 #include "prepare/edit.h"
 #include "prepare/merge_internal.h"
 #include "prepare/rename.h"
@@ -215,6 +216,27 @@ static bool merge_main_graphs(struct merger *m)
     return true;
 }
 
+/* Of one name there can be one: of a node, or of a result as it is called now. */
+static bool merge_bounds(struct merger *m)
+{
+    const struct map *const own = bounded_options(m->arena, m->into, NULL),
+                     *const other = bounded_options(m->arena, m->from, NULL);
+    struct map renamed = {.arena = m->arena};
+    for (size_t i = 0; other && i < other->count; i++) {
+        const struct bound_option *const x = other->entries[i].value;
+        const char *const now = map_get(&m->renamed, other->entries[i].key),
+                   *const name = now ? now : other->entries[i].key;
+        const struct bound_option *const y = own ? map_get(own, name) : NULL;
+        if (y && x->most != y->most)
+            return diag_error(m->diag, &LOC_FILE(m->from->file),
+                              "it was prepared with --bound %s=%lld, and %s with %lld", name,
+                              (long long)x->most, m->into->file, (long long)y->most);
+        map_set(&renamed, name, other->entries[i].value);
+    }
+    bounded_remember(m->arena, m->into, &renamed);
+    return true;
+}
+
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void take_names(struct merger *m, const struct model *from)
@@ -253,7 +275,7 @@ bool merge_models(struct diag *d, struct arena *a, struct model *into, struct mo
     bool ok = merge_opsets(&m);
     ok = merge_functions(&m) && ok;
     ok = merge_main_graphs(&m) && ok;
-    if (!ok || !merge_entries(&m))
+    if (!ok || !merge_bounds(&m) || !merge_entries(&m))
         return false;
     strip_merge_notes(a, into, from);
     for (size_t i = 0; i < from->external_files.count; i++)

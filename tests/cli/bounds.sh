@@ -77,3 +77,19 @@ for engine in interpreted generated; do
     expect 0 "$stepc" run train.onnxtxt --engine "$engine" --steps 2 --feed x=x.npy --feed mask=two.npy
     expect 1 "$stepc" run train.onnxtxt --engine "$engine" --steps 2 --feed x=x.npy --feed mask=five.npy
 done
+
+# Merged, the models' bounds are the whole's; one of its own and another of the same name cannot be.
+expect 0 "$stepc" prepare net.onnxtxt -o again.onnxtxt --loss output --output mean --bound pick=4 --entry second --optimizer adam
+expect 0 "$stepc" merge train.onnxtxt again.onnxtxt -o merged.onnxtxt
+[ "$(grep -c '"stepc.bounds" : "pick=4"' merged.onnxtxt)" = 1 ] || fail 'merged.onnxtxt lacks its bound, or has two'
+expect 0 "$stepc" compile merged.onnxtxt -o merged.c
+has merged.h 'float *y; /* [4,2] */'
+expect 0 "$stepc" prepare net.onnxtxt -o again.onnxtxt --loss output --output mean --bound pick=5 --entry second
+expect 1 "$stepc" merge train.onnxtxt again.onnxtxt -o never.onnxtxt
+has stderr 'again.onnxtxt: error: it was prepared with --bound pick=5, and train.onnxtxt with 4'
+sed 's/\<rows\>/lines/g; s/\<pick\>/choose/; s/\<y\>/lines_y/g; s/\<mean\>/m/g' net.onnxtxt >other.onnxtxt
+expect 0 "$stepc" prepare other.onnxtxt -o again.onnxtxt --loss output --output m --bound choose=3 --entry second
+expect 0 "$stepc" merge train.onnxtxt again.onnxtxt -o merged.onnxtxt
+[ "$(tr "\n" " " <merged.onnxtxt | grep -c "pick=4 choose=3")" = 1 ] || fail "merged.onnxtxt lacks a bound"
+expect 0 "$stepc" prepare train.onnxtxt -o more.onnxtxt --loss mse --output y --bound y=4 --entry third
+[ "$(tr "\n" " " <more.onnxtxt | grep -c "pick=4 y=4")" = 1 ] || fail "more.onnxtxt lacks a bound"
