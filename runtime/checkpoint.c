@@ -97,14 +97,6 @@ static size_t piece_count(size_t first, size_t count, size_t element)
     return count - first < most ? count - first : most;
 }
 
-static size_t text_bytes(const char *s)
-{
-    size_t n = 0;
-    while (s[n] != '\0')
-        n++;
-    return n;
-}
-
 /* [a bit for each variable][staging] */
 struct work {
     unsigned char *seen, *staging;
@@ -120,7 +112,7 @@ static size_t least_staging(const stepc_model *model, size_t unit)
 {
     size_t most = LEAST_STAGING;
     for (unsigned i = 0; i < model->variable_count; i++) {
-        const size_t n = text_bytes(model->variables[i].tensor.name) + 1;
+        const size_t n = strlen(model->variables[i].tensor.name) + 1;
         most = n > most ? n : most;
     }
     return round_up(most, unit > 0 ? unit : 1);
@@ -148,7 +140,7 @@ static int split_work(const stepc_model *model, size_t unit, void *bytes, size_t
 /* Of one variable with what fills it up; 0 if it does not fit size_t. */
 static size_t record_bytes(const stepc_variable_info *v)
 {
-    const size_t fixed = RECORD_BYTES + 8 * (size_t)v->tensor.rank + 8 + text_bytes(v->tensor.name);
+    const size_t fixed = RECORD_BYTES + 8 * (size_t)v->tensor.rank + 8 + strlen(v->tensor.name);
     const size_t values = stepc_tensor_bytes(&v->tensor);
     return values > SIZE_MAX - fixed - 8 ? 0 : round_up(fixed + values, 8);
 }
@@ -246,7 +238,7 @@ static void put_values(struct writer *w, const stepc_variable_info *v, const voi
 
 static void put_variable(struct writer *w, const stepc_variable_info *v, const void *state)
 {
-    const size_t name = text_bytes(v->tensor.name);
+    const size_t name = strlen(v->tensor.name);
     put_number(w, name, 4);
     put_number(w, (uint64_t)v->tensor.dtype, 4);
     put_number(w, (uint64_t)v->role, 4);
@@ -315,7 +307,7 @@ static stepc_status read_bytes(const stepc_storage *storage, unsigned slot, size
 
 static stepc_status read_header(const stepc_storage *storage, unsigned slot, stepc_checkpoint_info *info)
 {
-    unsigned char header[HEADER_BYTES];
+    unsigned char header[HEADER_BYTES] = {0};
     if (storage->slot_bytes < HEADER_BYTES + MARK_BYTES)
         return STEPC_E_CORRUPT;
     const stepc_status status = read_bytes(storage, slot, 0, header, HEADER_BYTES);
@@ -357,10 +349,11 @@ static stepc_status blank_or_damaged(const stepc_storage *storage, unsigned slot
 stepc_status stepc_checkpoint_check(const stepc_storage *storage, unsigned slot, stepc_checkpoint_info *info,
                                     void *work, size_t work_bytes)
 {
-    unsigned char mark[MARK_BYTES];
+    unsigned char mark[MARK_BYTES] = {0};
     uint32_t crc = 0;
     if (work == NULL || work_bytes == 0)
         return STEPC_E_ARGUMENT;
+    memset(info, 0, sizeof *info);
     stepc_status status = read_header(storage, slot, info);
     if (status == STEPC_E_CORRUPT)
         return blank_or_damaged(storage, slot, (unsigned char *)work, work_bytes);
@@ -401,7 +394,7 @@ struct record {
 /* Everything lies before the end mark afterwards. */
 static stepc_status read_record(const struct reader *r, size_t at, struct record *out)
 {
-    unsigned char fixed[RECORD_BYTES], bytes[8];
+    unsigned char fixed[RECORD_BYTES] = {0}, bytes[8] = {0};
     size_t left = r->info.end - at;
     if (left < RECORD_BYTES + 8)
         return STEPC_E_CORRUPT;
@@ -436,7 +429,7 @@ static stepc_status has_shape(const struct reader *r, const struct record *recor
 {
     *same = record->rank == t->rank;
     for (unsigned i = 0; i < t->rank && *same; i++) {
-        unsigned char dim[8];
+        unsigned char dim[8] = {0};
         const stepc_status status = read_bytes(r->storage, r->slot, record->dims_at + 8 * (size_t)i, dim, sizeof dim);
         if (status != STEPC_OK)
             return status;
@@ -456,10 +449,12 @@ static stepc_status read_name(const struct reader *r, const struct record *recor
 /* A name with a NUL inside is nobody's. */
 static const stepc_variable_info *find_named(const struct reader *r, const struct record *record)
 {
-    const char *name = (const char *)r->work->staging;
-    if (record->name_bytes >= r->work->staging_bytes || text_bytes(name) != record->name_bytes)
-        return NULL;
-    return stepc_find_variable(r->model, name);
+    const unsigned char *name = r->work->staging;
+    const size_t most = r->work->staging_bytes;
+    size_t n = 0;
+    while (n < most && name[n] != '\0')
+        n++;
+    return n < most && n == record->name_bytes ? stepc_find_variable(r->model, (const char *)name) : NULL;
 }
 
 static int is_wanted(const struct reader *r, const stepc_variable_info *v)
@@ -505,12 +500,12 @@ static stepc_status compare_with_model(const struct reader *r, int *fits)
 {
     const stepc_model *model = r->model;
     unsigned char *seen = r->work->seen;
-    struct record record;
+    struct record record = {0};
     size_t at = HEADER_BYTES;
     *fits = 1;
     for (uint32_t i = 0; i < r->info.variables; i++, at = record.next) {
-        const stepc_variable_info *v;
-        stepc_load_outcome outcome;
+        const stepc_variable_info *v = NULL;
+        stepc_load_outcome outcome = STEPC_LOAD_UNKNOWN;
         stepc_status status = read_record(r, at, &record);
         if (status == STEPC_OK)
             status = judge(r, &record, &v, &outcome);
@@ -573,7 +568,7 @@ static stepc_status load_values(const struct reader *r, const struct record *rec
 
 static stepc_status load_all(const struct reader *r, void *state)
 {
-    struct record record;
+    struct record record = {0};
     size_t at = HEADER_BYTES;
     stepc_status status = STEPC_OK;
     for (uint32_t i = 0; i < r->info.variables && status == STEPC_OK; i++, at = record.next) {
@@ -582,7 +577,7 @@ static stepc_status load_all(const struct reader *r, void *state)
         status = read_record(r, at, &record);
         if (status == STEPC_OK)
             status = judge(r, &record, &v, &outcome);
-        if (status == STEPC_OK && outcome == STEPC_LOADED)
+        if (status == STEPC_OK && outcome == STEPC_LOADED && v != NULL)
             status = load_values(r, &record, v, state);
     }
     return status;
@@ -616,10 +611,7 @@ struct slots {
 
 static void check_slots(const stepc_storage *storage, const struct work *work, struct slots *s)
 {
-    s->newest = -1;
-    s->sequence = 0;
     for (unsigned i = 0; i < 2; i++) {
-        s->info[i].sequence = 0;
         s->status[i] = stepc_checkpoint_check(storage, i, &s->info[i], work->staging, work->staging_bytes);
         if (s->status[i] == STEPC_OK && (s->newest < 0 || s->info[i].sequence > s->info[s->newest].sequence))
             s->newest = (int)i;
@@ -641,8 +633,8 @@ stepc_status stepc_checkpoint_save(const stepc_model *model, const void *state, 
                                    void *work_memory, size_t work_bytes)
 {
     struct work work;
-    struct slots s;
-    stepc_checkpoint_info written;
+    struct slots s = {{STEPC_OK, STEPC_OK}, {{0, 0, 0}, {0, 0, 0}}, -1, 0};
+    stepc_checkpoint_info written = {0, 0, 0};
     if (!split_work(model, storage->unit, work_memory, work_bytes, &work))
         return STEPC_E_ARGUMENT;
     check_slots(storage, &work, &s);
@@ -662,7 +654,7 @@ stepc_status stepc_checkpoint_load(const stepc_model *model, void *state, const 
                                    const stepc_load_options *options, void *work_memory, size_t work_bytes)
 {
     struct work work;
-    struct slots s;
+    struct slots s = {{STEPC_OK, STEPC_OK}, {{0, 0, 0}, {0, 0, 0}}, -1, 0};
     if (!split_work(model, storage->unit, work_memory, work_bytes, &work))
         return STEPC_E_ARGUMENT;
     check_slots(storage, &work, &s);
