@@ -194,7 +194,7 @@ static void put(struct writer *w, const unsigned char *bytes, size_t count)
 
 static void put_number(struct writer *w, uint64_t x, unsigned bytes)
 {
-    unsigned char buffer[8];
+    unsigned char buffer[8] = {0};
     store_number(buffer, x, bytes);
     put(w, buffer, bytes);
 }
