@@ -329,9 +329,20 @@ static inline void run_product(const struct kernel *k, struct point *p)
     *p = (struct point){.m = p->m};
 }
 
+static inline void run_kernel(const struct kernel *k, const struct memory *m)
+{
+    struct point p = {.m = m};
+    if (k->tmpl.traits == &turned_template)
+        run_product(k, &p);
+    else if (k->tmpl.traits)
+        run_matrix_vector(k, &p);
+    else
+        run_rows(k, &p, 0);
+}
+
 /* What is there before the first kernel: whole numbers, different ones in neighbouring places. Of temporaries
  * and outputs nothing. */
-static inline struct memory run_all(void)
+static inline struct memory fresh_memory(void)
 {
     const struct memory m = {arena_array(&arena, double *, lowered.buffers.count + 1)};
     for (size_t b = 0; b < lowered.buffers.count; b++) {
@@ -341,15 +352,14 @@ static inline struct memory run_all(void)
         for (int64_t i = 0; i < it->count; i++)
             m.at[b][i] = is_set ? (double)((i + 1) * (int64_t)(2 * b + 3) % 23 - 7) : (double)NAN;
     }
-    for (size_t i = 0; i < lowered.kernels.count; i++) {
-        struct point p = {.m = &m};
-        if (lowered.kernels.data[i]->tmpl.traits == &turned_template)
-            run_product(lowered.kernels.data[i], &p);
-        else if (lowered.kernels.data[i]->tmpl.traits)
-            run_matrix_vector(lowered.kernels.data[i], &p);
-        else
-            run_rows(lowered.kernels.data[i], &p, 0);
-    }
+    return m;
+}
+
+static inline struct memory run_all(void)
+{
+    const struct memory m = fresh_memory();
+    vec_each(const struct kernel *, k, &lowered.kernels)
+        run_kernel(k, &m);
     return m;
 }
 

@@ -79,6 +79,17 @@ START_TEST(nested_lives_take_no_more_than_the_bound)
 }
 END_TEST
 
+START_TEST(what_meets_in_one_kernel_lives_together)
+{
+    place_list l = lives(2, 1);
+    l.data[0].last = l.data[1].first;
+    ck_assert_uint_eq(places_bound(&l, 2), l.data[0].bytes + l.data[1].bytes);
+    l.data[1].first = l.data[1].last = l.data[0].last + 1;
+    ck_assert_uint_eq(places_bound(&l, 3),
+                      l.data[0].bytes > l.data[1].bytes ? l.data[0].bytes : l.data[1].bytes);
+}
+END_TEST
+
 /* Freed from the highest place to the lowest, then needed in one piece. */
 START_TEST(what_is_freed_becomes_one_piece)
 {
@@ -106,6 +117,7 @@ int main(void)
     tcase_add_test(tests, few_do_not_overlap);
     tcase_add_test(tests, many_do_not_overlap);
     tcase_add_test(tests, nested_lives_take_no_more_than_the_bound);
+    tcase_add_test(tests, what_meets_in_one_kernel_lives_together);
     tcase_add_test(tests, what_is_freed_becomes_one_piece);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -158,6 +158,116 @@ START_TEST(peak_counts_what_lives)
 }
 END_TEST
 
+START_TEST(equals_stay_in_order)
+{
+    enum { MANY = 9 };
+    struct buffer *const x = INPUT("x", 64);
+    const struct kernel *given[MANY];
+    for (int i = 0; i < MANY; i++)
+        given[i] = map(STATE("v", 64), x);
+    (void)must_plan();
+    for (int i = 0; i < MANY; i++)
+        ck_assert_ptr_eq(lowered.kernels.data[i], given[i]);
+}
+END_TEST
+
+/* ---- kernels at random ------------------------------------------------------------------------------------------- */
+
+static uint64_t state_of_random;
+
+static int below_number(int n)
+{
+    state_of_random = state_of_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int)((state_of_random >> 33) % (uint64_t)n);
+}
+
+enum { SMALL = 16, WIDE = 32, MOST_TEMPS = 24 };
+
+struct temps {
+    struct buffer *all[MOST_TEMPS];
+    int count;
+};
+
+static struct buffer *new_temp(struct temps *t, int64_t count)
+{
+    return t->all[t->count++] = TEMP("t", count);
+}
+
+/* A read of the buffer in a loop of `count`: straight, backwards, every second one, or one element. */
+static const struct expr *random_load(struct buffer *b, int64_t count)
+{
+    if (b->count < count)
+        return load(AT(b, below_number((int)b->count), 0));
+    if (b->count > count)
+        return load(AT(b, 0, 2));
+    return below_number(3) ? load(AT(b, 0, 1)) : load(AT(b, count - 1, -1));
+}
+
+static const struct expr *random_value(const struct temps *t, struct buffer *input, int64_t count)
+{
+    const struct expr *e = random_load(t->count > 0 ? t->all[below_number(t->count)] : input, count);
+    for (int more = below_number(3); more > 0; more--)
+        e = add(e, random_load(t->count > 0 && below_number(4) ? t->all[below_number(t->count)] : input, count));
+    return e;
+}
+
+/* One more kernel: a new temporary, an older one written once more, or what stays. Some need scratch. */
+static void random_kernel(struct temps *t, struct buffer *input)
+{
+    const int kind = below_number(8);
+    struct buffer *to = kind == 0 && t->count > 0 ? t->all[below_number(t->count)] : NULL;
+    const int64_t count = to ? to->count : below_number(2) ? SMALL : WIDE;
+    const struct expr *const value = random_value(t, input, count);
+    if (!to)
+        to = kind < 2 || t->count == MOST_TEMPS ? STATE("v", count) : new_temp(t, count);
+    struct kernel *const k = loops(EXTENTS(count));
+    store(k, AT(to, 0, 1), value);
+    if (below_number(5) == 0) {
+        k->tmpl.scratch = TEMP("scratch", WIDE);
+        k->tmpl.scratch_count = WIDE;
+    }
+}
+
+/* Temporaries lie in one arena, where they were planned; scratch is overwritten. */
+static struct memory run_planned(const struct plan *plan)
+{
+    struct memory m = fresh_memory();
+    double *const bytes = arena_array(&arena, double, plan->arena_bytes / sizeof(float) + WIDE);
+    for (size_t i = 0; i < plan->arena_bytes / sizeof(float) + WIDE; i++)
+        bytes[i] = (double)NAN;
+    vec_each(const struct buffer *, b, &lowered.buffers)
+        if (b->kind == BUFFER_TEMP)
+            m.at[b->id] = bytes + b->arena_offset / sizeof(float);
+    vec_each(const struct kernel *, k, &lowered.kernels) {
+        for (int64_t i = 0; k->tmpl.scratch && i < k->tmpl.scratch->count; i++)
+            m.at[k->tmpl.scratch->id][i] = (double)NAN;
+        run_kernel(k, &m);
+    }
+    return m;
+}
+
+START_TEST(planned_kernels_compute_the_same)
+{
+    struct temps t = {.count = 0};
+    state_of_random = (uint64_t)_i + 1;
+    struct buffer *const input = INPUT("x", WIDE);
+    for (int n = 3 + below_number(14); n > 0; n--)
+        random_kernel(&t, input);
+    for (int i = 0; i < t.count; i++)
+        if (below_number(2))
+            (void)map(STATE("last", t.all[i]->count), t.all[i]);
+    const struct memory before = run_all();
+    int64_t given, planned;
+    ck_assert(schedule_peak(&diag, &lowered, &given));
+    const struct plan *const plan = must_plan();
+    const struct memory after = run_planned(plan);
+    check_same_results(arena_printf(&arena, "case %d", _i), &before, &after);
+    ck_assert(schedule_peak(&diag, &lowered, &planned));
+    ck_assert_int_le(planned, given);
+    ck_assert_uint_ge(plan->arena_bytes, plan->bound_bytes);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("all");
@@ -170,5 +280,7 @@ int main(void)
     tcase_add_test(tests, a_chain_takes_one_place);
     tcase_add_test(tests, nothing_takes_the_place_of_what_lives);
     tcase_add_test(tests, peak_counts_what_lives);
+    tcase_add_test(tests, equals_stay_in_order);
+    tcase_add_loop_test(tests, planned_kernels_compute_the_same, 0, 100);
     return run_suite("plan_order", tests);
 }
