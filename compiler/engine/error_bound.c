@@ -9,7 +9,7 @@
  * Operators that compute element by element carry an interval on: they are applied to its ends and its middle (and to
  * 0, where that lies inside), in all combinations of the operands, and what comes out is widened by their own rounding.
  * So a square root or a quotient near 0, an update by Adam of an element whose gradient nearly vanishes, gets the room
- * that it takes, and no other element does.
+ * that it takes, and no other element does. Where an operator jumps in between (Mod, Tan) anything may come out.
  *
  * What else there is, is tried out: with inputs that are moved by a unit, as a whole tensor. */
 #include "engine/error_bound.h"
@@ -227,6 +227,39 @@ static void include(const struct interval *x, const struct eval_tensor *t)
     }
 }
 
+/* Where the operands of two corners are on different pieces the result may be anything. */
+static void open_at_jumps(const struct interval *x, const struct eval_tensor *piece, const struct eval_tensor *other)
+{
+    for (int64_t k = 0; piece->f && k < piece->count; k++)
+        if (piece->f[k] != other->f[k] && !(isnan(piece->f[k]) && isnan(other->f[k]))) {
+            x->low->f[k] = -INFINITY;
+            x->high->f[k] = INFINITY;
+        }
+    for (int64_t k = 0; piece->i && k < piece->count; k++)
+        if (piece->i[k] != other->i[k]) {
+            x->low->i[k] = INT64_MIN;
+            x->high->i[k] = INT64_MAX;
+        }
+}
+
+/* At the corner that b->at says. *first: of the first corner, from there on. */
+static bool include_jumps(const struct bounds *b, const struct node *n, struct arena *a, const struct interval *x,
+                          const struct eval_tensor **first)
+{
+    struct op_def def = *n->def;
+    struct node asks = *n;
+    def.eval = def.eval_piece;
+    asks.def = &def;
+    if (!evaluate(b, a, &asks))
+        return false;
+    const struct eval_tensor *const piece = b->at[n->outputs.data[0]->id];
+    if (*first)
+        open_at_jumps(x, *first, piece);
+    else
+        *first = copy_of(b->arena, piece);
+    return true;
+}
+
 static bool bound_elementwise(const struct bounds *b, const struct node *n, struct corner *c, bool rounds,
                               struct interval *x)
 {
@@ -234,6 +267,7 @@ static bool bound_elementwise(const struct bounds *b, const struct node *n, stru
         return true;
     x->low = copy_of(b->arena, x->middle);
     x->high = copy_of(b->arena, x->middle);
+    const struct eval_tensor *first = NULL;
     bool ok;
     do {
         struct arena a = {0};
@@ -245,6 +279,8 @@ static bool bound_elementwise(const struct bounds *b, const struct node *n, stru
         ok = evaluate(b, &a, n);
         if (ok)
             include(x, b->at[n->outputs.data[0]->id]);
+        if (ok && n->def->eval_piece)
+            ok = include_jumps(b, n, &a, x, &first);
         arena_free(&a);
     } while (ok && next_corner(c));
     for (int64_t k = 0; rounds && x->middle->f && k < x->middle->count; k++) {

@@ -104,6 +104,9 @@ struct op_def {
     bool (*join)(struct expand_ctx *c);
     /* Plain evaluation: what generated code is compared with. Shares nothing with lower. */
     bool (*eval)(struct eval_ctx *c);
+    /* Of an elementwise operator with jumps which the ends of an interval do not show: evaluates, in place of output 0,
+     * the number of the continuous piece that an element is on (Mod: the whole quotient). NULL: there are none. */
+    bool (*eval_piece)(struct eval_ctx *c);
     /* Kernels or views for the node. NULL for composites and for what never reaches lowering (Gradient). */
     bool (*lower)(struct lower_ctx *c);
     const struct op_sample *samples;

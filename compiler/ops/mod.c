@@ -68,6 +68,22 @@ static bool mod_eval(struct eval_ctx *c)
     return eval_f(c, 0) != NULL ? eval_map_f(c, mod_f) : eval_map_i(c, mod_i);
 }
 
+static double quotient_f(const struct eval_ctx *c, const double *x)
+{
+    return truncates(c->node) ? trunc(x[0] / x[1]) : floor(x[0] / x[1]);
+}
+
+static int64_t quotient_i(const struct eval_ctx *c, const int64_t *x)
+{
+    const enum dtype d = c->in[0]->dtype;
+    return x[1] == 0 ? 0 : eval_int_binary(d, '/', eval_int_binary(d, '-', x[0], mod_i(c, x)), x[1]);
+}
+
+static bool mod_eval_piece(struct eval_ctx *c)
+{
+    return eval_f(c, 0) != NULL ? eval_map_f(c, quotient_f) : eval_map_i(c, quotient_i);
+}
+
 static bool mod_lower(struct lower_ctx *c)
 {
     struct arena *a = c->arena;
@@ -124,5 +140,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_mod[] = {
     {.name = "Mod", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = mod_infer,
-     .grad = mod_grad, .eval = mod_eval, .lower = mod_lower, .is_elementwise = true, .samples = samples},
+     .grad = mod_grad, .eval = mod_eval, .eval_piece = mod_eval_piece, .lower = mod_lower, .is_elementwise = true, .samples = samples},
     {0}};

@@ -4,6 +4,8 @@
  * Spec: ONNX Tan, Asin, Acos, Atan-7 and -22; Sinh, Cosh, Asinh, Acosh, Atanh-9 and -22. 22 adds bfloat16. */
 #include "ops/op.h"
 
+#include <math.h>
+
 #define FLOATS_7 (DTYPES_FLOAT_DOUBLE | DTYPE_BIT(DTYPE_FLOAT16))
 
 static const struct op_version versions_7[] = {{.since = 7, .dtypes = FLOATS_7}, {.since = 22}, {0}};
@@ -37,6 +39,18 @@ static bool eval_function(struct eval_ctx *c, enum math_fn fn)
         return lower_map(c, expr_math(c->arena, EXPR_FN_##NAME, lower_in(c, 0)));                                      \
     }
 EACH_FUNCTION(CALLBACKS)
+
+/* Which poles x lies between. */
+static double tan_piece(const struct eval_ctx *c, const double *x)
+{
+    (void)c;
+    return nearbyint(x[0] / 3.14159265358979323846);
+}
+
+static bool tan_eval_piece(struct eval_ctx *c)
+{
+    return eval_map_f(c, tan_piece);
+}
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
@@ -164,7 +178,7 @@ static const struct op_sample acosh_samples[] = {
     .lower = name##_lower, .is_elementwise = true, .samples = name##_samples
 
 const struct op_def op_defs_trigonometric[] = {
-    {.name = "Tan", .versions = versions_7, RULES(tan)},
+    {.name = "Tan", .versions = versions_7, RULES(tan), .eval_piece = tan_eval_piece},
     {.name = "Asin", .versions = versions_7, RULES(asin)},
     {.name = "Acos", .versions = versions_7, RULES(acos)},
     {.name = "Atan", .versions = versions_7, RULES(atan)},
