@@ -1,7 +1,7 @@
 /* Resize, and Upsample: sampling at other places, along each axis by itself. Result k of an axis lies at x(k):
  *   half_pixel            (k + 1/2) / scale - 1/2
  *   half_pixel_symmetric  the same, centred where the result has not the length that the scale asks for
- *   pytorch_half_pixel    the same, -1/2 if length = 1
+ *   pytorch_half_pixel    the same, 0 if length <= 1 (R44)
  *   tf_half_pixel_for_nn  (k + 1/2) / scale, in versions 11 and 12
  *   asymmetric            k / scale
  *   align_corners         k (in - 1) / (length - 1), 0 if length = 1

@@ -166,7 +166,7 @@ static double place_of(const struct resize *r, const struct resize_axis *g, int6
         return (g->length == 1 ? (g->end - g->start) * last / 2 : at * (g->end - g->start) * last / (g->length - 1)) +
                g->start * last;
     case RESIZE_PYTORCH:
-        return g->length == 1 ? -0.5 : (at + 0.5) * g->down / g->up - 0.5;
+        return g->length > 1 ? (at + 0.5) * g->down / g->up - 0.5 : 0;
     case RESIZE_SYMMETRIC:
         return (double)g->in / 2 * (1 - (double)g->out / g->length) + (at + 0.5) * g->down / g->up - 0.5;
     case RESIZE_FOR_NN:
