@@ -140,5 +140,6 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_mod[] = {
     {.name = "Mod", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = mod_infer,
-     .grad = mod_grad, .eval = mod_eval, .eval_piece = mod_eval_piece, .lower = mod_lower, .is_elementwise = true, .samples = samples},
+     .grad = mod_grad, .eval = mod_eval, .eval_piece = mod_eval_piece, .lower = mod_lower, .is_elementwise = true,
+     .samples = samples},
     {0}};
