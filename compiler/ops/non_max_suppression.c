@@ -177,7 +177,8 @@ static double work_of(const struct choice *in)
 {
     const struct shape *const s = &in->scores->shape;
     const double spatial = (double)s->dim[2], most = in->most > 0 ? (double)in->most : 0;
-    return (double)s->dim[0] * (double)s->dim[1] * spatial * (most < spatial ? most : spatial);
+    const double of_class = spatial * (most < spatial ? most : spatial);
+    return (double)s->dim[0] * (double)s->dim[1] * (of_class > 1 ? of_class : 1); /* it is visited */
 }
 
 static bool nms_infer(struct infer_ctx *c)
@@ -299,6 +300,10 @@ static const struct op_sample samples[] = {
     {.text = "g (float[1,6,4] b, float[1,2,6] s) => (int64[3,3] y) "
              "{ y = NonMaxSuppression <center_point_box = 2> (b, s) }",
      .error = "attribute 'center_point_box' is 2, expected 0 or 1"},
+    {.text = "g () => (int64[N,3] y) { b = Constant <value = float[1000000000,0,4] {}> () "
+             "s = Constant <value = float[1000000000,8000000,0] {}> () m = Constant <value_int = 3> () "
+             "y = NonMaxSuppression(b, s, m) }",
+     .error = "choosing takes more than 1073741824 comparisons of boxes"},
     {0}};
 
 /* ---- Suppression: for each batch and class the boxes taken, -1 behind the last ----------------------------------- */
