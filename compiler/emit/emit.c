@@ -196,7 +196,8 @@ enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
 static const char *const written_locals[] = {
     "to",          "from",        "bytes",     "factor",  "one",   "three",  "quarter", "least",  "f",    "g",
     "small",       "rounds",      "is_near",   "keeps",   "wrong", "values", "weights", "kernel", "name", "share",
-    "wide_factor", "rounds_wide", "row_major", "counter", "pass"};
+    "wide_factor", "rounds_wide", "row_major", "counter", "pass",  "minus",  "unit",    "some",   "five", "zero",
+    "zero_bits",   "is_in_order", "divides"};
 
 /* File-level names must not be those of functions written at the end, nor be shadowed by what kernels call
  * things, by locals of templates, or by temporaries of entries. */
