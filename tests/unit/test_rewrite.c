@@ -101,6 +101,23 @@ static struct value *dense(double n) /* float[2,3] full of n */
 
 /* ---- what becomes of one expression ------------------------------------------------------------------------------ */
 
+static struct value *dense_but_last(double n, double last)
+{
+    struct value *const v = dense(n);
+    tensor_set_double((struct tensor *)(uintptr_t)v->constant, 5, last);
+    return v;
+}
+
+static struct value *product_of_both(void)
+{
+    return build(&at, "MatMul", x, build(&at, "Transpose", y));
+}
+
+static struct value *with_its_transposition(struct value *v)
+{
+    return build(&at, "Add", v, build(&at, "Transpose", v));
+}
+
 /* Zeros [3,6] with x from [row,column] on. */
 static struct value *slice_gradient(int64_t row, int64_t column, int64_t step)
 {
@@ -159,6 +176,13 @@ CASE(same_twice, build(&at, "Add", build(&at, "Exp", x), build(&at, "Exp", x)))
 CASE(same_constants, build(&at, "Add", build(&at, "Mul", x, number(3)), build(&at, "Mul", x, number(3))))
 CASE(other_attribute, build(&at, "Add", build_with(&at, "LeakyRelu", ATTRS(attr_float("alpha", 0.5)), x),
                             build_with(&at, "LeakyRelu", ATTRS(attr_float("alpha", 0.25)), x)))
+CASE(mul_nearly_ones, build(&at, "Mul", x, dense_but_last(1, 2)))
+CASE(equal_ints, build(&at, "Add", ints(1, 2), ints(3, 2)))
+CASE(transposed_product_read_twice, with_its_transposition(product_of_both()))
+CASE(transpose_three,
+     build_transpose(&b,
+                     build_transpose(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(4, 2, 3)), (int[]){1, 2, 0}),
+                     (int[]){0, 2, 1}))
 CASE(other_last_number, build(&at, "Add", slice_gradient(0, 1, 1), slice_gradient(0, 0, 1)))
 CASE(other_first_number, build(&at, "Add", slice_gradient(1, 0, 1), slice_gradient(0, 0, 1)))
 CASE(other_numbers_behind, build(&at, "Add", slice_gradient(0, 1, 1), slice_gradient(0, 1, 2)))
@@ -245,6 +269,10 @@ static const struct {
     {same_twice, "Exp(x) Add(exp,exp) = add"},
     {same_constants, "Mul(x,3) Add(mul,mul) = add"},
     {other_attribute, "LeakyRelu(x) LeakyRelu(x) Add(leakyrelu,leakyrelu_2) = add"},
+    {mul_nearly_ones, "Mul(x,{1,1,1,1,1,2}) = mul"},
+    {equal_ints, "= {4,4}"},
+    {transposed_product_read_twice, "Transpose(y) MatMul(x,transpose) Transpose(matmul) Add(matmul,transpose_2) = add"},
+    {transpose_three, "Transpose(s) = transpose_2"},
     {other_last_number, "SliceGrad(x) SliceGrad(x) Add(slicegrad,slicegrad_2) = add"},
     {other_first_number, "SliceGrad(x) SliceGrad(x) Add(slicegrad,slicegrad_2) = add"},
     {other_numbers_behind, "SliceGrad(x) SliceGrad(x) Add(slicegrad,slicegrad_2) = add"},
@@ -363,6 +391,59 @@ START_TEST(bindings_keep_what_they_need)
 }
 END_TEST
 
+START_TEST(bindings_keep_what_they_need_beside_outputs)
+{
+    struct variable w = {.name = "w", .dtype = DTYPE_FLOAT, .shape = SHAPE(2, 3)};
+    struct value *const next = build(&at, "Sub", graph_add_variable(g, &w), x);
+    vec_push(&arena, &g->bindings, ((struct binding){.variable = &w, .value = next}));
+    output("out", build(&at, "Neg", x));
+    ck_assert_str_eq(canonical(), "Sub(w,x) Neg(x) = neg");
+}
+END_TEST
+
+START_TEST(a_product_that_is_an_output_stays)
+{
+    struct value *const p = product_of_both();
+    output("p", p);
+    output("out", build(&at, "Transpose", p));
+    ck_assert_str_eq(canonical(), "Transpose(y) MatMul(x,transpose) Transpose(matmul) = matmul transpose_2");
+}
+END_TEST
+
+START_TEST(draws_are_their_own)
+{
+    output("out", build(&at, "Sub", build(&at, "RandomNormalLike", x), build(&at, "RandomNormalLike", x)));
+    ck_assert_str_eq(canonical(), "RandomNormalLike(x) RandomNormalLike(x) Sub(randomnormallike,randomnormallike_2) "
+                                  "= sub");
+}
+END_TEST
+
+static struct value *counted(int64_t count)
+{
+    struct tensor *const t = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(count));
+    for (int64_t k = 0; k < count; k++)
+        tensor_set_double(t, k, (double)k);
+    return build_constant(&b, t);
+}
+
+/* Of 65,536 elements at most: what others read is not stored once more. */
+START_TEST(constants_are_stored_within_bounds)
+{
+    for (int above = 0; above < 2; above++) {
+        begin();
+        output("out", build(&at, "Neg", counted(65536 + above)));
+        ck_assert(canonicalise(g, NULL));
+        ck_assert_uint_eq(g->node_count, (size_t)above);
+    }
+    begin();
+    struct value *const c = build_reshape(&b, counted(100), &SHAPE(10, 10));
+    output("out", build(&at, "Transpose", c));
+    output("sum", build(&at, "Add", c, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(10, 10))));
+    ck_assert(canonicalise(g, NULL));
+    ck_assert_uint_eq(g->node_count, 2);
+}
+END_TEST
+
 START_TEST(fed_input_is_known_only_when_specialised)
 {
     struct value *s = graph_add_input(g, "s", DTYPE_INT64, &SHAPE(2));
@@ -443,6 +524,10 @@ int main(void)
     tcase_add_loop_test(all, expression_keeps_its_bits, 0, COUNT(cases));
     tcase_add_test(all, unneeded_nodes_and_constants_go);
     tcase_add_test(all, bindings_keep_what_they_need);
+    tcase_add_test(all, bindings_keep_what_they_need_beside_outputs);
+    tcase_add_test(all, a_product_that_is_an_output_stays);
+    tcase_add_test(all, draws_are_their_own);
+    tcase_add_test(all, constants_are_stored_within_bounds);
     tcase_add_test(all, fed_input_is_known_only_when_specialised);
     tcase_add_test(all, large_results_are_not_stored);
     tcase_add_test(all, long_chains_are_folded_without_recursion);

@@ -100,6 +100,53 @@ START_TEST(intermediate_tensor_in_xs)
 }
 END_TEST
 
+static bool is_told(const char *part)
+{
+    for (size_t i = 0; i < diag.messages.count; i++)
+        if (strstr(diag.messages.data[i].text, part) != NULL)
+            return true;
+    return false;
+}
+
+START_TEST(what_zs_cut_is_not_told_of)
+{
+    struct model *const m = scalars();
+    op(m->graph, "h", "Mul", "x w");
+    op(m->graph, "hh", "Mul", "h h");
+    op(m->graph, "y", "Add", "hh x");
+    gradient(m->graph, "dx", "x", "h", "y", "x h");
+    expect_gradient(m, "dx", 2, 3, 1);
+    ck_assert(!is_told("depends on others"));
+}
+END_TEST
+
+START_TEST(one_element_is_a_scalar)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "1 1");
+    op(m->graph, "y", "Mul", "x x");
+    gradient(m->graph, "dx", "x", "", "y", "x");
+    output(m->graph, "dx");
+    must_combine(m);
+    EXPECT(run(start(), "infer", "dx", INPUTS(DOUBLES(SHAPE(1, 1), 3))), 6);
+    ck_assert(!is_told("not that of a scalar"));
+}
+END_TEST
+
+/* R27: y = h(x) x at another x draws what it drew. */
+START_TEST(evaluated_again_a_node_draws_the_same)
+{
+    struct model *const m = scalars();
+    op(m->graph, "h", "RandomUniformLike", "x");
+    op(m->graph, "y", "Mul", "h x");
+    gradient(m->graph, "dx", "x", "", "y", "w");
+    output(m->graph, "dx h");
+    must_combine(m);
+    const struct tensor *const h = run(start(), "infer", "h", INPUTS(SCALAR(2), SCALAR(3)));
+    EXPECT(run(start(), "infer", "dx", INPUTS(SCALAR(2), SCALAR(3))), tensor_get_double(h, 0));
+}
+END_TEST
+
 START_TEST(x_without_influence_has_a_zero_gradient)
 {
     struct model *const m = scalars();
@@ -267,6 +314,9 @@ int main(void)
     tcase_add_test(good, ignored_rows_have_no_second_gradient);
     tcase_add_test(good, swapped_inputs_keep_apart);
     tcase_add_test(good, intermediate_tensor_in_xs);
+    tcase_add_test(good, what_zs_cut_is_not_told_of);
+    tcase_add_test(good, one_element_is_a_scalar);
+    tcase_add_test(good, evaluated_again_a_node_draws_the_same);
     tcase_add_test(good, x_without_influence_has_a_zero_gradient);
     tcase_add_test(good, y_itself_and_unwanted_outputs);
     tcase_add_test(good, broadcasts_are_summed_back);

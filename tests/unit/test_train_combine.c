@@ -181,6 +181,31 @@ START_TEST(variables_stand_in_order_of_their_roles)
 }
 END_TEST
 
+START_TEST(roles_follow_from_readers)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "2 3");
+    static const char *const vectors[] = {"scale", "bias", "mean", "var"};
+    for (int i = 0; i < 4; i++)
+        model_add_initializer(&arena, m->graph, vectors[i], DOUBLES(SHAPE(3), 1, 2, 3));
+    op(m->graph, "y", "BatchNormalization", "x scale bias mean var");
+    output(m->graph, "y");
+    struct model_training *const t = add_training(m, "a");
+    model_add_initializer(&arena, t->algorithm, "seen", tensor_new(&arena, DTYPE_INT64, &SHAPE(3)));
+    op(t->algorithm, "seen_new", "Add", "seen seen");
+    op(t->algorithm, "mean_new", "Add", "mean mean");
+    op(t->algorithm, "scale_new", "Add", "scale scale");
+    output(t->algorithm, "seen_new mean_new scale_new");
+    update(t, "seen", "seen_new");
+    update(t, "mean", "mean_new");
+    update(t, "scale", "scale_new");
+    must_combine(m);
+    ck_assert_int_eq(program_variable(program, "scale")->role, ROLE_WEIGHT);
+    ck_assert_int_eq(program_variable(program, "mean")->role, ROLE_STATISTIC);
+    ck_assert_int_eq(program_variable(program, "seen")->role, ROLE_OPTIMIZER);
+}
+END_TEST
+
 START_TEST(initialization_has_its_own_names)
 {
     struct model *const m = linear_regression();
@@ -497,6 +522,7 @@ int main(void)
     tcase_add_test(good, updates_are_simultaneous);
     tcase_add_test(good, entries_are_named_after_their_algorithms);
     tcase_add_test(good, variables_stand_in_order_of_their_roles);
+    tcase_add_test(good, roles_follow_from_readers);
     tcase_add_test(good, initialization_has_its_own_names);
     tcase_add_test(good, functions_are_inlined);
     tcase_add_test(good, graph_call_runs_the_main_graph);
