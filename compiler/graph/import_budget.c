@@ -8,7 +8,7 @@ static const struct {
 } bounds[] = {
     [IMPORT_INLINED] = {IMPORT_MOST_INLINED, "nodes of inlined functions"},
     [IMPORT_UNROLLED] = {100000, "nodes of unrolled graphs"},
-    [IMPORT_ENTRIES] = {2000000, "nodes, initializers, inputs and outputs of unrolled graphs"}, /* many small things */
+    [IMPORT_ENTRIES] = {2000000, "nodes, initializers, inputs and outputs of unrolled graphs and of calls"}, /* small */
     [IMPORT_PIECES] = {300000, "pieces of tensors"},
     [IMPORT_COPIED] = {16 << 20, "elements of copied lists, sparse tensors and sequences"},
 };

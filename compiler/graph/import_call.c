@@ -98,6 +98,10 @@ static bool check_call(const struct import_use *u, const struct model_function *
     if (u->mn->outputs.count > f->outputs.count)
         return diag_error(u->diag, &u->loc, "function '%s' has %zu outputs, the node names %zu", f->name,
                           f->outputs.count, u->mn->outputs.count);
+    /* what a call leaves out is bound as well */
+    const size_t left_out = f->inputs.count - u->mn->inputs.count + f->outputs.count - u->mn->outputs.count;
+    if (!import_spend(u->im, &u->loc, IMPORT_ENTRIES, (int64_t)left_out))
+        return false;
     bool ok = true;
     vec_each(const struct model_attr *, x, &u->mn->attrs) {
         bool known = str_starts_with(x->name, "__") || model_find_attr(&f->attribute_defaults, x->name) != NULL;
