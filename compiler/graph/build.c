@@ -70,6 +70,7 @@ struct value *build_value(struct builder *b, const char *op, const struct attr *
 bool table_spend(struct program *p, const struct loc *at, int64_t count)
 {
     enum { MOST = 16 << 20 };
+    p = program_outermost(p);
     if (count <= MOST - p->tabled) {
         p->tabled += count;
         return true;

@@ -298,6 +298,13 @@ struct entry *program_entry(const struct program *p, const char *name)
     return NULL;
 }
 
+struct program *program_outermost(struct program *p)
+{
+    while (p->within != NULL)
+        p = p->within;
+    return p;
+}
+
 struct variable *program_variable(const struct program *p, const char *name)
 {
     vec_each(struct variable *, v, &p->variables)

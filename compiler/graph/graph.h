@@ -194,9 +194,12 @@ struct program {
     /* Finds out a value at compile time (rewrite/fold.c sets it): the tensor, or NULL. Lets shape rules in ops/ read
      * the content of shape inputs without this folder knowing how to evaluate. */
     const struct tensor *(*fold)(struct value *v);
-    int64_t folded;      /* elements evaluated at compile time so far: bounded */
-    int64_t tabled; /* elements of constants that rewrites and kernels made so far: bounded (graph/build.h) */
-    struct adjoint_budget *adjoints; /* what gradients made so far, in train/adjoint.c; regions share it */
+    struct program *within; /* of a region: the program that it is in; NULL */
+    int64_t folded;         /* elements evaluated at compile time so far: bounded */
+    /* Of all regions together, in the outermost program: elements of constants that rewrites and kernels made so far
+     * (graph/build.h), and what gradients made (train/adjoint.c). Both are bounded. */
+    int64_t tabled;
+    struct adjoint_budget *adjoints;
     uint32_t fold_epoch; /* raised when what was unknown may have become known */
     /* Values that the caller will feed, by input name -> struct tensor *; shape rules may specialise
      * the graph to them. */
@@ -211,6 +214,8 @@ struct program {
 
 struct entry *program_entry(const struct program *p, const char *name);       /* NULL if absent, */
 struct variable *program_variable(const struct program *p, const char *name); /* and so here */
+/* The program itself, or of a region the one that it is in at last. */
+struct program *program_outermost(struct program *p);
 
 struct graph *graph_new(struct program *p, const char *name);
 

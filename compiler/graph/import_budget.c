@@ -8,7 +8,8 @@ static const struct {
 } bounds[] = {
     [IMPORT_INLINED] = {IMPORT_MOST_INLINED, "nodes of inlined functions"},
     [IMPORT_UNROLLED] = {100000, "nodes of unrolled graphs"},
-    [IMPORT_ENTRIES] = {2000000, "nodes, initializers, inputs and outputs of unrolled graphs and of calls"}, /* small */
+    /* Each is small, and there may be many in a node or a call. */
+    [IMPORT_ENTRIES] = {2000000, "nodes, initializers, inputs and outputs of unrolled graphs and of calls"},
     [IMPORT_PIECES] = {300000, "pieces of tensors"},
     [IMPORT_COPIED] = {16 << 20, "elements of copied lists, sparse tensors and sequences"},
 };

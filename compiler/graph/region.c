@@ -7,7 +7,7 @@ struct region *region_new(const struct graph *g, int64_t trips, bool backwards)
     struct arena *const a = g->arena;
     struct program *const p = arena_new(a, struct program);
     *p = (struct program){.name = "region", .arena = a, .diag = g->diag, .model = g->program->model,
-                          .fold = g->program->fold, .adjoints = g->program->adjoints};
+                          .fold = g->program->fold, .within = g->program};
     struct graph *const body = graph_new(p, "region");
     body->loc = g->loc;
     vec_push(a, &p->entries,

@@ -221,7 +221,9 @@ static struct value *as_constant(struct builder *b, const struct node *n, const 
             return NULL;
         return build_expand(b, build_constant(b, first_element(b->graph->arena, t)), &t->shape);
     }
-    return is_worth_storing(n, t) ? build_constant(b, t) : NULL;
+    if (!is_worth_storing(n, t))
+        return NULL;
+    return graph_add_constant(b->graph, arena_printf(b->graph->arena, "%sconst", b->prefix), t); /* of the model */
 }
 
 static bool fold_outputs(struct graph *g, struct node *n)

@@ -72,24 +72,32 @@ static int64_t most_made(const struct adjoint_budget *b)
     return in_proportion < most ? in_proportion : most;
 }
 
+/* The model's, whichever region the graph is of. */
+static struct adjoint_budget *budget_of(const struct graph *g)
+{
+    struct program *const p = program_outermost(g->program);
+    if (p->adjoints == NULL)
+        p->adjoints = arena_new(p->arena, struct adjoint_budget);
+    return p->adjoints;
+}
+
 /* Of a region all that it holds counts: it was made for this. */
 static void open_budget(struct graph *g, size_t gradients)
 {
-    struct program *const p = g->program;
-    if (p->adjoints == NULL)
-        p->adjoints = arena_new(p->arena, struct adjoint_budget);
+    const struct program *const p = g->program;
+    struct adjoint_budget *const b = budget_of(g);
     if (p->entries.count == 1 && p->entries.data[0].is_region) {
-        p->adjoints->made += g->value_count;
+        b->made += g->value_count;
     } else {
-        p->adjoints->nodes += (int64_t)g->node_count;
-        p->adjoints->at_once += (int64_t)g->node_count * (int64_t)gradients;
+        b->nodes += (int64_t)g->node_count;
+        b->at_once += (int64_t)g->node_count * (int64_t)gradients;
     }
 }
 
 static bool spend(struct expansion *e)
 {
     enum { MOST_VISITED = 20000000 };
-    struct adjoint_budget *const b = e->g->program->adjoints;
+    struct adjoint_budget *const b = budget_of(e->g);
     b->made += e->g->value_count - e->counted;
     e->counted = e->g->value_count;
     if (b->exceeded || (b->made <= most_made(b) && b->visited <= MOST_VISITED))
@@ -312,7 +320,7 @@ static void analyse(struct expansion *e)
     size_t k = 0;
     for (struct node *n = g->first; n != gr->node; n = n->next)
         e->nodes[k++] = n;
-    g->program->adjoints->visited += (int64_t)k;
+    budget_of(g)->visited += (int64_t)k;
 
     e->value_count = g->value_count;
     e->marks = arena_array(&e->scratch, struct mark, (size_t)g->value_count);

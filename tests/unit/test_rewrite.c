@@ -1,6 +1,7 @@
 /* compiler/rewrite: what graphs become, and that the bits stay. */
 #include "eval/eval.h"
 #include "graph/build.h"
+#include "graph/region.h"
 #include "rewrite/pass.h"
 
 #include <check.h>
@@ -486,6 +487,32 @@ START_TEST(long_chains_are_folded_without_recursion)
 }
 END_TEST
 
+/* What folding stores is of the model's size: the bound of tables that stepc makes is not for it. */
+START_TEST(converted_weights_are_no_tables)
+{
+    enum { WEIGHTS = 260, SIZE = 65536 };
+    struct tensor *const t = tensor_new(&arena, DTYPE_INT8, &SHAPE(SIZE));
+    tensor_set_double(t, 1, 1);
+    for (int k = 0; k < WEIGHTS; k++) {
+        struct value *const weight = graph_add_constant(g, "w", t);
+        output("out", build_cast(&b, weight, DTYPE_FLOAT));
+    }
+    ck_assert_msg(canonicalise(g, NULL), "%s", diag.messages.count > 0 ? diag.messages.data[0].text : "");
+    ck_assert_uint_eq(g->node_count, 0);
+}
+END_TEST
+
+/* A region's tables are the program's. */
+START_TEST(tables_of_regions_count_together)
+{
+    enum { HALF = 9 << 20 };
+    struct region *const one = region_new(g, 2, false), *const other = region_new(g, 2, false);
+    ck_assert(table_spend(one->program, &b.loc, HALF));
+    ck_assert(!table_spend(other->program, &b.loc, HALF));
+    ck_assert(!table_spend(&program, &b.loc, HALF));
+}
+END_TEST
+
 START_TEST(large_graphs_take_seconds)
 {
     struct value *v = x;
@@ -531,6 +558,8 @@ int main(void)
     tcase_add_test(all, fed_input_is_known_only_when_specialised);
     tcase_add_test(all, large_results_are_not_stored);
     tcase_add_test(all, long_chains_are_folded_without_recursion);
+    tcase_add_test(all, converted_weights_are_no_tables);
+    tcase_add_test(all, tables_of_regions_count_together);
     tcase_add_test(all, large_graphs_take_seconds);
     tcase_add_test(all, dump_prints_after_the_pass);
     suite_add_tcase(suite, all);
