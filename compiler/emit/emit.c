@@ -266,7 +266,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     if (strpbrk(e.stem, "\"\\") || strstr(e.stem, "??") /* a trigraph */ || clean_text(a, e.stem) != e.stem)
         diag_error(d, &LOC_FILE(p->model->file), "the name of the file to write, '%s', cannot stand in an #include",
                    e.stem);
-    const char *const hidden = header_hidden(e.stem);
+    const char *const hidden = o->file_stem ? header_hidden(o->file_stem) : NULL;
     if (hidden)
         diag_error(d, &LOC_FILE(p->model->file),
                    "the header to write, '%s.h', would hide that of %s from whoever includes it; name the file "

@@ -27,11 +27,16 @@ static bool is_header(const char *stem, const char *path)
     return strncasecmp(name, stem, n) == 0 && (name[n] == '\0' || str_equal(name + n, ".h"));
 }
 
-static bool ends_with_intrin(const char *stem)
+/* immintrin.h, xmmintrin.h and so on; __stddef_size_t.h, __clang_cuda_math.h. */
+static bool is_compilers(const char *stem)
 {
-    static const char end[] = "intrin";
+    static const char end[] = "intrin", *const begins[] = {"__clang", "__std", "__wmmintrin"};
     const size_t n = strlen(stem);
-    return n >= strlen(end) && strcasecmp(stem + n - strlen(end), end) == 0;
+    bool begins_so = false;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        begins_so |= strncasecmp(stem, begins[i], strlen(begins[i])) == 0;
+    return begins_so ||
+           (n >= strlen(end) && strcasecmp(stem + n - strlen(end), end) == 0 && strchr(stem, '_') == NULL);
 }
 
 const char *header_hidden(const char *stem)
@@ -46,6 +51,5 @@ const char *header_hidden(const char *stem)
     for (size_t i = 0; i < sizeof system_headers / sizeof *system_headers; i++)
         if (is_header(stem, system_headers[i]))
             return "the C library or compiler";
-    const bool is_compilers = ends_with_intrin(stem) || str_starts_with(stem, "__"); /* immintrin.h, xmmintrin.h... */
-    return is_compilers ? "the C library or compiler" : NULL;
+    return is_compilers(stem) ? "the C library or compiler" : NULL;
 }

@@ -45,9 +45,17 @@ while read -r stem; do
 done <theirs
 
 # Names that only begin or end alike are nobody's.
-for stem in stepc2 mystepc string_net time1 strings2 arm_pose kernels net.string; do
+for stem in stepc2 mystepc string_net time1 strings2 arm_pose kernels net.string my_intrin __net; do
     expect 0 "$stepc" compile small.onnxtxt -o "out/$stem.c" --check
 done
 expect 0 "$stepc" compile small.onnxtxt -o out/net.c --name string --check
 seq 2 | "$make_npy" f4 2 >x.npy
 expect 0 "$stepc" run small.onnxtxt --feed x=x.npy --engine generated
+
+# A model may be called like one where nothing of that name is written for others.
+for stem in checkpoint features string stepc threads; do
+    cp small.onnxtxt "$stem.onnxtxt"
+    expect 0 "$stepc" inspect "$stem.onnxtxt"
+    expect 0 "$stepc" run "$stem.onnxtxt" --feed x=x.npy --engine generated
+    expect 0 "$stepc" compare "$stem.onnxtxt"
+done
