@@ -34,7 +34,7 @@ expect 2 "${compile[@]}" -o wrong.c --machine wasm33
 has stderr "avr or wasm32; take 'wasm32' for it"
 # cores that rows speak for, and chips
 for pair in cortex-m23:cortex-m0 cortex-m0+:cortex-m0 cortex-m85:cortex-m55 cortex-m35p:cortex-m33 cortex-m33f:cortex-m33 STM32F407:cortex-m4 \
-    stm32h743:cortex-m7 nrf52840:cortex-m4 rp2040:cortex-m0 esp32c3:rv32 rv32imc:rv32 atmega2560:avr; do
+    stm32h743:cortex-m7 stm32wb55:cortex-m4 stm32wb09:cortex-m0 stm32wl33:cortex-m0 nrf52840:cortex-m4 rp2040:cortex-m0 esp32c3:rv32 rv32imc:rv32 atmega2560:avr; do
     expect 2 "${compile[@]}" -o wrong.c --machine "${pair%:*}"
     has stderr "take '${pair#*:}' for it"
 done
