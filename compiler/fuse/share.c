@@ -118,12 +118,18 @@ static bool loads_written(const struct expr *e, void *part)
     return false;
 }
 
+/* Does one of the two read what the other writes? Another share may be ahead with it. */
+static bool meet(struct part *x, struct part *y)
+{
+    return part_any(x, loads_written, y) || part_any(y, loads_written, x);
+}
+
 /* Loops without rows around them are cut at the outermost over outputs, whichever that is; none needs what another
- * computes. */
+ * computes, or overwrites what another needs. */
 static bool can_cut_nests(const struct kernel *k)
 {
     for (size_t p = 0; p < k->parts.count; p++) {
-        const struct part *const part = &k->parts.data[p];
+        struct part *const part = &k->parts.data[p];
         bool has_loop = false;
         for (int d = 0; d < part->rank; d++) {
             if (part->reduced[d] || part->extent[d] == 1)
@@ -134,7 +140,7 @@ static bool can_cut_nests(const struct kernel *k)
                     return false;
         }
         for (size_t before = 0; before < p; before++)
-            if (part_any(part, loads_written, &k->parts.data[before]))
+            if (meet(part, &k->parts.data[before]))
                 return false;
         if (!has_loop)
             return false;

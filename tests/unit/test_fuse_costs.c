@@ -342,26 +342,28 @@ START_TEST(large_kernels_are_cut)
 }
 END_TEST
 
-/* y and then z, of 200,000 elements each in loops of their own: cut into shares, if z does not need y. */
-static struct kernel *two_nests(bool second_reads_first, int64_t step)
+/* y and then z, of 200,000 elements each in loops of their own: cut into shares, if neither needs the other. */
+enum need { NO_NEED, SECOND_READS, FIRST_READS };
+static struct kernel *two_nests(enum need need, int64_t step)
 {
     enum { SIZE = 200000 };
     struct buffer *const x = buffer(BUFFER_INPUT, "x", SIZE), *const y = buffer(BUFFER_VARIABLE, "y", SIZE),
                         *const z = buffer(BUFFER_VARIABLE, "z", SIZE);
     struct kernel *const k = loops(EXTENTS(SIZE));
-    store(k, AT(y, 0, 1), load(AT(x, 0, 1)));
+    store(k, AT(y, 0, 1), load(AT(need == FIRST_READS ? z : x, SIZE - 1, -1)));
     add_loops(k, EXTENTS(SIZE));
-    store(k, AT(z, 0, step), add(load(AT(second_reads_first ? y : x, SIZE - 1, -1)), number(1)));
+    store(k, AT(z, 0, step), add(load(AT(need == SECOND_READS ? y : x, SIZE - 1, -1)), number(1)));
     return k;
 }
 
 START_TEST(loops_that_need_each_other_are_not_cut)
 {
-    struct kernel *const apart = two_nests(false, 1), *const needs = two_nests(true, 1),
-                         *const one_place = two_nests(false, 0);
+    struct kernel *const apart = two_nests(NO_NEED, 1), *const needs = two_nests(SECOND_READS, 1),
+                         *const overwrites = two_nests(FIRST_READS, 1), *const one_place = two_nests(NO_NEED, 0);
     share_kernels(&lowered, 2);
     ck_assert_int_eq(apart->cut.shares, 2);
     ck_assert_int_eq(needs->cut.shares, 0);
+    ck_assert_int_eq(overwrites->cut.shares, 0);
     ck_assert_int_eq(one_place->cut.shares, 0);
 }
 END_TEST
