@@ -352,7 +352,7 @@ static bool compare_without_outputs(struct comparison *c, const char *name, stru
     const size_t count = program_entry(engine_program(c->generated), name)->graph->outputs.count;
     bool *const wanted = arena_array(c->arena, bool, count + 1);
     uint64_t random = c->o->seed;
-    for (int turn = 0; turn < 2; turn++) {
+    for (int turn = 0; turn < 2 && count > 0; turn++) {
         for (size_t o = 0; o < count; o++)
             wanted[o] = turn == 0 ? random_next(&random) >> 32 & 1 : !wanted[o];
         if (!compare_step(c, name, c->o->steps - 1, wanted, line))

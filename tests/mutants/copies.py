@@ -8,6 +8,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
+GRACE = 3  # seconds between asking a test to end and ending it
+
+
 class Wrong(Exception):
     """What the user should read."""
 
@@ -43,7 +46,7 @@ def copy_tree(to, kept=()):
 
 
 def call(command, cwd, seconds=None, variables=None, before=None):
-    """Status and output; a test that does not end is killed with all that it started. `before` runs in the new process."""
+    """Status and output; a test that does not end is stopped with all that it started. `before` runs in the new process."""
     environment = dict(os.environ, CK_FORK='yes', CCACHE_BASEDIR=cwd, CCACHE_NOHASHDIR='1', **(variables or {}))
     with subprocess.Popen(command, shell=isinstance(command, str), cwd=cwd, env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=before) as p:
@@ -51,6 +54,10 @@ def call(command, cwd, seconds=None, variables=None, before=None):
             out, _ = p.communicate(timeout=seconds)
             return p.returncode, out.decode(errors='replace')
         except subprocess.TimeoutExpired:
-            os.killpg(p.pid, signal.SIGKILL)
-            p.communicate()
+            os.killpg(p.pid, signal.SIGTERM)  # stepc passes it on to compilers, which have a group of their own
+            try:
+                p.communicate(timeout=GRACE)
+            except subprocess.TimeoutExpired:
+                os.killpg(p.pid, signal.SIGKILL)
+                p.communicate()
             return 124, f'ran for more than {seconds} seconds'
