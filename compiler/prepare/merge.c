@@ -216,6 +216,18 @@ static bool merge_main_graphs(struct merger *m)
     return true;
 }
 
+/* Does a node of the first model, or a result of one, have this name? */
+static bool is_of_first(const struct merger *m, const char *name)
+{
+    for (size_t i = 0; i < m->producers.count; i++) {
+        const struct model_node *const n = m->producers.entries[i].value;
+        if (!map_has(&m->added, m->producers.entries[i].key) &&
+            (str_equal(m->producers.entries[i].key, name) || str_equal(n->name, name)))
+            return true;
+    }
+    return false;
+}
+
 /* Of one name there can be one: of a node, or of a result as it is called now. */
 static bool merge_bounds(struct merger *m)
 {
@@ -231,6 +243,10 @@ static bool merge_bounds(struct merger *m)
             return diag_error(m->diag, &LOC_FILE(m->from->file),
                               "it was prepared with --bound %s=%lld, and %s with %lld", name,
                               (long long)x->most, m->into->file, (long long)y->most);
+        if (!y && is_of_first(m, name))
+            return diag_error(m->diag, &LOC_FILE(m->from->file),
+                              "it was prepared with --bound %s=%lld, and %s, which has a node or tensor of that name, "
+                              "without", name, (long long)x->most, m->into->file);
         map_set(&renamed, name, other->entries[i].value);
     }
     bounded_remember(m->arena, m->into, &renamed);

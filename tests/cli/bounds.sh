@@ -87,6 +87,9 @@ has merged.h 'float *y; /* [4,2] */'
 expect 0 "$stepc" prepare net.onnxtxt -o again.onnxtxt --loss output --output mean --bound pick=5 --entry second
 expect 1 "$stepc" merge train.onnxtxt again.onnxtxt -o never.onnxtxt
 has stderr 'again.onnxtxt: error: it was prepared with --bound pick=5, and train.onnxtxt with 4'
+expect 0 "$stepc" prepare net.onnxtxt -o free.onnxtxt --loss output --output mean
+expect 1 "$stepc" merge free.onnxtxt again.onnxtxt -o never.onnxtxt
+has stderr 'again.onnxtxt: error: it was prepared with --bound pick=5, and free.onnxtxt, which has a node or tensor of that name, without'
 sed 's/\<rows\>/lines/g; s/\<pick\>/choose/; s/\<y\>/lines_y/g; s/\<mean\>/m/g' net.onnxtxt >other.onnxtxt
 expect 0 "$stepc" prepare other.onnxtxt -o again.onnxtxt --loss output --output m --bound choose=3 --entry second
 expect 0 "$stepc" merge train.onnxtxt again.onnxtxt -o merged.onnxtxt
