@@ -382,7 +382,8 @@ static int64_t nodes_of_call(struct inliner *x, const struct model_function *f, 
     if (known > 0 || depth > IMPORT_DEEPEST_CALL)
         return known > 0 ? (int64_t)known - 1 : MOST_MADE + 1;
     map_set(&x->sizes, key, (void *)(uintptr_t)(MOST_MADE + 2)); /* for who calls it meanwhile: that is a circle */
-    const int64_t names = (int64_t)f->inputs.count / 16; /* to bind each takes less than to make a node */
+    /* To bind each takes less than to make a node. */
+    const int64_t names = (int64_t)(f->inputs.count + f->outputs.count) / 16;
     const int64_t count = nodes_of_list(x, &f->nodes, depth + 1) + names;
     map_set(&x->sizes, key, (void *)(uintptr_t)(count + 1));
     return count;
