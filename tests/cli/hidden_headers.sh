@@ -37,7 +37,7 @@ refused STRING 'the C library'
 for cc in 'gcc -fopenmp' 'gcc -std=c99' clang 'clang -std=c99' 'arm-none-eabi-gcc -mcpu=cortex-m4' 'gcc -x c++'; do
     command -v "${cc%% *}" >program || continue
     # shellcheck disable=SC2086
-    $cc -M all.c 2>/dev/null | tr -s ' \\' '\n' || continue
+    $cc -M all.c 2>/dev/null | tr -s ' \134' '\n' || continue
 done | sed -nE 's/.*\/include(-fixed)?\/(x86_64-linux-gnu\/|newlib\/)?([^/]+)\.h$/\3/p' | sort -u >theirs
 [ "$(wc -l <theirs)" -gt 25 ] || fail "few headers: $(cat theirs)"
 while read -r stem; do

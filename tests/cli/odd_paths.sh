@@ -14,6 +14,7 @@ seq 100 | "$make_npy" f4 100 >t.npy
 expect 0 "$stepc" run net.onnxtxt --feed x=x.npy --fetch y=right.npy
 
 # What the C compiler is told of a temporary folder.
+# shellcheck disable=SC2016 # names, not expressions
 for folder in -dash -I @file =sysroot 'a "quoted" name' "it's" 'back\slash\n' $'two\nlines' $'\t' 'what??/' '%s$HOME`id`' $'\xff\x80' 'a:b,c;d'; do
     mkdir -p "./$folder"
     for cc in cc clang; do
@@ -29,6 +30,7 @@ TMPDIR=missing expect 1 "$stepc" compile net.onnxtxt -o out.c --check
 has stderr 'missing: error: cannot create a temporary directory there: No such file or directory'
 
 # Files with such names, in and out.
+# shellcheck disable=SC2016 # names, not expressions
 for name in -o '--' @net 'a "quoted" name' "it's" 'back\slash\n' $'two\nlines' $'\t' '%s$HOME`id`' $'\xff\x80'; do
     cp net.onnxtxt "./$name.onnxtxt"
     cp x.npy "./$name.npy"
@@ -52,6 +54,7 @@ for name in -o '--' @net 'a "quoted" name' "it's" 'back\slash\n' $'two\nlines' $
 done
 
 # The header's name stands in an #include of the emitted file: a name that cannot is refused, and nothing is written.
+# shellcheck disable=SC2016 # names, not expressions
 for name in -o "it's" '%s$HOME' 'ü' '<stdio.h>' '@net' 'a b'; do
     expect 0 "$stepc" compile net.onnxtxt -o "$name.c" --check --weights file
     [ -s "./$name.h" ] || fail "no file $name.h"
