@@ -123,7 +123,7 @@ static bool find_words(struct diag *d, struct arena *a, const char *dir, const s
 }
 
 /* The compiler's own temporary files are to lie in the folder, too. Returns the exit status, -1 if the program could
- * not be started. */
+ * not be started, -1 - N if the signal N ended it. */
 static int run(char **argv, const char *dir, const char *messages)
 {
     const pid_t child = interrupt_fork();
@@ -144,6 +144,8 @@ static int run(char **argv, const char *dir, const char *messages)
         _exit(127);
     }
     const int status = interrupt_wait(child);
+    if (WIFSIGNALED(status))
+        return -1 - WTERMSIG(status);
     return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? WEXITSTATUS(status) : -1;
 }
 
@@ -153,9 +155,13 @@ bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_
     if (!find_words(d, a, dir, job, out, &words) || !write_files(d, a, dir, job))
         return false;
     const char *const messages = path_join(a, dir, "messages");
-    const int status = interrupted() ? -1 : run(words.data, dir, messages);
+    if (interrupted())
+        return diag_error(d, NULL, "interrupted");
+    const int status = run(words.data, dir, messages);
     if (status == 0)
         return true;
+    if (status < -1)
+        return diag_error(d, NULL, "the C compiler '%s' was ended by signal %d", words.data[0], -1 - status);
     if (status < 0)
         return diag_error(d, NULL, "the C compiler '%s' cannot be run; name one with --cc or the variable CC",
                           words.data[0]);

@@ -102,3 +102,10 @@ for command in 'compile small.onnxtxt -o out.c --check' 'run small.onnxtxt --fee
     expect 0 timeout 60 env --ignore-signal=CHLD "$stepc" $command
 done
 [ -z "$(ls temporary)" ] || fail "left: $(ls temporary)"
+
+# A compiler that something else ends.
+printf '#!/bin/sh\nkill -9 $$\n' >killed
+chmod +x killed
+expect 1 "$stepc" compile small.onnxtxt -o out/killed.c --check --cc ./killed
+has stderr "the C compiler './killed' was ended by signal 9"
+[ ! -e out/killed.c ] || fail 'out/killed.c was written'
