@@ -65,10 +65,11 @@ static const struct double_user *user_in_entry(struct emission *e, const struct 
 /* Some function of runtime/: with the first kernel that calls it, where that can be seen in its text. */
 static const struct double_user *user_of_helper(struct emission *e, const char *helper)
 {
-    const char *const what = arena_printf(e->arena, "calls %s(), which computes in double", helper);
+    const char *const what = arena_printf(e->arena, "calls %s(), which computes in double", helper),
+               *const call = arena_printf(e->arena, "%s(", helper);
     for (size_t f = 0; f < e->functions.count; f++) {
         const struct kernel_function *const function = e->functions.entries[f].value;
-        if (!strstr(function->definition, helper) && !strstr(function->text, helper))
+        if (!strstr(function->definition, call) && !strstr(function->text, call))
             continue;
         for (size_t i = 0; i < e->program->entries.count; i++) {
             const struct lowered *const l = e->plans[i]->lowered;
