@@ -70,7 +70,8 @@ bool engine_fits_memory(struct diag *d, struct arena *a, const struct program *p
 /* Lowers, emits, compiles and loads. */
 static bool start_generated(struct engine *e, const struct engine_options *o)
 {
-    struct emit_options emit = {.file_stem = SHARED_OBJECT_STEM, .model_file = "model", .options_text = "", .reproducible = o->reproducible,
+    struct emit_options emit = {.file_stem = SHARED_OBJECT_STEM, .model_file = "model", .options_text = "",
+                                .reproducible = o->reproducible,
                                 .target = o->pipeline.target, .simd = o->pipeline.simd, .small = o->pipeline.small};
     struct emitted text;
     struct plan **plans;

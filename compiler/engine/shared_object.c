@@ -8,7 +8,8 @@ bool shared_object_build(struct diag *d, struct arena *a, const char *name, cons
                          bool reproducible, struct shared_object *out)
 {
     const char *const flags[] = {"-std=c99", "-fPIC", "-shared", "-w", reproducible ? "-ffp-contract=off" : NULL, NULL};
-    const struct c_job job = {.text = text, .stem = SHARED_OBJECT_STEM, .cc = cc, .flags = flags, .what = "the generated code"};
+    const struct c_job job = {.text = text, .stem = SHARED_OBJECT_STEM, .cc = cc, .flags = flags,
+                              .what = "the generated code"};
     const char *directory;
     *out = (struct shared_object){0};
     if (!temp_directory(d, a, &directory))
