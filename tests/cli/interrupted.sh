@@ -23,6 +23,15 @@ wait
 CC
 chmod +x signals
 
+# goes_on PID: it is there, and no zombie. A signal that was sent may take a moment.
+goes_on() {
+    local try
+    for try in $(seq 50); do
+        grep -qs '^State:.[^ZX]' "/proc/$1/status" || return 1
+        [ "$try" -eq 50 ] || sleep 0.1
+    done
+}
+
 # ended NAME COMMAND...: the signal ends the command and the compiler, and nothing is left
 ended() {
     local status=0 begun=$SECONDS
@@ -30,7 +39,7 @@ ended() {
     SIGNAL=$1 env --default-signal timeout 30 "$stepc" "${@:2}" --cc ./signals >stdout 2>stderr || status=$?
     [ "$status" -eq $((128 + $(kill -l "$1"))) ] || fail "SIG$1: status $status: ${*:2}"
     [ $((SECONDS - begun)) -lt 20 ] || fail "SIG$1: stepc waited for the compiler: ${*:2}"
-    ! grep -qs '^State:.[^ZX]' "/proc/$(cat sleeper)/status" || fail "SIG$1: the compiler goes on: ${*:2}"
+    ! goes_on "$(cat sleeper)" || fail "SIG$1: the compiler goes on: ${*:2}"
     [ -z "$(ls temporary)" ] || fail "SIG$1 left $(ls temporary): ${*:2}"
     [ ! -e out.c ] || fail "SIG$1: out.c was written"
 }
