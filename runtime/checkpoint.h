@@ -96,10 +96,10 @@ typedef struct stepc_load_options {
 
 /* Loads the newest whole checkpoint; options NULL: everything must fit. On failure the state is as it was, with one
  * exception: STEPC_E_IO or STEPC_E_CORRUPT from storage that gives other bytes when read a second time.
- * STEPC_E_BLANK: every byte of both slots is FF, or 0, as in storage to which nothing was ever written: a device's first
- * start. STEPC_E_CORRUPT: there is no whole checkpoint, but something was written. STEPC_E_IO: there is none that can be
- * read; a first save that was cut leaves this in flash with error correction, and a save mends it. STEPC_E_MISMATCH: it
- * is of another version or model. */
+ * STEPC_E_BLANK: every byte of both slots is FF, or 0, as in storage to which nothing was ever written: a device's
+ * first start. STEPC_E_CORRUPT: there is no whole checkpoint, but something was written. STEPC_E_IO: there is none that
+ * can be read; a first save that was cut leaves this in flash with error correction, and a save mends it.
+ * STEPC_E_MISMATCH: it is of another version or model. */
 stepc_status stepc_checkpoint_load(const stepc_model *model, void *state, const stepc_storage *storage,
                                    const stepc_load_options *options, void *work, size_t work_bytes);
 
