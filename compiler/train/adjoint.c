@@ -407,6 +407,36 @@ static const char *path_text(const struct expansion *e, const struct node *n)
     return text;
 }
 
+/* Is v a variable of some Gradient that is still there? */
+static bool is_listed_anywhere(const struct value *v)
+{
+    vec_each_ptr(const struct use, u, &v->uses) {
+        const int inputs = (int)u->node->inputs.count;
+        if (is_gradient(u->node) && u->input >= inputs / 2 && u->input < inputs - 1)
+            return true;
+    }
+    return false;
+}
+
+/* An output of a composite that is a variable becomes a copy: the composite may make one output out of another, or hand
+ * out an input, and a variable is neither. */
+static bool set_outputs_apart(struct builder *b, const struct node *n)
+{
+    vec_each(struct value *, v, &n->outputs) {
+        if (v == NULL || !is_listed_anywhere(v))
+            continue;
+        const char *const name = v->name;
+        struct value *const copy = build_value(b, "Identity", NULL, &v, 1);
+        if (b->failed)
+            return false;
+        graph_replace(b->graph, v, copy);
+        node_set_input(copy->producer, 0, v);
+        graph_rename(b->graph, v, graph_fresh_name(b->graph, arena_printf(b->graph->arena, "%s.made", name)));
+        graph_rename(b->graph, copy, name);
+    }
+    return true;
+}
+
 /* Composites on the way without a rule of their own give way to what they consist of. False: nothing to expand, or
  * failed. */
 static bool expand_composites(struct expansion *e, bool *failed)
@@ -424,7 +454,9 @@ static bool expand_composites(struct expansion *e, bool *failed)
                             .counter = n->counter,
                             .prefix = out != NULL ? arena_printf(e->g->arena, "%s.", out->name) : ""};
         struct expand_ctx c = {.b = &b, .node = n};
-        if (!expand_node(&c)) {
+        struct builder behind = b;
+        behind.before = n->next;
+        if (!set_outputs_apart(&behind, n) || !expand_node(&c)) {
             *failed = true;
             return false;
         }
@@ -631,7 +663,8 @@ static struct value *zero_gradient(const struct expansion *e, struct builder *b,
     return build_full_like(b, x, 0.0);
 }
 
-/* Readers of the Gradient node's outputs get the adjoints, which take over the names that the model gives. */
+/* Readers of the Gradient node's outputs get the adjoints, which take over the names that the model gives. A variable
+ * of a later Gradient is a copy: other gradients may be made out of the adjoint, and do not depend on the variable. */
 static bool replace_outputs(const struct expansion *e)
 {
     const struct gradient *const gr = e->gradient;
@@ -644,7 +677,8 @@ static bool replace_outputs(const struct expansion *e)
         struct value *dx = mark_of(e, listed(gr, i))->adjoint;
         if (dx == NULL)
             dx = zero_gradient(e, &b, listed(gr, i));
-        if (dx->kind != VALUE_RESULT || dx->id < e->value_count || map_has(&claimed, dx->name))
+        if (dx->kind != VALUE_RESULT || dx->id < e->value_count || map_has(&claimed, dx->name) ||
+            is_listed_anywhere(old))
             dx = build_value(&b, "Identity", NULL, &dx, 1);
         if (b.failed)
             return false;

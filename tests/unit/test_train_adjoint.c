@@ -157,6 +157,64 @@ START_TEST(x_without_influence_has_a_zero_gradient)
 }
 END_TEST
 
+/* y = (a + x) w: da and dx are one number, and still two variables of z = da dx. */
+START_TEST(equal_gradients_are_two_values)
+{
+    struct model *const m = scalars();
+    input(m->graph, "a", DTYPE_DOUBLE, "");
+    op(m->graph, "s", "Add", "a x");
+    op(m->graph, "y", "Mul", "s w");
+    gradient(m->graph, "da dx", "a x", "w", "y", "a x w");
+    op(m->graph, "z", "Mul", "da dx");
+    gradient(m->graph, "g", "da", "", "z", "da");
+    output(m->graph, "da dx g");
+    must_combine(m);
+    const struct tensor *const in[] = {SCALAR(2), SCALAR(3), SCALAR(5)};
+    EXPECT(run(start(), "infer", "da", in), 3);
+    EXPECT(run(start(), "infer", "dx", in), 3);
+    EXPECT(run(start(), "infer", "g", in), 3);
+}
+END_TEST
+
+/* y = (a + x x) w: da = w is a factor of dx = 2 x w. Where da varies, dx does not. */
+START_TEST(gradients_do_not_follow_from_each_other)
+{
+    struct model *const m = scalars();
+    input(m->graph, "a", DTYPE_DOUBLE, "");
+    op(m->graph, "xx", "Mul", "x x");
+    op(m->graph, "s", "Add", "a xx");
+    op(m->graph, "y", "Mul", "s w");
+    gradient(m->graph, "da dx", "a x", "w", "y", "a x w");
+    op(m->graph, "z", "Mul", "da dx");
+    gradient(m->graph, "g", "da", "", "z", "x");
+    output(m->graph, "g");
+    must_combine(m);
+    EXPECT(run(start(), "infer", "g", INPUTS(SCALAR(2), SCALAR(3), SCALAR(5))), 2 * 2 * 3);
+}
+END_TEST
+
+/* The keys that attention hands on are a result beside its output, not what that is made of: cut, they are in nobody's
+ * way. */
+START_TEST(a_listed_output_of_a_composite_is_no_part_of_others)
+{
+    struct model *const m = new_model();
+    m->opsets.data[0].version = 23;
+    input(m->graph, "k", DTYPE_DOUBLE, "1 1 2 1");
+    input(m->graph, "v", DTYPE_DOUBLE, "1 1 2 1");
+    input(m->graph, "past", DTYPE_DOUBLE, "1 1 0 1");
+    op(m->graph, "o keys values", "Attention", "k k v - past past");
+    op(m->graph, "y", "ReduceSum", "o");
+    gradient(m->graph, "dk", "k", "keys", "y", "k keys");
+    gradient(m->graph, "whole", "k", "", "y", "k");
+    op(m->graph, "difference", "Sub", "dk whole");
+    output(m->graph, "difference");
+    must_combine(m);
+    const struct tensor *const in[] = {DOUBLES(SHAPE(1, 1, 2, 1), 1, 2), DOUBLES(SHAPE(1, 1, 2, 1), 3, 5),
+                                       DOUBLES(SHAPE(1, 1, 0, 1), 1)};
+    EXPECT(run(start(), "infer", "difference", in), 0, 0);
+}
+END_TEST
+
 START_TEST(y_itself_and_unwanted_outputs)
 {
     struct model *const m = scalars();
@@ -318,6 +376,9 @@ int main(void)
     tcase_add_test(good, one_element_is_a_scalar);
     tcase_add_test(good, evaluated_again_a_node_draws_the_same);
     tcase_add_test(good, x_without_influence_has_a_zero_gradient);
+    tcase_add_test(good, equal_gradients_are_two_values);
+    tcase_add_test(good, gradients_do_not_follow_from_each_other);
+    tcase_add_test(good, a_listed_output_of_a_composite_is_no_part_of_others);
     tcase_add_test(good, y_itself_and_unwanted_outputs);
     tcase_add_test(good, broadcasts_are_summed_back);
     tcase_add_test(good, a_bias_before_batch_normalization_has_no_gradient);
