@@ -157,6 +157,57 @@ START_TEST(x_without_influence_has_a_zero_gradient)
 }
 END_TEST
 
+START_TEST(x_that_only_jumps_has_a_zero_gradient)
+{
+    struct model *const m = scalars();
+    op(m->graph, "f", "Floor", "x");
+    op(m->graph, "y", "Mul", "f w");
+    gradient(m->graph, "dx", "x", "", "y", "x");
+    expect_gradient(m, "dx", 2, 3, 0);
+    ck_assert(has_message("'x' reaches 'y' only through inputs and operators that carry no gradient"));
+}
+END_TEST
+
+/* ---- a node of two outputs, one of which is a variable ------------------------------------------------------------ */
+
+/* a, b = x; y = a a b, with respect to x and a: dy/da = 2 a b, and what flows into a does not reach x. */
+static void expect_halves(const char *inputs, const double (*dx)[2], double da)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "2");
+    input(m->graph, "u", DTYPE_DOUBLE, "2");
+    input(m->graph, "v", DTYPE_DOUBLE, "1");
+    op(m->graph, "a b", "Split", "x");
+    op(m->graph, "aa", "Mul", "a a");
+    op(m->graph, "y", "Mul", "aa b");
+    gradient(m->graph, "dx da", "x a", "", "y", inputs);
+    output(m->graph, "dx da");
+    must_combine(m);
+    const struct tensor *const in[] = {DOUBLES(SHAPE(2), 3, 5), DOUBLES(SHAPE(2), 7, 11), DOUBLES(SHAPE(1), 13)};
+    expect(run(start(), "infer", "dx", in), *dx, 2);
+    EXPECT(run(start(), "infer", "da", in), da);
+}
+
+START_TEST(one_half_is_a_variable)
+{
+    expect_halves("x a", &(const double[]){0, 3 * 3}, 2 * 3 * 5);
+}
+END_TEST
+
+START_TEST(one_half_is_supplied)
+{
+    expect_halves("x v", &(const double[]){0, 13 * 13}, 2 * 13 * 5);
+}
+END_TEST
+
+START_TEST(one_half_is_supplied_the_other_follows)
+{
+    expect_halves("u v", &(const double[]){0, 13 * 13}, 2 * 13 * 11);
+}
+END_TEST
+
+/* ---- adjoints of several names ------------------------------------------------------------------------------------ */
+
 /* y = (a + x) w: da and dx are one number, and still two variables of z = da dx. */
 START_TEST(equal_gradients_are_two_values)
 {
@@ -176,6 +227,21 @@ START_TEST(equal_gradients_are_two_values)
 }
 END_TEST
 
+/* Each can be asked for by its name. */
+START_TEST(equal_gradients_have_two_names)
+{
+    struct model *const m = scalars();
+    input(m->graph, "a", DTYPE_DOUBLE, "");
+    op(m->graph, "s", "Add", "a x");
+    op(m->graph, "y", "Mul", "s w");
+    gradient(m->graph, "da dx", "a x", "", "y", "a x");
+    output(m->graph, "y");
+    must_combine(m);
+    EXPECT(run(start(), "infer", "da", INPUTS(SCALAR(2), SCALAR(3), SCALAR(5))), 3);
+    EXPECT(run(start(), "infer", "dx", INPUTS(SCALAR(2), SCALAR(3), SCALAR(5))), 3);
+}
+END_TEST
+
 /* y = (a + x x) w: da = w is a factor of dx = 2 x w. Where da varies, dx does not. */
 START_TEST(gradients_do_not_follow_from_each_other)
 {
@@ -190,6 +256,123 @@ START_TEST(gradients_do_not_follow_from_each_other)
     output(m->graph, "g");
     must_combine(m);
     EXPECT(run(start(), "infer", "g", INPUTS(SCALAR(2), SCALAR(3), SCALAR(5))), 2 * 2 * 3);
+}
+END_TEST
+
+/* Normalization with a second output that the model names, and none between: its gradient wants the mean. */
+START_TEST(an_output_that_a_gradient_wants_fills_a_gap)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "1 2");
+    model_add_initializer(&arena, m->graph, "scale", DOUBLES(SHAPE(2), 1, 1));
+    input(m->graph, "t", DTYPE_DOUBLE, "1 2");
+    struct model_node *const n = op(m->graph, "n - inverse", "LayerNormalization", "x scale");
+    model_set_float(&arena, n, "epsilon", 0);
+    model_set_int(&arena, n, "stash_type", DTYPE_DOUBLE);
+    op(m->graph, "nt", "Mul", "n t");
+    op(m->graph, "y", "ReduceSum", "nt");
+    gradient(m->graph, "dx", "x", "", "y", "x");
+    output(m->graph, "inverse dx");
+    must_combine(m);
+    const struct graph *const g = program_entry(program, "infer")->graph;
+    const struct node *const made = graph_find(g, "inverse")->producer;
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(made->outputs.data[i]->output, i);
+    EXPECT(run(start(), "infer", "inverse", INPUTS(DOUBLES(SHAPE(1, 2), 1, 5), DOUBLES(SHAPE(1, 2), 3, 7))), 0.5);
+}
+END_TEST
+
+/* ---- sums of pieces ----------------------------------------------------------------------------------------------- */
+
+static void add_ints(struct model_graph *g, const char *name, enum dtype dtype, int64_t a, int64_t b)
+{
+    struct tensor *const t = tensor_new(&arena, dtype, &SHAPE(2));
+    tensor_set_int(t, 0, a);
+    tensor_set_int(t, 1, b);
+    model_add_initializer(&arena, g, name, t);
+}
+
+/* A model of x, with the indices that slices are given by. */
+static struct model *pieces(const char *dims)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, dims);
+    static const char *const constants[] = {"zero", "one", "two"};
+    for (int i = 0; i < 3; i++) {
+        struct tensor *const t = tensor_new(&arena, DTYPE_INT64, &SHAPE(1));
+        tensor_set_int(t, 0, i);
+        model_add_initializer(&arena, m->graph, constants[i], t);
+    }
+    return m;
+}
+
+/* y: the sum of p, three times, and of q. */
+static void expect_pieces(struct model *m, const struct tensor *x, const double *dx)
+{
+    model_set_int(&arena, op(m->graph, "p1", "ReduceSum", "p"), "keepdims", 0);
+    model_set_int(&arena, op(m->graph, "q1", "ReduceSum", "q"), "keepdims", 0);
+    op(m->graph, "p3", "Sum", "p1 p1 p1");
+    op(m->graph, "y", "Add", "p3 q1");
+    gradient(m->graph, "dx", "x", "", "y", "x");
+    output(m->graph, "dx");
+    must_combine(m);
+    expect(run(start(), "infer", "dx", INPUTS(x)), dx, (size_t)x->count);
+}
+
+START_TEST(rows_of_two_kinds_of_indices_add_up)
+{
+    struct model *const m = pieces("4");
+    add_ints(m->graph, "i", DTYPE_INT32, 1, 1);
+    add_ints(m->graph, "j", DTYPE_INT64, 2, 2);
+    op(m->graph, "p", "Gather", "x i");
+    op(m->graph, "q", "Gather", "x j");
+    expect_pieces(m, DOUBLES(SHAPE(4), 0), (const double[]){0, 6, 2, 0});
+}
+END_TEST
+
+START_TEST(a_row_and_a_column_add_up)
+{
+    struct model *const m = pieces("2 2");
+    op(m->graph, "p", "Slice", "x zero one zero"); /* the first row */
+    op(m->graph, "q", "Slice", "x one two one");   /* the last column */
+    expect_pieces(m, DOUBLES(SHAPE(2, 2), 0), (const double[]){3, 4, 0, 1});
+}
+END_TEST
+
+START_TEST(pieces_of_two_shapes_add_up)
+{
+    struct model *const m = pieces("2 4 1");
+    struct tensor *const t = tensor_new(&arena, DTYPE_INT64, &SHAPE(3));
+    for (int i = 0; i < 3; i++)
+        tensor_set_int(t, i, 2);
+    model_add_initializer(&arena, m->graph, "squares", t);
+    op(m->graph, "r", "Reshape", "x squares");
+    op(m->graph, "p", "Slice", "x zero one zero");
+    op(m->graph, "q", "Slice", "r one two zero");
+    expect_pieces(m, DOUBLES(SHAPE(2, 4, 1), 0), (const double[]){3, 3, 3, 3, 1, 1, 1, 1});
+}
+END_TEST
+
+/* z = s + t, where both are b with something added at two places, at another u than the model's: evaluated again, the
+ * sum is one of the model, and b stays in it. */
+START_TEST(scatters_onto_something_keep_it)
+{
+    struct model *const m = new_model();
+    input(m->graph, "b", DTYPE_DOUBLE, "4");
+    input(m->graph, "u", DTYPE_DOUBLE, "2");
+    input(m->graph, "v", DTYPE_DOUBLE, "2");
+    add_ints(m->graph, "i", DTYPE_INT64, 0, 1);
+    add_ints(m->graph, "j", DTYPE_INT64, 1, 2);
+    model_set_string(&arena, op(m->graph, "s", "ScatterElements", "b i u"), "reduction", "add");
+    model_set_string(&arena, op(m->graph, "t", "ScatterElements", "b j u"), "reduction", "add");
+    op(m->graph, "z", "Add", "s t");
+    op(m->graph, "zz", "Mul", "z z");
+    op(m->graph, "y", "ReduceSum", "zz");
+    gradient(m->graph, "du", "u", "", "y", "v");
+    output(m->graph, "du");
+    must_combine(m);
+    const struct tensor *const in[] = {DOUBLES(SHAPE(4), 1, 2, 3, 4), DOUBLES(SHAPE(2), 0), DOUBLES(SHAPE(2), 10, 20)};
+    EXPECT(run(start(), "infer", "du", in), 92, 120); /* z = 12 34 26 8; du = 2 z[i] + 2 z[j] */
 }
 END_TEST
 
@@ -212,6 +395,122 @@ START_TEST(a_listed_output_of_a_composite_is_no_part_of_others)
     const struct tensor *const in[] = {DOUBLES(SHAPE(1, 1, 2, 1), 1, 2), DOUBLES(SHAPE(1, 1, 2, 1), 3, 5),
                                        DOUBLES(SHAPE(1, 1, 0, 1), 1)};
     EXPECT(run(start(), "infer", "difference", in), 0, 0);
+}
+END_TEST
+
+/* ---- what has no gradient ----------------------------------------------------------------------------------------- */
+
+/* next = Adagrad(...) of x; nothing is known of its gradient. */
+static void add_update(struct model_graph *g)
+{
+    input(g, "n", DTYPE_INT64, "");
+    op(g, "next -", "Adagrad", "w n x w w");
+}
+
+/* The weights of classes are a marked input: what stands behind it needs no gradient. */
+START_TEST(nothing_flows_into_marked_inputs)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "2");
+    input(m->graph, "w", DTYPE_DOUBLE, "");
+    input(m->graph, "n", DTYPE_INT64, "");
+    input(m->graph, "scores", DTYPE_DOUBLE, "1 2");
+    struct tensor *const label = tensor_new(&arena, DTYPE_INT64, &SHAPE(1));
+    model_add_initializer(&arena, m->graph, "label", label);
+    op(m->graph, "next -", "Adagrad", "w n x x x");
+    op(m->graph, "y", "SoftmaxCrossEntropyLoss", "scores label next");
+    gradient(m->graph, "ds dx", "scores x", "", "y", "scores x");
+    output(m->graph, "ds dx");
+    must_combine(m);
+    ck_assert(has_message("the gradient through input 2 'next' is left out"));
+    const struct tensor *const in[] = {DOUBLES(SHAPE(2), 1), SCALAR(0), tensor_new(&arena, DTYPE_INT64, &SHAPE_SCALAR),
+                                       DOUBLES(SHAPE(1, 2), 0)};
+    EXPECT(run(start(), "infer", "ds", in), -0.5, 0.5);
+    EXPECT(run(start(), "infer", "dx", in), 0, 0);
+}
+END_TEST
+
+START_TEST(what_is_no_part_of_y_is_not_told_of)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "2");
+    input(m->graph, "scores", DTYPE_DOUBLE, "1 2");
+    model_add_initializer(&arena, m->graph, "label", tensor_new(&arena, DTYPE_INT64, &SHAPE(1)));
+    op(m->graph, "other", "SoftmaxCrossEntropyLoss", "scores label x");
+    op(m->graph, "y", "ReduceSum", "x");
+    gradient(m->graph, "dx", "x", "", "y", "x");
+    output(m->graph, "dx");
+    must_combine(m);
+    ck_assert(!is_told("is left out"));
+}
+END_TEST
+
+START_TEST(what_is_cut_needs_no_gradient)
+{
+    struct model *const m = scalars();
+    add_update(m->graph);
+    op(m->graph, "y", "Mul", "next x");
+    gradient(m->graph, "dx dnext", "x next", "", "y", "x w");
+    output(m->graph, "dx dnext");
+    must_combine(m);
+}
+END_TEST
+
+START_TEST(what_does_not_depend_on_x_needs_no_gradient)
+{
+    struct model *const m = scalars();
+    input(m->graph, "v", DTYPE_DOUBLE, "");
+    add_update(m->graph);
+    op(m->graph, "y", "Mul", "next v");
+    gradient(m->graph, "dv", "v", "", "y", "v");
+    gradient(m->graph, "zero", "v", "", "next", "v");
+    output(m->graph, "dv zero");
+    must_combine(m);
+    ck_assert(has_message("'v' has no influence on 'next': its gradient is zero"));
+}
+END_TEST
+
+/* From y back, at most twelve steps. */
+static const struct {
+    int steps; /* before which the operator stands that has no gradient */
+    const char *path;
+} long_paths[] = {
+    {11, "y <- Neg 'n11' <- Neg 'n10' <- Neg 'n9' <- Neg 'n8' <- Neg 'n7' <- Neg 'n6' <- Neg 'n5' <- Neg 'n4' <- "
+         "Neg 'n3' <- Neg 'n2' <- Neg 'n1' <- Adagrad"},
+    {12, "y <- Neg 'n12' <- Neg 'n11' <- Neg 'n10' <- Neg 'n9' <- Neg 'n8' <- Neg 'n7' <- ... (1 more) <- "
+         "Neg 'n5' <- Neg 'n4' <- Neg 'n3' <- Neg 'n2' <- Neg 'n1' <- Adagrad"},
+    {19, "y <- Neg 'n19' <- Neg 'n18' <- Neg 'n17' <- Neg 'n16' <- Neg 'n15' <- Neg 'n14' <- ... (8 more) <- "
+         "Neg 'n5' <- Neg 'n4' <- Neg 'n3' <- Neg 'n2' <- Neg 'n1' <- Adagrad"},
+};
+
+START_TEST(paths_are_shown_to_both_ends)
+{
+    struct model *const m = scalars();
+    const char *from = "next";
+    add_update(m->graph);
+    for (int i = 1; i <= long_paths[_i].steps; i++) {
+        const char *const to = i < long_paths[_i].steps ? arena_printf(&arena, "v%d", i) : "y";
+        op(m->graph, to, "Neg", from)->name = arena_printf(&arena, "n%d", i);
+        from = to;
+    }
+    gradient(m->graph, "dx", "x", "", "y", "x");
+    output(m->graph, "dx");
+    ck_assert(!combine(m));
+    ck_assert(has_message(long_paths[_i].path));
+}
+END_TEST
+
+/* What the first one lacks is not said again of the gradient of its result. */
+START_TEST(gradient_of_one_that_failed_says_nothing)
+{
+    struct model *const m = scalars();
+    add_update(m->graph);
+    op(m->graph, "y", "Mul", "next next");
+    gradient(m->graph, "dx", "x", "", "y", "x");
+    gradient(m->graph, "ddx", "x", "", "dx", "x");
+    output(m->graph, "ddx");
+    ck_assert(!combine(m));
+    ck_assert_int_eq(diag.errors, 1);
 }
 END_TEST
 
@@ -327,6 +626,14 @@ static void integer_y(struct model_graph *g)
 {
     gradient(g, "d", "x", "", "n", "x");
 }
+static void cut_of_other_shape(struct model_graph *g)
+{
+    gradient(g, "d", "x", "w", "y", "x v");
+}
+static void cut_of_other_type(struct model_graph *g)
+{
+    gradient(g, "d", "x", "w", "y", "x n");
+}
 static void outputs_excess(struct model_graph *g)
 {
     gradient(g, "d e", "x", "w", "y", "x w");
@@ -343,6 +650,8 @@ static const struct {
     {no_xs, "xs is empty"},
     {other_type, "input 0 'v' is double[2], but stands for 'x' of double[]"},
     {integer_y, "y 'n' is int64: only floating tensors can be differentiated"},
+    {cut_of_other_shape, "input 1 'v' is double[2], but stands for 'w' of double[]"},
+    {cut_of_other_type, "input 1 'n' is int64[], but stands for 'w' of double[]"},
     {outputs_excess, "Gradient has 2 outputs for 1 name in xs"},
 };
 
@@ -376,9 +685,25 @@ int main(void)
     tcase_add_test(good, one_element_is_a_scalar);
     tcase_add_test(good, evaluated_again_a_node_draws_the_same);
     tcase_add_test(good, x_without_influence_has_a_zero_gradient);
+    tcase_add_test(good, x_that_only_jumps_has_a_zero_gradient);
+    tcase_add_test(good, one_half_is_a_variable);
+    tcase_add_test(good, one_half_is_supplied);
+    tcase_add_test(good, one_half_is_supplied_the_other_follows);
     tcase_add_test(good, equal_gradients_are_two_values);
+    tcase_add_test(good, equal_gradients_have_two_names);
     tcase_add_test(good, gradients_do_not_follow_from_each_other);
+    tcase_add_test(good, an_output_that_a_gradient_wants_fills_a_gap);
+    tcase_add_test(good, rows_of_two_kinds_of_indices_add_up);
+    tcase_add_test(good, a_row_and_a_column_add_up);
+    tcase_add_test(good, pieces_of_two_shapes_add_up);
+    tcase_add_test(good, scatters_onto_something_keep_it);
     tcase_add_test(good, a_listed_output_of_a_composite_is_no_part_of_others);
+    tcase_add_test(good, nothing_flows_into_marked_inputs);
+    tcase_add_test(good, what_is_no_part_of_y_is_not_told_of);
+    tcase_add_test(good, what_is_cut_needs_no_gradient);
+    tcase_add_test(good, what_does_not_depend_on_x_needs_no_gradient);
+    tcase_add_loop_test(good, paths_are_shown_to_both_ends, 0, (int)(sizeof long_paths / sizeof long_paths[0]));
+    tcase_add_test(good, gradient_of_one_that_failed_says_nothing);
     tcase_add_test(good, y_itself_and_unwanted_outputs);
     tcase_add_test(good, broadcasts_are_summed_back);
     tcase_add_test(good, a_bias_before_batch_normalization_has_no_gradient);
