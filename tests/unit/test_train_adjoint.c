@@ -168,7 +168,7 @@ START_TEST(x_that_only_jumps_has_a_zero_gradient)
 }
 END_TEST
 
-/* ---- a node of two outputs, one of which is a variable ------------------------------------------------------------ */
+/* ---- a node of two outputs, one of which is a variable ----------------------------------------------------------- */
 
 /* a, b = x; y = a a b, with respect to x and a: dy/da = 2 a b, and what flows into a does not reach x. */
 static void expect_halves(const char *inputs, const double (*dx)[2], double da)
@@ -206,7 +206,7 @@ START_TEST(one_half_is_supplied_the_other_follows)
 }
 END_TEST
 
-/* ---- adjoints of several names ------------------------------------------------------------------------------------ */
+/* ---- adjoints of several names ----------------------------------------------------------------------------------- */
 
 /* y = (a + x) w: da and dx are one number, and still two variables of z = da dx. */
 START_TEST(equal_gradients_are_two_values)
@@ -282,7 +282,7 @@ START_TEST(an_output_that_a_gradient_wants_fills_a_gap)
 }
 END_TEST
 
-/* ---- sums of pieces ----------------------------------------------------------------------------------------------- */
+/* ---- sums of pieces ---------------------------------------------------------------------------------------------- */
 
 static void add_ints(struct model_graph *g, const char *name, enum dtype dtype, int64_t a, int64_t b)
 {
@@ -398,7 +398,7 @@ START_TEST(a_listed_output_of_a_composite_is_no_part_of_others)
 }
 END_TEST
 
-/* ---- what has no gradient ----------------------------------------------------------------------------------------- */
+/* ---- what has no gradient ---------------------------------------------------------------------------------------- */
 
 /* next = Adagrad(...) of x; nothing is known of its gradient. */
 static void add_update(struct model_graph *g)
