@@ -128,6 +128,16 @@ static struct value *slice_gradient(int64_t row, int64_t column, int64_t step)
                       x);
 }
 
+static struct value *condition(void)
+{
+    return graph_add_input(g, "c", DTYPE_BOOL, &SHAPE(2, 3));
+}
+
+static struct value *integers(const char *name)
+{
+    return graph_add_input(g, name, DTYPE_INT32, &SHAPE(2, 3));
+}
+
 #define CASE(name, expression)                                                                                         \
     static struct value *name(void)                                                                                    \
     {                                                                                                                  \
@@ -156,6 +166,50 @@ CASE(div_large, build(&at, "Div", x, number(2e38)))
 CASE(div_infinite, build(&at, "Div", x, number(INFINITY)))
 CASE(div_row, build(&at, "Div", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), dense(2)))
 CASE(div_ints, build(&at, "Div", i, integer(4)))
+CASE(zero_mul, build(&at, "Mul", number(0), x))
+CASE(zero_mul_int, build(&at, "Mul", integer(0), i))
+CASE(div_negs, build(&at, "Div", build(&at, "Neg", x), build(&at, "Neg", y)))
+CASE(div_negs_int, build(&at, "Div", build(&at, "Neg", i), build(&at, "Neg", integers("k"))))
+CASE(div_halves, build(&at, "Div", graph_add_input(g, "h", DTYPE_FLOAT16, &SHAPE(2, 3)),
+                       build_scalar(&b, DTYPE_FLOAT16, 3)))
+CASE(squares_of_row, build(&at, "Pow", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(3)), dense(2)))
+CASE(first_power, build(&at, "Pow", x, number(1)))
+CASE(and_true, build(&at, "And", condition(), build_scalar(&b, DTYPE_BOOL, 1)))
+CASE(false_and, build(&at, "And", build_scalar(&b, DTYPE_BOOL, 0), condition()))
+CASE(or_true, build(&at, "Or", condition(), build_scalar(&b, DTYPE_BOOL, 1)))
+CASE(false_or, build(&at, "Or", build_scalar(&b, DTYPE_BOOL, 0), condition()))
+CASE(max_of_two, build(&at, "Max", x, y))
+CASE(clip_of_one_bound, build(&at, "Clip", x, number(1)))
+CASE(slice_of_all, build(&at, "Slice", x, ints(0, 0), ints(2, 3), ints(0, 1), ints(1, 1)))
+CASE(slice_backwards, build(&at, "Slice", x, ints(0, 2), ints(2, -4), ints(0, 1), ints(1, -1)))
+CASE(pad_by_nothing, build(&at, "Pad", x, build_ints(&b, (int64_t[]){0, 0, 0, 0}, 4)))
+CASE(pad_that_moves, build(&at, "Pad", x, build_ints(&b, (int64_t[]){0, 1, 0, -1}, 4)))
+CASE(cast_int_to_short_and_back, build_cast(&b, build_cast(&b, i, DTYPE_INT16), DTYPE_INT32))
+CASE(cast_int_to_long_and_back, build_cast(&b, build_cast(&b, i, DTYPE_INT64), DTYPE_INT32))
+CASE(cast_int_to_bool_and_back, build_cast(&b, build_cast(&b, i, DTYPE_BOOL), DTYPE_INT32))
+CASE(cast_byte_to_bool_and_back,
+     build_cast(&b, build_cast(&b, graph_add_input(g, "h", DTYPE_UINT8, &SHAPE(2, 3)), DTYPE_BOOL), DTYPE_UINT8))
+CASE(cast_float_to_long_and_back, build_cast(&b, build_cast(&b, x, DTYPE_INT64), DTYPE_FLOAT))
+CASE(cast_half_to_bfloat_and_back,
+     build_cast(&b, build_cast(&b, graph_add_input(g, "h", DTYPE_FLOAT16, &SHAPE(2, 3)), DTYPE_BFLOAT16),
+                DTYPE_FLOAT16))
+CASE(cast_byte_to_short_and_back,
+     build_cast(&b, build_cast(&b, graph_add_input(g, "h", DTYPE_UINT8, &SHAPE(2, 3)), DTYPE_INT16), DTYPE_UINT8))
+CASE(reshape_expanded_element,
+     build_reshape(&b, build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(1, 1, 1)), &SHAPE(1, 2, 3)),
+                   &SHAPE(6)))
+CASE(reshape_expanded_row,
+     build_reshape(&b, build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(3)), &SHAPE(2, 3)), &SHAPE(6)))
+CASE(transpose_expanded_row,
+     build(&at, "Transpose", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(3)), &SHAPE(2, 3))))
+CASE(transposed_products_of_row,
+     build(&at, "Transpose", build(&at, "MatMul", graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE(2)),
+                                   graph_add_input(g, "t", DTYPE_FLOAT, &SHAPE(4, 2, 3)))))
+CASE(expanded_keeps_attributes,
+     build_with(&at, "LeakyRelu", ATTRS(attr_float("alpha", 0.5)),
+                build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape)))
+CASE(clip_expanded, build(&at, "Clip", build_expand(&b, graph_add_input(g, "s", DTYPE_FLOAT, &SHAPE_SCALAR), &x->shape),
+                          NULL, number(1)))
 CASE(neg_neg, build(&at, "Neg", build(&at, "Neg", x)))
 CASE(neg_neg_neg, build(&at, "Neg", build(&at, "Neg", build(&at, "Neg", x))))
 CASE(add_neg, build(&at, "Add", x, build(&at, "Neg", y)))
@@ -250,6 +304,36 @@ static const struct {
     {div_infinite, "Div(x,inf) = div"},
     {div_row, "Mul(s,0.5) Expand(div.div,{2,3}) = div"},
     {div_ints, "Div(i,4) = div"},
+    {zero_mul, "Mul(0,x) = mul"},
+    {zero_mul_int, "Expand(0,{2,3}) = mul"},
+    {div_negs, "Div(x,y) = div"},
+    {div_negs_int, "Neg(i) Neg(k) Div(neg,neg_2) = div"},
+    {div_halves, "Div(h,3) = div"},
+    {squares_of_row, "Mul(s,s) Expand(pow.pow,{2,3}) = pow"},
+    {first_power, "= x"},
+    {and_true, "= c"},
+    {false_and, "Expand(0,{2,3}) = and"},
+    {or_true, "Expand(1,{2,3}) = or"},
+    {false_or, "= c"},
+    {max_of_two, "Max(x,y) = max"},
+    {clip_of_one_bound, "Clip(x,1) = clip"},
+    {slice_of_all, "= x"},
+    {slice_backwards, "Slice(x,{0,2},{2,-4},{0,1},{1,-1}) = slice"},
+    {pad_by_nothing, "= x"},
+    {pad_that_moves, "Pad(x,{0,1,0,-1}) = pad"},
+    {cast_int_to_short_and_back, "Cast(i) Cast(cast) = cast_2"},
+    {cast_int_to_long_and_back, "= i"},
+    {cast_int_to_bool_and_back, "Cast(i) Cast(cast) = cast_2"},
+    {cast_byte_to_bool_and_back, "Cast(h) Cast(cast) = cast_2"},
+    {cast_float_to_long_and_back, "Cast(x) Cast(cast) = cast_2"},
+    {cast_half_to_bfloat_and_back, "Cast(h) Cast(cast) = cast_2"},
+    {cast_byte_to_short_and_back, "= h"},
+    {reshape_expanded_element, "Reshape(s,{}) Expand(reshape.reshape,{6}) = reshape"},
+    {reshape_expanded_row, "Expand(s,{2,3}) Reshape(expand,{6}) = reshape"},
+    {transpose_expanded_row, "Expand(s,{2,3}) Transpose(expand) = transpose"},
+    {transposed_products_of_row, "MatMul(s,t) Transpose(matmul) = transpose"},
+    {expanded_keeps_attributes, "LeakyRelu(s) Expand(leakyrelu.leakyrelu,{2,3}) = leakyrelu"},
+    {clip_expanded, "Clip(s,_,1) Expand(clip.clip,{2,3}) = clip"},
     {neg_neg, "= x"},
     {neg_neg_neg, "Neg(x) = neg"},
     {add_neg, "Sub(x,y) = add"},
@@ -419,6 +503,118 @@ START_TEST(draws_are_their_own)
 }
 END_TEST
 
+START_TEST(draws_of_constants_are_draws)
+{
+    output("out", build(&at, "RandomNormalLike", dense(1)));
+    ck_assert(canonicalise(g, NULL));
+    ck_assert_uint_eq(g->node_count, 1);
+    ck_assert_str_eq(g->first->def->name, "RandomNormalLike");
+}
+END_TEST
+
+/* ---- outputs that nobody asks for -------------------------------------------------------------------------------- */
+
+/* Normalization with the outputs y, mean and inverse deviation, but where the name is "-": "y-i". */
+static struct node *normalization(const char *outputs)
+{
+    struct value *const scale = dense(1), *const in[] = {x, scale};
+    struct node *const n = graph_add_node(g, op_find("", "LayerNormalization"), "", &b.loc, NULL);
+    node_add_input(n, in[0]);
+    node_add_input(n, in[1]);
+    node_set_attr(n, attr_int("axis", 0));
+    for (const char *p = outputs; *p != '\0'; p++)
+        node_add_output(n, *p == '-' ? NULL : arena_strndup(&arena, p, 1));
+    ck_assert(node_infer(n));
+    return n;
+}
+
+static void add_last_output(const struct node *n)
+{
+    output("out", n->outputs.data[n->outputs.count - 1]);
+}
+
+/* Which outputs the nodes have: "y-i yi". */
+static const char *outputs_text(void)
+{
+    const char *text = "";
+    for (const struct node *n = g->first; n != NULL; n = n->next) {
+        text = arena_printf(&arena, "%s%s", text, n == g->first ? "" : " ");
+        for (size_t k = 0; k < n->outputs.count; k++)
+            text = arena_printf(&arena, "%s%s", text, n->outputs.data[k] != NULL ? "y" : "-");
+    }
+    return text;
+}
+
+START_TEST(unread_optional_outputs_go)
+{
+    add_last_output(normalization("ym"));
+    ck_assert(rewrite_dce(g));
+    graph_verify(g, "dce");
+    ck_assert_str_eq(outputs_text(), "yy");
+    begin();
+    struct node *const n = normalization("ymi");
+    output("out", n->outputs.data[0]);
+    ck_assert(rewrite_dce(g));
+    graph_verify(g, "dce");
+    ck_assert_str_eq(outputs_text(), "y");
+    begin();
+    add_last_output(normalization("ymi"));
+    ck_assert(rewrite_dce(g));
+    graph_verify(g, "dce");
+    ck_assert_str_eq(outputs_text(), "y-y");
+}
+END_TEST
+
+START_TEST(absent_outputs_are_no_reason)
+{
+    add_last_output(normalization("y-i"));
+    normalization("y-i");
+    ck_assert(rewrite_dce(g));
+    graph_verify(g, "dce");
+    ck_assert_str_eq(outputs_text(), "y-y");
+}
+END_TEST
+
+/* Parts stay, read or not: their number is what Split does. */
+START_TEST(unread_parts_stay)
+{
+    struct value *const parts = graph_add_input(g, "parts", DTYPE_FLOAT, &SHAPE(2, 6));
+    struct node *const n = build_node(&b, "Split", ATTRS(attr_int("axis", 1), attr_int("num_outputs", 3)),
+                                      (struct value *const[]){parts}, 1, 3);
+    output("out", n->outputs.data[1]);
+    ck_assert(rewrite_dce(g));
+    graph_verify(g, "dce");
+    ck_assert_str_eq(outputs_text(), "yyy");
+}
+END_TEST
+
+/* Equal nodes of which one lacks an output that the other has. */
+START_TEST(nodes_of_other_outputs_stay_apart)
+{
+    struct node *const n = normalization("y-i"), *const other = normalization("zmj");
+    output("i", n->outputs.data[2]);
+    output("m", other->outputs.data[1]);
+    output("j", other->outputs.data[2]);
+    ck_assert(rewrite_cse(g));
+    graph_verify(g, "cse");
+    ck_assert_ptr_eq(g->outputs.data[1].value->producer, other);
+}
+END_TEST
+
+START_TEST(nodes_of_the_same_outputs_are_one)
+{
+    struct node *const n = normalization("y-i"), *const other = normalization("z-j");
+    output("i", n->outputs.data[2]);
+    output("j", other->outputs.data[2]);
+    output("z", other->outputs.data[0]);
+    ck_assert(rewrite_cse(g) && rewrite_dce(g));
+    graph_verify(g, "dce");
+    ck_assert_str_eq(outputs_text(), "y-y");
+    ck_assert_ptr_eq(g->outputs.data[1].value, n->outputs.data[2]);
+    ck_assert_ptr_eq(g->outputs.data[2].value, n->outputs.data[0]);
+}
+END_TEST
+
 static struct value *counted(int64_t count)
 {
     struct tensor *const t = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(count));
@@ -554,6 +750,12 @@ int main(void)
     tcase_add_test(all, bindings_keep_what_they_need_beside_outputs);
     tcase_add_test(all, a_product_that_is_an_output_stays);
     tcase_add_test(all, draws_are_their_own);
+    tcase_add_test(all, draws_of_constants_are_draws);
+    tcase_add_test(all, unread_optional_outputs_go);
+    tcase_add_test(all, absent_outputs_are_no_reason);
+    tcase_add_test(all, unread_parts_stay);
+    tcase_add_test(all, nodes_of_other_outputs_stay_apart);
+    tcase_add_test(all, nodes_of_the_same_outputs_are_one);
     tcase_add_test(all, constants_are_stored_within_bounds);
     tcase_add_test(all, fed_input_is_known_only_when_specialised);
     tcase_add_test(all, large_results_are_not_stored);
