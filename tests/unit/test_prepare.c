@@ -1,266 +1,6 @@
-/* Preparation: what is trained, what the losses and optimizers compute, and what is said of wrong requests. Values are
- * computed by hand in double and compared with a run of the prepared model. */
-#include "prepare/prepare.h"
-#include "train_models.h"
-
-static struct prepare_options prepare_with;
-static struct strbuf report;
-
-static void begin(void)
-{
-    setup();
-    report = (struct strbuf){.arena = &arena};
-    prepare_with = (struct prepare_options){
-        .loss = LOSS_MSE, .class_axis = 1, .learning_rate = 0.5, .first_step = -1, .gradients = true};
-}
-
-static void use_optimizer(const char *text)
-{
-    ck_assert(optimizer_parse(&diag, &arena, text, &prepare_with.optimizer));
-}
-
-static void declare(struct model_graph *g, int where, const char *name, enum dtype dtype, const char *dims)
-{
-    input(g, name, dtype, dims);
-    struct model_value_info *const vi = g->inputs.data[--g->inputs.count];
-    if (where == 0)
-        g->inputs.count++;
-    else
-        vec_push(&arena, &g->outputs, vi);
-}
-
-/* p = x w + b; x [2,2], w [2,1], p [2,1] = [[5.5], [11.5]] for X below */
-static struct model *regression(void)
-{
-    struct model *const m = new_model();
-    declare(m->graph, 0, "x", DTYPE_DOUBLE, "batch 2");
-    declare(m->graph, 1, "p", DTYPE_DOUBLE, "batch 1");
-    model_add_initializer(&arena, m->graph, "w", DOUBLES(SHAPE(2, 1), 1, 2));
-    model_add_initializer(&arena, m->graph, "b", DOUBLES(SHAPE(1), 0.5));
-    op(m->graph, "xw", "MatMul", "x w");
-    op(m->graph, "p", "Add", "xw b");
-    m->opsets.count = 1; /* as an inference model */
-    return m;
-}
-#define X DOUBLES(SHAPE(2, 2), 1, 2, 3, 4)
-
-/* z = w [2,3]: the scores are the weights; x [2,3] of zeros gives them a batch */
-static struct model *scores(const char *last)
-{
-    struct model *const m = new_model();
-    declare(m->graph, 0, "x", DTYPE_DOUBLE, "2 2");
-    declare(m->graph, 1, "z", DTYPE_DOUBLE, "2 3");
-    model_add_initializer(&arena, m->graph, "w", DOUBLES(SHAPE(2, 3), 1, 2, 3, 0, 0.5, -1));
-    op(m->graph, last ? "s" : "z", "MatMul", "x w");
-    if (last)
-        op(m->graph, "z", last, "s");
-    return m;
-}
-#define EYE DOUBLES(SHAPE(2, 2), 1, 0, 0, 1)
-
-static const struct tensor *labels(enum dtype dtype, int64_t a, int64_t b)
-{
-    struct tensor *const t = tensor_new(&arena, dtype, &SHAPE(2));
-    tensor_set_int(t, 0, a);
-    tensor_set_int(t, 1, b);
-    return t;
-}
-
-static bool prepare(struct model *m)
-{
-    return prepare_model(&diag, &arena, m, &prepare_with, &report);
-}
-
-static struct interp *prepared(struct model *m, int64_t batch)
-{
-    const bool ok = prepare(m);
-    if (!ok)
-        print_messages();
-    ck_assert(ok);
-    struct map *const dims = arena_new(&arena, struct map);
-    dims->arena = &arena;
-    map_set(dims, "batch", &(int64_t){batch});
-    options.dims = dims;
-    must_combine(m);
-    return start();
-}
-
-static double value_of(struct interp *s, const char *fetch, const struct tensor *const *inputs)
-{
-    return tensor_get_double(run(s, "step", fetch, inputs), 0);
-}
-
-static void near(double got, double expected)
-{
-    ck_assert_double_eq_tol(got, expected, 1e-7 * (1 + fabs(expected)));
-}
-
-/* ---- losses ------------------------------------------------------------------------------------------------------ */
-
-/* e = [0.5, 1.5]: loss = 1.25, dw = x' e (2/2) = [5, 7], db = 2; w -= 0.5 dw */
-START_TEST(mse_and_sgd)
-{
-    struct model *const m = regression();
-    use_optimizer("sgd");
-    struct interp *const s = prepared(m, 2);
-    const struct tensor *const *const in = INPUTS(X, DOUBLES(SHAPE(2, 1), 5, 10));
-    EXPECT(run(s, "step", "w.gradient", in), 5, 7);
-    EXPECT(run(s, "infer", "w", INPUTS(X)), -1.5, -1.5);
-    EXPECT(run(s, "infer", "b", INPUTS(X)), -0.5);
-    ck_assert_str_eq(m->training.data[0]->algorithm->inputs.data[0]->type.dims.data[0].param, "batch");
-}
-END_TEST
-
-/* Runs one step from the start and gives element 0 of what is fetched. */
-static double after_start(const char *fetch, const struct tensor *const *inputs)
-{
-    return value_of(start(), fetch, inputs);
-}
-
-/* p = [0.5, 0] */
-static void check_elementwise(enum loss_kind loss, const struct tensor *targets, double expected, double db)
-{
-    begin();
-    prepare_with.loss = loss;
-    use_optimizer("sgd");
-    const struct tensor *const *const in = INPUTS(DOUBLES(SHAPE(2, 2), 0, 0, -0.5, 0), targets);
-    prepared(regression(), 2);
-    near(after_start("loss", in), expected);
-    near(after_start("b.gradient", in), db);
-}
-
-/* The second logit is exactly 0, where the slope of bce is 0.5 - t. */
-START_TEST(losses_of_elements)
-{
-    const double e = exp(-0.5), sigma = 1 / (1 + e);
-    check_elementwise(LOSS_L1, DOUBLES(SHAPE(2, 1), 0, 2), 1.25, 0);
-    check_elementwise(LOSS_HUBER, DOUBLES(SHAPE(2, 1), 0, 3), (0.125 + 2.5) / 2, (0.5 - 1) / 2);
-    check_elementwise(LOSS_BCE_LOGITS, DOUBLES(SHAPE(2, 1), 1, 0), (log1p(e) + log(2)) / 2, (sigma - 1 + 0.5) / 2);
-    check_elementwise(LOSS_BCE, DOUBLES(SHAPE(2, 1), 1, 0), (log(2) - log(1 - 1e-7)) / 2, -1);
-}
-END_TEST
-
-START_TEST(weighted_samples)
-{
-    prepare_with.sample_weight = "sw";
-    use_optimizer("sgd");
-    prepared(regression(), 2);
-    const struct tensor *const *const in = INPUTS(X, DOUBLES(SHAPE(2, 1), 5, 10), DOUBLES(SHAPE(2), 3, 1));
-    near(after_start("loss", in), (3 * 0.25 + 2.25) / 4);
-    near(after_start("b.gradient", in), (3 * 1.0 + 3.0) / 4);
-}
-END_TEST
-
-/* -log softmax of row 0 at class 2 and row 1 at class 0 */
-static double log_sum(const double *z)
-{
-    return log(exp(z[0]) + exp(z[1]) + exp(z[2]));
-}
-static const double rows[2][3] = {{1, 2, 3}, {0, 0.5, -1}};
-#define LOSS0 (log_sum(rows[0]) - 3)
-#define LOSS1 (log_sum(rows[1]) - 0)
-
-static double class_loss_of(struct model *m, const struct tensor *target)
-{
-    use_optimizer("sgd");
-    prepared(m, 2);
-    return after_start("loss", INPUTS(EYE, target));
-}
-
-START_TEST(classes)
-{
-    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
-    near(class_loss_of(scores(NULL), labels(DTYPE_INT64, 2, 0)), (LOSS0 + LOSS1) / 2);
-}
-END_TEST
-
-START_TEST(final_softmax_is_bypassed)
-{
-    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
-    prepare_with.target_type = DTYPE_UINT8;
-    near(class_loss_of(scores("Softmax"), labels(DTYPE_UINT8, 2, 0)), (LOSS0 + LOSS1) / 2);
-    ck_assert_ptr_nonnull(strstr(strbuf_text(&report), "is bypassed"));
-}
-END_TEST
-
-START_TEST(negative_log_likelihood)
-{
-    prepare_with.loss = LOSS_NLL;
-    near(class_loss_of(scores("LogSoftmax"), labels(DTYPE_INT64, 2, 0)), (LOSS0 + LOSS1) / 2);
-}
-END_TEST
-
-START_TEST(smoothing)
-{
-    const double mean0 = log_sum(rows[0]) - 2, mean1 = log_sum(rows[1]) + 0.5 / 3;
-    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
-    prepare_with.label_smoothing = 0.1;
-    near(class_loss_of(scores(NULL), labels(DTYPE_INT64, 2, 0)), 0.9 * (LOSS0 + LOSS1) / 2 + 0.1 * (mean0 + mean1) / 2);
-}
-END_TEST
-
-START_TEST(class_weights)
-{
-    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
-    prepare_with.class_weights = DOUBLES(SHAPE(3), 1, 1, 3);
-    near(class_loss_of(scores(NULL), labels(DTYPE_INT64, 2, 0)), (3 * LOSS0 + LOSS1) / 4);
-}
-END_TEST
-
-START_TEST(ignored_label)
-{
-    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
-    prepare_with.ignore_index = &(const int64_t){-1};
-    near(class_loss_of(scores(NULL), labels(DTYPE_INT64, -1, 0)), LOSS1);
-}
-END_TEST
-
-/* The same loss without the operators of opset 12. */
-START_TEST(old_opset)
-{
-    struct model *const m = scores(NULL);
-    m->opsets.data[0].version = 9;
-    m->ir_version = 4;
-    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
-    near(class_loss_of(m, labels(DTYPE_INT64, 2, 0)), (LOSS0 + LOSS1) / 2);
-    ck_assert_int_eq(m->ir_version, 7);
-}
-END_TEST
-
-/* z [1,2,3] with the classes last, and its transposition [1,3,2] with the classes at axis 1, give what [2,3] does. */
-START_TEST(class_axes)
-{
-    for (int last = 0; last < 2; last++) {
-        begin();
-        struct model *const m = scores("Transpose");
-        m->graph->outputs.data[0]->type.has_shape = false;
-        m->graph->initializers.data[0]->tensor->shape = SHAPE(1, 2, 3);
-        model_set_ints(&arena, m->graph->nodes.data[1], "perm",
-                       last ? (const int64_t[]){0, 1, 2} : (const int64_t[]){0, 2, 1}, 3);
-        prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
-        prepare_with.class_axis = last ? -1 : 1;
-        use_optimizer("sgd");
-        prepared(m, 2);
-        struct tensor *const t = tensor_new(&arena, DTYPE_INT64, &SHAPE(1, 2));
-        tensor_set_int(t, 0, 2);
-        near(after_start("loss", INPUTS(EYE, t)), (LOSS0 + LOSS1) / 2);
-    }
-}
-END_TEST
-
-START_TEST(own_loss)
-{
-    struct model *const m = regression();
-    model_set_int(&arena, op(m->graph, "cost", "ReduceMean", "p"), "keepdims", 0);
-    declare(m->graph, 1, "cost", DTYPE_DOUBLE, "");
-    prepare_with.loss = LOSS_OUTPUT;
-    prepare_with.output = "cost";
-    use_optimizer("sgd");
-    prepared(m, 2);
-    near(after_start("loss", INPUTS(X)), 8.5);
-    near(after_start("b.gradient", INPUTS(X)), 1);
-}
-END_TEST
+/* Preparation: what is trained, what optimizers and schedules compute, and what is said of wrong requests. Values are
+ * computed by hand in double and compared with a run of the prepared model. Losses: test_prepare_losses.c. */
+#include "prepare_models.h"
 
 /* ---- optimizers: two steps of b, whose gradient is 2 in the first ------------------------------------------------ */
 
@@ -562,6 +302,9 @@ START_TEST(schedules)
     near(rate_at("onecycle:steps=10,pct_start=0.5,div_factor=4", "adam", 2), 0.625);
     near(rate_at("onecycle:steps=10,pct_start=0.5,div_factor=4", "sgd", 4), 1);
     near(rate_at("onecycle:steps=5,pct_start=0.5,div_factor=4,final_div_factor=5", "sgd", 6), 0.05);
+    near(rate_at("onecycle:steps=10,pct_start=0.5,div_factor=4,final_div_factor=5", "sgd", 9), 0.05);
+    near(rate_at("onecycle:steps=5,pct_start=1,div_factor=4", "sgd", 2), 0.625);
+    near(rate_at("onecycle:steps=5,pct_start=1,div_factor=4", "sgd", 4), 1);
     near(rate_at("onecycle:steps=9,pct_start=0.5,div_factor=2,three_phase=1,linear=1", "sgd", 7), 0.5);
 }
 END_TEST
@@ -687,6 +430,58 @@ START_TEST(evaluation)
 }
 END_TEST
 
+/* What is not of the batch's size is whole in every part; notes are those of the first part. */
+START_TEST(parts_of_the_batch_only)
+{
+    use_optimizer("sgd");
+    prepare_with.accumulate = 2;
+    struct model *const m = regression();
+    declare(m->graph, 0, "k", DTYPE_DOUBLE, "1");
+    op(m->graph, "q", "Mul", "p k");
+    m->graph->outputs.count = 0;
+    declare(m->graph, 1, "q", DTYPE_DOUBLE, "batch 1");
+    prepared(m, 2);
+    near(after_start("loss", INPUTS(X, DOUBLES(SHAPE(1), 2), DOUBLES(SHAPE(2, 1), 10, 20))), (1 + 9) / 2.0);
+    const char *const text = strbuf_text(&report), *const note = strstr(text, "loss: mse of 'q'");
+    ck_assert_ptr_nonnull(note);
+    ck_assert_ptr_null(strstr(note + 1, "loss: mse"));
+}
+END_TEST
+
+/* e = 0.5, 1.5, 0.5, 1.5 */
+START_TEST(parts_of_several_samples)
+{
+    use_optimizer("sgd");
+    prepare_with.accumulate = 2;
+    prepared(regression(), 4);
+    const struct tensor *const *const in =
+        INPUTS(DOUBLES(SHAPE(4, 2), 1, 2, 3, 4), DOUBLES(SHAPE(4, 1), 5, 10));
+    near(after_start("loss", in), 1.25);
+    near(after_start("b.gradient", in), 2);
+}
+END_TEST
+
+/* A bias of another type than the loss: its gradient is divided in its own. */
+START_TEST(parts_of_two_types)
+{
+    use_optimizer("sgd");
+    prepare_with.accumulate = 2;
+    vec_push(&arena, &prepare_with.train, "c");
+    vec_push(&arena, &prepare_with.train, "w");
+    struct model *const m = regression();
+    struct tensor *const c = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(1));
+    tensor_set_double(c, 0, 0);
+    model_add_initializer(&arena, m->graph, "c", c);
+    model_set_int(&arena, op(m->graph, "wide", "Cast", "c"), "to", DTYPE_DOUBLE);
+    op(m->graph, "q", "Add", "p wide");
+    m->graph->outputs.count = 0;
+    declare(m->graph, 1, "q", DTYPE_DOUBLE, "batch 1");
+    prepared(m, 2);
+    near(after_start("c.gradient", INPUTS(X, TARGETS)), 2);
+    EXPECT(run(start(), "step", "w.gradient", INPUTS(X, TARGETS)), 5, 7);
+}
+END_TEST
+
 START_TEST(wrong_parts)
 {
     use_optimizer("sgd");
@@ -743,14 +538,12 @@ static Suite *make_suite(void)
     } cases[] = {
 #define CASE(name, ...)                                                                                                \
     {name, (const TTest *const[]){__VA_ARGS__}, sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(TTest *)}
-        CASE("losses", mse_and_sgd, losses_of_elements, weighted_samples, classes, final_softmax_is_bypassed,
-             negative_log_likelihood, smoothing, class_weights, ignored_label, old_opset, class_axes, own_loss),
         CASE("optimizers", first_steps, relatives_of_adam, clipping, rate_and_count_are_state),
         CASE("trainables", default_trainables, named_trainables, transposed_and_shared_weights, running_statistics,
              random_start, names_give_way),
         CASE("schedules", schedules),
         CASE("parts", split_batches, split_without_samples, batch_in_parts, other_losses_in_parts, split_losses,
-             evaluation),
+             evaluation, parts_of_the_batch_only, parts_of_several_samples, parts_of_two_types),
         CASE("errors", wrong_requests, wrong_words, wrong_parts, wrong_schedules),
     };
     Suite *const suite = suite_create("train_prepare");
