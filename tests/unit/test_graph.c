@@ -71,7 +71,7 @@ static const struct {
     {"min(s.1/2, batch)", 3}, {"-7//2 + 5", 1},     {"-s.1 % batch", 2},             {"floor(batch", -1},
     {"floor(batch, 2)", -1},  {"max()", -1},        {"sqrt(batch)", -1},             {"s.1/2*2", 7},
     {"batch/-1", -1},         {"batch-", -1},       {"99999999999*99999999999", -1}, {"/a/b", -1},
-    {"3 4", -1},              {"batch % 0", -1},
+    {"3 4", -1},              {"batch % 0", -1},    {"s.1*batch//2", 10},            {"s.1 - batch - 1", 3},
 };
 
 START_TEST(dimensions_that_are_expressions)
@@ -93,8 +93,20 @@ START_TEST(dimensions_with_a_symbol_bound)
 {
     ck_assert_str_eq(dim_expression_bind(&arena, "batch*seq + batches", "batch", 4), "4*seq + batches");
     ck_assert_str_eq(dim_expression_bind(&arena, "my_batch*seq", "batch", 4), "my_batch*seq");
+    ck_assert_str_eq(dim_expression_bind(&arena, "bat*seq", "batch", 4), "bat*seq");
     ck_assert(dim_is_expression("2*seq") && !dim_is_expression("seq") && !dim_is_expression("input.1_dim") &&
               !dim_is_expression(""));
+}
+END_TEST
+
+START_TEST(symbols_of_expressions)
+{
+    str_list names = {0};
+    dim_expression_symbols(&arena, "max(batch, 2*s.1) + max", &names);
+    ck_assert_uint_eq(names.count, 3);
+    ck_assert_str_eq(names.data[0], "batch");
+    ck_assert_str_eq(names.data[1], "s.1");
+    ck_assert_str_eq(names.data[2], "max");
 }
 END_TEST
 
@@ -202,6 +214,16 @@ START_TEST(names_are_made_unique_without_reserving_them)
     ck_assert_ptr_null(graph_find(g, "x"));
     ck_assert_ptr_eq(graph_find(g, "y"), x);
     ck_assert_str_eq(graph_fresh_name(g, "x"), "x");
+}
+END_TEST
+
+/* Where a value takes another's name, that one gives up what it has no more. */
+START_TEST(a_name_belongs_to_who_took_it_last)
+{
+    struct value *const x = input("x", DTYPE_FLOAT, SHAPE(2)), *const y = build(&at, "Neg", x);
+    graph_rename(g, x, "neg");
+    graph_remove_node(g, y->producer);
+    ck_assert_ptr_eq(graph_find(g, "neg"), x);
 }
 END_TEST
 
@@ -438,10 +460,12 @@ int main(void)
     tcase_add_loop_test(all, dimensions_that_are_expressions, 0, COUNT(dimensions));
     tcase_add_test(all, deep_expressions_end);
     tcase_add_test(all, dimensions_with_a_symbol_bound);
+    tcase_add_test(all, symbols_of_expressions);
     tcase_add_test(all, operators_are_found_by_domain_and_name);
     tcase_add_test(all, every_operator_of_the_table_is_found_once);
     tcase_add_test(all, attributes_are_replaced_removed_and_have_defaults);
     tcase_add_test(all, names_are_made_unique_without_reserving_them);
+    tcase_add_test(all, a_name_belongs_to_who_took_it_last);
     tcase_add_test(all, many_equal_wishes_take_linear_time);
     tcase_add_test(all, readers_follow_a_replacement);
     tcase_add_test(all, nodes_are_removed_and_moved);

@@ -557,6 +557,7 @@ START_TEST(unread_optional_outputs_go)
     ck_assert(rewrite_dce(g));
     graph_verify(g, "dce");
     ck_assert_str_eq(outputs_text(), "y");
+    ck_assert_ptr_null(graph_find(g, "m"));
     begin();
     add_last_output(normalization("ymi"));
     ck_assert(rewrite_dce(g));
