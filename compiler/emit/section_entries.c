@@ -227,6 +227,18 @@ static struct want want_of_buffer(const struct want *buffers, const struct buffe
     return w;
 }
 
+/* Whom the checks of kernel i are for: those who want what it writes. Checks that became a kernel of their own have a
+ * part in that; what else writes nothing is for the entry as a whole. */
+static void want_of_checks(struct entry_text *t, size_t i)
+{
+    const struct lowered *const l = t->plan->lowered;
+    const struct kernel *const k = l->kernels.data[i];
+    for (size_t j = i + 1; k->checked && j < l->kernels.count; j++)
+        if (l->kernels.data[j] == k->checked)
+            want_add(&t->wants[i], t->wants[j]);
+    t->wants[i].always |= k->checks.count > 0 && !t->wants[i].outputs;
+}
+
 /* Whom each kernel serves, from the last to the first, and each input. */
 static void find_wants(struct entry_text *t)
 {
@@ -242,13 +254,12 @@ static void find_wants(struct entry_text *t)
         kernel_writes(&scratch, l->kernels.data[i], &writes);
         for (size_t b = 0; b < writes.count; b++)
             want_add(w, want_of_buffer(buffers, writes.data[b]));
+        want_of_checks(t, i);
         for (size_t b = 0; b < reads.count; b++) {
             const struct buffer *const read = reads.data[b];
             want_add(&buffers[read->id], *w);
-            if (read->kind != BUFFER_INPUT || read->count == 0)
-                continue;
-            want_add(&t->input_wants[read->index], *w);
-            t->input_wants[read->index].always |= l->kernels.data[i]->checks.count > 0 && !w->outputs;
+            if (read->kind == BUFFER_INPUT && read->count > 0)
+                want_add(&t->input_wants[read->index], *w);
         }
         arena_free(&scratch);
     }
@@ -503,7 +514,7 @@ static void add_kernels(struct entry_text *t)
         const struct kernel *const k = l->kernels.data[i];
         const struct want *const w = &t->wants[i];
         const uint64_t guard = guard_of(t->entry, *w);
-        if (is_skipped_copy(t, k) || (!w->always && !w->outputs && k->checks.count == 0))
+        if (is_skipped_copy(t, k) || (!w->always && !w->outputs))
             continue;
         t->uses |= guard ? USES_OUT : 0;
         add_kernel(t, k, (int)i, guard);

@@ -217,6 +217,7 @@ struct kernel {
     VEC(const struct node *) nodes; /* what it computes, in graph order: for comments and traces */
     VEC(struct part) parts;
     VEC(struct check) checks;
+    const struct kernel *checked; /* it is nothing but the checks of this one, which runs behind it; or NULL */
     /* leading loops that all parts share, which run one after the other for each row; 0: none */
     int rows;
     int outer_rank;            /* loops around a template's body, or around stages */

@@ -74,6 +74,15 @@ static void fill_task(struct task_list *l, struct task *t, struct kernel *k, con
     in_place_find(l->arena, k, is_output, &t->in_place);
 }
 
+/* Checks of their own -> the kernel that takes its indices as checked. */
+static void add_check_edges(struct task_list *l)
+{
+    for (int i = 0; i < l->count; i++)
+        for (int j = i + 1; l->tasks[i].kernel->checked && j < l->count; j++)
+            if (l->tasks[j].kernel == l->tasks[i].kernel->checked)
+                add_edge(l, i, j);
+}
+
 static void fill_tasks(struct task_list *l, const struct lowered *lowered)
 {
     const bool *const is_output = in_place_outputs(l->arena, lowered);
@@ -87,6 +96,7 @@ static void fill_tasks(struct task_list *l, const struct lowered *lowered)
     for (int i = 0; i < l->count; i++)
         fill_task(l, &l->tasks[i], lowered->kernels.data[i], is_output);
     add_data_edges(l);
+    add_check_edges(l);
 }
 
 /* ---- what can fail ----------------------------------------------------------------------------------------------- */
@@ -108,6 +118,7 @@ static struct kernel *only_checks(struct arena *a, struct kernel *k)
     struct kernel *const only = arena_new(a, struct kernel);
     only->id = k->id;
     only->label = "check";
+    only->checked = k;
     vec_each(const struct node *, n, &k->nodes)
         vec_push(a, &only->nodes, n);
     vec_each_ptr(const struct check, c, &k->checks)

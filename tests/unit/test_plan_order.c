@@ -81,6 +81,30 @@ START_TEST(a_check_leaves_a_kernel_that_must_wait)
 }
 END_TEST
 
+/* What reads the table by indices waits for their check, though `large` would be free before they are computed. */
+START_TEST(a_kernel_waits_for_its_check)
+{
+    enum { LARGE = 1 << 12 };
+    struct buffer *const x = INPUT("x", LARGE), *const large = TEMP("large", LARGE),
+                         *const other = TEMP("other", LARGE), *const at = TEMP("at", 1), *const t = TEMP("t", 16);
+    (void)map(large, x);
+    (void)map(other, large);
+    struct kernel *const computes = loops(EXTENTS(LARGE)), *const reads = loops(EXTENTS(LARGE));
+    sum(computes, 0, load(AT(other, 0, 1)));
+    store(computes, AT(at, 0), result());
+    sum(reads, 0, load(AT(large, 0, 1)));
+    store(reads, AT(buffer(BUFFER_OUTPUT, "y", 1), 0), result());
+    add_check(reads, at);
+    (void)map(t, x);
+    (void)map(STATE("w", 16), t);
+    (void)must_plan();
+    ck_assert_uint_eq(reads->checks.count, 0);
+    for (size_t i = 0; i < lowered.kernels.count; i++)
+        if (lowered.kernels.data[i]->checked == reads)
+            ck_assert_uint_lt(i, position(reads));
+}
+END_TEST
+
 START_TEST(a_check_of_the_new_state_is_refused)
 {
     struct buffer *const w = STATE("w", 16);
@@ -275,6 +299,7 @@ int main(void)
     tcase_add_test(tests, state_is_read_before_it_is_written);
     tcase_add_test(tests, what_can_fail_runs_before_the_state_is_written);
     tcase_add_test(tests, a_check_leaves_a_kernel_that_must_wait);
+    tcase_add_test(tests, a_kernel_waits_for_its_check);
     tcase_add_test(tests, a_check_of_the_new_state_is_refused);
     tcase_add_test(tests, large_values_die_one_by_one);
     tcase_add_test(tests, a_chain_takes_one_place);
