@@ -44,7 +44,7 @@ bool share_is_worth(const struct kernel *k, const struct target *t);
 bool late_kernels(struct diag *d, struct lowered *const probe[3], const struct size_range *range,
                   int64_t step) MUST_USE;
 /* x[i] is the number for a count of n + i * step; step is 1 or -1. False: it is no base + per * n, which is 1 or more
- * from `low` on. */
+ * from `low` on and never falls: memory is that of the highest count. */
 bool late_size_of(const int64_t x[3], int64_t n, int64_t step, int64_t low, struct late_size *out);
 /* A factor that differs: numerator / (per * n), rounded once, the numerator a power of 2; 0: per * n itself. */
 struct late_factor {

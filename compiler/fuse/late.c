@@ -39,7 +39,7 @@ bool late_size_of(const int64_t x[PROBES], int64_t n, int64_t step, int64_t low,
 {
     const int64_t per = (x[1] - x[0]) * step, base = x[0] - per * n;
     *out = per == 0 ? (struct late_size){0} : (struct late_size){base, per};
-    return x[2] - x[1] == x[1] - x[0] && (per == 0 || base + per * low >= 1);
+    return x[2] - x[1] == x[1] - x[0] && per >= 0 && (per == 0 || base + per * low >= 1);
 }
 
 /* "16, 17, 18": those of the probes. */
@@ -51,9 +51,11 @@ static const char *counts(const struct late *l)
 
 static bool size_of(struct late *l, const int64_t x[PROBES], struct late_size *out)
 {
-    return late_size_of(x, l->range->high, l->step, l->range->low, out) ||
-           fail(l, arena_printf(l->diag->arena, "a size is %" PRId64 ", %" PRId64 ", %" PRId64 " for %s", x[0], x[1],
-                                x[2], counts(l)));
+    if (late_size_of(x, l->range->high, l->step, l->range->low, out))
+        return true;
+    const bool falls = (x[1] - x[0]) * l->step < 0;
+    return fail(l, arena_printf(l->diag->arena, "a size is %" PRId64 ", %" PRId64 ", %" PRId64 " for %s%s", x[0], x[1],
+                                x[2], counts(l), falls ? ", and memory is made for the highest count" : ""));
 }
 
 /* ---- factors ----------------------------------------------------------------------------------------------------- */

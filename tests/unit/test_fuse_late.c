@@ -21,6 +21,8 @@ static const struct {
     {{13, 15, 17}, 8, 1, 1, false, {-3, 2}}, /* for 1: none */
     {{64, 81, 100}, 8, 1, 1, false, {-72, 17}},
     {{8, 8, 16}, 8, 1, 1, false, {0, 0}},
+    {{12, 11, 10}, 8, 1, 1, false, {20, -1}}, /* for fewer: more */
+    {{12, 13, 14}, 8, -1, 1, false, {20, -1}},
 };
 
 START_TEST(sizes_are_found)
