@@ -78,18 +78,29 @@ static void make_sums_plain(struct kernel *k)
     kernel_resize_scratch(k, kernel_int(k, "ALL") > kernel_int(k, "TERMS") ? 2 * sums : sums);
 }
 
+static struct kernel_int *find_int(const struct kernel *k, const char *name)
+{
+    for (int i = 0; i < k->tmpl.int_count; i++)
+        if (str_equal(k->tmpl.ints[i].name, name))
+            return &k->tmpl.ints[i];
+    UNREACHABLE("template '%s' has no integer hole '%s'", k->tmpl.traits->name, name);
+}
+
+static void rename_int(struct kernel *k, const char *from, const char *to)
+{
+    find_int(k, from)->name = to;
+}
+
 /* N is 1, or swapped, then M is 1 and the matrix is b'. */
 static void operands_of_vector(struct kernel *k)
 {
-    const int64_t row = kernel_int(k, "ROW_STEP"), column = kernel_int(k, "COL_STEP"),
-                  vector = kernel_int(k, "VECTOR_STEP");
     const bool swapped = kernel_int(k, "SWAPPED") == 1;
     for (int o = 0; o < k->tmpl.operand_count; o++)
         k->tmpl.operands[o].param = str_equal(k->tmpl.operands[o].param, "matrix") != swapped ? "a" : "b";
-    if (swapped)
-        set_steps(k, 0, vector, column, row);
-    else
-        set_steps(k, row, column, vector, 0);
+    rename_int(k, "ROW_STEP", swapped ? "B_COL" : "A_ROW");
+    rename_int(k, "COL_STEP", swapped ? "B_ROW" : "A_COL");
+    rename_int(k, "VECTOR_STEP", swapped ? "A_COL" : "B_ROW");
+    kernel_set_int(k, swapped ? "A_ROW" : "B_COL", 0);
 }
 
 /* What only a matrix and a vector have is dropped: it may depend on a count that the plain loops take. */
@@ -145,20 +156,26 @@ static bool call_blas(struct kernel *k)
 
 static const char *const late[] = {"M", "K", NULL}, *const late_most[] = {"TERMS", NULL};
 
+/* What every form has, with the size of the axis that a step goes along. What else a form has it chooses itself. */
+static const struct {
+    const char *name, *along;
+} common_ints[] = {{"M", NULL},    {"N", NULL},    {"K", NULL},   {"A_ROW", "M"},
+                   {"A_COL", "K"}, {"B_ROW", "K"}, {"B_COL", "N"}};
+enum { COMMON_INTS = sizeof common_ints / sizeof *common_ints };
+
 /* The forms for large products, for few columns and for vectors are made for their sizes: their place takes one of
- * small tiles. */
+ * small tiles. A step that depends on the count stays one, which no form takes: rows 0 and n - 1 lie (n - 1) rows
+ * apart. Where the axis has one element, nobody takes that step. */
 static bool make_late(struct lowered *l, struct kernel *k)
 {
-    struct late_size m = {0}, terms = {0};
-    for (int i = 0; i < k->tmpl.int_count; i++) {
-        m = str_equal(k->tmpl.ints[i].name, "M") ? k->tmpl.ints[i].late : m;
-        terms = str_equal(k->tmpl.ints[i].name, "K") ? k->tmpl.ints[i].late : terms;
-    }
+    struct late_size late_of[COMMON_INTS];
     for (size_t i = 0; i < k->parts.count; i++)
         if (str_equal(k->parts.data[i].hole, "update"))
             return false;
     if (k->tmpl.traits == &product_templates[PRODUCT_VECTOR])
         operands_of_vector(k);
+    for (int i = 0; i < COMMON_INTS; i++)
+        late_of[i] = find_int(k, common_ints[i].name)->late;
     product_of_rows(k, kernel_int(k, "M"), l->target);
     struct buffer *const scratch = k->tmpl.scratch;
     if (k->tmpl.scratch_count == 0)
@@ -168,9 +185,10 @@ static bool make_late(struct lowered *l, struct kernel *k)
     else
         kernel_add_scratch(l, k, k->tmpl.scratch_param, k->tmpl.scratch_count);
     for (int i = 0; i < k->tmpl.int_count; i++)
-        k->tmpl.ints[i].late = str_equal(k->tmpl.ints[i].name, "M")   ? m
-                               : str_equal(k->tmpl.ints[i].name, "K") ? terms
-                                                                      : (struct late_size){0};
+        k->tmpl.ints[i].late = (struct late_size){0};
+    for (int i = 0; i < COMMON_INTS; i++)
+        if (!common_ints[i].along || kernel_int(k, common_ints[i].along) != 1)
+            find_int(k, common_ints[i].name)->late = late_of[i];
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* Which numbers of kernels may be known late: three programs are made by hand, as for counts of 8, 9 and 10. */
 #include "fuse/fuse.h"
 #include "kernels.h"
+#include "lower/product.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -335,6 +336,74 @@ START_TEST(what_does_not_differ_is_taken)
 }
 END_TEST
 
+/* ---- steps of products ------------------------------------------------------------------------------------------- */
+
+static const struct {
+    enum product_form form;
+    bool swapped;
+    const char *depends, *refused; /* one of its integers, and what that is called in the form of small tiles */
+} step_cases[] = {
+    {PRODUCT_DIRECT, false, "A_ROW", "A_ROW"},      {PRODUCT_PACKED, false, "A_ROW", "A_ROW"},
+    {PRODUCT_NARROW, false, "A_ROW", "A_ROW"},      {PRODUCT_FEW, false, "A_ROW", "A_ROW"},
+    {PRODUCT_BLOCKED, false, "A_COL", "A_COL"},     {PRODUCT_TRANSPOSED, false, "B_COL", "B_COL"},
+    {PRODUCT_NARROW, false, "B_ROW", "B_ROW"},      {PRODUCT_NARROW, false, "N", "N"},
+    {PRODUCT_VECTOR, false, "ROW_STEP", "A_ROW"},   {PRODUCT_VECTOR, false, "COL_STEP", "A_COL"},
+    {PRODUCT_VECTOR, false, "VECTOR_STEP", "B_ROW"}, {PRODUCT_VECTOR, true, "ROW_STEP", "B_COL"},
+    {PRODUCT_VECTOR, true, "COL_STEP", "B_ROW"},    {PRODUCT_VECTOR, true, "VECTOR_STEP", "A_COL"},
+    {PRODUCT_NARROW, false, "M", NULL},             {PRODUCT_NARROW, false, "K", NULL},
+};
+
+/* Of rows 0 and n - 1, say, which lie n - 1 rows apart. */
+static struct lowered *product_for(int64_t count, enum product_form form, bool swapped, const char *depends)
+{
+    struct lowered *const l = made_for(count, 4, 4, number(3));
+    lowered = *l;
+    struct kernel *const k = of_template(&product_templates[form]);
+    const bool vector = form == PRODUCT_VECTOR;
+    kernel_set_int(k, "M", swapped ? 1 : 3);
+    kernel_set_int(k, "N", vector && !swapped ? 1 : 5);
+    kernel_set_int(k, "K", 4);
+    kernel_set_int(k, "TERMS", 4);
+    kernel_set_int(k, "SWAPPED", swapped);
+    static const char *const steps[] = {"A_ROW", "A_COL", "B_ROW", "B_COL"},
+                      *const vector_steps[] = {"ROW_STEP", "COL_STEP", "VECTOR_STEP"};
+    for (int i = 0; i < (vector ? 3 : 4); i++)
+        kernel_set_int(k, vector ? vector_steps[i] : steps[i], 1);
+    kernel_set_int(k, depends, 4 * count - 4);
+    set_operand(k, vector ? "matrix" : "a", AT(l->buffers.data[0], 0));
+    set_operand(k, vector ? "vector" : "b", AT(l->buffers.data[0], 0));
+    *l = lowered;
+    return l;
+}
+
+START_TEST(steps_that_depend_on_the_count_are_refused)
+{
+    struct lowered *probe[3];
+    const struct size_range from_2 = {"batch", 2, 8};
+    for (int i = 0; i < 3; i++)
+        probe[i] = product_for(8 + i, step_cases[_i].form, step_cases[_i].swapped, step_cases[_i].depends);
+    diag = (struct diag){.arena = &arena};
+    const bool ok = late_kernels(&diag, probe, &from_2, 1);
+    ck_assert(ok == !step_cases[_i].refused);
+    if (!ok)
+        ck_assert_ptr_nonnull(strstr(diag.messages.data[0].text,
+                                     arena_printf(&arena, "the size %s of template", step_cases[_i].refused)));
+}
+END_TEST
+
+/* One row lies behind no other. */
+START_TEST(a_step_that_nobody_takes_is_none)
+{
+    struct lowered *probe[3];
+    for (int i = 0; i < 3; i++) {
+        probe[i] = product_for(8 + i, PRODUCT_VECTOR, false, "ROW_STEP");
+        kernel_set_int(probe[i]->kernels.data[1], "M", 1);
+    }
+    diag = (struct diag){.arena = &arena};
+    ck_assert(late_kernels(&diag, probe, &range, 1));
+}
+END_TEST
+
 /* ---- factors ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(factors_are_rounded_once)
@@ -359,6 +428,8 @@ int main(void)
     tcase_add_loop_test(tests, kernels_are_compared, 0, (int)COUNT(kernel_cases));
     tcase_add_loop_test(tests, what_differs_is_refused, 0, 2 * (int)COUNT(changes));
     tcase_add_test(tests, what_does_not_differ_is_taken);
+    tcase_add_loop_test(tests, steps_that_depend_on_the_count_are_refused, 0, (int)COUNT(step_cases));
+    tcase_add_test(tests, a_step_that_nobody_takes_is_none);
     tcase_add_test(tests, factors_are_rounded_once);
     tcase_add_test(tests, order_does_not_depend_on_the_count);
     return run_suite("fuse_late", tests);
