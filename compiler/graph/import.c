@@ -280,6 +280,21 @@ static bool check_initializers(struct graph *g, const model_values *declared, co
     return ok;
 }
 
+static void note_listed(struct map *listed, const struct model_graph *mg)
+{
+    static const char *const lists[] = {"xs", "zs"};
+    for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
+        const struct model_node *const n = mg->nodes.data[i];
+        const bool is_gradient = str_equal(n->op_type, "Gradient") && str_equal(n->domain, DOMAIN_TRAINING);
+        for (int k = 0; k < 2 && is_gradient; k++) {
+            const struct model_attr *const a = model_find_attr(&n->attrs, lists[k]);
+            for (size_t s = 0; a != NULL && s < a->strings.count; s++)
+                if (a->strings.data[s].data != NULL)
+                    map_set(listed, a->strings.data[s].data, NULL);
+        }
+    }
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *scope, const struct import_options *o,
@@ -287,13 +302,16 @@ bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *sco
 {
     const struct model *const m = g->program->model;
     struct importer im = {.g = g, .model = m, .options = o, .entry = entry, .functions = {.arena = g->arena}};
-    im.repetitions.arena = im.missing.arena = im.inner_random.arena = g->arena;
+    im.repetitions.arena = im.missing.arena = im.inner_random.arena = im.listed.arena = g->arena;
     import_index_functions(&im.functions, m);
     im.stream = import_first_stream(&im.functions, m, mg) + g->counter * import_random_streams(m);
     im.streams = (uint32_t)g->program->counters.count * import_random_streams(m);
-    for (size_t k = 0; k < m->training.count; k++)
+    for (size_t k = 0; k < m->training.count; k++) {
+        note_listed(&im.listed, m->training.data[k]->algorithm);
         if (m->training.data[k]->algorithm == mg)
             im.main_graph = import_main_graph_as_function(g->arena, m);
+    }
+    note_listed(&im.listed, m->graph);
 
     struct map initializers = {.arena = g->arena};
     bool ok = import_initializers(&im, mg, scope, &initializers, false);

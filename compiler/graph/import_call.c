@@ -161,22 +161,26 @@ static bool bind_inputs(const struct import_use *u, const struct model_function 
     return ok;
 }
 
-/* Results take the caller's names in the caller's scope. */
-static bool bind_outputs(const struct import_use *u, const struct model_function *f, const struct map *inner)
+/* Results take the caller's names in the caller's scope. One that is no node's of the function (id below `since`) is an
+ * operand. */
+static bool bind_outputs(const struct import_use *u, const struct model_function *f, const struct map *inner, int since)
 {
     bool ok = true;
     for (size_t i = 0; i < u->mn->outputs.count; i++) {
         if (u->mn->outputs.data[i][0] == '\0')
             continue;
-        struct value *const v = map_get(inner, f->outputs.data[i]);
+        struct value *v = map_get(inner, f->outputs.data[i]);
         if (v == NULL && !map_has(inner, f->outputs.data[i]))
             ok = diag_error(u->diag, &u->mn->loc, "function '%s' does not define its output '%s'", f->name,
                             f->outputs.data[i]);
         else if (v == &import_omitted)
             ok = diag_error(u->diag, &u->mn->loc, "output '%s' of function '%s' is an input that the call omits",
                             f->outputs.data[i], f->name);
-        else
+        else {
+            if (v != NULL && v->kind != VALUE_SEQUENCE && v->id < since)
+                v = import_variable(u, u->mn->outputs.data[i], v);
             map_set(u->r->scope, u->mn->outputs.data[i], v);
+        }
         if (v == NULL)
             ok = false;
     }
@@ -186,6 +190,7 @@ static bool bind_outputs(const struct import_use *u, const struct model_function
 bool import_call(const struct import_use *u, const struct model_function *f)
 {
     struct map scope = {.arena = u->arena};
+    const int since = u->g->value_count;
     if (!check_call(u, f) || !import_check_outputs_new(u) || !bind_inputs(u, f, &scope) ||
         (f == u->im->main_graph && !bind_main_graph(u, &scope)))
         return false;
@@ -200,7 +205,7 @@ bool import_call(const struct import_use *u, const struct model_function *f)
         if (u->mn->outputs.data[i][0] != '\0')
             map_set(&inner.names, f->outputs.data[i], (void *)import_graph_name(u, u->mn->outputs.data[i]));
     const bool ok = import_list(u->im, &inner, &f->nodes);
-    return bind_outputs(u, f, &scope) && ok;
+    return bind_outputs(u, f, &scope, since) && ok;
 }
 
 bool import_graph_call(const struct import_use *u)

@@ -63,6 +63,7 @@ struct importer {
     uint32_t streams;            /* of all the model's random nodes: repetitions of a node are so far apart */
     struct map repetitions;      /* stream, as text -> uint32_t *: how often that node of a loop came */
     struct map missing;          /* operators that were reported already */
+    struct map listed;           /* in xs or zs of some Gradient of the model */
     bool said_unsorted;          /* so was that nodes are not sorted */
     struct map inner_random;     /* graph inside a node, as text -> uint32_t *: its random nodes */
     int64_t spent[IMPORT_COSTS]; /* so far */
@@ -117,6 +118,9 @@ bool import_check_outputs_new(const struct import_use *u) MUST_USE;
 bool import_choose(const struct import_use *u, struct op_choice *out) MUST_USE;
 /* Fills producers and declared of a region. */
 void import_index_region(struct region *r, struct arena *a, const model_nodes *nodes, const model_values *infos);
+/* v, or a copy of it where a Gradient lists the name in this graph: a variable is neither an operand that is handed out
+ * nor what other results are made of. NULL after a failure. */
+struct value *import_variable(const struct import_use *u, const char *name, struct value *v);
 /* The node's output i is v from now on, which is checked against its declaration. A value made here, by nodes with
  * ids from `since` on, takes the output's name. */
 bool import_define(const struct import_use *u, size_t i, struct value *v, int since) MUST_USE;

@@ -151,15 +151,29 @@ bool import_choose(const struct import_use *u, struct op_choice *out)
            upgrade_check_node(u->diag, out, u->mn) && import_check_outputs_new(u);
 }
 
+struct value *import_variable(const struct import_use *u, const char *name, struct value *v)
+{
+    if (u->r->outer != NULL || u->r->call != NULL || !map_has(&u->im->listed, name) || v->bounded != NULL)
+        return v;
+    struct builder b = import_builder(u);
+    struct value *const copy = build_value(&b, "Identity", NULL, &v, 1);
+    if (v->kind == VALUE_RESULT && strcmp(v->name, name) == 0) /* of a call */
+        graph_rename(u->g, v, graph_fresh_name(u->g, arena_printf(u->arena, "%s.made", name)));
+    graph_rename(u->g, copy, graph_fresh_name(u->g, name));
+    return b.failed ? NULL : copy;
+}
+
 bool import_define(const struct import_use *u, size_t i, struct value *v, int since)
 {
     if (i >= u->mn->outputs.count || u->mn->outputs.data[i][0] == '\0')
         return true;
     const char *const name = u->mn->outputs.data[i];
+    if (import_is_tensor(v))
+        v = import_variable(u, name, v);
     if (v == NULL)
         return false;
     map_set(u->r->scope, name, v);
-    if (v == &import_omitted || v->kind == VALUE_SEQUENCE)
+    if (!import_is_tensor(v))
         return true;
     if (v->kind == VALUE_RESULT && v->id >= since)
         graph_rename(u->g, v, graph_fresh_name(u->g, import_graph_name(u, name)));
