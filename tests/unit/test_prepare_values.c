@@ -120,6 +120,36 @@ START_TEST(parameters)
 }
 END_TEST
 
+static struct tensor *list(const double *x, int64_t count)
+{
+    struct tensor *const t = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(count));
+    for (int64_t i = 0; i < count; i++)
+        tensor_set_double(t, i, x[i]);
+    return t;
+}
+#define LIST(...) list((const double[]){__VA_ARGS__}, (int64_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)))
+
+/* What is just about a rule, and what just is not. */
+START_TEST(edges_of_rules)
+{
+    ck_assert(rule_is(LIST(1, 2, 4, 0), "whole numbers"));
+    ck_assert(rule_is(LIST(1, 2, 4), NULL));
+    ck_assert(rule_is(LIST(0.5, 1.5, -1, 2.5), NULL));
+    ck_assert(str_equal(values_of_mask(LIST(1, 0, 0, 1)), "a mask"));
+    ck_assert_ptr_null(values_of_mask(LIST(1, 0, 0, 2)));
+    ck_assert(rule_is(LIST(-1e9, -1e9), "a bound that nothing reaches"));
+    ck_assert(rule_is(LIST(-1e9), "a bound that nothing reaches"));
+    ck_assert(rule_is(LIST(0.5, 0.25, 0.125, 0.125), "shares"));
+    ck_assert(rule_is(LIST(0.5, -0.25, 0.5, 0.25), NULL));
+    ck_assert(rule_is(LIST(0.3, 0.3, 0.4), "shares"));
+    ck_assert(rule_is(LIST(0.3, 0.7), NULL));
+    ck_assert(rule_is(LIST(0.1, 0.13, 0.21, 0.5, 0.56, 0.9, 1.7, 1.75), "a curve"));
+    ck_assert(rule_is(LIST(1.75, 1.7, 0.9, 0.56, 0.5, 0.21, 0.13, 0.1), "a curve"));
+    ck_assert(rule_is(LIST(0.1, 0.13, 0.21, 0.5, 0.5, 0.9, 1.7, 1.75), NULL));
+    ck_assert(rule_is(LIST(0.1, 0.13, 0.21, 0.5, 0.56, 0.9, 1.7), NULL));
+}
+END_TEST
+
 static struct tensor *filters(const double *x, int64_t count, int64_t channels)
 {
     struct tensor *const t = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(channels, 1, count));
@@ -135,6 +165,9 @@ START_TEST(weights)
     ck_assert(!values_are_fixed_filters(filters((const double[]){1, 2, 3}, 3, 4)));
     ck_assert(!values_are_fixed_filters(filters((const double[]){1, 1, 1}, 3, 4)));
     ck_assert(!values_are_fixed_filters(filters((const double[]){0, 1, 0}, 3, 4))); /* an identity is a start */
+    struct tensor *const two_channels = filters((const double[]){1, 2, 1}, 3, 4);
+    two_channels->shape = SHAPE(2, 2, 3);
+    ck_assert(!values_are_fixed_filters(two_channels));
     struct tensor *const t = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(3, 3));
     for (int64_t i = 0; i < 3; i++)
         tensor_set_double(t, i * 3 + i, 1);
@@ -143,6 +176,9 @@ START_TEST(weights)
     ck_assert(!values_are_permutation(t));
     tensor_set_double(t, 1, 1);
     ck_assert(values_are_permutation(t));
+    tensor_set_double(t, 2, 1);
+    ck_assert(!values_are_permutation(t));
+    tensor_set_double(t, 2, 0);
     tensor_set_double(t, 1, 2);
     ck_assert(!values_are_permutation(t));
 }
@@ -155,6 +191,7 @@ int main(void)
     tcase_add_checked_fixture(c, begin, end);
     tcase_add_test(c, rules);
     tcase_add_test(c, parameters);
+    tcase_add_test(c, edges_of_rules);
     tcase_add_test(c, weights);
     suite_add_tcase(suite, c);
     SRunner *const runner = srunner_create(suite);
