@@ -1,0 +1,126 @@
+/* Which tensors are trained where nobody names any: by what reads them, by their elements and by their names. */
+#include "prepare_models.h"
+
+/* h = x fc.weight goes in front of what stands here, y is [2,3]. Vectors are v, other numbers as written. */
+struct network {
+    const char *tensors, *nodes;
+    const char *trained; /* in the model's order, with fc.weight */
+};
+
+#define V "= {0.31, -0.72, 0.23}"
+#define M "= {0.31, -0.72, 0.23, 0.5, 0.11, -0.93, 0.64, -0.2, 0.77}"
+
+static const struct network of_pytorch[] = {
+    /* names of operands */
+    {"float[3] \"m.pos\" " V, "y = Add(h, \"m.pos\")", "fc.weight m.pos"},
+    {"float[3] \"m.freq\" " V, "y = Add(h, \"m.freq\")", "fc.weight"},
+    {"float[3] \"m.freqs.0\" " V, "y = Add(h, \"m.freqs.0\")", "fc.weight"},
+    {"float[3] \"mean.table\" " V, "y = Add(h, \"mean.table\")", "fc.weight mean.table"},
+    {"float[3] \"m.Mean_x\" " V, "y = Add(h, \"m.Mean_x\")", "fc.weight"},
+    {"float[3] \"m.meaning\" " V, "y = Add(h, \"m.meaning\")", "fc.weight m.meaning"},
+    {"float[3] \"m.mean_weight\" " V, "y = Add(h, \"m.mean_weight\")", "fc.weight m.mean_weight"},
+    {"float[3] \"m.std\" " V ", float[3] \"m.log_std\" " V,
+     "a = Mul(h, \"m.std\") y = Add(a, \"m.log_std\")",
+     "fc.weight m.log_std"},
+    {"float[3] \"onnx::Add_7\" " V, "y = Add(h, \"onnx::Add_7\")", "fc.weight onnx::Add_7"},
+    {"float[3] \"onnx::Max_7\" " V, "y = Max(h, \"onnx::Max_7\")", "fc.weight"},
+    {"float[3] \"m.low\" " V, "y = Max(h, \"m.low\")", "fc.weight m.low"},
+    {"float[3] \"onnx::Sub_7\" " V, "y = Sub(h, \"onnx::Sub_7\")", "fc.weight onnx::Sub_7"},
+    /* elements of operands */
+    {"float[3] \"m.row\" = {0, -65504, 0}", "y = Add(h, \"m.row\")", "fc.weight"},
+    {"float[2,3] \"m.line\" = {0.5, 1.0, 1.5, 2.0, 2.5, 3.0}",
+     "a = Reshape(\"m.line\", six) b = Reshape(a, rows) y = Add(h, b)",
+     "fc.weight m.line"},
+    {"float[3] \"m.line\" = {0.25, 0.5, 0.25}", "y = Add(h, \"m.line\")", "fc.weight"},
+    /* what normalizes the input */
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") z = MatMul(d, \"fc.weight\") y = Add(h, z)", "fc.weight"},
+    {"float[3] \"m.center\" " V, "d = Sub(h, \"m.center\") y = Abs(d)", "fc.weight m.center"},
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = Mul(d, d) y = Add(h, s)", "fc.weight m.center"},
+    {"float[3] \"m.size\" " V, "d = Div(x, \"m.size\") y = Add(h, d)", "fc.weight"},
+    {"float[3] \"m.size\" " V, "d = Mul(x, \"m.size\") y = Add(h, d)", "fc.weight m.size"},
+    {"float[3] \"m.center\" " V ", float[3] \"m.size\" " V,
+     "c = Sub(x, \"m.center\") d = Mul(c, \"m.size\") y = Add(h, d)",
+     "fc.weight"},
+    {"float[3] \"m.center\" " V, "d = Sub(h, \"m.center\") y = Relu(d)", "fc.weight m.center"},
+    /* a bias behind a bias */
+    {"float[3] \"fc.bias\" " V ", float[3] \"m.extra\" " V,
+     "a = Add(h, \"fc.bias\") y = Add(a, \"m.extra\")",
+     "fc.weight fc.bias"},
+    {"float[3] \"fc.bias\" " V ", float[3] \"m.shift\" " V, "a = Add(h, \"fc.bias\") y = Add(a, \"m.shift\")",
+     "fc.weight fc.bias m.shift"},
+    {"float[3] \"fc.bias\" " V ", float[3] \"m.extra\" " V,
+     "a = Add(h, \"fc.bias\") r = Relu(a) y = Add(r, \"m.extra\")",
+     "fc.weight fc.bias m.extra"},
+    /* weights that are none */
+    {"float[3,3] \"m.dct\" " M, "y = MatMul(h, \"m.dct\")", "fc.weight"},
+    {"float[3,3] \"m.mixing\" " M, "y = MatMul(h, \"m.mixing\")", "fc.weight m.mixing"},
+    {"float[3,3] \"m.order\" = {0, 1, 0, 0, 0, 1, 1, 0, 0}", "y = MatMul(h, \"m.order\")", "fc.weight"},
+    {"float[3,3] \"order.weight\" = {0, 1, 0, 0, 0, 1, 1, 0, 0}",
+     "y = MatMul(h, \"order.weight\")",
+     "fc.weight order.weight"},
+    {"float[3,3] \"m.b\" " M, "b = MatMul(x, \"m.b\") s = Sin(b) c = Cos(b) a = Add(s, c) y = Add(h, a)", "fc.weight"},
+    {"float[3,3] \"m.b\" " M, "b = MatMul(x, \"m.b\") s = Sin(b) y = Add(h, s)", "fc.weight m.b"},
+    {"float[3,3] \"m.b\" " M, "b = MatMul(h, \"m.b\") s = Sin(b) c = Cos(b) y = Add(s, c)", "fc.weight m.b"},
+    /* where no gradient comes by */
+    {"float[3] \"m.a\" " V, "k = Shape(\"m.a\") e = Expand(h, k) y = Add(h, e)", "fc.weight"},
+    {"float[3] \"m.a\" " V, "c = Greater(h, \"m.a\") y = Where(c, h, x)", "fc.weight"},
+    {"float[3] \"m.a\" " V, "c = Greater(h, \"m.a\") y = Where(c, h, \"m.a\")", "fc.weight m.a"},
+};
+
+static const struct network of_nobody[] = {
+    {"float[3] a " V, "y = Add(h, a)", "fc.weight a"},
+    {"float a = {0.31}", "y = Mul(h, a)", "fc.weight"},
+    {"float[3] mean " V, "y = Mul(h, mean)", "fc.weight"},
+    {"float[3] a = {0.25, 0.5, 0.25}", "y = Mul(h, a)", "fc.weight a"},
+    {"float[3] a = {0, -65504, 0}", "y = Add(h, a)", "fc.weight"},
+    {"float[3,3] order = {0, 1, 0, 0, 0, 1, 1, 0, 0}", "y = MatMul(h, order)", "fc.weight order"},
+};
+
+static const char *trained_of(const char *producer, const struct network *n)
+{
+    const char *const text = arena_printf(
+        &arena,
+        "<ir_version: 10, producer_name: \"%s\", opset_import: [\"\" : 18]>\n"
+        "net (float[2,3] x) => (float[2,3] y)\n"
+        "<float[3,3] \"fc.weight\" = {0.3, -0.7, 0.2, 0.9, -0.1, 0.4, -0.6, 0.8, 0.15}, int64[1] six = {6}, "
+        "int64[2] rows = {2, 3}, %s>\n{ h = MatMul(x, \"fc.weight\") %s }",
+        producer, n->tensors, n->nodes);
+    struct model *m;
+    begin();
+    use_optimizer("sgd");
+    const bool ok = model_read_text(&diag, &arena, "network", text, strlen(text), &m) && prepare(m);
+    if (!ok)
+        print_messages();
+    ck_assert_msg(ok, "%s", n->nodes);
+    const char *trained = "";
+    vec_each(const struct model_initializer *, init, &m->graph->initializers)
+        vec_each_ptr(const struct model_pair, pair, &m->training.data[0]->update_binding)
+            if (strcmp(pair->key, init->name) == 0)
+                trained = arena_printf(&arena, "%s%s%s", trained, *trained ? " " : "", init->name);
+    return trained;
+}
+
+START_TEST(networks_of_pytorch)
+{
+    ck_assert_msg(strcmp(trained_of("pytorch", &of_pytorch[_i]), of_pytorch[_i].trained) == 0, "%s: %s",
+                  of_pytorch[_i].nodes, trained_of("pytorch", &of_pytorch[_i]));
+}
+END_TEST
+
+START_TEST(networks_of_nobody)
+{
+    ck_assert_msg(strcmp(trained_of("", &of_nobody[_i]), of_nobody[_i].trained) == 0, "%s: %s", of_nobody[_i].nodes,
+                  trained_of("", &of_nobody[_i]));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("prepare_trainables");
+    TCase *const all = tcase_create("all");
+    tcase_add_checked_fixture(all, begin, teardown);
+    tcase_add_loop_test(all, networks_of_pytorch, 0, (int)(sizeof of_pytorch / sizeof of_pytorch[0]));
+    tcase_add_loop_test(all, networks_of_nobody, 0, (int)(sizeof of_nobody / sizeof of_nobody[0]));
+    suite_add_tcase(suite, all);
+    return run_suite(suite);
+}
