@@ -5,14 +5,16 @@
 # system_packages ID VERSION_ID ID_LIKE, which are those of /etc/os-release, sets
 #   package_tool     apt, dnf; empty where we know no names: the build says what it misses
 #   build_packages   what the build and the unit tests need
+#   test_packages    what makes tests quick
 #   all_packages     what `tests/run --all` needs beside them, as far as the system has it
 # A version that is not known is taken for a newer one.
 system_packages() {
     local id=$1 version=$2 like=$3
-    package_tool='' build_packages=() all_packages=()
+    package_tool='' build_packages=() test_packages=() all_packages=()
     case " $id $like " in
     *' debian '* | *' ubuntu '*)
         package_tool=apt
+        test_packages=(tcc)
         build_packages=(gcc libc6-dev cmake make pkg-config protobuf-c-compiler libprotobuf-c-dev libclang-dev libjansson-dev check)
         all_packages=(g++ clang libclang-rt-dev gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm shellcheck libopenblas-dev
             python3 python3-numpy python3-onnx)

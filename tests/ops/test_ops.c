@@ -6,7 +6,8 @@
  * Other seeds than the default may draw inputs right beside a kink (two operands of Max within 1e-4): a gradient that
  * fails there need not be wrong.
  *
- * --first-cc: a quick compiler, which need not know all of C: what it rejects is compiled again, with --cc.
+ * --first-cc: a quick compiler, which need not know all of C: what it rejects is compiled again, with --cc, as is the
+ * first sample of each operator anyway.
  *
  * Each sample runs in a process of its own: whatever it does counts against that sample alone. With -j 0 all run in
  * this one, for a debugger. */
@@ -50,10 +51,11 @@ static struct sample_test test_of(const struct suite *s, const struct job *j, co
 /* Answers one line: which checks were made as letters, then the reason of a failure. */
 static void child(const struct suite *s, const struct job *j, int to)
 {
-    struct sample_test t = test_of(s, j, s->first_cc ? s->first_cc : s->cc);
+    const bool quick = s->first_cc && j->sample != j->def->samples;
+    struct sample_test t = test_of(s, j, quick ? s->first_cc : s->cc);
     t.diag.arena = &t.arena;
     bool ok = sample_check(&t);
-    if (!ok && s->first_cc && t.reason && strstr(t.reason, "rejects the generated code")) {
+    if (!ok && quick && t.reason && strstr(t.reason, "rejects the generated code")) {
         t = test_of(s, j, s->cc);
         t.diag.arena = &t.arena;
         ok = sample_check(&t);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""usage: light.py STEPC [--cc CC] [NETWORK...]
+"""usage: light.py STEPC [--cc CC] [--size 224] [NETWORK...]
 
 The nine networks that ONNX tests with ("light": their published files have constants in the place of weights), rebuilt here as
 the Caffe2 exports that they are, opset 9, with random weights. Each goes through verify (both engines compute what PyTorch does),
@@ -434,13 +434,13 @@ def check_weights(final, start):
     return worst
 
 
-def try_network(name, stepc, cc):
+def try_network(name, stepc, cc, size):
     began = time.monotonic()
-    g = Graph(224)
+    g = Graph(size)
     model = g.model(NETWORKS[name](g))
     onnx.save(model, 'model.onnx')
     random = np.random.default_rng(1)
-    data = random.standard_normal((STEPS, 1, 3, 224, 224)).astype(np.float32)
+    data = random.standard_normal((STEPS, 1, 3, size, size)).astype(np.float32)
     labels = random.integers(1000, size=(STEPS, 1))
     data.tofile('data.bin')
     labels.astype(np.int64).tofile('target.bin')
@@ -461,14 +461,15 @@ def main():
     parser.add_argument('stepc')
     parser.add_argument('networks', nargs='*', metavar='NETWORK', help=f'of {", ".join(NETWORKS)} (default: all)')
     parser.add_argument('--cc', default='gcc')
-    options = parser.parse_args()
+    parser.add_argument('--size', type=int, default=224, help='of images; halves must be whole five times')
+    options = parser.parse_intermixed_args()
     stepc, failed = os.path.abspath(options.stepc), 0
     torch.manual_seed(0)
     for name in options.networks or NETWORKS:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             try:
-                failed += not try_network(name, stepc, options.cc)
+                failed += not try_network(name, stepc, options.cc, options.size)
             except RuntimeError as e:
                 print(f'FAIL {name:<14} {e}', flush=True)
                 failed += 1
