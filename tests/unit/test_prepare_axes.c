@@ -1,0 +1,117 @@
+/* Where the batch is: what layers say of it, and how it is followed from them through what moves elements
+ * (prepare/batch_axis.h). */
+#include "prepare/batch_axis.h"
+
+#include "model/model.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static struct arena arena;
+static struct diag diag;
+
+static void begin(void)
+{
+    diag = (struct diag){.arena = &arena};
+}
+
+static void end(void)
+{
+    arena_free(&arena);
+}
+
+/* y follows from x, and maybe from h. A layer: w [1,3,4], r [1,3,3]. */
+static const struct network {
+    const char *inputs, *nodes;
+    int x, y; /* the batch's dimension in both; -1: there is none */
+    int h;    /* of another input, -1 where there is none to look at */
+} networks[] = {
+    /* the batch of recurrent layers */
+    {"float[t,b,4] x", "s = RNN <hidden_size = 3> (x, w, r) y = Squeeze(s, one)", 1, 1, -1},
+    {"float[b,t,4] x", "s = RNN <hidden_size = 3, layout = 1> (x, w, r) y = Squeeze(s, two)", 0, 0, -1},
+    {"float[t,b,4] x", "s, e = RNN <hidden_size = 3> (x, w, r) y = Squeeze(e, zero)", 1, 0, -1},
+    {"float[t,b,4] x, float[1,b,3] h", "s = RNN <hidden_size = 3> (x, w, r, , , h) y = Squeeze(s, one)", 1, 1, 1},
+    {"float[b,t,4] x, float[b,1,3] h", "s = RNN <hidden_size = 3, layout = 1> (x, w, r, , , h) y = Squeeze(s, two)", 0,
+     0, 0},
+    {"float[t,4] x", "u = Unsqueeze(x, one) s = RNN <hidden_size = 3> (u, w, r) y = Squeeze(s, one)", -1, -1, -1},
+    /* through what moves elements */
+    {"float[b,t,4] x", "m = Transpose <perm = [1, 0, 2]> (x) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)",
+     0, 1, -1},
+    {"float[4,b,t] x", "m = Transpose <perm = [2, 1, 0]> (x) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)",
+     1, 1, -1},
+    {"float[4,t,b] x", "m = Transpose <perm = [1, 2, 0]> (x) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)",
+     2, 1, -1},
+    {"float[4,b,t] x", "m = Transpose(x) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, -1},
+    {"float[1,t,b,4] x", "m = Squeeze(x, zero) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 2, 1, -1},
+    {"float[t,1,b,4] x", "m = Squeeze(x, one) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 2, 1, -1},
+    {"float[t,b,2,2] x", "m = Reshape(x, rows) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, -1},
+    {"int64[t,b] x", "m = Gather(table, x) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, -1},
+    {"int64[b,t] x",
+     "v = Transpose(x) m = Gather(table, v) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 0, 1, -1},
+    {"float[t,2,b,4] x", "m = Gather <axis = 1> (x, k) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 2, 1,
+     -1},
+    {"float[t,b,4] x", "m = MatMul(x, square) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, -1},
+    {"float[t,b,4] x, float[b,4] h", "m = Add(x, h) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, 0},
+    {"float[b,4] x", "u = Unsqueeze(x, zero) s = RNN <hidden_size = 3> (u, w, r) y = Squeeze(s, one)", 0, 1, -1},
+    {"float[t,b,4] x, float[1,t,b,4] h",
+     "a = Add(h, x) m = Squeeze(a, zero) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, 2},
+    {"float[6,12] x", "m = Reshape(x, boxes) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, -1},
+    /* steps that are written out */
+    {"float[2,b,4] x", "p = Gather(x, k) q = Gather(x, l) y = Add(p, q)", 1, 0, -1},
+    {"float[2,b,4] x", "p = Gather(x, k) y = Neg(p)", 0, -1, -1},
+    {"float[2,b,4] x", "p, q = Split <axis = 0, num_outputs = 2> (x) y = Add(p, q)", 1, 1, -1},
+    {"float[4,b,4] x", "p, q = Split <axis = 0, num_outputs = 2> (x) y = Add(p, q)", 0, -1, -1},
+    {"float[b,2,4] x", "p = Gather <axis = 1> (x, k) q = Gather <axis = 1> (x, l) y = Add(p, q)", 0, 0, -1},
+    /* products of what is computed */
+    {"float[t,b,4] x", "m = Transpose <perm = [1, 0, 2]> (x) n = Transpose <perm = [0, 2, 1]> (m) y = MatMul(m, n)", 1,
+     0, -1},
+    {"float[b,t,4] x", "a = MatMul(x, square) y = Transpose <perm = [1, 0, 2]> (a)", 0, 1, -1},
+};
+
+START_TEST(batches)
+{
+    const struct network *const n = &networks[_i];
+    const char *const text = arena_printf(
+        &arena,
+        "<ir_version: 10, opset_import: [\"\" : 18]>\n"
+        "net (%s) => (float[u,v] y)\n"
+        "<float[1,3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[1,3,3] r = {1, 2, 3, 4, 5, 6, 7, 8, 9}, "
+        "float[4,4] square = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, "
+        "float[2,4] table = {1, 2, 3, 4, 5, 6, 7, 8}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, "
+        "int64 k = {0}, int64 l = {1}, int64[3] rows = {0, 0, 4}, int64[3] boxes = {6, 3, 4}>\n{ %s }",
+        n->inputs, n->nodes);
+    struct model *m;
+    struct batch_axes b;
+    const bool ok = model_read_text(&diag, &arena, "network", text, strlen(text), &m);
+    if (!ok)
+        diag_print(&diag, stderr);
+    ck_assert(ok);
+    find_batch_axes(&arena, m, NULL, &b);
+    ck_assert_msg(batch_axis_of(&b, "x") == n->x, "%s: %d in x", n->nodes, batch_axis_of(&b, "x"));
+    const struct shape *const y = size_of_value(&b, "y");
+    ck_assert_msg(y != NULL, "%s", n->nodes);
+    const int of_y = batch_dim_of_value(&b, "y", y->rank);
+    ck_assert_msg(of_y == n->y, "%s: %d in y", n->nodes, of_y);
+    for (int d = 0; d < y->rank && n->y >= 0; d++)
+        ck_assert_msg(is_batch_dim(&b, "y", d) == (d == n->y), "%s: dimension %d of y", n->nodes, d);
+    if (n->h >= 0)
+        ck_assert_msg(batch_axis_of(&b, "h") == n->h, "%s: %d in h", n->nodes, batch_axis_of(&b, "h"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("prepare_axes");
+    TCase *const all = tcase_create("all");
+    tcase_add_checked_fixture(all, begin, end);
+    tcase_add_loop_test(all, batches, 0, COUNT(networks));
+    suite_add_tcase(suite, all);
+    SRunner *const runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
