@@ -1,0 +1,114 @@
+/* When two nodes of different models are the same, so that a merged model has them once (prepare/merge_equal.c). */
+#include "prepare/merge_internal.h"
+
+#include "model/model.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static struct arena arena;
+static struct diag diag;
+
+static void begin(void)
+{
+    diag = (struct diag){.arena = &arena};
+}
+
+static void end(void)
+{
+    arena_free(&arena);
+}
+
+/* The first node of such a model. */
+static const struct model_node *node(const char *text)
+{
+    struct model *m;
+    const char *const all = arena_printf(&arena,
+                                         "<ir_version: 10, opset_import: [\"\" : 18]>\n"
+                                         "net (float[2] x, float[2] z) => (float[2] y) { %s }",
+                                         text);
+    const bool ok = model_read_text(&diag, &arena, "node", all, strlen(all), &m);
+    if (!ok)
+        diag_print(&diag, stderr);
+    ck_assert(ok);
+    return m->graph->nodes.data[0];
+}
+
+#define IF(branch) "y = If <then_branch = t () => (float[2] a) { " branch " }, else_branch = e () => (float[2] b) " \
+                   "<float k = {2}> { b = Mul(x, k) }> (c)"
+
+static const struct {
+    const char *a, *b;
+    bool same;
+} pairs[] = {
+    {"y = Add(x, z)", "w = Add(x, z)", true},
+    {"y = Add(x, z)", "y = Add(z, x)", false},
+    {"y = Add(x, z)", "y = Sub(x, z)", false},
+    {"y = Add(x, z)", "y = mine.Add(x, z)", false},
+    {"y = Clip(x, z)", "y = Clip(x)", false},
+    {"y = Clip(x, z)", "y = Clip(x, , z)", false},
+    {"y = Split(x)", "y, w = Split(x)", false},
+    /* attributes */
+    {"y = LeakyRelu <alpha = 0.5> (x)", "y = LeakyRelu <alpha = 0.5> (x)", true},
+    {"y = LeakyRelu <alpha = 0.5> (x)", "y = LeakyRelu <alpha = 0.25> (x)", false},
+    {"y = LeakyRelu <alpha = 0.5> (x)", "y = LeakyRelu(x)", false},
+    {"y = N <a = 1, b = 2> (x)", "y = N <b = 2, a = 1> (x)", true},
+    {"y = N <a = 1> (x)", "y = N <b = 1> (x)", false},
+    {"y = N <a = 1> (x)", "y = N <a = 2> (x)", false},
+    {"y = N <a = 1> (x)", "y = N <a = 1.0> (x)", false},
+    {"y = N <a = \"s\"> (x)", "y = N <a = \"s\"> (x)", true},
+    {"y = N <a = \"s\"> (x)", "y = N <a = \"t\"> (x)", false},
+    {"y = N <a = \"s\"> (x)", "y = N <a = \"ss\"> (x)", false},
+    {"y = N <a = [1, 2]> (x)", "y = N <a = [1, 2]> (x)", true},
+    {"y = N <a = [1, 2]> (x)", "y = N <a = [1, 3]> (x)", false},
+    {"y = N <a = [1, 2]> (x)", "y = N <a = [1, 2, 3]> (x)", false},
+    {"y = N <a = [0.5, 2.0]> (x)", "y = N <a = [0.5, 2.0]> (x)", true},
+    {"y = N <a = [0.5, 2.0]> (x)", "y = N <a = [0.5, 3.0]> (x)", false},
+    {"y = N <a = [\"s\", \"t\"]> (x)", "y = N <a = [\"s\", \"t\"]> (x)", true},
+    {"y = N <a = [\"s\", \"t\"]> (x)", "y = N <a = [\"s\", \"u\"]> (x)", false},
+    {"y = N <a = float[2] {1, 2}> (x)", "y = N <a = float[2] {1, 2}> (x)", true},
+    {"y = N <a = float[2] {1, 2}> (x)", "y = N <a = float[2] {1, 3}> (x)", false},
+    {"y = N <a = float[2] {1, 2}> (x)", "y = N <a = float[1,2] {1, 2}> (x)", false},
+    /* graphs: names inside count, and so do values of what stands in them */
+    {IF("a = Neg(x)"), IF("a = Neg(x)"), true},
+    {IF("a = Neg(x)"), IF("a = Neg(z)"), false},
+    {IF("q = Neg(x) a = Neg(q)"), IF("q = Neg(x) a = Neg(q)"), true},
+    {IF("q = Neg(x) a = Neg(q)"), IF("a = Neg(x) q = Neg(a)"), false},
+    {IF("q = Neg(x) a = Abs(x)"), IF("a = Neg(x) q = Abs(x)"), false},
+    {IF("a = Neg(x)"), IF("a = Neg(x) q = Neg(a)"), false},
+    {"y = L <body = t (float[2] p) => (float[2] a) { a = Neg(p) }> (x)",
+     "y = L <body = t (float[3] p) => (float[2] a) { a = Neg(p) }> (x)", false},
+    {"y = L <body = t (float[n] p) => (float[2] a) { a = Neg(p) }> (x)",
+     "y = L <body = t (float[m] p) => (float[2] a) { a = Neg(p) }> (x)", false},
+    {"y = L <body = t (float[2] p) => (float[2] a) { a = Neg(p) }> (x)",
+     "y = L <body = t (double[2] p) => (float[2] a) { a = Neg(p) }> (x)", false},
+    {"y = L <body = t () => (float a) <float k = {2}> { a = Neg(k) }> (x)",
+     "y = L <body = t () => (float a) <float k = {2}> { a = Neg(k) }> (x)", true},
+    {"y = L <body = t () => (float a) <float k = {2}> { a = Neg(k) }> (x)",
+     "y = L <body = t () => (float a) <float k = {3}> { a = Neg(k) }> (x)", false},
+};
+
+START_TEST(nodes_that_are_the_same)
+{
+    const struct model_node *const a = node(pairs[_i].a), *const b = node(pairs[_i].b);
+    ck_assert_msg(merge_same_node(a, b) == pairs[_i].same, "%s, %s", pairs[_i].a, pairs[_i].b);
+    ck_assert_msg(merge_same_node(b, a) == pairs[_i].same, "%s, %s", pairs[_i].b, pairs[_i].a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *const suite = suite_create("prepare_merge");
+    TCase *const all = tcase_create("all");
+    tcase_add_checked_fixture(all, begin, end);
+    tcase_add_loop_test(all, nodes_that_are_the_same, 0, COUNT(pairs));
+    suite_add_tcase(suite, all);
+    SRunner *const runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
