@@ -201,6 +201,8 @@ int main(int argc, char **argv)
         return 2;
     }
     collect(&s, argc, argv);
+    if (s.jobs.count == 0)
+        fprintf(stderr, "test_ops: no operator has such a name\n");
     for (size_t i = 0; jobs == 0 && i < s.jobs.count; i++) {
         printf("%s: %s\n", op_display_name(s.jobs.data[i].def), s.jobs.data[i].sample->text);
         fflush(stdout);
