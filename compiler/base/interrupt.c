@@ -11,7 +11,8 @@ enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
 static int depth;
 static struct sigaction before[NUMBERS];
-static volatile sig_atomic_t caught, child_group;
+static volatile sig_atomic_t caught;
+static struct interrupt_child *children; /* changes only while all signals are blocked */
 
 /* SIGTERM, whatever came: compilers remove their files then. */
 static void note(int number)
@@ -19,8 +20,8 @@ static void note(int number)
     const int error = errno;
     if (caught == 0)
         caught = number;
-    if (child_group > 0)
-        kill(-(pid_t)child_group, SIGTERM);
+    for (const struct interrupt_child *c = children; c; c = c->next)
+        kill(-c->pid, SIGTERM);
     errno = error;
 }
 
@@ -60,33 +61,57 @@ bool interrupted(void)
     return caught != 0;
 }
 
-/* All signals are blocked until both sides know of the group: none is lost in between. */
-pid_t interrupt_fork(void)
+static sigset_t block_all(void)
 {
     sigset_t all, open;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &open);
-    const pid_t child = fork();
-    if (child == 0) {
-        setpgid(0, 0);
-        restore();
-    } else if (child > 0) {
-        setpgid(child, child); /* whoever is first */
-        child_group = child;
-        if (caught != 0)
-            kill(-child, SIGTERM);
-    }
-    sigprocmask(SIG_SETMASK, &open, NULL);
-    return child;
+    return open;
 }
 
-int interrupt_wait(pid_t child)
+/* All signals are blocked until both sides know of the group: none is lost in between. */
+pid_t interrupt_fork(struct interrupt_child *child)
+{
+    const sigset_t open = block_all();
+    child->pid = fork();
+    if (child->pid == 0) {
+        setpgid(0, 0);
+        restore();
+        depth = 0;
+        caught = 0;
+        children = NULL;
+    } else if (child->pid > 0) {
+        setpgid(child->pid, child->pid); /* whoever is first */
+        child->next = children;
+        children = child;
+        if (caught != 0)
+            kill(-child->pid, SIGTERM);
+    }
+    sigprocmask(SIG_SETMASK, &open, NULL);
+    return child->pid;
+}
+
+/* Once waited for, its number may be another's. */
+static void forget(const struct interrupt_child *child)
+{
+    const sigset_t open = block_all();
+    struct interrupt_child **at = &children;
+    while (*at && *at != child)
+        at = &(*at)->next;
+    if (*at)
+        *at = child->next;
+    sigprocmask(SIG_SETMASK, &open, NULL);
+}
+
+int interrupt_wait(struct interrupt_child *child)
 {
     int status = 0;
     pid_t ended;
+    if (child->pid < 0)
+        return -1;
     do
-        ended = waitpid(child, &status, 0);
+        ended = waitpid(child->pid, &status, 0);
     while (ended < 0 && errno == EINTR);
-    child_group = 0;
-    return ended == child ? status : -1;
+    forget(child);
+    return ended == child->pid ? status : -1;
 }

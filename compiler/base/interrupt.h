@@ -11,10 +11,16 @@ void interrupt_hold(void);
 void interrupt_release(void);
 bool interrupted(void);
 
-/* fork() while signals are held. The child has a group of its own, and signals end it as if nothing were held; whatever
- * is in its group is ended when one comes for us. Only one at a time. */
-pid_t interrupt_fork(void);
+/* A child, which stays where it is from interrupt_fork() to interrupt_wait(). */
+struct interrupt_child {
+    pid_t pid; /* -1: it could not be made */
+    struct interrupt_child *next;
+};
+
+/* fork() while signals are held. The child has a group of its own, and in it nothing is held: signals end it. Whatever
+ * is in its group is ended when one comes for us. */
+pid_t interrupt_fork(struct interrupt_child *child);
 /* Waits for that child; its status as of waitpid(), or -1 if there is none to be had. */
-int interrupt_wait(pid_t child);
+int interrupt_wait(struct interrupt_child *child);
 
 #endif

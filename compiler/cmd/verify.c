@@ -1,9 +1,11 @@
 /* stepc verify: do recorded tests hold? Folders with a model.onnx and test_data_set_N, the layout of
  * ONNX's backend tests.
  *
- * Every test runs in a process of its own, so that whatever a model does to us counts against that test alone. */
+ * Every test runs in a process of its own, so that whatever a model does to us counts against that test alone. A signal
+ * that ends us ends these processes, and their compilers, first. */
 #include "base/clean.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "graph/op_def.h"
@@ -11,6 +13,7 @@
 #include "train/combine.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -249,7 +252,7 @@ static enum verdict run_test(struct test *t)
 /* ---- processes --------------------------------------------------------------------------------------------------- */
 
 struct job {
-    pid_t pid;
+    struct interrupt_child process;
     int pipe;
 };
 
@@ -267,32 +270,35 @@ static void child(struct suite *suite, const char *name, int to)
     arena_free(&s.arena);
 }
 
-static struct job start(struct suite *suite, const char *name)
+static void start(struct suite *suite, const char *name, struct job *j)
 {
     int ends[2];
     print_flush();
     if (pipe(ends) != 0)
         UNREACHABLE("no pipe");
-    const pid_t pid = fork();
-    if (pid == 0) {
+    for (int i = 0; i < 2; i++)
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC); /* a compiler that goes on is not waited for */
+    if (interrupt_fork(&j->process) == 0) {
         close(ends[0]);
         child(suite, name, ends[1]);
         _exit(0);
     }
     close(ends[1]);
-    return (struct job){pid, ends[0]};
+    j->pipe = ends[0];
 }
 
-static enum verdict finish(const char *name, struct job j)
+/* Waits for the test. Where a signal came it was ended, and there is no verdict. */
+static enum verdict finish(const char *name, struct job *j)
 {
     char line[2048];
     size_t n = 0;
-    for (ssize_t got; n + 1 < sizeof line && (got = read(j.pipe, line + n, sizeof line - 1 - n)) > 0;)
+    for (ssize_t got; n + 1 < sizeof line && (got = read(j->pipe, line + n, sizeof line - 1 - n)) > 0;)
         n += (size_t)got;
     line[n] = '\0';
-    close(j.pipe);
-    int status = 0;
-    waitpid(j.pid, &status, 0);
+    close(j->pipe);
+    const int status = interrupt_wait(&j->process);
+    if (interrupted())
+        return FAIL;
     if (n == 0) {
         print_text("FAIL %s  %s\n", name,
                    WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "took too long" : "crashed");
@@ -308,11 +314,14 @@ static bool run_all(struct suite *t, size_t jobs)
     size_t counts[3] = {0};
     struct job *running = arena_array(&t->s->arena, struct job, t->tests.count + 1);
     size_t started = 0;
-    for (size_t i = 0; i < t->tests.count; i++) {
-        for (; started < t->tests.count && started < i + jobs; started++)
-            running[started] = start(t, t->tests.data[started]);
-        counts[finish(t->tests.data[i], running[i])]++;
+    interrupt_hold();
+    for (size_t i = 0; i < started || (i < t->tests.count && !interrupted()); i++) {
+        for (; started < t->tests.count && started < i + jobs && !interrupted(); started++)
+            start(t, t->tests.data[started], &running[started]);
+        if (i < started)
+            counts[finish(t->tests.data[i], &running[i])]++;
     }
+    interrupt_release();
     print_text("%zu passed, %zu failed, %zu unsupported\n", counts[PASS], counts[FAIL], counts[UNSUPPORTED]);
     return counts[PASS] > 0 && counts[FAIL] == 0 && counts[UNSUPPORTED] == 0;
 }

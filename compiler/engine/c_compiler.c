@@ -126,10 +126,10 @@ static bool find_words(struct diag *d, struct arena *a, const char *dir, const s
  * not be started, -1 - N if the signal N ended it. */
 static int run(char **argv, const char *dir, const char *messages)
 {
-    const pid_t child = interrupt_fork();
-    if (child < 0)
+    struct interrupt_child child;
+    if (interrupt_fork(&child) < 0)
         return -1;
-    if (child == 0) {
+    if (child.pid == 0) {
         const int in = open("/dev/null", O_RDONLY), out = open(messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         if (in >= 0 && out >= 0) {
             dup2(in, 0);
@@ -143,7 +143,7 @@ static int run(char **argv, const char *dir, const char *messages)
         execvp(argv[0], argv);
         _exit(127);
     }
-    const int status = interrupt_wait(child);
+    const int status = interrupt_wait(&child);
     if (WIFSIGNALED(status))
         return -1 - WTERMSIG(status);
     return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? WEXITSTATUS(status) : -1;

@@ -12,16 +12,19 @@ seq 2 | "$make_npy" f4 2 >x.npy
 mkdir temporary
 export TMPDIR=$PWD/temporary
 
-# A compiler that signals stepc, whose child it is, and would go on for long.
+# A compiler that signals stepc, as it was started (verify has processes in between), and would go on for long.
 cat >signals <<'CC'
 #!/bin/sh
 echo half >"$TMPDIR/cc123.s"
 sleep 60 &
-echo $! >sleeper
-kill -"$SIGNAL" "$PPID"
+echo $! >>going
+[ "$PPID" -eq "$MAIN" ] || echo "$PPID" >>going
+kill -"$SIGNAL" "$MAIN"
 wait
 CC
 chmod +x signals
+printf '#!/bin/sh\nexport MAIN=$$\nexec "$@"\n' >main
+chmod +x main
 
 # goes_on PID: it is there, and no zombie. A signal that was sent may take a moment.
 goes_on() {
@@ -34,27 +37,42 @@ goes_on() {
 
 # ended NAME COMMAND...: the signal ends the command and the compiler, and nothing is left
 ended() {
-    local status=0 begun=$SECONDS
-    rm -f sleeper
-    SIGNAL=$1 env --default-signal timeout 30 "$stepc" "${@:2}" --cc ./signals >stdout 2>stderr || status=$?
+    local status=0 begun=$SECONDS process
+    rm -f going
+    SIGNAL=$1 env --default-signal timeout 30 ./main "$stepc" "${@:2}" --cc ./signals >stdout 2>stderr || status=$?
     [ "$status" -eq $((128 + $(kill -l "$1"))) ] || fail "SIG$1: status $status: ${*:2}"
     [ $((SECONDS - begun)) -lt 20 ] || fail "SIG$1: stepc waited for the compiler: ${*:2}"
-    ! goes_on "$(cat sleeper)" || fail "SIG$1: the compiler goes on: ${*:2}"
+    while read -r process; do
+        ! goes_on "$process" || fail "SIG$1: the compiler or a process of verify goes on: ${*:2}"
+    done <going
     [ -z "$(ls temporary)" ] || fail "SIG$1 left $(ls temporary): ${*:2}"
     [ ! -e out.c ] || fail "SIG$1: out.c was written"
 }
-for signal in INT TERM HUP QUIT ALRM; do
+for signal in INT TERM HUP QUIT ALRM USR1 USR2 XCPU; do
     ended "$signal" compile small.onnxtxt -o out.c --check
     ended "$signal" run small.onnxtxt --feed x=x.npy --fetch y=y.npy --engine generated
 done
 ended INT compare small.onnxtxt
+
+# Of verify the processes of the tests end, too, and no verdict is given for them.
+for i in 1 2 3; do
+    mkdir -p cases/$i/test_data_set_0
+    "$stepc" convert small.onnxtxt cases/$i/model.onnx >/dev/null
+    printf '\010\002\020\001\112\010\000\000\200\077\000\000\000\300' >cases/$i/test_data_set_0/input_0.pb # 1, -2
+done
+for signal in INT TERM USR1; do
+    for jobs in 1 2; do
+        ended $signal verify cases --engine generated --jobs $jobs
+        [ ! -s stdout ] || fail "SIG$signal: a verdict: $(cat stdout)"
+    done
+done
 
 # One that is ignored, as nohup does, stays so: the compiler, which is none, has its way.
 sed -i "/sleep/d; /wait/d" signals
 status=0
 (
     trap '' HUP
-    SIGNAL=HUP "$stepc" compile small.onnxtxt -o out.c --check --cc ./signals >stdout 2>stderr
+    SIGNAL=HUP ./main "$stepc" compile small.onnxtxt -o out.c --check --cc ./signals >stdout 2>stderr
 ) || status=$?
 [ "$status" -eq 0 ] || fail "status $status where SIGHUP is ignored"
 [ -e out.c ] || fail 'an ignored signal ended stepc'
@@ -103,10 +121,9 @@ env --default-signal timeout -k 20 1 "$stepc" convert large.onnxtxt nobody.onnx 
 [ "$status" -eq 124 ] || fail "status $status: stepc waits for ever for the reader of a pipe"
 
 # A parent that ignores the ends of its children hands that down.
-mkdir -p case/test_data_set_0
-"$stepc" convert small.onnxtxt case/model.onnx >/dev/null
+printf '\010\002\020\001\112\010\000\000\200\277\000\000\000\100' >cases/1/test_data_set_0/output_0.pb # -1, 2
 for command in 'compile small.onnxtxt -o out.c --check' 'run small.onnxtxt --feed x=x.npy --fetch y=y.npy --engine generated' \
-    'compare small.onnxtxt'; do
+    'compare small.onnxtxt' 'verify cases/1 --engine generated'; do
     # shellcheck disable=SC2086
     expect 0 timeout 60 env --ignore-signal=CHLD "$stepc" $command
 done
