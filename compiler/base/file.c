@@ -225,6 +225,37 @@ static const char *follow_links(struct arena *a, const char *path)
     return NULL;
 }
 
+/* A regular file, or one that is not there yet: then its folder and the name there. */
+struct place {
+    struct stat file_or_folder;
+    const char *name; /* NULL: the file is there */
+};
+
+/* stat() first: it knows what /dev/stdout is, the text of whose link need be no path. */
+static bool find_place(struct arena *a, const char *path, struct place *out)
+{
+    out->name = NULL;
+    if (stat(path, &out->file_or_folder) == 0)
+        return S_ISREG(out->file_or_folder.st_mode);
+    path = follow_links(a, path);
+    if (path == NULL)
+        return false;
+    out->name = path_base(a, path);
+    return stat(path_directory(a, path), &out->file_or_folder) == 0;
+}
+
+bool file_is_same(const char *a, const char *b)
+{
+    struct arena scratch = {0};
+    struct place x, y;
+    const bool same = find_place(&scratch, a, &x) && find_place(&scratch, b, &y) &&
+                      x.file_or_folder.st_dev == y.file_or_folder.st_dev &&
+                      x.file_or_folder.st_ino == y.file_or_folder.st_ino &&
+                      (x.name != NULL) == (y.name != NULL) && (x.name == NULL || str_equal(x.name, y.name));
+    arena_free(&scratch);
+    return same;
+}
+
 /* open() and not mkstemp(): the file gets the permissions that the user's umask gives to any new file. O_EXCL: whatever
  * stands there, a link above all, is not touched. */
 static int open_beside(struct arena *a, const char *path, const char **name)

@@ -19,6 +19,9 @@ bool file_read_at(struct diag *d, struct arena *a, const struct loc *at, const c
 bool file_begin(const char *path, unsigned char *bytes, size_t most, size_t *size);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
+/* Do both paths lead to one regular file, through links or by several names? Of files that are not there yet, folder
+ * and name count. Devices and pipes are never the same: nothing replaces them. */
+bool file_is_same(const char *a, const char *b);
 
 /* Writes to a temporary file beside `path`, then renames: the path holds the old content or the new one, never half.
  * When the content is already the same, the file is left untouched (build systems look at its time). */

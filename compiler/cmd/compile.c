@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cmd/depfile.h"
+#include "cmd/files.h"
 #include "cmd/program_options.h"
 #include "cmd/training_options.h"
 #include "engine/check_c.h"
@@ -70,6 +71,19 @@ static bool read_options(struct job *j)
     return (!j->prepares || read_training_options(j->session, o, &j->training)) && ok;
 }
 
+/* weights: the file of large tensors, or NULL. */
+static bool check_files(struct job *j, const struct model *m, const char *header, const char *weights)
+{
+    struct session *const s = j->session;
+    named_files read = {0}, written = {0};
+    files_read(&s->arena, j->options, j->path, m, NULL, &read);
+    files_written(&s->arena, j->options, &written);
+    files_add(&s->arena, &written, "the header", header);
+    if (weights)
+        files_add(&s->arena, &written, "the file of weights", weights);
+    return files_check(&s->diag, &read, &written);
+}
+
 static bool write_files(struct job *j, const struct model *m, const struct emitted *text)
 {
     struct session *const s = j->session;
@@ -85,7 +99,8 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
     size_t count = 2;
     if (text->weights)
         files[count++] = (struct file_content){weights, weights_image_put, text->weights, text->weights->bytes};
-    if (!make_depfile(s, j->options, j->path, m, outputs, &files[count]))
+    if (!check_files(j, m, header, text->weights ? weights : NULL) ||
+        !make_depfile(s, j->options, j->path, m, outputs, &files[count]))
         return false;
     return file_write_all(&s->diag, files, files[count].path ? count + 1 : count);
 }

@@ -1,6 +1,6 @@
 /* stepc convert IN OUT: one form of a model into another; weights out of a model and into it. */
 #include "base/clean.h"
-#include "cmd/cmd.h"
+#include "cmd/files.h"
 
 #include "base/str.h"
 #include "model/model.h"
@@ -88,11 +88,24 @@ static bool write_model(struct session *s, const struct options *o, const struct
                                           : model_write(&s->diag, m, out);
 }
 
-static bool weights_out(struct session *s, const struct weight_options *w, const char *in, const char *out)
+/* weights: the file of them that is read too, or NULL. A model may be edited in place: OUT.onnx is IN or --model. */
+static bool check_files(struct session *s, const struct options *o, const char *path, const struct model *m,
+                        const char *weights, const char *out)
+{
+    named_files read = {0}, written = {0};
+    files_read(&s->arena, o, path, m, is_model_file(out) ? "out" : NULL, &read);
+    if (weights)
+        files_add(&s->arena, &read, "the weights", weights);
+    vec_push(&s->arena, &written, ((struct named_file){.text = out, .path = out, .option = "out"}));
+    return files_check(&s->diag, &read, &written);
+}
+
+static bool weights_out(struct session *s, const struct options *o, const struct weight_options *w, const char *in,
+                        const char *out)
 {
     struct model *m;
     named_tensors list = {0};
-    if (!model_read(&s->diag, &s->arena, in, &m))
+    if (!model_read(&s->diag, &s->arena, in, &m) || !check_files(s, o, in, m, NULL, out))
         return false;
     weights_list(&s->arena, m, w, &list);
     if (list.count == 0)
@@ -106,7 +119,8 @@ static bool weights_in(struct session *s, const struct options *o, const struct 
     struct model *m;
     named_tensors list;
     struct strbuf report = {.arena = &s->arena, .clean = true};
-    if (!model_read(&s->diag, &s->arena, option_text(o, "model"), &m) ||
+    const char *const model = option_text(o, "model");
+    if (!model_read(&s->diag, &s->arena, model, &m) || !check_files(s, o, model, m, in, out) ||
         !safetensors_read(&s->diag, &s->arena, in, &list) ||
         !weights_set(&s->diag, &s->arena, m, in, &list, w, &report) || !write_model(s, o, m, out))
         return false;
@@ -124,11 +138,11 @@ static bool convert(struct session *s, const struct options *o)
     if (!read_weight_options(s, o, &w))
         return false;
     if (is_weight_file(out))
-        return weights_out(s, &w, in, out);
+        return weights_out(s, o, &w, in, out);
     if (is_weight_file(in))
         return weights_in(s, o, &w, in, out);
-    if (!model_read(&s->diag, &s->arena, in, &m) || (option_given(o, "sort") && !sort_nodes(&s->diag, m)) ||
-        !rename_tensors(&s->diag, &s->arena, m, &w))
+    if (!model_read(&s->diag, &s->arena, in, &m) || !check_files(s, o, in, m, NULL, out) ||
+        (option_given(o, "sort") && !sort_nodes(&s->diag, m)) || !rename_tensors(&s->diag, &s->arena, m, &w))
         return false;
     if (option_given(o, "no-value-info"))
         drop_value_infos(m);

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cmd/training_options.h"
+#include "cmd/files.h"
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static bool add_escaped(struct diag *d, struct strbuf *b, const char *path)
 }
 
 static bool make_rule(struct diag *d, struct strbuf *b, const char *path, const str_list *outputs,
-                      const str_list *inputs)
+                      const named_files *inputs)
 {
     char here[PATH_MAX];
     bool ok = true;
@@ -43,7 +43,7 @@ static bool make_rule(struct diag *d, struct strbuf *b, const char *path, const 
     strbuf_add(b, ":");
     for (size_t i = 0; i < inputs->count; i++) {
         strbuf_add(b, " \\\n  ");
-        ok = add_escaped(d, b, path_join(b->arena, here, inputs->data[i])) && ok;
+        ok = add_escaped(d, b, path_join(b->arena, here, inputs->data[i].path)) && ok;
     }
     strbuf_add(b, "\n");
     return ok;
@@ -55,7 +55,7 @@ bool make_depfile(struct session *s, const struct options *o, const char *path, 
     struct arena *const a = &s->arena;
     const char *const file = option_text(o, "depfile"), *const target = option_text(o, "depfile-target");
     struct strbuf rule = {.arena = a};
-    str_list inputs = {0};
+    named_files inputs = {0};
     *out = (struct file_content){0};
     if (!file)
         return true;
@@ -63,14 +63,7 @@ bool make_depfile(struct session *s, const struct options *o, const char *path, 
         outputs = (str_list){0};
         vec_push(a, &outputs, target);
     }
-    vec_push(a, &inputs, path);
-    for (size_t i = 0; i < m->external_files.count; i++)
-        vec_push(a, &inputs, m->external_files.data[i]);
-    const str_list settings = option_list(o, "set");
-    vec_each(const char *, text, &settings)
-        if (strstr(text, "=@"))
-            vec_push(a, &inputs, strstr(text, "=@") + 2);
-    training_files(a, o, &inputs);
+    files_read(a, o, path, m, NULL, &inputs);
     if (!make_rule(&s->diag, &rule, file, &outputs, &inputs))
         return false;
     *out = (struct file_content){file, put_text, strbuf_text(&rule), rule.length};

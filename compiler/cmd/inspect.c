@@ -2,6 +2,7 @@
 #include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "cmd/files.h"
 #include "cmd/program_options.h"
 #include "cmd/training_options.h"
 #include "model/model.h"
@@ -51,6 +52,7 @@ static bool gather(struct job *j, const struct report **out)
     struct pipeline_options *const pipeline = &j->pipeline;
     if (!read_import_options(j->session, o, &pipeline->import) ||
         !read_prepared_model(j->session, o, j->prepares ? &j->training : NULL, &pipeline->import, j->path, &said, &m) ||
+        !files_check_options(j->session, o, j->path, m, NULL) ||
         !may_need_outputs(j->session, &pipeline->import, m, pipeline_canonical(d, a, m, pipeline, &p)) ||
         !pipeline_plans(d, a, p, pipeline, &plans))
         return false;

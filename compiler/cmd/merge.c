@@ -1,7 +1,7 @@
 /* stepc merge A.onnx B.onnx... -o OUT.onnx: training models with a main graph in common become one, with the entries of
  * all. */
 #include "base/clean.h"
-#include "cmd/cmd.h"
+#include "cmd/files.h"
 
 #include "base/str.h"
 #include "model/model.h"
@@ -23,14 +23,17 @@ static bool read_one(struct session *s, const char *path, struct model **out)
 static bool merge(struct session *s, const struct options *o, const char *out)
 {
     struct model *all = NULL;
+    named_files read = {0}, written = {0};
     struct strbuf report = {.arena = &s->arena, .clean = true};
     vec_each (const char *, path, &o->arguments) {
         struct model *m;
         if (!read_one(s, path, &m) || (all && !merge_models(&s->diag, &s->arena, all, m, &report)))
             return false;
+        files_read(&s->arena, o, path, m, all ? NULL : "out", &read); /* the first may be edited in place */
         all = all ? all : m;
     }
-    if (!model_write(&s->diag, all, out))
+    files_written(&s->arena, o, &written);
+    if (!files_check(&s->diag, &read, &written) || !model_write(&s->diag, all, out))
         return false;
     if (option_given(o, "quiet"))
         return true;

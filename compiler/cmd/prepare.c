@@ -1,6 +1,7 @@
 /* stepc prepare MODEL -o OUT.onnx: an inference model becomes a training model. */
 #include "base/clean.h"
 #include "cmd/depfile.h"
+#include "cmd/files.h"
 #include "cmd/training_options.h"
 
 #include "base/str.h"
@@ -22,7 +23,8 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
     struct strbuf report = {.arena = &s->arena, .clean = true};
     vec_push(&s->arena, &outputs, out);
     if (!read_import_options(s, o, &import) || !refuse_range(s, &import, "prepare") ||
-        !read_model(s, o, &import, path, &m) || !prepare_as_told(s, o, p, &import, m, &report))
+        !read_model(s, o, &import, path, &m) || !files_check_options(s, o, path, m, "out") ||
+        !prepare_as_told(s, o, p, &import, m, &report))
         return false;
     bounded_remember(&s->arena, m, import.bounds);
     struct file_content rule;

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/feeds.h"
+#include "cmd/files.h"
 #include "cmd/not_finite.h"
 #include "cmd/progress.h"
 #include "cmd/run_data.h"
@@ -185,7 +186,8 @@ static bool open_engine(struct run *r, const char *path)
     struct engine_options e = {.kind = ENGINE_INTERPRETED};
     struct arena *a = &r->s->arena;
     if (!read_engine_options(r, &e) || !read_fetches(r) || !read_import_options(r->s, r->o, &e.pipeline.import) ||
-        !read_model(r->s, r->o, &e.pipeline.import, path, &r->m) || !read_all_data(r, &e.pipeline.import))
+        !read_model(r->s, r->o, &e.pipeline.import, path, &r->m) ||
+        !files_check_options(r->s, r->o, path, r->m, NULL) || !read_all_data(r, &e.pipeline.import))
         return false;
     const char *entry = option_text(r->o, "entry") ? option_text(r->o, "entry") : default_entry(r->m);
     const char **names = arena_array(a, const char *, r->fetches.count + 1);

@@ -1,6 +1,6 @@
 /* stepc strip MODEL -o OUT.onnx: a training model becomes an inference model, with trained weights. */
 #include "base/clean.h"
-#include "cmd/cmd.h"
+#include "cmd/files.h"
 
 #include "base/str.h"
 #include "engine/state_file.h"
@@ -66,6 +66,8 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
     struct strbuf report = {.arena = &s->arena, .clean = true};
     const char *const state = option_text(o, "state");
     if (!model_read(&s->diag, &s->arena, path, &m))
+        return false;
+    if (!files_check_options(s, o, path, m, "out"))
         return false;
     strip_find_trained(&s->arena, m, &trained);
     if (state && trained.count == 0)

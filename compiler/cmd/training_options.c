@@ -243,21 +243,6 @@ static bool read_class_weights(struct session *s, const struct options *o, struc
     return true;
 }
 
-void training_files(struct arena *a, const struct options *o, str_list *out)
-{
-    static const char *const names[] = {"class-weights", "names-from", "weights-from"};
-    static const char *const lists[] = {"train", "freeze", "group"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (option_given(o, names[i]))
-            vec_push(a, out, option_text(o, names[i]));
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
-        const str_list l = option_list(o, lists[k]);
-        for (size_t i = 0; i < l.count; i++)
-            if (l.data[i][0] == '@')
-                vec_push(a, out, l.data[i] + 1);
-    }
-}
-
 /* One more entry for a training model: its inference model is prepared by itself, then merged into it. */
 static bool add_entry(struct session *s, const struct prepare_options *p, struct model *m, struct strbuf *report)
 {

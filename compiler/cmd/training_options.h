@@ -20,7 +20,5 @@ bool prepare_as_told(struct session *s, const struct options *o, struct prepare_
 bool read_prepared_model(struct session *s, const struct options *o, struct prepare_options *p,
                          const struct import_options *import, const char *path, struct strbuf *report,
                          struct model **out) MUST_USE;
-/* Files beside the model that the options name, for dependency files. */
-void training_files(struct arena *a, const struct options *o, str_list *out);
 
 #endif

@@ -1,0 +1,133 @@
+#include "cmd/files.h"
+
+#include "base/file.h"
+#include "base/str.h"
+
+#include <string.h>
+
+/* How the text of an option names a file. */
+enum file_form {
+    FORM_FILE,     /* all of it */
+    FORM_PAIR,     /* NAME=FILE */
+    FORM_SETTING,  /* NAME=@FILE, else none */
+    FORM_AT,       /* @FILE, else none */
+    FORM_OR_STDOUT /* all of it, or "-" */
+};
+
+struct file_option {
+    const char *name;
+    enum file_form form;
+    const char *replacer;
+};
+
+/* Rules for make list them in this order. */
+static const struct file_option read_options[] = {
+    {"set", FORM_SETTING, NULL},
+    {"class-weights", FORM_FILE, NULL},
+    {"names-from", FORM_FILE, NULL},
+    {"weights-from", FORM_FILE, NULL},
+    {"train", FORM_AT, NULL},
+    {"freeze", FORM_AT, NULL},
+    {"group", FORM_AT, NULL},
+    {"feed", FORM_PAIR, NULL},
+    {"data", FORM_PAIR, NULL},
+    {"validate", FORM_PAIR, NULL},
+    {"load", FORM_FILE, "save"},
+    {"state", FORM_FILE, NULL},
+    {0}};
+
+static const struct file_option written_options[] = {
+    {"out", FORM_FILE, NULL},
+    {"csv", FORM_FILE, NULL},
+    {"plot", FORM_FILE, NULL},
+    {"fetch", FORM_PAIR, NULL},
+    {"save", FORM_FILE, NULL},
+    {"json", FORM_OR_STDOUT, NULL},
+    {"html", FORM_OR_STDOUT, NULL},
+    {"dot", FORM_OR_STDOUT, NULL},
+    {"depfile", FORM_FILE, NULL},
+    {0}};
+
+/* NULL: the text names no file. */
+static const char *file_in(enum file_form form, const char *text)
+{
+    const char *at;
+    switch (form) {
+    case FORM_PAIR:
+        at = strrchr(text, '=');
+        return at ? at + 1 : NULL;
+    case FORM_SETTING:
+        at = strstr(text, "=@");
+        return at ? at + 2 : NULL;
+    case FORM_AT:
+        return text[0] == '@' ? text + 1 : NULL;
+    case FORM_OR_STDOUT:
+        return str_equal(text, "-") ? NULL : text;
+    default:
+        return text;
+    }
+}
+
+static void add_options(struct arena *a, const struct options *o, const struct file_option *table, named_files *out)
+{
+    for (const struct file_option *f = table; f->name; f++) {
+        const str_list texts = option_list(o, f->name);
+        const char *const dashed = str_equal(f->name, "out") ? "-o" : arena_printf(a, "--%s", f->name);
+        vec_each(const char *, text, &texts) {
+            const char *const path = file_in(f->form, text);
+            if (path)
+                vec_push(a, out, ((struct named_file){.text = arena_printf(a, "%s %s", dashed, text), .path = path,
+                                                      .option = f->name, .replacer = f->replacer}));
+        }
+    }
+}
+
+void files_add(struct arena *a, named_files *list, const char *what, const char *path)
+{
+    vec_push(a, list, ((struct named_file){.text = arena_printf(a, "%s %s", what, path), .path = path}));
+}
+
+void files_read(struct arena *a, const struct options *o, const char *model, const struct model *m,
+                const char *replacer, named_files *out)
+{
+    files_add(a, out, "the model", model);
+    out->data[out->count - 1].replacer = replacer;
+    vec_each(const char *, path, &m->external_files)
+        files_add(a, out, "the model's external data", path);
+    add_options(a, o, read_options, out);
+}
+
+void files_written(struct arena *a, const struct options *o, named_files *out)
+{
+    add_options(a, o, written_options, out);
+}
+
+static bool may_replace(const struct named_file *output, const struct named_file *input)
+{
+    return output->option && input->replacer && str_equal(output->option, input->replacer);
+}
+
+bool files_check(struct diag *d, const named_files *read, const named_files *written)
+{
+    bool ok = true;
+    for (size_t i = 0; i < written->count; i++) {
+        const struct named_file *const output = &written->data[i];
+        vec_each_ptr(const struct named_file, input, read)
+            if (!may_replace(output, input) && file_is_same(output->path, input->path))
+                ok = diag_error(d, NULL, "%s would replace %s", output->text, input->text);
+        for (size_t j = 0; j < i; j++)
+            if (file_is_same(output->path, written->data[j].path))
+                ok = diag_error(d, NULL, "%s would replace %s, which is written too", output->text,
+                                written->data[j].text);
+    }
+    return ok;
+}
+
+bool files_check_options(struct session *s, const struct options *o, const char *model, const struct model *m,
+                         const char *replacer)
+{
+    named_files read = {0}, written = {0};
+    files_read(&s->arena, o, model, m, replacer, &read);
+    files_written(&s->arena, o, &written);
+    return files_check(&s->diag, &read, &written);
+}

@@ -1,0 +1,37 @@
+/* Which files a command reads and which it writes, as its arguments and options name them. */
+#ifndef STEPC_CMD_FILES_H
+#define STEPC_CMD_FILES_H
+
+#include "cmd/cmd.h"
+#include "model/model.h"
+
+struct named_file {
+    const char *text;     /* for messages: "--csv loss.csv" as it was typed, "the model m.onnx" */
+    const char *path;
+    const char *option;   /* that names it, or NULL */
+    const char *replacer; /* of what is read: the option whose output may be the same file, or NULL */
+};
+
+typedef VEC(struct named_file) named_files;
+
+/* A file that no option names: `what` is "the header". */
+void files_add(struct arena *a, named_files *list, const char *what, const char *path);
+
+/* Adds the model, its external data and all files that options name to be read. `replacer`: the option of the command
+ * that may edit its model in place, or NULL. */
+void files_read(struct arena *a, const struct options *o, const char *model, const struct model *m,
+                const char *replacer, named_files *out);
+
+/* Adds the files that options name to be written; what goes to stdout by the name "-" is none. */
+void files_written(struct arena *a, const struct options *o, named_files *out);
+
+/* An error for each output that is a file that is read, or another output: it would be lost. To be asked before
+ * anything is written. Names are compared by what they lead to (file_is_same). `run --save` may go to the file of
+ * --load. */
+bool files_check(struct diag *d, const named_files *read, const named_files *written) MUST_USE;
+
+/* All of it, for a command whose outputs are those that options name. */
+bool files_check_options(struct session *s, const struct options *o, const char *model, const struct model *m,
+                         const char *replacer) MUST_USE;
+
+#endif
