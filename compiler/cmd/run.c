@@ -268,17 +268,19 @@ static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t s
 
 static void print_scalars(const struct run *r, struct tensor *const *outputs, int64_t step)
 {
+    struct arena a = {0};
     print_text("step %lld", (long long)step);
     for (size_t i = 0; i < r->entry->graph->outputs.count; i++) {
         if (!is_scalar(r, i))
             continue;
         print_text("  %s ", r->entry->graph->outputs.data[i].name);
         if (dtype_is_float(outputs[i]->dtype))
-            table_print_value(stdout, outputs[i]->dtype, tensor_get_double(outputs[i], 0));
+            print_text("%s", table_value_text(&a, outputs[i]->dtype, tensor_get_double(outputs[i], 0)));
         else
             print_text("%lld", (long long)tensor_get_int(outputs[i], 0));
     }
     putchar('\n');
+    arena_free(&a);
 }
 
 static void hash_tensor(struct run *r, const struct tensor *t)
@@ -351,7 +353,10 @@ static bool use_outputs(struct run *r, struct tensor *const *outputs, int64_t st
     bool ok = check_finite(r, outputs, step);
     if (ok && ends_epoch)
         ok = finish_epoch(r, step);
-    table_end_row(&r->table, step, epoch_of(r, step));
+    if (!table_end_row(&r->table, &r->s->diag, step, epoch_of(r, step))) {
+        progress_clear(&r->progress);
+        ok = false;
+    }
     if (ok)
         progress_show(&r->progress, step + 1 - r->first,
                       r->loss < 0 ? NULL : r->entry->graph->outputs.data[r->loss].name,

@@ -64,6 +64,49 @@ for name in full.onnx full.onnxtxt; do
     full convert train.onnx $name
 done
 
+# A table has whole lines, however the run ends. What cannot be written ends it: these steps would take days.
+cat >count.onnxtxt <<'MODEL'
+<ir_version: 9, opset_import: ["" : 18]>
+net (float x) => (float y) { y = Neg(x) }
+MODEL
+echo 2 | "$make_npy" f4 >two.npy
+forever=("$stepc" run count.onnxtxt --feed x=two.npy --steps 100000000000 --quiet --csv)
+whole() {
+    [ "$(head -n 1 "$1")" = step,y ] || fail "$1 begins with $(head -n 1 "$1")"
+    [ -z "$(tail -c 1 "$1")" ] || fail "$1 ends with $(tail -n 1 "$1")"
+    awk 'NR > 1 && $0 != NR - 2 ",-2" { exit 1 }' "$1" || fail "$1 has a line that is not whole"
+}
+for action in default ignore; do
+    status=0
+    (ulimit -c 0 && ulimit -f 3 && exec timeout 60 env --$action-signal=XFSZ "${forever[@]}" $action.csv) >stdout 2>stderr || status=$?
+    [ "$status" -eq 1 ] || fail "status $status at the limit of a table's size"
+    has stderr "$action.csv: cannot be written: File too large"
+    whole $action.csv
+    [ "$(wc -l <$action.csv)" -gt 100 ] || fail "$action.csv has lost lines"
+done
+expect 1 timeout 60 "${forever[@]}" full
+has stderr 'full: cannot be written: No space left on device'
+for signal in TERM KILL; do
+    "${forever[@]}" $signal.csv &
+    runner=$!
+    for try in $(seq 300); do
+        [ "$(cat $signal.csv 2>/dev/null | wc -l)" -lt 1000 ] || break
+        [ "$try" -lt 300 ] || fail "no lines in $signal.csv while the run goes on"
+        sleep 0.1
+    done
+    kill -$signal $runner
+    wait $runner && fail "SIG$signal did not end a run"
+    whole $signal.csv
+done
+mkfifo piped.csv
+head -n 5 piped.csv >five.csv &
+status=0
+env --ignore-signal=PIPE timeout 60 "${forever[@]}" piped.csv 2>stderr || status=$?
+wait $!
+[ "$status" -eq 1 ] || fail "status $status where nobody reads the table any more"
+has stderr 'piped.csv: cannot be written: Broken pipe'
+whole five.csv
+
 # A closed stream is none: files do not take its place.
 mkdir closed open
 status=0
