@@ -113,6 +113,18 @@ static void move_graph_beside(struct beside *b, const Onnx__GraphProto *g)
         move_beside(b, g->initializer[i]);
 }
 
+/* Data that another model file names would be lost to it. In place they go with the message that names them. */
+static bool check_beside(struct diag *d, const struct model *m, const char *path, const char *data)
+{
+    if (m->file != NULL && file_is_same(m->file, path))
+        return true;
+    vec_each(const char *, external, &m->external_files)
+        if (file_is_same(external, data))
+            return diag_error(d, &LOC_FILE(m->file), "cannot be written to %s: %s would replace the model's external "
+                              "data", path, data);
+    return true;
+}
+
 bool model_write_within(struct diag *d, const struct model *m, const char *path, size_t most)
 {
     struct arena scratch = {0};
@@ -130,12 +142,13 @@ bool model_write_within(struct diag *d, const struct model *m, const char *path,
     const struct file_content files[] = {
         {path, put_message, &p->base, size},
         {path_join(&scratch, path_directory(&scratch, path), b.location), put_parts, &b, b.bytes}};
-    const bool ok =
-        size > most
-            ? diag_error(d, &LOC_FILE(m->file),
-                         "cannot be written: %zu bytes without the initializers' data, but a message ends at %zu", size,
-                         most)
-            : file_write_all(d, files, b.parts.count == 0 ? 1 : 2);
+    bool ok = b.parts.count == 0 || check_beside(d, m, path, files[1].path);
+    if (ok && size > most)
+        ok = diag_error(d, &LOC_FILE(m->file),
+                        "cannot be written: %zu bytes without the initializers' data, but a message ends at %zu", size,
+                        most);
+    else if (ok)
+        ok = file_write_all(d, files, b.parts.count == 0 ? 1 : 2);
     arena_free(&scratch);
     return ok;
 }

@@ -284,7 +284,16 @@ START_TEST(test_data_beside_the_message)
     ck_assert_mem_eq(again.data, whole.data, whole.count);
     ck_assert(!model_write_within(&diag, m, path, 100));
     assert_said("without the initializers' data", "writing");
-    remove(path);
+
+    /* In place the data are replaced; data that a file of another name needs are not. */
+    const char *const other = in_folder(folder, "other.onnx");
+    ck_assert(model_write_within(&diag, back, path, whole.count - 1));
+    ck_assert_int_eq(rename(path, other), 0);
+    ck_assert(model_read(&diag, &arena, other, &back));
+    ck_assert(!model_write_within(&diag, back, path, whole.count - 1));
+    assert_said("m.onnx.data would replace the model's external data", "writing");
+    ck_assert(!file_exists(path));
+    remove(other);
     remove(data);
     remove(folder);
 }
