@@ -1,26 +1,17 @@
 /* Optimizers over several steps: the model's loss is sum(x w), so that the gradient of w in a step is the x that is
  * fed. What w becomes is computed here by the formulas of docs/optimizers.md, in double. Then what weights start from,
  * groups and averages. Hyper-parameters are binary fractions, which are the same in float. */
-#include "prepare/prepare.h"
-#include "train_models.h"
+#include "prepare_models.h"
 
 enum { ROWS = 2, COLUMNS = 3, COUNT = ROWS * COLUMNS, STEPS = 10 };
 
-static struct prepare_options prepare_with;
-static struct strbuf report;
-
-static void begin(void)
+static void begin_linear(void)
 {
-    setup();
-    report = (struct strbuf){.arena = &arena};
-    prepare_with = (struct prepare_options){
-        .loss = LOSS_OUTPUT, .output = "cost", .class_axis = 1, .learning_rate = 0.5, .first_step = -1};
+    begin();
+    prepare_with.loss = LOSS_OUTPUT;
+    prepare_with.output = "cost";
+    prepare_with.gradients = false;
     vec_push(&arena, &prepare_with.train, "w");
-}
-
-static void use_optimizer(const char *text)
-{
-    ck_assert(optimizer_parse(&diag, &arena, text, &prepare_with.optimizer));
 }
 
 static const double start_of_w[COUNT] = {1, -2, 0.5, 0, 3, -0.25};
@@ -44,7 +35,7 @@ static struct model *linear(const struct shape *s, double scale)
     return m;
 }
 
-static struct interp *prepared(struct model *m)
+static struct interp *started(struct model *m)
 {
     const bool ok = prepare_model(&diag, &arena, m, &prepare_with, &report);
     if (!ok)
@@ -212,19 +203,19 @@ static double rms(const double *x)
 /* m: the mean of steps; v: rows, u: columns, or v alone. */
 static void step_of_adafactor(struct state *s, double rate, bool factored)
 {
-    double step[COUNT], mean = 0, rows[ROWS] = {0}, columns[COLUMNS] = {0};
+    double step[COUNT], mean = 0, by_row[ROWS] = {0}, by_column[COLUMNS] = {0};
     const double old = 1 - pow(s->t, -0.5), size = rate * fmax(0.5, rms(s->w));
     for (int i = 0; i < COUNT; i++) {
         const double square = s->g[i] * s->g[i] + eps;
-        rows[i / COLUMNS] += square / COLUMNS;
-        columns[i % COLUMNS] += square / ROWS;
+        by_row[i / COLUMNS] += square / COLUMNS;
+        by_column[i % COLUMNS] += square / ROWS;
         if (!factored)
             s->v[i] = old * s->v[i] + (1 - old) * square;
     }
     for (int i = 0; factored && i < ROWS; i++)
-        mean += (s->v[i] = old * s->v[i] + (1 - old) * rows[i]) / ROWS;
+        mean += (s->v[i] = old * s->v[i] + (1 - old) * by_row[i]) / ROWS;
     for (int i = 0; factored && i < COLUMNS; i++)
-        s->u[i] = old * s->u[i] + (1 - old) * columns[i];
+        s->u[i] = old * s->u[i] + (1 - old) * by_column[i];
     for (int i = 0; i < COUNT; i++)
         step[i] = s->g[i] / sqrt(factored ? s->v[i / COLUMNS] / mean * s->u[i % COLUMNS] : s->v[i]);
     const double excess = fmax(1, rms(step) / 0.5);
@@ -283,7 +274,7 @@ START_TEST(several_steps)
     prepare_with.learning_rate = optimizers[_i].rate;
     for (int i = 0; i < COUNT; i++)
         by_hand.w[i] = optimizers[_i].scale * start_of_w[i];
-    struct interp *const state = prepared(linear(&s, optimizers[_i].scale));
+    struct interp *const state = started(linear(&s, optimizers[_i].scale));
     for (int step = 0; step < STEPS; step++) {
         take_step(state, &s, step);
         for (int i = 0; i < COUNT; i++)
@@ -305,10 +296,10 @@ START_TEST(usual_rates)
         double rate;
     } usual[] = {{"adafactor", 1}, {"adafactor:relative_step=0", 0.001}, {"sgd", 0.01}, {"lion", 0.0001}};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        begin();
+        begin_linear();
         use_optimizer(usual[i].optimizer);
         prepare_with.learning_rate = -1;
-        EXPECT(variable(prepared(linear(&SHAPE(COUNT), 1)), "learning_rate"), usual[i].rate);
+        EXPECT(variable(started(linear(&SHAPE(COUNT), 1)), "learning_rate"), usual[i].rate);
     }
 }
 END_TEST
@@ -320,11 +311,11 @@ START_TEST(clipping_leaves_small_gradients)
     for (int i = 0; i < COUNT; i++)
         size += gradient_at(0, i) * gradient_at(0, i);
     for (int k = 0; k < 3; k++) {
-        begin();
+        begin_linear();
         use_optimizer("sgd");
         prepare_with.clip_norm = k == 0 ? 100 : k == 1 ? 1 : 0;
         prepare_with.clip_value = k == 2 ? 0.75 : 0;
-        struct interp *const s = prepared(linear(&SHAPE(COUNT), 1));
+        struct interp *const s = started(linear(&SHAPE(COUNT), 1));
         take_step(s, &SHAPE(COUNT), 0);
         for (int i = 0; i < COUNT; i++) {
             const double g = gradient_at(0, i);
@@ -344,7 +335,7 @@ START_TEST(groups_have_rates_and_decay)
     prepare_with.learning_rate = 4;
     ck_assert(group_parse(&diag, &arena, "w*:learning_rate=0.5,weight_decay=0.25", &prepare_with.groups));
     struct state by_hand = {.t = 1};
-    struct interp *const s = prepared(linear(&SHAPE(COUNT), 1));
+    struct interp *const s = started(linear(&SHAPE(COUNT), 1));
     for (int i = 0; i < COUNT; i++) {
         by_hand.w[i] = start_of_w[i];
         by_hand.g[i] = gradient_at(0, i);
@@ -361,7 +352,7 @@ START_TEST(averages_follow_new_weights)
 {
     use_optimizer("sgd");
     prepare_with.ema = 0.75;
-    struct interp *const s = prepared(linear(&SHAPE(COUNT), 1));
+    struct interp *const s = started(linear(&SHAPE(COUNT), 1));
     double w[COUNT], average[COUNT];
     memcpy(w, start_of_w, sizeof w);
     memcpy(average, start_of_w, sizeof average);
@@ -453,12 +444,12 @@ START_TEST(random_starts)
     for (int kind = INITIALIZE_HE; kind <= INITIALIZE_GLOROT; kind++) {
         const bool he = kind == INITIALIZE_HE;
         const char *const op = he ? "RandomNormal" : "RandomUniform", *const attr = he ? "scale" : "high";
-        begin();
+        begin_linear();
         use_optimizer("sgd");
         prepare_with.initialize = (enum initialize_kind)kind;
         prepare_with.ema = 0.5;
         struct model *const m = layers();
-        (void)prepared(m);
+        (void)started(m);
         expect_spread(m, "kernel", op, attr, sqrt(he ? 2.0 / (2 * 3) : 6.0 / (2 * 3 + 5 * 3)));
         expect_spread(m, "wide", op, attr, sqrt(he ? 2.0 / 10 : 6.0 / (10 + 6)));
         expect_spread(m, "narrow", op, attr, sqrt(he ? 2.0 / 6 : 6.0 / (6 + 7)));
@@ -474,7 +465,7 @@ int main(void)
 {
     Suite *const suite = suite_create("prepare_updates");
     TCase *const all = tcase_create("all");
-    tcase_add_checked_fixture(all, begin, teardown);
+    tcase_add_checked_fixture(all, begin_linear, teardown);
     tcase_add_loop_test(all, several_steps, 0, (int)(sizeof optimizers / sizeof optimizers[0]));
     tcase_add_test(all, usual_rates);
     tcase_add_test(all, clipping_leaves_small_gradients);
