@@ -140,6 +140,15 @@ static const char *infix_text(struct formula *f, const struct node *n, int wants
     return bracketed(f, arena_printf(f->arena, "%s %s %s", x, n->def->written, y), binding, wants);
 }
 
+/* Texts are made from left to right, one statement each: the first that names a value says its shape. */
+static const char *choice_text(struct formula *f, const struct node *n, int wants)
+{
+    const char *const condition = value_text(f, node_input(n, 0), COMPARISON);
+    const char *const x = value_text(f, node_input(n, 1), COMPARISON);
+    const char *const y = value_text(f, node_input(n, 2), CHOICE);
+    return bracketed(f, arena_printf(f->arena, "%s ? %s : %s", condition, x, y), CHOICE, wants);
+}
+
 static const char *node_text(struct formula *f, const struct node *n, int wants)
 {
     f->operations++;
@@ -150,10 +159,7 @@ static const char *node_text(struct formula *f, const struct node *n, int wants)
     if (is_written(n, "ab"))
         return product_text(f, n, wants);
     if (is_written(n, "?:"))
-        return bracketed(f, arena_printf(f->arena, "%s ? %s : %s", value_text(f, node_input(n, 0), COMPARISON),
-                                         value_text(f, node_input(n, 1), COMPARISON),
-                                         value_text(f, node_input(n, 2), CHOICE)),
-                         CHOICE, wants);
+        return choice_text(f, n, wants);
     return infix_text(f, n, wants);
 }
 

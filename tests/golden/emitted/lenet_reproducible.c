@@ -578,7 +578,7 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
     }
 }
 
-/* d_conv2[32,16,10,10] = relu2 > 0 ? MaxPoolGrad(relu2[32,16,10,10], d_pool2[32,16,5,5]) : 0: gradient of node #5
+/* d_conv2[32,16,10,10] = relu2[32,16,10,10] > 0 ? MaxPoolGrad(relu2, d_pool2[32,16,5,5]) : 0: gradient of node #5
  * (MaxPool), gradient of node #4 (Relu) */
 static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *restrict relu2,
                                        const float *restrict d_flat)
@@ -693,7 +693,7 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
     }
 }
 
-/* d_conv1[32,6,28,28] = relu1 > 0 ? MaxPoolGrad(relu1[32,6,28,28], d_pool1[32,6,14,14]) : 0: gradient of node #2
+/* d_conv1[32,6,28,28] = relu1[32,6,28,28] > 0 ? MaxPoolGrad(relu1, d_pool1[32,6,14,14]) : 0: gradient of node #2
  * (MaxPool), gradient of node #1 (Relu) */
 static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *restrict relu1,
                                        const float *restrict d_pool1)
