@@ -113,10 +113,11 @@ static void write_variables(struct model_text *t)
     struct emission *e = t->e;
     for (size_t i = 0; i < e->program->variables.count; i++) {
         const struct variable *v = e->program->variables.data[i];
-        if (shape_count(&v->shape) > 0)
-            write_variable(t, tensor_info(t, v->name, v->dtype, &v->shape), e->member[i], roles[v->role],
-                           v->by_columns ? write_turn(t, v, true) : "NULL",
-                           v->by_columns ? write_turn(t, v, false) : "NULL");
+        if (shape_count(&v->shape) == 0)
+            continue;
+        const char *const read = v->by_columns ? write_turn(t, v, true) : "NULL";
+        const char *const write = v->by_columns ? write_turn(t, v, false) : "NULL";
+        write_variable(t, tensor_info(t, v->name, v->dtype, &v->shape), e->member[i], roles[v->role], read, write);
     }
     if (!e->random_state)
         return;

@@ -1,4 +1,8 @@
-/* Making nodes by operator name: used by gradients, expansions, version upgrades and rewrites. */
+/* Making nodes by operator name: used by gradients, expansions, version upgrades and rewrites.
+ *
+ * Of the arguments of a call, or the operands of an operator, one at most makes nodes, takes names or writes text: C
+ * leaves their order open, gcc begins with the last and Clang with the first, and what stepc emits would depend on who
+ * compiled it. Others get a statement of their own. Inside braces, as build() has them, both go from left to right. */
 #ifndef STEPC_GRAPH_BUILD_H
 #define STEPC_GRAPH_BUILD_H
 

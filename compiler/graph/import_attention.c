@@ -116,7 +116,8 @@ static struct value *build_scores(struct attention *t)
     const double scale = given != NULL ? given->f : 1 / sqrt((double)t->in[Q]->shape.dim[3]);
     struct value *const in[] = {build_cast(&t->b, t->in[Q], t->type), build_scalar(&t->b, t->type, scale)};
     struct value *const k = build_cast(&t->b, t->in[K], t->type);
-    return product(t, build_value(&t->b, "Mul", NULL, in, 2), build_transpose(&t->b, k, (const int[]){0, 1, 3, 2}));
+    struct value *const columns = build_transpose(&t->b, k, (const int[]){0, 1, 3, 2});
+    return product(t, build_value(&t->b, "Mul", NULL, in, 2), columns);
 }
 
 bool import_flex_attention(const struct import_use *u)

@@ -384,11 +384,6 @@ static struct corners corners_of(struct expand_ctx *c)
     return y;
 }
 
-static struct value *both(struct expand_ctx *c, struct value *a, struct value *b)
-{
-    return build(c, "And", a, b);
-}
-
 /* Of each line the element that is_taken shows. */
 static struct value *of_taken(struct expand_ctx *c, struct value *is_taken, struct value *x)
 {
@@ -408,8 +403,10 @@ static struct value *too_near(struct expand_ctx *c, struct value *is_taken, cons
     struct value *const common = area_in(c, low, high), *const area = of_taken(c, is_taken, x->area);
     struct value *const none = build_like(c, area, 0);
     struct value *const ratio = build(c, "Div", common, build(c, "Sub", build(c, "Add", area, x->area), common));
-    struct value *const have_area = both(c, build(c, "Greater", area, none), build(c, "Greater", x->area, none));
-    return both(c, both(c, meets[0], meets[1]), both(c, have_area, build(c, "Greater", ratio, iou)));
+    struct value *const have_area =
+        build(c, "And", build(c, "Greater", area, none), build(c, "Greater", x->area, none));
+    struct value *const covers = build(c, "And", have_area, build(c, "Greater", ratio, iou));
+    return build(c, "And", build(c, "And", meets[0], meets[1]), covers);
 }
 
 /* One box of each line is taken in each step of a loop: the first of those with the greatest score. What is taken, and

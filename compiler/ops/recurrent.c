@@ -161,14 +161,9 @@ static struct arena *arena_of(const struct layer *l)
     return l->c->b->graph->arena;
 }
 
-static struct value *binary(struct builder *b, const char *op, struct value *x, struct value *y)
-{
-    return build_value(b, op, NULL, (struct value *const[]){x, y}, 2);
-}
-
 static struct value *product(struct builder *b, struct value *x, struct value *y)
 {
-    return binary(b, "MatMul", x, y);
+    return build_value(b, "MatMul", NULL, (struct value *const[]){x, y}, 2);
 }
 
 static struct value *transposed(struct builder *b, struct value *x)
@@ -228,7 +223,8 @@ static struct value *common_bias(const struct layer *l)
     if (of_x == NULL)
         return NULL;
     struct value *const of_h = bias_of(l, true);
-    struct value *const sum = binary(b, "Add", slice(b, of_x, 0, 0, common), slice(b, of_h, 0, 0, common));
+    struct value *const common_of_h = slice(b, of_h, 0, 0, common);
+    struct value *const sum = build(l->c, "Add", slice(b, of_x, 0, 0, common), common_of_h);
     if (common == rows)
         return sum;
     return build_with(l->c, "Concat", ATTRS(attr_int("axis", 0)), sum, slice(b, of_x, 0, common, rows));
@@ -247,7 +243,7 @@ static struct value *inputs_of_steps(const struct layer *l)
     struct value *sum = product(b, flat, transposed(b, of_direction(l, RECURRENT_W)));
     struct value *const bias = common_bias(l);
     if (bias)
-        sum = binary(b, "Add", sum, bias);
+        sum = build(l->c, "Add", sum, bias);
     return build_reshape(b, sum, &SHAPE(r->steps, r->batch, rows));
 }
 
@@ -259,7 +255,7 @@ static struct value *steps_going_on(const struct layer *l)
     if (lengths == NULL)
         return NULL;
     struct value *const t = build_counter(b, DTYPE_INT32, 0, &SHAPE(l->r.steps, 1, 1));
-    return binary(b, "Less", t, build_reshape(b, lengths, &SHAPE(1, l->r.batch, 1)));
+    return build(l->c, "Less", t, build_reshape(b, lengths, &SHAPE(1, l->r.batch, 1)));
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
@@ -282,7 +278,7 @@ static void split(const struct layer *l, struct value *all, int count, struct va
 
 static struct value *one_minus(const struct layer *l, struct value *x)
 {
-    return binary(l->b, "Sub", build_scalar(l->b, x->dtype, 1), x);
+    return build(l, "Sub", build_scalar(l->b, x->dtype, 1), x);
 }
 
 /* The product's operand with rows from .. to of R as columns. */
@@ -295,7 +291,7 @@ static struct value *recurrent_weights(struct layer *l, const char *name, int64_
 static struct value *rnn_cell(struct layer *l)
 {
     struct value *const from_h = product(l->b, l->h, recurrent_weights(l, "R", 0, l->r.hidden));
-    return activate(l, 0, binary(l->b, "Add", l->x, from_h));
+    return activate(l, 0, build(l, "Add", l->x, from_h));
 }
 
 static struct value *bias_of_candidate(struct layer *l)
@@ -313,25 +309,26 @@ static struct value *gru_cell(struct layer *l)
     struct value *of_x[MOST_GATES], *of_h[MOST_GATES];
     split(l, l->x, 3, of_x);
     split(l, from_h, l->r.reset_behind ? 3 : 2, of_h);
-    struct value *const z = activate(l, 0, binary(b, "Add", of_x[Z], of_h[Z]));
-    struct value *const r = activate(l, 0, binary(b, "Add", of_x[R], of_h[R]));
+    struct value *const z = activate(l, 0, build(l, "Add", of_x[Z], of_h[Z]));
+    struct value *const r = activate(l, 0, build(l, "Add", of_x[R], of_h[R]));
     struct value *const bias = bias_of_candidate(l);
     struct value *candidate;
     if (l->r.reset_behind) {
-        candidate = binary(b, "Mul", r, bias ? binary(b, "Add", of_h[N], bias) : of_h[N]);
+        candidate = build(l, "Mul", r, bias ? build(l, "Add", of_h[N], bias) : of_h[N]);
     } else {
         struct value *const weights = recurrent_weights(l, "R_candidate", in_common, 3 * hidden);
-        candidate = product(b, binary(b, "Mul", r, l->h), weights);
-        candidate = bias ? binary(b, "Add", candidate, bias) : candidate;
+        candidate = product(b, build(l, "Mul", r, l->h), weights);
+        candidate = bias ? build(l, "Add", candidate, bias) : candidate;
     }
-    struct value *const n = activate(l, 1, binary(b, "Add", of_x[N], candidate));
-    return binary(b, "Add", binary(b, "Mul", one_minus(l, z), n), binary(b, "Mul", z, l->h));
+    struct value *const n = activate(l, 1, build(l, "Add", of_x[N], candidate));
+    struct value *const kept = build(l, "Mul", z, l->h);
+    return build(l, "Add", build(l, "Mul", one_minus(l, z), n), kept);
 }
 
 /* x + p c; p may be NULL. */
 static struct value *peep(const struct layer *l, struct value *x, struct value *p, struct value *cell)
 {
-    return p ? binary(l->b, "Add", x, binary(l->b, "Mul", p, cell)) : x;
+    return p ? build(l, "Add", x, build(l, "Mul", p, cell)) : x;
 }
 
 static struct value *lstm_cell(struct layer *l, struct value **next_cell)
@@ -339,7 +336,7 @@ static struct value *lstm_cell(struct layer *l, struct value **next_cell)
     enum { I, O, F, C };
     struct builder *const b = l->b;
     struct value *const from_h = product(b, l->h, recurrent_weights(l, "R", 0, 4 * l->r.hidden));
-    struct value *const all = binary(b, "Add", l->x, from_h);
+    struct value *const all = build(l, "Add", l->x, from_h);
     struct value *const outer = of_direction(l, RECURRENT_P);
     struct value *gate[MOST_GATES], *p[MOST_GATES] = {0};
     split(l, all, 4, gate);
@@ -348,9 +345,10 @@ static struct value *lstm_cell(struct layer *l, struct value **next_cell)
     struct value *const i = activate(l, 0, peep(l, gate[I], p[I], l->cell));
     struct value *const f = l->r.coupled ? one_minus(l, i) : activate(l, 0, peep(l, gate[F], p[F], l->cell));
     struct value *const c = activate(l, 1, gate[C]);
-    *next_cell = binary(b, "Add", binary(b, "Mul", f, l->cell), binary(b, "Mul", i, c));
+    struct value *const added = build(l, "Mul", i, c);
+    *next_cell = build(l, "Add", build(l, "Mul", f, l->cell), added);
     struct value *const o = activate(l, 0, peep(l, gate[O], p[O], *next_cell));
-    return binary(b, "Mul", o, activate(l, 2, *next_cell));
+    return build(l, "Mul", o, activate(l, 2, *next_cell));
 }
 
 /* ---- the region -------------------------------------------------------------------------------------------------- */

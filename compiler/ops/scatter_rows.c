@@ -146,8 +146,8 @@ static bool extreme_grad(struct grad_ctx *c)
                  *data = grad_input(c, 2);
     struct value *zero = build_like(c, updates, 0.0);
     struct value *data_is = build(c, "Equal", data, y), *update_is = build(c, "Equal", updates, at_indices(c, y));
-    struct value *count =
-        scattered(c, "add", build_cast(c->b, update_is, y->dtype), build_cast(c->b, data_is, y->dtype));
+    struct value *start = build_cast(c->b, data_is, y->dtype);
+    struct value *count = scattered(c, "add", build_cast(c->b, update_is, y->dtype), start);
     struct value *share = build(c, "Div", dy, count);
     if (grad_wants(c, 1) && !grad_accumulate(c, 1, build(c, "Where", update_is, at_indices(c, share), zero)))
         return false;

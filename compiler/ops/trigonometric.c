@@ -66,9 +66,9 @@ static struct value *one_less_square(struct grad_ctx *c)
     return build(c, "Mul", build(c, "Sub", one(c), x), build(c, "Add", one(c), x));
 }
 
-static bool divided(struct grad_ctx *c, struct value *dy, struct value *by)
+static bool divided(struct grad_ctx *c, struct value *by)
 {
-    return grad_accumulate(c, 0, build(c, "Div", dy, by));
+    return grad_accumulate(c, 0, build(c, "Div", grad_of_output(c, 0), by));
 }
 
 static bool multiplied(struct grad_ctx *c, struct value *slope)
@@ -86,20 +86,21 @@ static bool tan_grad(struct grad_ctx *c)
 /* dx = dy / sqrt(1 - x^2) */
 static bool asin_grad(struct grad_ctx *c)
 {
-    return divided(c, grad_of_output(c, 0), build(c, "Sqrt", one_less_square(c)));
+    return divided(c, build(c, "Sqrt", one_less_square(c)));
 }
 
 /* dx = -dy / sqrt(1 - x^2) */
 static bool acos_grad(struct grad_ctx *c)
 {
-    return divided(c, build(c, "Neg", grad_of_output(c, 0)), build(c, "Sqrt", one_less_square(c)));
+    struct value *root = build(c, "Sqrt", one_less_square(c));
+    return grad_accumulate(c, 0, build(c, "Div", build(c, "Neg", grad_of_output(c, 0)), root));
 }
 
 /* dx = dy / (1 + x^2) */
 static bool atan_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0);
-    return divided(c, grad_of_output(c, 0), build(c, "Add", one(c), build(c, "Mul", x, x)));
+    return divided(c, build(c, "Add", one(c), build(c, "Mul", x, x)));
 }
 
 /* dx = dy cosh(x) */
@@ -118,7 +119,7 @@ static bool cosh_grad(struct grad_ctx *c)
 static bool asinh_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0);
-    return divided(c, grad_of_output(c, 0), build(c, "Sqrt", build(c, "Add", one(c), build(c, "Mul", x, x))));
+    return divided(c, build(c, "Sqrt", build(c, "Add", one(c), build(c, "Mul", x, x))));
 }
 
 /* dx = dy / sqrt((x - 1) (x + 1)); NaN for x < -1, too, where y is. */
@@ -127,13 +128,13 @@ static bool acosh_grad(struct grad_ctx *c)
     struct value *x = grad_input(c, 0);
     struct value *root = build(c, "Mul", build(c, "Sqrt", build(c, "Sub", x, one(c))),
                                build(c, "Sqrt", build(c, "Add", x, one(c))));
-    return divided(c, grad_of_output(c, 0), root);
+    return divided(c, root);
 }
 
 /* dx = dy / (1 - x^2) */
 static bool atanh_grad(struct grad_ctx *c)
 {
-    return divided(c, grad_of_output(c, 0), one_less_square(c));
+    return divided(c, one_less_square(c));
 }
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */

@@ -280,8 +280,10 @@ static const char *batch_first(struct preparer *p, const char *x, size_t rank)
 /* x: a loss for each element, of the shape t. */
 static bool mean_of_elements(struct preparer *p, const char *x, const struct model_dim *dims, size_t rank)
 {
-    if (!p->options->sample_weight && p->sums)
-        return finish_quotient(p, add_reduce(p, "loss_sum", "ReduceSum", x, -1), element_count(p, x));
+    if (!p->options->sample_weight && p->sums) {
+        const char *const count = element_count(p, x);
+        return finish_quotient(p, add_reduce(p, "loss_sum", "ReduceSum", x, -1), count);
+    }
     if (!p->options->sample_weight) {
         add_reduce(p, "loss.mean", "ReduceMean", x, -1);
         finish(p);

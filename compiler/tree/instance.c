@@ -403,7 +403,8 @@ static const struct expr *rebuilt_choice(struct rebuild *r, const struct expr *e
     if (e->op == EXPR_SELECT) {
         if (index_is_constant(c))
             return rebuilt(r, e->arg[c->i != 0 ? 1 : 2]);
-        return index_choose(a, c, rebuilt(r, e->arg[1]), rebuilt(r, e->arg[2]));
+        const struct expr *const x = rebuilt(r, e->arg[1]), *const y = rebuilt(r, e->arg[2]);
+        return index_choose(a, c, x, y);
     }
     if (index_is_constant(c) && (c->i != 0) == (e->op == EXPR_EITHER))
         return index_constant(a, c->i != 0);
