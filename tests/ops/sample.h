@@ -52,6 +52,8 @@ double sample_normal(uint64_t seed, const char *name, int64_t i);
 
 /* ---- checks (sample_check.c) ------------------------------------------------------------------------------------- */
 
+/* Is the gradient of the sample, whose model this is, asked for? */
+bool sample_is_differentiated(const struct sample_test *t, const struct model *m);
 /* Everything that concerns one sample; false after sample_fail(). */
 bool sample_check(struct sample_test *t);
 

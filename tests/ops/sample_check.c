@@ -391,6 +391,14 @@ static bool check_error(struct sample_test *t)
            sample_fail(t, "expected an error with '%s', got: %s", t->sample->error, first_error(t));
 }
 
+bool sample_is_differentiated(const struct sample_test *t, const struct model *m)
+{
+    /* Before opset 6 the nodes that sum up the outputs would be written differently. */
+    const bool old = t->sample->opset > 0 && t->sample->opset < 6;
+    return !t->sample->no_gradient && !old && t->def->grad != grad_none && !t->def->is_structural &&
+           sample_has_gradient(m);
+}
+
 bool sample_check(struct sample_test *t)
 {
     struct model *m;
@@ -401,9 +409,7 @@ bool sample_check(struct sample_test *t)
     if (!check_engines(t, m, true))
         return false;
     t->checked_value = true;
-    /* Before opset 6 the nodes that sum up the outputs would be written differently. */
-    const bool old = t->sample->opset > 0 && t->sample->opset < 6;
-    if (t->sample->no_gradient || old || t->def->grad == grad_none || t->def->is_structural || !sample_has_gradient(m))
+    if (!sample_is_differentiated(t, m))
         return true;
     return t->def->grad == grad_undefined ? check_refusal(t) : check_gradient(t, m);
 }

@@ -1,5 +1,6 @@
 /* The samples of all operators: shapes, values of both engines, gradients, error texts.
  *   test_ops [--cc "cc -O0"] [--quick-cc CC] [--seed N] [-j N] [--optimize size] [PATTERN...]
+ *   test_ops --write FOLDER [PATTERN...]: only writes their models, OPERATOR_N.onnxtxt, those with a gradient with it
  *
  * PATTERN: only operators whose name matches (shell-like), "*Grad". --optimize: as stepc has it.
  *
@@ -35,6 +36,7 @@ struct suite {
     struct arena arena;
     VEC(struct job) jobs;
     const char *cc, *quick_cc; /* the second NULL: none */
+    const char *folder;        /* of --write, or NULL */
     uint64_t seed;
     bool small;
     size_t errors, values, gradients, seconds, failed;
@@ -73,6 +75,34 @@ static void start(struct suite *s, struct job *j)
     }
     close(ends[1]);
     j->pipe = ends[0];
+}
+
+/* ---- instead of a test ------------------------------------------------------------------------------------------- */
+
+static bool write_sample(const struct suite *s, const struct job *j)
+{
+    struct sample_test t = {.def = j->def, .sample = j->sample};
+    struct model *m;
+    t.diag.arena = &t.arena;
+    const char *const path = arena_printf(&t.arena, "%s/%s_%td.onnxtxt", s->folder, op_display_name(j->def),
+                                          j->sample - j->def->samples);
+    bool ok = sample_read(&t, &m);
+    if (ok && sample_is_differentiated(&t, m))
+        sample_differentiate(&t.arena, m, &(struct derivative_options){.order = 1});
+    ok = ok && model_write_text(&t.diag, m, path, false);
+    arena_free(&t.arena);
+    return ok;
+}
+
+/* Models that must work only. */
+static int write_samples(const struct suite *s)
+{
+    vec_each_ptr(const struct job, j, &s->jobs)
+        if (!j->sample->error && !write_sample(s, j)) {
+            fprintf(stderr, "test_ops: sample of %s cannot be written: %s\n", op_display_name(j->def), j->sample->text);
+            return 1;
+        }
+    return 0;
 }
 
 /* ---- in the parent ----------------------------------------------------------------------------------------------- */
@@ -169,6 +199,8 @@ static bool parse_options(struct suite *s, long long *jobs, int *argc, char ***a
             s->cc = value;
         else if (str_equal(name, "--quick-cc"))
             s->quick_cc = value;
+        else if (str_equal(name, "--write"))
+            s->folder = value;
         else if (str_equal(name, "--optimize") && str_equal(value, "size"))
             s->small = true;
         else if (!(str_equal(name, "--seed") && str_to_int64(value, &seed)) &&
@@ -187,12 +219,14 @@ int main(int argc, char **argv)
     argv++;
     if (!parse_options(&s, &jobs, &argc, &argv)) {
         fprintf(stderr, "usage: test_ops [--cc \"cc -O0\"] [--quick-cc CC] [--seed N] [-j N] [--optimize size] "
-                        "[PATTERN...]\n");
+                        "[--write FOLDER] [PATTERN...]\n");
         return 2;
     }
     collect(&s, argc, argv);
     if (s.jobs.count == 0)
         fprintf(stderr, "test_ops: no operator has such a name\n");
+    if (s.folder)
+        return write_samples(&s);
     for (size_t i = 0; jobs == 0 && i < s.jobs.count; i++) {
         printf("%s: %s\n", op_display_name(s.jobs.data[i].def), s.jobs.data[i].sample->text);
         fflush(stdout);
