@@ -217,7 +217,7 @@ static const char *follow_links(struct arena *a, const char *path)
     for (int i = 0; i < MOST_LINKS; i++) {
         const ssize_t n = readlink(path, link, sizeof link - 1);
         if (n < 0)
-            return errno == EINVAL || errno == ENOENT ? path : NULL; /* no link, or nothing */
+            return errno == EINVAL || errno == ENOENT || errno == ENOTDIR ? path : NULL; /* no link, or nothing */
         link[n] = '\0';
         path = path_join(a, path_directory(a, path), link);
     }
@@ -256,6 +256,18 @@ bool file_is_same(const char *a, const char *b)
     return same;
 }
 
+bool file_has_folder(struct diag *d, const char *path)
+{
+    const char *const target = follow_links(d->arena, path);
+    struct stat st;
+    if (target == NULL)
+        return true;
+    const char *const folder = path_directory(d->arena, target);
+    if (stat(folder, &st) != 0)
+        return errno != ENOENT || diag_error(d, PLACE(d, path), "its folder '%s' does not exist", folder);
+    return S_ISDIR(st.st_mode) || diag_error(d, PLACE(d, path), "'%s' is a file, expected a folder", folder);
+}
+
 /* open() and not mkstemp(): the file gets the permissions that the user's umask gives to any new file. O_EXCL: whatever
  * stands there, a link above all, is not touched. */
 static int open_beside(struct arena *a, const char *path, const char **name)
@@ -288,8 +300,10 @@ static bool write_beside(struct diag *d, struct pending *p, mode_t mode)
 {
     const char *temporary;
     const int fd = open_beside(d->arena, p->target, &temporary);
+    const int error = errno;
     if (fd < 0)
-        return file_error(d, p->content->path, "cannot create a temporary file beside it", errno);
+        return file_has_folder(d, p->content->path) &&
+               file_error(d, p->content->path, "cannot create a temporary file beside it", error);
     p->temporary = temporary;
     if (mode != 0)
         (void)fchmod(fd, mode);

@@ -25,9 +25,9 @@ void files_read(struct arena *a, const struct options *o, const char *model, con
 /* Adds the files that options name to be written; what goes to stdout by the name "-" is none. */
 void files_written(struct arena *a, const struct options *o, named_files *out);
 
-/* An error for each output that is a file that is read, or another output: it would be lost. To be asked before
- * anything is written. Names are compared by what they lead to (file_is_same). `run --save` may go to the file of
- * --load. */
+/* An error for each output that is a file that is read, or another output: it would be lost; and for each that an
+ * option names and whose folder is missing. To be asked before anything is written. Files are compared by what their
+ * names lead to (file_is_same). `run --save` may go to the file of --load. */
 bool files_check(struct diag *d, const named_files *read, const named_files *written) MUST_USE;
 
 /* All of it, for a command whose outputs are those that options name. */

@@ -6,6 +6,7 @@
 [ -w /dev/full ] || exit 0
 
 prepared train.onnx 0.3
+digits_model=$source_folder/examples/digits/model.onnx
 digits 1 32 ''
 
 # refused COMMAND...: its output goes to a full disk
@@ -26,8 +27,8 @@ refused inspect train.onnx --dim batch=32
 refused inspect train.onnx --dim batch=32 --json -
 refused inspect train.onnx --dim batch=32 --html -
 refused compile train.onnx -o o.c --dim batch=32 --dump-after fuse
-refused compile "$source_folder/examples/digits/model.onnx" -o o.c --dim batch=32 --loss softmax-cross-entropy
-refused prepare "$source_folder/examples/digits/model.onnx" -o p.onnx --loss softmax-cross-entropy
+refused compile "$digits_model" -o o.c --dim batch=32 --loss softmax-cross-entropy
+refused prepare "$digits_model" -o p.onnx --loss softmax-cross-entropy
 refused strip train.onnx -o s.onnx
 refused run train.onnx --data x=x.npy --data target=t.npy --batch 32
 refused compare train.onnx --dim batch=2
@@ -59,10 +60,38 @@ full convert train.onnx full.safetensors
 full compile train.onnx -o full.c --dim batch=32
 [ ! -e full.c ] || fail 'a C file without its header'
 for name in full.onnx full.onnxtxt; do
-    full prepare "$source_folder/examples/digits/model.onnx" -o $name --loss softmax-cross-entropy
+    full prepare "$digits_model" -o $name --loss softmax-cross-entropy
     full strip train.onnx -o $name
     full convert train.onnx $name
 done
+
+# A folder that is missing is named before anything is computed, whichever option names it.
+homeless() {
+    expect 1 "$stepc" "$@"
+    has stderr "error: its folder 'none' does not exist"
+    [ "$(wc -l <stderr)" -eq 1 ] || fail 'one message is expected'
+    [ ! -s stdout ] || fail "this was printed: $(cat stdout)"
+}
+mkdir homeless
+for option in '--save none/s' '--csv none/t' '--plot none/p.svg' '--fetch loss=none/f'; do
+    # shellcheck disable=SC2086 # words
+    homeless run train.onnx --data x=x.npy --data target=t.npy --batch 32 $option
+done
+for option in json html dot; do
+    homeless inspect train.onnx --dim batch=32 --$option none/f
+done
+homeless compile train.onnx -o none/o.c --dim batch=32
+homeless compile train.onnx -o homeless/o.c --dim batch=32 --depfile none/o.d
+homeless prepare "$digits_model" -o none/p.onnx --loss mse
+homeless prepare "$digits_model" -o homeless/p.onnx --loss mse --depfile none/p.d
+homeless strip train.onnx -o none/s.onnx
+for name in one two; do
+    expect 0 "$stepc" prepare "$digits_model" -o $name.onnx --loss mse --entry $name
+done
+homeless merge one.onnx two.onnx -o none/m.onnx
+homeless convert train.onnx none/c.onnxtxt
+homeless convert train.onnx none/w.safetensors
+[ -z "$(ls homeless)" ] || fail "left: $(ls homeless)"
 
 # A table has whole lines, however the run ends. What cannot be written ends it: these steps would take days.
 cat >count.onnxtxt <<'MODEL'
@@ -110,8 +139,8 @@ whole five.csv
 # A closed stream is none: files do not take its place.
 mkdir closed open
 status=0
-"$stepc" compile "$source_folder/examples/digits/model.onnx" -o closed/net.c --dim batch=32 --loss softmax-cross-entropy >&- 2>stderr || status=$?
+"$stepc" compile "$digits_model" -o closed/net.c --dim batch=32 --loss softmax-cross-entropy >&- 2>stderr || status=$?
 [ "$status" -eq 1 ] || fail "status $status with a closed standard output"
-expect 0 "$stepc" compile "$source_folder/examples/digits/model.onnx" -o open/net.c --dim batch=32 --loss softmax-cross-entropy
+expect 0 "$stepc" compile "$digits_model" -o open/net.c --dim batch=32 --loss softmax-cross-entropy
 same closed/net.c open/net.c
 same closed/net.h open/net.h
