@@ -75,6 +75,16 @@ bool diag_unsupported(struct diag *d, const struct loc *at, const char *fmt, ...
     return false;
 }
 
+bool diag_usage(struct diag *d, const char *fmt, ...)
+{
+    va_list args;
+    d->wrong_usage = true;
+    va_start(args, fmt);
+    diag_errorv(d, NULL, fmt, args);
+    va_end(args);
+    return false;
+}
+
 bool diag_warning(struct diag *d, const struct loc *at, const char *fmt, ...)
 {
     va_list args;

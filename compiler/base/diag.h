@@ -36,6 +36,7 @@ struct diag {
     struct arena *arena;
     VEC(struct diag_message) messages;
     size_t errors, warnings;
+    bool wrong_usage; /* diag_usage() was called */
     bool strict; /* warnings marked strict-able (diag_lenient) become errors */
     bool skip_notes; /* internal: the last message was not kept, its notes are not either */
 };
@@ -45,6 +46,8 @@ struct diag {
 bool diag_error(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* The same for what a right model may have and stepc does not support. */
 bool diag_unsupported(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* The same for what is wrong with the command line itself, whatever the files hold. */
+bool diag_usage(struct diag *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool diag_errorv(struct diag *d, const struct loc *at, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
 /* Records a warning; returns true. */
 bool diag_warning(struct diag *d, const struct loc *at, const char *fmt, ...) PRINTF_LIKE(3, 4);

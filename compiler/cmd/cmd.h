@@ -22,7 +22,8 @@ struct command {
     const char *example;   /* a command line that works */
     const struct option_spec *const *options;
     const char *notes; /* more for 'stepc help COMMAND', lines of text; may be NULL */
-    int (*run)(struct session *s, const struct options *o); /* returns an EXIT_.. */
+    /* Returns an EXIT_..; EXIT_BAD after diag_usage() ends as EXIT_USAGE. */
+    int (*run)(struct session *s, const struct options *o);
 };
 
 extern const struct command command_compile, command_prepare, command_check, command_inspect, command_run,

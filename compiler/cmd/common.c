@@ -27,7 +27,7 @@ int run_command(const struct command *c, int argc, char **argv)
     const int status = options_parse(&s.arena, c->name, c->options, argc, argv, &o) ? c->run(&s, &o) : EXIT_USAGE;
     diag_print(&s.diag, stderr);
     arena_free(&s.arena);
-    return status;
+    return status == EXIT_BAD && s.diag.wrong_usage ? EXIT_USAGE : status;
 }
 
 const struct option_spec model_options[] = {
@@ -74,11 +74,11 @@ static bool read_range(struct session *s, const char *option, const char *name, 
     long long low;
     if (!str_to_int64(arena_strndup(&s->arena, value, (size_t)(dots - value)), &low) || !str_to_int64(dots + 2, high) ||
         low < 1 || *high < low || *high > MOST)
-        return diag_error(&s->diag, NULL, "--dim %s: expected NAME=LOW..HIGH, from 1 to %d", option, MOST);
+        return diag_usage(&s->diag, "--dim %s: expected NAME=LOW..HIGH, from 1 to %d", option, MOST);
     if (strchr(name, ':'))
-        return diag_error(&s->diag, NULL, "--dim %s: a range is of all entries; expected NAME=LOW..HIGH", option);
+        return diag_usage(&s->diag, "--dim %s: a range is of all entries; expected NAME=LOW..HIGH", option);
     if (out->range)
-        return diag_error(&s->diag, NULL, "--dim %s: '%s' has a range already, and there can be one", option,
+        return diag_usage(&s->diag, "--dim %s: '%s' has a range already, and there can be one", option,
                           out->range->name);
     *r = (struct size_range){name, low, *high};
     out->range = low < *high ? r : NULL;
@@ -88,7 +88,7 @@ static bool read_range(struct session *s, const char *option, const char *name, 
 bool refuse_range(struct session *s, const struct import_options *import, const char *command)
 {
     return !import->range ||
-           diag_error(&s->diag, NULL,
+           diag_usage(&s->diag,
                       "stepc %s: --dim %s takes one size; a range is for stepc compile, run, compare and inspect",
                       command, import->range->name);
 }
@@ -107,7 +107,7 @@ static bool read_bounds(struct session *s, const struct options *o, struct impor
             map_set(bounds, name, arena_copy(&s->arena, &(struct bound_option){.most = most},
                                              sizeof(struct bound_option), alignof(struct bound_option)));
         else
-            ok = diag_error(&s->diag, NULL, "--bound %s: expected NAME=N, from 1 to %d", pair, MOST);
+            ok = diag_usage(&s->diag, "--bound %s: expected NAME=N, from 1 to %d", pair, MOST);
     }
     out->bounds = list.count > 0 ? bounds : NULL;
     return ok;
@@ -130,7 +130,7 @@ static bool check_expressions(struct session *s, const struct import_options *im
         if (dim_is_expression(name))
             size = dim_expression_size(&s->arena, name, given_size, import->dims);
         if (size >= 0 && size != given)
-            ok = diag_error(&s->diag, NULL, "--dim %s=%lld: it is %lld by what --dim says of its parts", name,
+            ok = diag_usage(&s->diag, "--dim %s=%lld: it is %lld by what --dim says of its parts", name,
                             (long long)given, (long long)size);
     }
     return ok;
@@ -150,7 +150,7 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
         long long size;
         if (!option_pair(&s->arena, pair, &name, &value) ||
             (!strstr(value, "..") && (!str_to_int64(value, &size) || size < 0)))
-            ok = diag_error(&s->diag, NULL, "--dim %s: expected NAME=SIZE", pair);
+            ok = diag_usage(&s->diag, "--dim %s: expected NAME=SIZE", pair);
         else if (strstr(value, "..") && !read_range(s, pair, name, value, out, &size))
             ok = false;
         else
@@ -163,7 +163,7 @@ bool read_import_options(struct session *s, const struct options *o, struct impo
         if (option_pair(&s->arena, pair, &name, &value) && parse_shape(value, shape))
             map_set(shapes, name, shape);
         else
-            ok = diag_error(&s->diag, NULL, "--shape %s: expected INPUT=1x3x224x224", pair);
+            ok = diag_usage(&s->diag, "--shape %s: expected INPUT=1x3x224x224", pair);
     }
     return ok;
 }
@@ -188,7 +188,7 @@ static bool parse_machine(struct diag *d, struct arena *a, const char *text, con
     const char **const names = arena_array(a, const char *, target_count + 1);
     for (size_t i = 0; i < target_count; i++)
         names[i] = targets[i].name;
-    return diag_error(d, NULL, "--machine %s: expected %s%s", text, choices_text(a, names),
+    return diag_usage(d, "--machine %s: expected %s%s", text, choices_text(a, names),
                       machine_hint(a, text, names));
 }
 
@@ -202,9 +202,12 @@ static int simd_of(const struct target *t, bool small)
 
 bool read_code_options(struct diag *d, const struct options *o, struct pipeline_options *out)
 {
-    const char *const machine = option_text(o, "machine"), *const optimize = option_text(o, "optimize");
+    static const char *const aims[] = {"speed", "size", NULL};
+    const char *const machine = option_text(o, "machine");
     bool ok = !machine || parse_machine(d, o->arena, machine, &out->target);
-    out->small = optimize ? str_equal(optimize, "size") : target_is_named(out->target) && out->target->small;
+    out->small = option_choice(d, o, "optimize", aims, &ok) == 1;
+    if (!option_given(o, "optimize"))
+        out->small = target_is_named(out->target) && out->target->small;
     out->simd = simd_of(out->target, out->small);
     static const char *const widths[] = {"auto", "none", "4", "8", "16", NULL};
     static const int simd[] = {SIMD_AUTO, SIMD_NONE, 4, 8, 16};
@@ -213,8 +216,6 @@ bool read_code_options(struct diag *d, const struct options *o, struct pipeline_
         out->simd = simd[width];
     if (out->simd == SIMD_AUTO)
         out->simd = simd_of(out->target, false);
-    if (optimize && !out->small && !str_equal(optimize, "speed"))
-        ok = diag_error(d, NULL, "--optimize %s: expected speed or size", optimize);
     return ok;
 }
 
@@ -285,7 +286,7 @@ static bool choose_outputs(struct session *s, const struct options *o, struct mo
     if (!option_given(o, "outputs"))
         return true;
     return names.count > 0 ? keep_outputs(&s->diag, &s->arena, m, &names)
-                           : diag_error(&s->diag, NULL, "--outputs: expected names with commas between");
+                           : diag_usage(&s->diag, "--outputs: expected names with commas between");
 }
 
 /* Inputs whose shape an option or a file says as a whole. */
@@ -326,7 +327,7 @@ bool read_set_model(struct session *s, const struct options *o, const struct imp
     vec_each(const char *, text, &settings) {
         const char *name, *value;
         if (!setting_pair(&s->arena, text, &name, &value))
-            ok = diag_error(&s->diag, NULL, "--set %s: expected INPUT=VALUE", text);
+            ok = diag_usage(&s->diag, "--set %s: expected INPUT=VALUE", text);
         else if (!fix_input(&s->diag, &s->arena, *out, import, name, value, &found))
             ok = false;
         else if (!found)

@@ -75,9 +75,9 @@ static bool compare(struct session *s, const struct options *o, const char *path
     if (!ok)
         return false;
     if (same != option_given(o, "reproducible"))
-        return diag_error(&s->diag, NULL, "--reproducible and --arithmetic same belong together: both or neither");
+        return diag_usage(&s->diag, "--reproducible and --arithmetic same belong together: both or neither");
     if (option_given(o, "entry") || option_given(o, "rtol"))
-        return diag_error(&s->diag, NULL, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
+        return diag_usage(&s->diag, "--%s belongs to --against", option_given(o, "entry") ? "entry" : "rtol");
     c.bits = same;
     if (!read_code_options(&s->diag, o, &c.pipeline) || !read_import_options(s, o, &c.pipeline.import) ||
         !read_model(s, o, &c.pipeline.import, path, &m) ||
@@ -99,10 +99,10 @@ static bool compare_with_dump(struct session *s, const struct options *o, const 
     struct model *m;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (option_given(o, others[i]))
-            return diag_error(&s->diag, NULL,
+            return diag_usage(&s->diag,
                               "--%s says nothing with --against, which runs one step interpreted in double", others[i]);
     if (rtol && (!str_to_double(rtol, &d.rtol) || !(d.rtol >= 0)))
-        return diag_error(&s->diag, NULL, "--rtol %s: expected a number", rtol);
+        return diag_usage(&s->diag, "--rtol %s: expected a number", rtol);
     return read_import_options(s, o, &d.import) && refuse_range(s, &d.import, "compare --against") &&
            read_model(s, o, &d.import, path, &m) && compare_dump(s, m, &d);
 }

@@ -77,7 +77,7 @@ static bool read_weight_options(struct session *s, const struct options *o, stru
         if (option_pair(&s->arena, pair, &r.in_model, &r.in_file))
             vec_push(&s->arena, &out->renames, r);
         else
-            ok = diag_error(&s->diag, NULL, "--rename %s: expected NAME=NAME", pair);
+            ok = diag_usage(&s->diag, "--rename %s: expected NAME=NAME", pair);
     }
     return ok;
 }

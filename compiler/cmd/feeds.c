@@ -43,7 +43,7 @@ static bool read_feed(struct session *s, const struct model *m, const char *text
     const char *path, *inner;
     struct tensor *t;
     if (!option_pair(&s->arena, text, &f->name, &path))
-        return diag_error(&s->diag, NULL, "--feed %s: expected NAME=FILE", text);
+        return diag_usage(&s->diag, "--feed %s: expected NAME=FILE", text);
     const struct model_value_info *vi = feeds_find_input(m, f->name);
     if (!vi)
         return diag_error(&s->diag, &LOC_FILE(m->file), "--feed %s: the model has no input '%s'", text, f->name);

@@ -141,7 +141,7 @@ int option_choice(struct diag *d, const struct options *o, const char *name, con
         if (str_equal(text, names[i]))
             return i;
     if (text)
-        *ok = diag_error(d, NULL, "--%s %s: expected %s", name, text, choices_text(d->arena, names));
+        *ok = diag_usage(d, "--%s %s: expected %s", name, text, choices_text(d->arena, names));
     return 0;
 }
 

@@ -36,8 +36,8 @@ bool options_parse(struct arena *a, const char *command, const struct option_spe
 bool option_given(const struct options *o, const char *name);
 const char *option_text(const struct options *o, const char *name); /* NULL where absent */
 str_list option_list(const struct options *o, const char *name);
-/* The number of the option's text among `names`, which NULL ends; 0 where it is not given, or, after an error that
- * names them all, *ok false. */
+/* The number of the option's text among `names`, which NULL ends; 0 where it is not given, or, after an error
+ * (diag_usage) that names them all, *ok false. */
 int option_choice(struct diag *d, const struct options *o, const char *name, const char *const *names, bool *ok);
 /* "a, b or c" */
 const char *choices_text(struct arena *a, const char *const *names);

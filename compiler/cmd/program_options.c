@@ -26,7 +26,7 @@ static bool parse_threads(struct diag *d, const char *text, int *out)
 {
     long long count;
     if (!str_to_int64(text, &count) || count < 1 || count > MOST_THREADS)
-        return diag_error(d, NULL, "--threads %s: expected a number from 1 to %d", text, MOST_THREADS);
+        return diag_usage(d, "--threads %s: expected a number from 1 to %d", text, MOST_THREADS);
     *out = (int)count;
     return true;
 }
@@ -35,10 +35,10 @@ static bool check_blas(struct diag *d, const struct options *o)
 {
     bool ok = true;
     if (option_given(o, "blas") && option_given(o, "reproducible"))
-        ok = diag_error(d, NULL, "--blas and --reproducible exclude each other: in which order a BLAS adds is its own "
+        ok = diag_usage(d, "--blas and --reproducible exclude each other: in which order a BLAS adds is its own "
                                  "affair, and changes with the processor and the number of threads");
     if (option_given(o, "blas") && option_given(o, "standalone"))
-        ok = diag_error(d, NULL, "--blas and --standalone exclude each other: a BLAS is a library to link");
+        ok = diag_usage(d, "--blas and --standalone exclude each other: a BLAS is a library to link");
     return ok;
 }
 

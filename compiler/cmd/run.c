@@ -126,7 +126,7 @@ static bool read_fetches(struct run *r)
         if (option_pair(&r->s->arena, pair, &f.name, &f.path))
             vec_push(&r->s->arena, &r->fetches, f);
         else
-            ok = diag_error(&r->s->diag, NULL, "--fetch %s: expected NAME=FILE", pair);
+            ok = diag_usage(&r->s->diag, "--fetch %s: expected NAME=FILE", pair);
     }
     return ok;
 }
@@ -137,7 +137,7 @@ static bool check_data_options(struct run *r)
     bool ok = true;
     for (size_t i = 0; i < sizeof need_data / sizeof *need_data; i++)
         if (option_given(r->o, need_data[i]) && !option_given(r->o, "data"))
-            ok = diag_error(&r->s->diag, NULL, "--%s belongs to --data: without whole data sets it says nothing",
+            ok = diag_usage(&r->s->diag, "--%s belongs to --data: without whole data sets it says nothing",
                             need_data[i]);
     return ok;
 }

@@ -44,7 +44,7 @@ static bool read_set(struct session *s, const struct model *m, const char *optio
     struct data_set set = {0};
     struct tensor *t;
     if (!option_pair(&s->arena, pair, &set.name, &path))
-        return diag_error(&s->diag, NULL, "%s: expected NAME=FILE", text);
+        return diag_usage(&s->diag, "%s: expected NAME=FILE", text);
     const struct model_value_info *vi = feeds_find_input(m, set.name);
     if (!vi)
         return diag_error(&s->diag, &LOC_FILE(m->file), "%s: the model has no input '%s'", text, set.name);

@@ -19,11 +19,11 @@ bool state_read_options(struct session *s, const struct options *o, struct state
                                   .reset = option_list(o, "reset")};
     bool ok = true;
     if (!out->save && option_given(o, "save-every"))
-        ok = diag_error(&s->diag, NULL, "--save-every belongs to --save");
+        ok = diag_usage(&s->diag, "--save-every belongs to --save");
     if (!out->load && out->partial)
-        ok = diag_error(&s->diag, NULL, "--partial belongs to --load");
+        ok = diag_usage(&s->diag, "--partial belongs to --load");
     if (!out->load && out->reset.count > 0)
-        ok = diag_error(&s->diag, NULL, "--reset belongs to --load: without it everything starts anew");
+        ok = diag_usage(&s->diag, "--reset belongs to --load: without it everything starts anew");
     return ok;
 }
 

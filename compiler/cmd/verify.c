@@ -331,18 +331,19 @@ static bool read_number(struct session *s, const struct options *o, const char *
     const char *text = option_text(o, name);
     *out = fallback;
     return !text || (str_to_double(text, out) && *out >= 0) ||
-           diag_error(&s->diag, NULL, "--%s %s: expected a number", name, text);
+           diag_usage(&s->diag, "--%s %s: expected a number", name, text);
 }
 
 static bool verify(struct session *s, const struct options *o, long long jobs, long long timeout)
 {
     struct suite t = {.s = s, .cc = option_text(o, "cc"), .timeout = (unsigned)timeout};
-    const char *engine = option_text(o, "engine") ? option_text(o, "engine") : "both";
-    t.interpreted = str_equal(engine, "both") || str_equal(engine, "interpreted");
-    t.generated = str_equal(engine, "both") || str_equal(engine, "generated");
-    if (!t.interpreted && !t.generated)
-        return diag_error(&s->diag, NULL, "--engine %s: expected interpreted, generated or both", engine);
-    if (!read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) ||
+    enum { BOTH, INTERPRETED, GENERATED };
+    static const char *const engines[] = {"both", "interpreted", "generated", NULL};
+    bool ok = true;
+    const int engine = option_choice(&s->diag, o, "engine", engines, &ok);
+    t.interpreted = engine != GENERATED;
+    t.generated = engine != INTERPRETED;
+    if (!ok || !read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) ||
         !read_list(&t, option_text(o, "list")))
         return false;
     for (size_t i = 0; i < o->arguments.count; i++) {

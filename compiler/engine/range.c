@@ -229,7 +229,7 @@ bool range_simplify(struct diag *d, const struct model *m, const struct pipeline
 bool range_check_options(struct diag *d, const struct program *p, const struct pipeline_options *o)
 {
     const char *const other = o->threads > 1 ? "--threads" : o->blas ? "--blas" : NULL;
-    return !other || diag_error(d, NULL, "%s and a range of '%s' exclude each other: give --dim %s=N", other,
+    return !other || diag_usage(d, "%s and a range of '%s' exclude each other: give --dim %s=N", other,
                                 p->range->name, p->range->name);
 }
 

@@ -61,9 +61,9 @@ expect 1 "$stepc" run net.onnxtxt --feed x=x.npy --bound pick=4 --feed mask=five
 has stderr 'data say that there are 5 elements, and there is room for 4'
 
 # Wrong use.
-expect 1 "$stepc" compile net.onnxtxt -o wrong.c --bound pick=0
+expect 2 "$stepc" compile net.onnxtxt -o wrong.c --bound pick=0
 has stderr '--bound pick=0: expected NAME=N, from 1 to 1073741824'
-expect 1 "$stepc" compile net.onnxtxt -o wrong.c --bound pick
+expect 2 "$stepc" compile net.onnxtxt -o wrong.c --bound pick
 has stderr '--bound pick: expected NAME=N'
 expect 0 "$stepc" compile net.onnxtxt -o net.c --outputs mean --bound pck=4
 has stderr "warning: --bound pck=4: no size of a node or tensor of this name follows from data"

@@ -70,5 +70,5 @@ expect 1 "$stepc" compare train.onnx --against third
 has stderr third/loss.npy
 expect 1 "$stepc" compare train.onnx --against nowhere
 has stderr '--against nowhere: not a folder that can be read'
-expect 1 "$stepc" compare train.onnx --against dump --steps 2
+expect 2 "$stepc" compare train.onnx --against dump --steps 2
 has stderr '--steps says nothing with --against'

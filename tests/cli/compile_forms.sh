@@ -100,7 +100,7 @@ for options in '--simd none' '--simd 8' '--optimize size'; do
     expect 0 "${run[@]}" $options
     same stdout hash
 done
-expect 1 "${run[@]}" --simd 3
+expect 2 "${run[@]}" --simd 3
 has stderr '--simd 3: expected auto'
 expect 0 "$stepc" compare train.onnx --dim batch=4 --reproducible --arithmetic same --optimize size --quiet
 

@@ -198,14 +198,20 @@ refused() { # TEXT ARGUMENT...
     expect 1 "$stepc" "$@"
     has stderr "$text"
 }
+misused() { # TEXT ARGUMENT...
+    local text=$1
+    shift
+    expect 2 "$stepc" "$@"
+    has stderr "$text"
+}
 for range in 0..4 4..3 1..x ..4 1..; do
-    refused "--dim batch=$range: expected NAME=LOW..HIGH" compile train.onnx -o refused.c --dim batch=$range
+    misused "--dim batch=$range: expected NAME=LOW..HIGH" compile train.onnx -o refused.c --dim batch=$range
 done
-refused "'batch' has a range already" compile train.onnx -o refused.c --dim batch=1..4 --dim other=1..2
-refused '--dim step:batch=1..4: a range is of all entries' compile train.onnx -o refused.c --dim step:batch=1..4
-refused "--threads and a range of 'batch' exclude each other" compile train.onnx -o refused.c --dim batch=1..4 --threads 2
-refused "--blas and a range of 'batch' exclude each other" compile train.onnx -o refused.c --dim batch=1..4 --blas
-refused 'stepc check: --dim batch takes one size' check train.onnx --dim batch=1..4
+misused "'batch' has a range already" compile train.onnx -o refused.c --dim batch=1..4 --dim other=1..2
+misused '--dim step:batch=1..4: a range is of all entries' compile train.onnx -o refused.c --dim step:batch=1..4
+misused "--threads and a range of 'batch' exclude each other" compile train.onnx -o refused.c --dim batch=1..4 --threads 2
+misused "--blas and a range of 'batch' exclude each other" compile train.onnx -o refused.c --dim batch=1..4 --blas
+misused 'stepc check: --dim batch takes one size' check train.onnx --dim batch=1..4
 
 # model NODES: [n,4] becomes y
 model() {

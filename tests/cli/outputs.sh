@@ -68,7 +68,7 @@ expect 1 "$stepc" check detector.onnxtxt --outputs score
 has stderr "--outputs score: no node of the model gives a tensor of that name; did you mean 'scores'?"
 expect 1 "$stepc" check detector.onnxtxt --outputs h,h
 has stderr "--outputs names 'h' twice"
-expect 1 "$stepc" check detector.onnxtxt --outputs ''
+expect 2 "$stepc" check detector.onnxtxt --outputs ''
 has stderr '--outputs: expected names with commas between'
 
 # A training model keeps what training needs.

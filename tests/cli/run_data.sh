@@ -82,5 +82,5 @@ expect 1 "$stepc" run train.onnx --data x=x.npy --data target=t.npy --batch 151
 has stderr '150 samples do not fill one batch of 151'
 expect 1 "$stepc" run train.onnx --data x=x.npy --batch 32
 has stderr "input 'target' int64[32] is not fed; give --data target=FILE"
-expect 1 "$stepc" run train.onnx --feed x=fx.npy --epochs 2
+expect 2 "$stepc" run train.onnx --feed x=fx.npy --epochs 2
 has stderr '--epochs belongs to --data'

@@ -62,7 +62,7 @@ expect 1 "$stepc" run adam.onnx --data x=spoilt.npy --data target=t.npy --batch 
 has stderr 'step 12: '
 go ten adam.onnx --data x=spoilt.npy --data target=t.npy --batch 8 --quiet "${same[@]}" --steps 10
 same ten killed
-expect 1 "$stepc" run adam.onnx "${data[@]}" --save-every 5
+expect 2 "$stepc" run adam.onnx "${data[@]}" --save-every 5
 has stderr '--save-every belongs to --save'
 
 # In double, where the state alone is rounded.
@@ -128,7 +128,7 @@ has stderr 'no state: the file is cut short, damaged, or of another kind'
 expect 1 "$stepc" run adam.onnx "${data[@]}" --load nowhere
 has stderr 'nowhere: error: the state cannot be read: No such file'
 expect 1 "$stepc" run adam.onnx "${data[@]}" --save nowhere/state
-has stderr 'the state cannot be written: No such file'
+has stderr "nowhere/state: error: its folder 'nowhere' does not exist"
 
 # strip: there and back, with and without trained values.
 expect 0 "$stepc" convert "$original" plain.onnx

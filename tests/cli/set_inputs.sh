@@ -62,6 +62,7 @@ refused from=1,2 '2 values for an input of shape [1]'
 refused scale=x 'the input is float: expected a number'
 refused scale=@x.npy 'the file holds float[2,3], expected float[]'
 refused x=1 'the input has a size that is not known'
-refused '=1' 'expected INPUT=VALUE'
+expect 2 "$stepc" check net.onnxtxt --set =1
+has stderr '--set =1: expected INPUT=VALUE'
 expect 1 "$stepc" check net.onnxtxt --set scal=1
 has stderr "--set scal=1: the model has no input 'scal'; did you mean 'scale'?"

@@ -40,6 +40,37 @@ has stderr "--dim batsh=3: the model has no symbolic dimension 'batsh'; did you 
 has stderr "--shape y=4x64: the model has no input 'y'"
 [ "$(wc -l <stderr)" -eq 2 ] || fail 'two warnings are expected'
 
+# Wrong values, and options that say nothing without others, are wrong usage of all commands; what a file holds is not.
+misused() { # TEXT COMMAND...
+    expect 2 "$stepc" "${@:2}"
+    has stderr "error: $1"
+    [ "$(wc -l <stderr)" -eq 1 ] || fail 'one message is expected'
+}
+for command in check inspect run compare 'compile -o train.c' 'prepare -o train2.onnx --loss mse'; do
+    # shellcheck disable=SC2086 # words
+    misused '--dim batch=x: expected NAME=SIZE' $command train.onnx --dim batch=x
+done
+misused '--engine gen: expected interpreted or generated' run train.onnx --engine gen
+misused '--arithmetic single: expected double or same' run train.onnx --arithmetic single
+misused '--arithmetic single: expected double or same' compare train.onnx --arithmetic single
+misused '--engine gen: expected both, interpreted or generated' verify . --engine gen
+misused '--rtol much: expected a number' verify . --rtol much
+misused '--rtol much: expected a number' compare train.onnx --against . --rtol much
+misused '--rtol belongs to --against' compare train.onnx --rtol 1
+misused '--reproducible and --arithmetic same belong together' compare train.onnx --reproducible
+for command in run compare inspect 'compile -o train.c'; do
+    # shellcheck disable=SC2086
+    misused '--optimize fast: expected speed or size' $command train.onnx --optimize fast
+    # shellcheck disable=SC2086
+    misused '--machine z80: expected' $command train.onnx --machine z80
+done
+for option in feed fetch data; do
+    misused "--$option x: expected NAME=FILE" run train.onnx --$option x
+done
+misused '--partial belongs to --load' run train.onnx --partial
+misused '--rename x: expected NAME=NAME' convert train.onnx train.onnxtxt --rename x
+expect 1 "$stepc" run missing.onnx
+
 expect 2 "$stepc" compile train.onnx -o train.c --dim batch=4 --dump-after fusion
 has stderr 'there is no such pass'
 expect 0 "$stepc" ops Gemm Softmax
