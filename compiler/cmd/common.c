@@ -1,7 +1,7 @@
 /* What several commands do alike. */
 #include "base/clean.h"
 #include "base/str.h"
-#include "cmd/cmd.h"
+#include "cmd/files.h"
 #include "graph/bounded.h"
 #include "graph/dim_expression.h"
 #include "model/model.h"
@@ -290,15 +290,19 @@ static bool choose_outputs(struct session *s, const struct options *o, struct mo
 }
 
 /* Inputs whose shape an option or a file says as a whole. */
-static str_list shaped_inputs(struct session *s, const struct options *o)
+static str_list shaped_inputs(struct session *s, const struct options *o, const struct model *m)
 {
-    static const char *const names[] = {"shape", "feed", "data", "validate"};
+    static const char *const of_files[] = {"feed", "data", "validate"};
+    const str_list shapes = option_list(o, "shape");
+    const char *name, *value;
     str_list out = {0};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const str_list list = option_list(o, names[i]);
-        const char *name, *value;
+    vec_each(const char *, pair, &shapes)
+        if (option_pair(&s->arena, pair, &name, &value))
+            str_list_add(&s->arena, &out, name);
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++) {
+        const str_list list = option_list(o, of_files[i]);
         vec_each(const char *, pair, &list)
-            if (option_pair(&s->arena, pair, &name, &value))
+            if (file_pair(&s->arena, m, pair, &name, &value))
                 str_list_add(&s->arena, &out, name);
     }
     return out;
@@ -334,7 +338,7 @@ bool read_set_model(struct session *s, const struct options *o, const struct imp
             diag_warning(&s->diag, &LOC_FILE(path), "--set %s: the model has no input '%s'%s", text, name,
                          str_suggestion(&s->arena, name, inputs.data, inputs.count));
     }
-    const str_list shaped = shaped_inputs(s, o);
+    const str_list shaped = shaped_inputs(s, o, *out);
     name_open_sizes(&s->arena, *out, import, &shaped);
     if (has_open_size(*out))
         keep_batch_of_squeezes(&s->diag, &s->arena, *out, import);

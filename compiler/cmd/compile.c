@@ -77,7 +77,7 @@ static bool check_files(struct job *j, const struct model *m, const char *header
     struct session *const s = j->session;
     named_files read = {0}, written = {0};
     files_read(&s->arena, j->options, j->path, m, NULL, &read);
-    files_written(&s->arena, j->options, &written);
+    files_written(&s->arena, j->options, m, &written);
     files_add(&s->arena, &written, "the header", header);
     if (weights)
         files_add(&s->arena, &written, "the file of weights", weights);

@@ -1,6 +1,7 @@
 #include "cmd/feeds.h"
 
 #include "base/str.h"
+#include "cmd/files.h"
 #include <string.h>
 
 const struct model_value_info *feeds_find_input(const struct model *m, const char *name)
@@ -42,7 +43,7 @@ static bool read_feed(struct session *s, const struct model *m, const char *text
 {
     const char *path, *inner;
     struct tensor *t;
-    if (!option_pair(&s->arena, text, &f->name, &path))
+    if (!file_pair(&s->arena, m, text, &f->name, &path))
         return diag_usage(&s->diag, "--feed %s: expected NAME=FILE", text);
     const struct model_value_info *vi = feeds_find_input(m, f->name);
     if (!vi)
@@ -79,6 +80,14 @@ bool feeds_have_range(const struct model *m, const char *name, const struct impo
     return import->range && t->has_shape && model_type_has(t, import->range->name);
 }
 
+const struct feed *feeds_find(const struct feeds *f, const char *name)
+{
+    vec_each_ptr(const struct feed, feed, &f->list)
+        if (str_equal(feed->name, name))
+            return feed;
+    return NULL;
+}
+
 bool feeds_read(struct session *s, const struct model *m, str_list files, struct import_options *import,
                 struct feeds *out)
 {
@@ -90,6 +99,10 @@ bool feeds_read(struct session *s, const struct model *m, str_list files, struct
         struct feed f = {0};
         if (!read_feed(s, m, files.data[i], &f)) {
             ok = false;
+            continue;
+        }
+        if (feeds_find(out, f.name)) {
+            ok = diag_error(&s->diag, NULL, "--feed %s: input '%s' is fed already", files.data[i], f.name);
             continue;
         }
         struct shape *shape = arena_new(&s->arena, struct shape);
@@ -123,8 +136,6 @@ static const struct tensor *slice_of(struct arena *a, const struct feed *f, int6
 
 const struct tensor *feeds_tensor(const struct feeds *f, const char *name, int64_t step, struct arena *a)
 {
-    vec_each_ptr(const struct feed, feed, &f->list)
-        if (str_equal(feed->name, name))
-            return slice_of(a, feed, step);
-    return NULL;
+    const struct feed *const feed = feeds_find(f, name);
+    return feed ? slice_of(a, feed, step) : NULL;
 }

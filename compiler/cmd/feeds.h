@@ -23,6 +23,8 @@ bool feeds_read(struct session *s, const struct model *m, str_list files, struct
                 struct feeds *out);
 /* Does an input of the model depend on the dimension that has a range? */
 bool feeds_have_range(const struct model *m, const char *name, const struct import_options *import);
+/* What feeds an input, or NULL. */
+const struct feed *feeds_find(const struct feeds *f, const char *name);
 /* The tensor of step `step` for an input (in `a`), or NULL if nothing feeds it. */
 const struct tensor *feeds_tensor(const struct feeds *f, const char *name, int64_t step, struct arena *a);
 

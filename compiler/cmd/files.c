@@ -48,14 +48,60 @@ static const struct file_option written_options[] = {
     {"depfile", FORM_FILE, NULL},
     {0}};
 
-/* NULL: the text names no file. */
-static const char *file_in(enum file_form form, const char *text)
+/* ---- NAME=FILE --------------------------------------------------------------------------------------------------- */
+
+struct search {
+    const char *name;
+    bool found;
+};
+
+static void look_at_outputs(void *to, const struct model_node *n)
 {
-    const char *at;
+    struct search *const s = to;
+    vec_each(const char *, output, &n->outputs)
+        s->found = s->found || str_equal(output, s->name);
+}
+
+static bool graph_has_value(const struct model_graph *g, const char *name)
+{
+    struct search s = {.name = name};
+    if (!g)
+        return false;
+    model_each_node(g, look_at_outputs, &s);
+    return s.found || model_find_value(&g->inputs, name) || model_find_initializer(g, name);
+}
+
+static bool model_has_value(const struct model *m, const char *name)
+{
+    bool found = graph_has_value(m->graph, name);
+    for (size_t i = 0; i < m->training.count && !found; i++)
+        found = graph_has_value(m->training.data[i]->algorithm, name) ||
+                graph_has_value(m->training.data[i]->initialization, name);
+    return found;
+}
+
+bool file_pair(struct arena *a, const struct model *m, const char *text, const char **name, const char **path)
+{
+    for (size_t end = strlen(text); end > 1; end--) {
+        if (text[end - 1] != '=')
+            continue;
+        *name = arena_strndup(a, text, end - 1);
+        *path = text + end;
+        if (model_has_value(m, *name))
+            return true;
+    }
+    return option_pair(a, text, name, path);
+}
+
+/* ---- what the options name --------------------------------------------------------------------------------------- */
+
+/* NULL: the text names no file. */
+static const char *file_in(struct arena *a, const struct model *m, enum file_form form, const char *text)
+{
+    const char *at, *name;
     switch (form) {
     case FORM_PAIR:
-        at = strrchr(text, '=');
-        return at ? at + 1 : NULL;
+        return file_pair(a, m, text, &name, &at) ? at : NULL;
     case FORM_SETTING:
         at = strstr(text, "=@");
         return at ? at + 2 : NULL;
@@ -68,13 +114,14 @@ static const char *file_in(enum file_form form, const char *text)
     }
 }
 
-static void add_options(struct arena *a, const struct options *o, const struct file_option *table, named_files *out)
+static void add_options(struct arena *a, const struct options *o, const struct model *m,
+                        const struct file_option *table, named_files *out)
 {
     for (const struct file_option *f = table; f->name; f++) {
         const str_list texts = option_list(o, f->name);
         const char *const dashed = str_equal(f->name, "out") ? "-o" : arena_printf(a, "--%s", f->name);
         vec_each(const char *, text, &texts) {
-            const char *const path = file_in(f->form, text);
+            const char *const path = file_in(a, m, f->form, text);
             if (path)
                 vec_push(a, out, ((struct named_file){.text = arena_printf(a, "%s %s", dashed, text), .path = path,
                                                       .option = f->name, .replacer = f->replacer}));
@@ -94,12 +141,12 @@ void files_read(struct arena *a, const struct options *o, const char *model, con
     out->data[out->count - 1].replacer = replacer;
     vec_each(const char *, path, &m->external_files)
         files_add(a, out, "the model's external data", path);
-    add_options(a, o, read_options, out);
+    add_options(a, o, m, read_options, out);
 }
 
-void files_written(struct arena *a, const struct options *o, named_files *out)
+void files_written(struct arena *a, const struct options *o, const struct model *m, named_files *out)
 {
-    add_options(a, o, written_options, out);
+    add_options(a, o, m, written_options, out);
 }
 
 static bool may_replace(const struct named_file *output, const struct named_file *input)
@@ -130,6 +177,6 @@ bool files_check_options(struct session *s, const struct options *o, const char 
 {
     named_files read = {0}, written = {0};
     files_read(&s->arena, o, model, m, replacer, &read);
-    files_written(&s->arena, o, &written);
+    files_written(&s->arena, o, m, &written);
     return files_check(&s->diag, &read, &written);
 }

@@ -23,7 +23,11 @@ void files_read(struct arena *a, const struct options *o, const char *model, con
                 const char *replacer, named_files *out);
 
 /* Adds the files that options name to be written; what goes to stdout by the name "-" is none. */
-void files_written(struct arena *a, const struct options *o, named_files *out);
+void files_written(struct arena *a, const struct options *o, const struct model *m, named_files *out);
+
+/* "NAME=FILE" in two, both of which may have a '=' in them: NAME is the longest beginning that a value of the model is
+ * called, inputs, initializers and outputs of nodes; where there is none, the last '=' separates. False without '='. */
+bool file_pair(struct arena *a, const struct model *m, const char *text, const char **name, const char **path);
 
 /* An error for each output that is a file that is read, or another output: it would be lost; and for each that an
  * option names and whose folder is missing. To be asked before anything is written. Files are compared by what their

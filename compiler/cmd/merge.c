@@ -32,7 +32,7 @@ static bool merge(struct session *s, const struct options *o, const char *out)
         files_read(&s->arena, o, path, m, all ? NULL : "out", &read); /* the first may be edited in place */
         all = all ? all : m;
     }
-    files_written(&s->arena, o, &written);
+    files_written(&s->arena, o, all, &written);
     if (!files_check(&s->diag, &read, &written) || !model_write(&s->diag, all, out))
         return false;
     if (option_given(o, "quiet"))

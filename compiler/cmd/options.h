@@ -41,8 +41,8 @@ str_list option_list(const struct options *o, const char *name);
 int option_choice(struct diag *d, const struct options *o, const char *name, const char *const *names, bool *ok);
 /* "a, b or c" */
 const char *choices_text(struct arena *a, const char *const *names);
-/* "NAME=VALUE" in two; false without '='. The last '=' separates, since names may hold one: a path
- * is less likely to. */
+/* "NAME=VALUE" in two; false without '='. The last '=' separates, since names may hold one. Of NAME=FILE see
+ * file_pair() in cmd/files.h. */
 bool option_pair(struct arena *a, const char *text, const char **name, const char **value);
 void options_print(const struct option_spec *const *tables);
 

@@ -123,7 +123,7 @@ static bool read_fetches(struct run *r)
     bool ok = true;
     vec_each(const char *, pair, &list) {
         struct fetch f = {.output = -1};
-        if (option_pair(&r->s->arena, pair, &f.name, &f.path))
+        if (file_pair(&r->s->arena, r->m, pair, &f.name, &f.path))
             vec_push(&r->s->arena, &r->fetches, f);
         else
             ok = diag_usage(&r->s->diag, "--fetch %s: expected NAME=FILE", pair);
@@ -165,6 +165,10 @@ static bool read_all_data(struct run *r, struct import_options *import)
         !data_read(r->s, r->m, "data", option_list(r->o, "data"), r->counts.batch, import, &r->data) ||
         !data_read(r->s, r->m, "validate", option_list(r->o, "validate"), r->data.batch, import, &r->validation.data))
         return false;
+    vec_each_ptr(const struct data_set, set, &r->data.list)
+        if (feeds_find(&r->feeds, set->name))
+            return diag_error(&r->s->diag, NULL, "input '%s' is given by --feed and by --data: leave one out",
+                              set->name);
     r->order = arena_array(&r->s->arena, int64_t, (size_t)r->data.samples);
     r->ordered = -1;
     return true;
@@ -185,8 +189,8 @@ static bool open_engine(struct run *r, const char *path)
 {
     struct engine_options e = {.kind = ENGINE_INTERPRETED};
     struct arena *a = &r->s->arena;
-    if (!read_engine_options(r, &e) || !read_fetches(r) || !read_import_options(r->s, r->o, &e.pipeline.import) ||
-        !read_model(r->s, r->o, &e.pipeline.import, path, &r->m) ||
+    if (!read_engine_options(r, &e) || !read_import_options(r->s, r->o, &e.pipeline.import) ||
+        !read_model(r->s, r->o, &e.pipeline.import, path, &r->m) || !read_fetches(r) ||
         !files_check_options(r->s, r->o, path, r->m, NULL) || !read_all_data(r, &e.pipeline.import))
         return false;
     const char *entry = option_text(r->o, "entry") ? option_text(r->o, "entry") : default_entry(r->m);

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "cmd/feeds.h"
+#include "cmd/files.h"
 #include "stepc_random.h"
 #include <string.h>
 
@@ -43,7 +44,7 @@ static bool read_set(struct session *s, const struct model *m, const char *optio
     const char *path, *inner, *text = arena_printf(&s->arena, "--%s %s", option, pair);
     struct data_set set = {0};
     struct tensor *t;
-    if (!option_pair(&s->arena, pair, &set.name, &path))
+    if (!file_pair(&s->arena, m, pair, &set.name, &path))
         return diag_usage(&s->diag, "%s: expected NAME=FILE", text);
     const struct model_value_info *vi = feeds_find_input(m, set.name);
     if (!vi)

@@ -67,3 +67,36 @@ expect 1 "$stepc" compare train.onnx --dim batch=16 --feed x=x.npy --feed target
 has stderr '--steps 3: the feeds hold 2'
 echo "$pixels" | "$make_npy" f4 4 8 64 >x.npy
 expect 1 "$stepc" compare train.onnx --dim batch=16 --feed target=t.npy --feed x=x.npy
+
+# Names and files with '=': a value of that name in the model says where the name ends.
+cat >net.onnxtxt <<'MODEL'
+<ir_version: 9, opset_import: ["" : 18]>
+net (float[2] x) => (float[2] y) { y = Neg(x) }
+MODEL
+cat >odd.onnxtxt <<'MODEL'
+<ir_version: 9, opset_import: ["" : 18]>
+net (float[2] x, float[2] "x=a", float[n] "x=b") => (float[2] "y=d") { inner = Neg(x) t = Sub(inner, "x=a") "y=d" = Add(t, "x=b") }
+MODEL
+seq 2 | "$make_npy" f4 2 >b.npy
+cp b.npy a=b.npy
+seq 10 11 | "$make_npy" f4 2 >far.npy
+cp far.npy b=far.npy
+expect 0 "$stepc" run net.onnxtxt --feed x=b.npy --fetch y=wanted.npy
+expect 0 "$stepc" run net.onnxtxt --feed x=a=b.npy --fetch y=c=d.npy
+same c=d.npy wanted.npy
+expect 0 "$stepc" run odd.onnxtxt --feed x=./a=b.npy --feed x=a=b.npy --feed x=b=b=far.npy --fetch inner=f=g.npy --fetch y=d=e.npy
+same f=g.npy wanted.npy
+printf '%s\n' -8 -7 | "$make_npy" f4 2 >b.npy # -(-1 - 1 + 10), -(-2 - 2 + 11)
+expect 0 "$stepc" run net.onnxtxt --feed x=b.npy --fetch y=wanted.npy
+same e.npy wanted.npy
+expect 1 "$stepc" run odd.onnxtxt --feed x=./a=b.npy --feed x=a=b.npy --feed x=b=b=far.npy --fetch y=d=a=b.npy
+has stderr '--fetch y=d=a=b.npy would replace --feed x=./a=b.npy'
+expect 1 "$stepc" run net.onnxtxt --feed y=a=b.npy
+has stderr "--feed y=a=b.npy: the model has no input 'y'"
+
+# Nothing is fed twice.
+expect 1 "$stepc" run net.onnxtxt --feed x=b.npy --feed x=far.npy
+has stderr "--feed x=far.npy: input 'x' is fed already"
+digits 1 32 ''
+expect 1 "$stepc" run train.onnx --feed x=x.npy --data x=x.npy --data target=t.npy --batch 8
+has stderr "input 'x' is given by --feed and by --data: leave one out"
