@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* MEMORY: without sanitizers, which map all of the address space */
-enum { CPU_SECONDS = SANITIZED ? 6 : 1, WALL_SECONDS = 60, MEMORY = 200 << 20 };
+enum { CPU_SECONDS = SANITIZED ? 6 : 1, WALL_SECONDS = 60, MEMORY = 200 << 20, MOST_JOBS = 64 };
 
 static const char *const models[] = {"adam", "labels", "shapes"};
 enum { MODELS = sizeof models / sizeof *models };
@@ -221,19 +221,24 @@ static bool read_settings(struct settings *s, int argc, char **argv)
         else if (!number || !str_to_int64(argv[i + 1], number))
             return false;
     }
-    return argc >= 2 && argc % 2 == 0 && s->count > 0 && s->jobs > 0 && s->jobs <= 64;
+    return argc >= 2 && argc % 2 == 0 && s->count > 0 && s->jobs > 0 && s->jobs <= MOST_JOBS;
 }
 
 int main(int argc, char **argv)
 {
     struct settings s = {.stepc = argc > 1 ? argv[1] : "", .keep = ".", .count = 500, .seed = 1,
                          .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+    s.jobs = s.jobs < MOST_JOBS ? s.jobs : MOST_JOBS;
     struct arena a = {0};
     struct bytes valid[MODELS];
     struct tally t = {0};
-    int workers[64];
+    int workers[MOST_JOBS];
     if (!read_settings(&s, argc, argv)) {
         fprintf(stderr, "usage: malformed STEPC [--count N] [--seed S] [--keep FOLDER] [-j N]\n");
+        return 2;
+    }
+    if (mkdir(s.keep, 0777) != 0 && !file_is_directory(s.keep)) {
+        fprintf(stderr, "--keep %s: %s\n", s.keep, strerror(errno));
         return 2;
     }
     if (!read_valid(&a, valid))

@@ -1,10 +1,13 @@
 #include "seeds.h"
 
+#include "base/file.h"
 #include "base/str.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +73,10 @@ int test_seeds(struct seeds *s, int argc, char **argv, seed_test test)
     if (!read_settings(s, argc, argv)) {
         fprintf(stderr, "usage: %s [--cc \"cc -O1\"] [--check \"cc ...\"] [--first SEED] [--count N] [-j N] "
                         "[--keep FOLDER]\n", argv[0]);
+        return 2;
+    }
+    if (mkdir(s->keep, 0777) != 0 && !file_is_directory(s->keep)) {
+        fprintf(stderr, "--keep %s: %s\n", s->keep, strerror(errno));
         return 2;
     }
     pid_t *const children = calloc((size_t)s->count + 1, sizeof *children);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct seeds {
-    const char *cc, *check, *keep; /* for tests; `keep` is the folder for what failed */
+    const char *cc, *check, *keep; /* for tests; `keep`: the folder for what failed, made if need be */
     long long first, count, jobs;
 };
 
