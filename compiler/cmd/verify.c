@@ -13,6 +13,7 @@
 #include "train/combine.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
@@ -270,21 +271,29 @@ static void child(struct suite *suite, const char *name, int to)
     arena_free(&s.arena);
 }
 
-static void start(struct suite *suite, const char *name, struct job *j)
+/* Those from `others` to j run already. False, with errno: there is no process or no pipe to be had now. */
+static bool start(struct suite *suite, const char *name, const struct job *others, struct job *j)
 {
     int ends[2];
     print_flush();
     if (pipe(ends) != 0)
-        UNREACHABLE("no pipe");
+        return false;
     for (int i = 0; i < 2; i++)
         fcntl(ends[i], F_SETFD, FD_CLOEXEC); /* a compiler that goes on is not waited for */
     if (interrupt_fork(&j->process) == 0) {
+        for (; others < j; others++)
+            close(others->pipe);
         close(ends[0]);
         child(suite, name, ends[1]);
         _exit(0);
     }
+    const int error = errno;
     close(ends[1]);
     j->pipe = ends[0];
+    if (j->process.pid < 0)
+        close(ends[0]);
+    errno = error;
+    return j->process.pid > 0;
 }
 
 /* Waits for the test. Where a signal came it was ended, and there is no verdict. */
@@ -314,14 +323,20 @@ static bool run_all(struct suite *t, size_t jobs)
     size_t counts[3] = {0};
     struct job *running = arena_array(&t->s->arena, struct job, t->tests.count + 1);
     size_t started = 0;
+    bool ok = true;
     interrupt_hold();
-    for (size_t i = 0; i < started || (i < t->tests.count && !interrupted()); i++) {
-        for (; started < t->tests.count && started < i + jobs && !interrupted(); started++)
-            start(t, t->tests.data[started], &running[started]);
+    for (size_t i = 0; i < started || (ok && i < t->tests.count && !interrupted()); i++) {
+        while (started < t->tests.count && started < i + jobs && !interrupted() &&
+               start(t, t->tests.data[started], &running[i], &running[started]))
+            started++;
         if (i < started)
             counts[finish(t->tests.data[i], &running[i])]++;
+        else if (!interrupted())
+            ok = diag_error(&t->s->diag, NULL, "no process can be started for a test: %s", strerror(errno));
     }
     interrupt_release();
+    if (!ok)
+        return false;
     print_text("%zu passed, %zu failed, %zu unsupported\n", counts[PASS], counts[FAIL], counts[UNSUPPORTED]);
     return counts[PASS] > 0 && counts[FAIL] == 0 && counts[UNSUPPORTED] == 0;
 }
