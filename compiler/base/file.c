@@ -256,12 +256,15 @@ bool file_is_same(const char *a, const char *b)
     return same;
 }
 
-bool file_has_folder(struct diag *d, const char *path)
+bool file_check_place(struct diag *d, const char *path)
 {
     const char *const target = follow_links(d->arena, path);
     struct stat st;
     if (target == NULL)
-        return true;
+        return file_error(d, path, "cannot write", errno);
+    if (stat(target, &st) == 0)
+        return !S_ISDIR(st.st_mode) ||
+               diag_error(d, PLACE(d, path), "is a directory, expected the name of a file to write");
     const char *const folder = path_directory(d->arena, target);
     if (stat(folder, &st) != 0)
         return errno != ENOENT || diag_error(d, PLACE(d, path), "its folder '%s' does not exist", folder);
@@ -300,10 +303,8 @@ static bool write_beside(struct diag *d, struct pending *p, mode_t mode)
 {
     const char *temporary;
     const int fd = open_beside(d->arena, p->target, &temporary);
-    const int error = errno;
     if (fd < 0)
-        return file_has_folder(d, p->content->path) &&
-               file_error(d, p->content->path, "cannot create a temporary file beside it", error);
+        return file_error(d, p->content->path, "cannot create a temporary file beside it", errno);
     p->temporary = temporary;
     if (mode != 0)
         (void)fchmod(fd, mode);
@@ -314,12 +315,10 @@ static bool prepare_file(struct diag *d, const struct file_content *c, struct pe
 {
     struct stat st;
     *p = (struct pending){.content = c, .target = follow_links(d->arena, c->path)};
-    if (p->target == NULL)
-        return file_error(d, c->path, "cannot write", errno);
+    if (!file_check_place(d, c->path))
+        return false;
     if (stat(p->target, &st) != 0)
         return write_beside(d, p, 0);
-    if (S_ISDIR(st.st_mode))
-        return diag_error(d, PLACE(d, c->path), "is a directory, expected the name of a file to write");
     if (!S_ISREG(st.st_mode))
         return p->is_special = true;
     if ((uintmax_t)st.st_size == c->size && has_content(p->target, c))

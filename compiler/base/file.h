@@ -22,8 +22,9 @@ bool file_is_directory(const char *path);
 /* Do both paths lead to one regular file, through links or by several names? Of files that are not there yet, folder
  * and name count. Devices and pipes are never the same: nothing replaces them. */
 bool file_is_same(const char *a, const char *b);
-/* An error if there is no folder for a file of this name. What else may keep it from being written is not asked. */
-bool file_has_folder(struct diag *d, const char *path) MUST_USE;
+/* An error if no file can stand there: its folder does not exist, or it is one itself. What else may keep it from being
+ * written is not asked. */
+bool file_check_place(struct diag *d, const char *path) MUST_USE;
 
 /* Writes to a temporary file beside `path`, then renames: the path holds the old content or the new one, never half.
  * When the content is already the same, the file is left untouched (build systems look at its time). */

@@ -159,7 +159,7 @@ bool files_check(struct diag *d, const named_files *read, const named_files *wri
     bool ok = true;
     for (size_t i = 0; i < written->count; i++) {
         const struct named_file *const output = &written->data[i];
-        if (output->option && !file_has_folder(d, output->path))
+        if (output->option && !file_check_place(d, output->path))
             ok = false;
         vec_each_ptr(const struct named_file, input, read)
             if (!may_replace(output, input) && file_is_same(output->path, input->path))

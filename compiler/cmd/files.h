@@ -30,8 +30,8 @@ void files_written(struct arena *a, const struct options *o, const struct model 
 bool file_pair(struct arena *a, const struct model *m, const char *text, const char **name, const char **path);
 
 /* An error for each output that is a file that is read, or another output: it would be lost; and for each that an
- * option names and whose folder is missing. To be asked before anything is written. Files are compared by what their
- * names lead to (file_is_same). `run --save` may go to the file of --load. */
+ * option names and that cannot stand there (file_check_place). To be asked before anything is written. Files are
+ * compared by what their names lead to (file_is_same). `run --save` may go to the file of --load. */
 bool files_check(struct diag *d, const named_files *read, const named_files *written) MUST_USE;
 
 /* All of it, for a command whose outputs are those that options name. */

@@ -91,6 +91,9 @@ done
 homeless merge one.onnx two.onnx -o none/m.onnx
 homeless convert train.onnx none/c.onnxtxt
 homeless convert train.onnx none/w.safetensors
+expect 1 "$stepc" run train.onnx --data x=x.npy --data target=t.npy --batch 32 --save homeless
+has stderr 'homeless: error: is a directory, expected the name of a file to write'
+[ ! -s stdout ] || fail "this was printed: $(cat stdout)"
 [ -z "$(ls homeless)" ] || fail "left: $(ls homeless)"
 
 # A table has whole lines, however the run ends. What cannot be written ends it: these steps would take days.

@@ -36,7 +36,7 @@ done
 [ "$(stat -c %a elsewhere/state elsewhere/json)" = $'640\n640' ] || fail 'permissions were lost'
 ln -s round own/round
 expect 1 "${trains[@]}" --save own/round
-has stderr 'own/round: error: the state cannot be written: Too many levels of symbolic links'
+has stderr 'own/round: error: cannot write: Too many levels of symbolic links'
 
 # A pipe is written to.
 mkfifo pipe
