@@ -197,21 +197,21 @@ static STEPC_INLINE void pack_panel(const int columns, const int p, T *restrict 
         stepc_pack(packed, PANEL, right + p * B_COL, B_ROW, B_COL, columns, K);
 }
 
-/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+/* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
 static STEPC_INLINE void panel_tile(const int rows, const int i, const int to, const int j, const int p,
                                     const T *restrict left, const T *restrict packed)
 {
     tile_of(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, to, j, p, left, packed, PANEL);
 }
 
-/* One tile: rows i .. and columns j .. of the panel of columns p .. */
+/* One tile: rows i .. and columns j .. of a panel of columns. */
 static STEPC_INLINE void whole_panel_tile(const int rows, const int i, const int j, const int p, const T *restrict left,
                                           const T *restrict packed)
 {
     tile_of(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed, PANEL);
 }
 
-/* Rows i .. of the columns p .. of one panel. */
+/* Rows i .. of one panel of columns. */
 static STEPC_INLINE void panel_part(const int rows, const int i, const int columns, const int p, const T *restrict left,
                                     const T *restrict packed)
 {

@@ -22,7 +22,7 @@
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* One tile: rows i .. and columns j .. of the panel of columns p .. */
+/* One tile: rows i .. and columns j .. of a panel of columns. */
 static STEPC_INLINE void hidden_relu_whole_panel_tile(const int rows, const int i, const int j, const int p,
                                                       const float *restrict left, const float *restrict packed,
                                                       float *restrict hidden, const float *restrict fc1_bias)
@@ -47,7 +47,7 @@ static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restri
     }
 }
 
-/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+/* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
 static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
                                                 const float *restrict left, const float *restrict packed,
                                                 float *restrict logits, const float *restrict fc2_bias)

@@ -312,7 +312,7 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
         }
 }
 
-/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+/* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
 static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
                                                 const float *restrict left, const float *restrict packed,
                                                 float *restrict logits, const float *restrict fc_bias)
@@ -537,7 +537,7 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
         }
 }
 
-/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+/* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
 static STEPC_INLINE void train_logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
                                                       const float *restrict left, const float *restrict packed,
                                                       float *restrict train_logits, const float *restrict fc_bias)

@@ -221,7 +221,7 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
     STEPC_EACH_PART(120, relu3_relu_transposed_part, fc1_weight, panel, panel + 12800, relu3, fc1_bias);
 }
 
-/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+/* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
 static STEPC_INLINE void relu4_relu_panel_tile(const int rows, const int i, const int to, const int j, const int p,
                                                const float *restrict left, const float *restrict packed,
                                                float *restrict relu4, const float *restrict fc2_bias)
@@ -255,7 +255,7 @@ static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict
     relu4_relu_packed_strip(20, 64, relu3, fc2_weight, panel, relu4, fc2_bias);
 }
 
-/* One tile: rows i .. and columns j .. of the panel of columns p .., of which the first `to` are wanted. */
+/* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
 static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
                                                 const float *restrict left, const float *restrict packed,
                                                 float *restrict logits, const float *restrict fc3_bias)
