@@ -316,7 +316,7 @@ bool untie_initializers(struct edit *e, const str_list *which)
     const bool by_itself = which->count == 0;
     find_merged(e, &all);
     if (which->count > 1 && str_list_has(which, "never"))
-        return diag_error(e->diag, &e->loc, "--untie never excludes every other --untie");
+        return diag_usage(e->diag, "--untie never excludes every other --untie");
     if (!check_patterns(e, which, &all))
         return false;
     struct lookup l;
@@ -510,7 +510,7 @@ static bool parse_tie(struct edit *e, const char *text, struct tie *out)
             break;
     }
     return (out->tensor && out->tensor[0] != '\0' && out->equals[0] != '\0') ||
-           diag_error(e->diag, &e->loc, "--tie %s: expected A=B or A=B^T, names of initializers", text);
+           diag_usage(e->diag, "--tie %s: expected A=B or A=B^T, names of initializers", text);
 }
 
 static bool types_fit(const struct tie *t, const struct tensor *a, const struct tensor *b)

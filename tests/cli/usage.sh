@@ -69,7 +69,9 @@ for option in feed fetch data; do
 done
 misused '--partial belongs to --load' run train.onnx --partial
 misused '--rename x: expected NAME=NAME' convert train.onnx train.onnxtxt --rename x
+misused '--tie w: expected A=B' prepare "$source_folder/examples/digits/model.onnx" -o train2.onnx --loss mse --tie w
 expect 1 "$stepc" run missing.onnx
+expect 1 "$stepc" prepare train.onnx -o train2.onnx --loss mse --class-weights missing.npy
 
 expect 2 "$stepc" compile train.onnx -o train.c --dim batch=4 --dump-after fusion
 has stderr 'there is no such pass'
