@@ -44,5 +44,5 @@ for name in esp32s3 xtensa; do
 done
 expect 2 "${compile[@]}" -o wrong.c --machine pdp
 lacks stderr 'did you mean'
-expect 1 "$stepc" run train.onnx --dim batch=32 --engine generated --machine pdp
+expect 2 "$stepc" run train.onnx --dim batch=32 --engine generated --machine pdp
 [ ! -e wrong.c ] || fail 'wrong usage, and a file is written'
