@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cfront/cfront.h"
+#include "../unit/suite.h"
 
 #include <check.h>
 #include <string.h>
@@ -109,7 +110,6 @@ END_TEST
 int main(void)
 {
     const int target_count = sizeof targets / sizeof *targets;
-    Suite *suite = suite_create("cfront");
     TCase *tcase = tcase_create("check");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, clean_text, 0, target_count);
@@ -117,10 +117,5 @@ int main(void)
     tcase_add_loop_test(tcase, runtime_headers_are_clean, 0, target_count - 1);
     tcase_add_loop_test(tcase, golden_program_is_clean, 0,
                         target_count - 1); /* its index arithmetic needs ints of 32 bits */
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tests("cfront", tcase);
 }

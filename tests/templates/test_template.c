@@ -3,6 +3,7 @@
  * first line says what is expected. */
 #include "base/file.h"
 #include "emit/emit_internal.h"
+#include "../unit/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -702,9 +703,5 @@ int main(void)
         tcase_set_timeout(all[i], 60);
         suite_add_tcase(suite, all[i]);
     }
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

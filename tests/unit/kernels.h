@@ -374,15 +374,4 @@ static inline void check_same_results(const char *name, const struct memory *a, 
     }
 }
 
-static inline int run_suite(const char *name, TCase *tests)
-{
-    Suite *const suite = suite_create(name);
-    suite_add_tcase(suite, tests);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}
-
 #endif

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "suite.h"
 
 #include <check.h>
 #include <errno.h>
@@ -747,9 +748,5 @@ int main(void)
     tcase_add_test(files, fifo_is_refused_without_waiting);
     suite_add_tcase(suite, files);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

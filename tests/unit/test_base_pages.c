@@ -1,6 +1,7 @@
 /* compiler/base/pages.c: what is reserved may not be touched, what is opened is zero, and arenas stand on it. */
 #include "base/arena.h"
 #include "base/pages.h"
+#include "suite.h"
 
 #include <check.h>
 #include <signal.h>
@@ -77,11 +78,5 @@ int main(void)
     tcase_add_test(t, memory_has_a_size);
     tcase_add_test(t, large_pages_or_none);
     tcase_add_test(t, arenas_have_large_objects);
-    Suite *const s = suite_create("pages");
-    suite_add_tcase(s, t);
-    SRunner *const r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_tests("pages", t);
 }

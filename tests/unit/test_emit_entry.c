@@ -1,5 +1,6 @@
 /* Entries as text: where pointers are declared, blocks of what only outputs need, checks, long lines. */
 #include "emit/entry.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -178,7 +179,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("emit_entry");
     TCase *t = tcase_create("entry");
     tcase_add_checked_fixture(t, NULL, teardown);
     tcase_add_test(t, pointers_stand_in_front_of_their_first_use);
@@ -188,10 +188,5 @@ int main(void)
     tcase_add_test(t, a_long_entry_has_parts);
     tcase_add_test(t, other_steps);
     tcase_add_test(t, long_lines_are_broken_and_their_comments_stand_above);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tests("emit_entry", t);
 }

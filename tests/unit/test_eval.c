@@ -1,5 +1,6 @@
 /* compiler/eval: arithmetic of the two modes, iteration, a node. The operators are tested by their samples. */
 #include "eval/eval.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -373,9 +374,5 @@ int main(void)
     tcase_add_test(all, tensors_go_in_and_out);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

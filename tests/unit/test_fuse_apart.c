@@ -1,6 +1,7 @@
 /* What fusion leaves apart: rows that others read or write, outputs that a caller may leave out, what a check has to
  * see before the state changes, what stands between. And the nearest that is joined. */
 #include "fuse_cases.h"
+#include "suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -351,5 +352,5 @@ int main(void)
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, results_stay, 0, COUNT(cases));
-    return run_suite("fuse_apart", tests);
+    return run_tests("fuse_apart", tests);
 }

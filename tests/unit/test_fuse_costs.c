@@ -6,6 +6,7 @@
 #include "lower/lower.h"
 #include "lower/product.h"
 #include "lower/targets.h"
+#include "suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -584,5 +585,5 @@ int main(void)
     tcase_add_test(tests, rows_meet_the_vector);
     tcase_add_test(tests, x86_costs_the_same);
     tcase_add_test(tests, memory_without_caches_is_near);
-    return run_suite("fuse_costs", tests);
+    return run_tests("fuse_costs", tests);
 }

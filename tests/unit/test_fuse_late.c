@@ -2,6 +2,7 @@
 #include "fuse/fuse.h"
 #include "kernels.h"
 #include "lower/product.h"
+#include "suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -432,5 +433,5 @@ int main(void)
     tcase_add_test(tests, a_step_that_nobody_takes_is_none);
     tcase_add_test(tests, factors_are_rounded_once);
     tcase_add_test(tests, order_does_not_depend_on_the_count);
-    return run_suite("fuse_late", tests);
+    return run_tests("fuse_late", tests);
 }

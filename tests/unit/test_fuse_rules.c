@@ -1,6 +1,7 @@
 /* Rules of fusion on kernels made by hand: what is joined, what is left alone because the results would be others, and
  * that the results are the same. */
 #include "fuse_cases.h"
+#include "suite.h"
 
 /* ---- producers into loads ---------------------------------------------------------------------------------------- */
 
@@ -458,5 +459,5 @@ int main(void)
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, results_stay, 0, (int)(sizeof cases / sizeof *cases));
-    return run_suite("fuse_rules", tests);
+    return run_tests("fuse_rules", tests);
 }

@@ -3,6 +3,7 @@
 #include "graph/build.h"
 #include "graph/dim_expression.h"
 #include "graph/region.h"
+#include "suite.h"
 
 #include <check.h>
 #include <signal.h>
@@ -480,9 +481,5 @@ int main(void)
     tcase_add_loop_test_raise_signal(all, broken_graph_is_noticed, SIGABRT, 0, COUNT(breaks));
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

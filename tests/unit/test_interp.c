@@ -1,6 +1,7 @@
 /* compiler/interp: runs of entries on programs made by hand. */
 #include "graph/build.h"
 #include "interp/interp.h"
+#include "suite.h"
 
 #include <check.h>
 #include <string.h>
@@ -187,9 +188,5 @@ int main(void)
     tcase_add_test(all, dead_values_are_freed);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* Expressions: what their constructors and substitution simplify, and what they must leave alone. Loops that become
  * one. */
 #include "lower/kernel.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdint.h>
@@ -133,17 +134,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("lower");
     TCase *tcase = tcase_create("expressions");
     tcase_add_checked_fixture(tcase, NULL, teardown);
     tcase_add_test(tcase, what_relu_lets_through_is_compared_itself);
     tcase_add_test(tcase, other_comparisons_stay);
     tcase_add_test(tcase, substitution_simplifies_as_constructors_do);
     tcase_add_test(tcase, loops_become_one_where_nothing_tells_them_apart);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tests("lower", tcase);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "stepc_rounding.h"
+#include "suite.h"
 
 static const struct small_case {
     const char *name;
@@ -123,15 +124,9 @@ END_TEST
 
 int main(void)
 {
-    Suite *const s = suite_create("floats of 8 and 4 bits");
     TCase *const t = tcase_create("small");
     tcase_add_loop_test(t, codes_are_read_exactly, 0, CASES);
     tcase_add_loop_test(t, floats_become_the_nearest_number, 0, CASES);
     tcase_add_test(t, scales_are_powers_of_two);
-    suite_add_tcase(s, t);
-    SRunner *const r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tests("floats of 8 and 4 bits", t);
 }

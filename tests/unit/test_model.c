@@ -1,6 +1,7 @@
 /* Reading and writing ONNX files: round trips, the freedoms of the wire format, and bytes that lie. */
 #include "base/file.h"
 #include "wire.h"
+#include "suite.h"
 
 /* ---- a model with one of everything ---------------------------------------------------- */
 
@@ -651,5 +652,5 @@ int main(void)
     tcase_add_test(c, test_attribute_strings_hold_any_bytes);
     ADD_LOOP(c, test_attributes, attrs);
     tcase_add_test(c, test_files);
-    return run_case(c);
+    return run_tests("model", c);
 }

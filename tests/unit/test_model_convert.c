@@ -1,6 +1,7 @@
 /* Models as text: there and back again, byte for byte in both directions; and what the text has no place for. */
 #include "base/decimal.h"
 #include "wire.h"
+#include "suite.h"
 
 #include <math.h>
 
@@ -602,5 +603,5 @@ int main(void)
     tcase_add_test(c, test_depth);
     ADD_LOOP(c, test_decimal, decimals);
     tcase_add_test(c, test_decimals_read_back);
-    return run_case(c);
+    return run_tests("model", c);
 }

@@ -1,6 +1,7 @@
 /* Where tensors keep their elements: every field, sparse tensors, other files; and the ways in which that can be wrong.
  */
 #include "wire.h"
+#include "suite.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -350,5 +351,5 @@ int main(void)
     tcase_add_test(c, test_external);
     tcase_add_test(c, test_external_shared_too_often);
     tcase_add_test(c, test_external_missing_is_said_once);
-    return run_case(c);
+    return run_tests("model", c);
 }

@@ -1,6 +1,7 @@
 /* .safetensors: there and back, cut off at every byte, and headers that say what is not so. */
 #include "base/str.h"
 #include "model/safetensors.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -168,7 +169,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("safetensors");
     TCase *t = tcase_create("safetensors");
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, begin, end);
@@ -176,10 +176,5 @@ int main(void)
     tcase_add_test(t, cut_off_at_every_byte);
     tcase_add_loop_test(t, headers_are_checked, 0, sizeof headers / sizeof *headers);
     tcase_add_test(t, what_cannot_be_written);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_tests("safetensors", t);
 }

@@ -1,6 +1,7 @@
 /* The text syntax: what it says arrives in the model, and what is wrong is named with line and column. */
 #include "base/str.h"
 #include "model/model.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -475,7 +476,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("text models");
     TCase *t = tcase_create("text");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, header);
@@ -494,10 +494,5 @@ int main(void)
     tcase_add_test(t, nesting_is_bounded);
     tcase_add_test(t, many_strings_stay_small);
     tcase_add_test(t, every_prefix_is_safe);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_tests("text models", t);
 }

@@ -3,6 +3,7 @@
 #include "base/traceback.h"
 #include "base/str.h"
 #include "model/model.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -143,17 +144,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *const s = suite_create("model_traceback");
     TCase *const t = tcase_create("traceback");
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_loop_test(t, line_of_the_user_stands_below, 0, sizeof cases / sizeof *cases);
     tcase_add_test(t, notes_have_none);
     tcase_add_test(t, long_lines_are_cut);
     tcase_add_test(t, model_files_keep_it);
-    suite_add_tcase(s, t);
-    SRunner *const runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tests("model_traceback", t);
 }

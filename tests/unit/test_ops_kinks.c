@@ -3,6 +3,7 @@
 #include "graph/build.h"
 #include "interp/interp.h"
 #include "train/adjoint.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -117,9 +118,5 @@ int main(void)
     tcase_add_loop_test(all, kink_is_as_in_pytorch, 0, COUNT(cases));
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "plan/places.h"
 
 #include "lower/kernel.h"
+#include "suite.h"
 #include <check.h>
 #include <stdint.h>
 
@@ -110,7 +111,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("plan");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, NULL, teardown);
     tcase_add_test(tests, nothing_takes_no_bytes);
@@ -119,10 +119,5 @@ int main(void)
     tcase_add_test(tests, nested_lives_take_no_more_than_the_bound);
     tcase_add_test(tests, what_meets_in_one_kernel_lives_together);
     tcase_add_test(tests, what_is_freed_becomes_one_piece);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tests("plan", tests);
 }

@@ -2,6 +2,7 @@
  * written there, and nowhere else. */
 #include "kernels.h"
 #include "plan/in_place.h"
+#include "suite.h"
 
 #define TEMP(name, count) buffer(BUFFER_TEMP, name, count)
 
@@ -227,5 +228,5 @@ int main(void)
     tcase_add_loop_test(tests, only_what_is_read_before, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(tests, one_place_for_one_result);
     tcase_add_test(tests, one_operand_for_one_place);
-    return run_suite("plan_in_place", tests);
+    return run_tests("plan_in_place", tests);
 }

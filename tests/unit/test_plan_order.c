@@ -2,6 +2,7 @@
 #include "kernels.h"
 #include "plan/plan.h"
 #include "plan/schedule.h"
+#include "suite.h"
 
 #define INPUT(name, count) buffer(BUFFER_INPUT, name, count)
 #define TEMP(name, count) buffer(BUFFER_TEMP, name, count)
@@ -307,5 +308,5 @@ int main(void)
     tcase_add_test(tests, peak_counts_what_lives);
     tcase_add_test(tests, equals_stay_in_order);
     tcase_add_loop_test(tests, planned_kernels_compute_the_same, 0, 100);
-    return run_suite("plan_order", tests);
+    return run_tests("plan_order", tests);
 }

@@ -1,6 +1,7 @@
 /* Preparation: what is trained, what optimizers and schedules compute, and what is said of wrong requests. Values are
  * computed by hand in double and compared with a run of the prepared model. Losses: test_prepare_losses.c. */
 #include "prepare_models.h"
+#include "suite.h"
 
 /* ---- optimizers: two steps of b, whose gradient is 2 in the first ------------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #include "prepare/known_names.h"
 #include "prepare/prepare.h"
 #include "train_models.h"
+#include "suite.h"
 
 static struct prepare_options prepare_with;
 static struct strbuf report;
@@ -255,7 +256,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("detached");
     TCase *const c = tcase_create("detached");
     tcase_add_checked_fixture(c, begin, teardown);
     tcase_add_test(c, nothing_is_detached_unasked);
@@ -269,6 +269,5 @@ int main(void)
     tcase_add_test(c, a_lost_detach_is_seen);
     tcase_add_test(c, a_difference_that_is_nothing);
     tcase_add_test(c, an_estimator_that_is_detached);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("detached", c);
 }

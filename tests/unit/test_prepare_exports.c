@@ -6,6 +6,7 @@
 #include "prepare/rebatch.h"
 #include "prepare/tie.h"
 #include "train_models.h"
+#include "suite.h"
 
 static struct prepare_options prepare_with;
 static struct strbuf report;
@@ -762,7 +763,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("exports");
     TCase *const c = tcase_create("exports");
     tcase_add_checked_fixture(c, begin, teardown);
     tcase_add_test(c, merged_initializers_separate);
@@ -795,6 +795,5 @@ int main(void)
     tcase_add_test(c, constants_in_the_place_of_weights);
     tcase_add_test(c, constants_only);
     tcase_add_test(c, what_the_doctor_finds);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
+    return run_tests("exports", c);
 }

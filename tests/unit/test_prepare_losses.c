@@ -1,5 +1,6 @@
 /* Losses: what each computes, from the same numbers by hand, and what is said of wrong targets. */
 #include "prepare_models.h"
+#include "suite.h"
 
 /* ---- losses of elements ------------------------------------------------------------------------------------------ */
 
@@ -300,7 +301,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("prepare_losses");
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, teardown);
     tcase_add_test(all, mse_and_sgd);
@@ -320,6 +320,5 @@ int main(void)
     tcase_add_test(all, probabilities_of_positions);
     tcase_add_test(all, correct_labels);
     tcase_add_test(all, options_that_exclude_each_other);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
+    return run_tests("prepare_losses", all);
 }

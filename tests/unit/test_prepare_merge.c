@@ -2,6 +2,7 @@
 #include "prepare/merge_internal.h"
 
 #include "model/model.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -101,14 +102,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("prepare_merge");
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_loop_test(all, nodes_that_are_the_same, 0, COUNT(pairs));
-    suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_tests("prepare_merge", all);
 }

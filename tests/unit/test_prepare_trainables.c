@@ -1,5 +1,6 @@
 /* Which tensors are trained where nobody names any: by what reads them, by their elements and by their names. */
 #include "prepare_models.h"
+#include "suite.h"
 
 /* h = x fc.weight goes in front of what stands here, y is [2,3]. Vectors are v, other numbers as written. */
 struct network {
@@ -116,11 +117,9 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("prepare_trainables");
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, teardown);
     tcase_add_loop_test(all, networks_of_pytorch, 0, (int)(sizeof of_pytorch / sizeof of_pytorch[0]));
     tcase_add_loop_test(all, networks_of_nobody, 0, (int)(sizeof of_nobody / sizeof of_nobody[0]));
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
+    return run_tests("prepare_trainables", all);
 }

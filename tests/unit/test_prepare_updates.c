@@ -2,6 +2,7 @@
  * fed. What w becomes is computed here by the formulas of docs/optimizers.md, in double. Then what weights start from,
  * groups and averages. Hyper-parameters are binary fractions, which are the same in float. */
 #include "prepare_models.h"
+#include "suite.h"
 
 enum { ROWS = 2, COLUMNS = 3, COUNT = ROWS * COLUMNS, STEPS = 10 };
 
@@ -463,7 +464,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("prepare_updates");
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin_linear, teardown);
     tcase_add_loop_test(all, several_steps, 0, (int)(sizeof optimizers / sizeof optimizers[0]));
@@ -472,6 +472,5 @@ int main(void)
     tcase_add_test(all, groups_have_rates_and_decay);
     tcase_add_test(all, averages_follow_new_weights);
     tcase_add_test(all, random_starts);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
+    return run_tests("prepare_updates", all);
 }

@@ -2,6 +2,7 @@
 #include "prepare/values.h"
 
 #include "base/str.h"
+#include "suite.h"
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -186,17 +187,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("values");
     TCase *const c = tcase_create("values");
     tcase_add_checked_fixture(c, begin, end);
     tcase_add_test(c, rules);
     tcase_add_test(c, parameters);
     tcase_add_test(c, edges_of_rules);
     tcase_add_test(c, weights);
-    suite_add_tcase(suite, c);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return run_tests("values", c);
 }

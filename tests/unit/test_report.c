@@ -7,6 +7,7 @@
 #include "report/report_internal.h"
 #include "engine/pipeline.h"
 #include "model/model.h"
+#include "suite.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -337,9 +338,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *r = srunner_create(suite());
-    srunner_run_all(r, CK_ENV);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(suite());
 }

@@ -3,6 +3,7 @@
 #include "graph/build.h"
 #include "graph/region.h"
 #include "rewrite/pass.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -767,9 +768,5 @@ int main(void)
     tcase_add_test(all, dump_prints_after_the_pass);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
  * count. Folding knows the rest. */
 #include "graph/bounded.h"
 #include "rewrite/pass.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -173,15 +174,9 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("extents");
     TCase *const all = tcase_create("extents");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_loop_test(all, extents, 0, COUNT(cases));
     tcase_add_test(all, fixed_sizes);
-    suite_add_tcase(suite, all);
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_tests("extents", all);
 }

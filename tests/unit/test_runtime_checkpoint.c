@@ -1,6 +1,7 @@
 /* Checkpoints: power cut at every byte, truncation at every byte, every bit flipped, forged contents, models
  * that have changed. */
 #include "checkpoint.h"
+#include "suite.h"
 
 #include <check.h>
 #include <signal.h>
@@ -860,7 +861,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("checkpoint");
     TCase *t = tcase_create("checkpoint");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, saves_alternate_and_the_newest_is_loaded, 0, UNITS);
@@ -885,10 +885,5 @@ int main(void)
     tcase_add_test(t, truth_values_of_any_byte_become_one);
     tcase_add_test(t, files);
     tcase_add_test(t, file_that_cannot_be_written_to_its_end);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_tests("checkpoint", t);
 }

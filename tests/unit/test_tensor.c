@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "tensor/tensor.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -521,9 +522,5 @@ int main(void)
     tcase_add_test(tensors, npy_cut_short_anywhere_is_refused);
     suite_add_tcase(suite, tensors);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

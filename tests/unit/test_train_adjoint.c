@@ -1,5 +1,6 @@
 /* Differentiation: Gradient nodes against derivatives worked out by hand, and what is said of bad ones. */
 #include "train_models.h"
+#include "suite.h"
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* Import and combination: what entries, variables and bindings a model gives, and what is said of bad ones. */
 #include "train_models.h"
+#include "suite.h"
 
 /* ---- training steps ---------------------------------------------------------------------------------------------- */
 

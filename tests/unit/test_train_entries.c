@@ -1,6 +1,7 @@
 /* Which entries a model has, what its variables are for, and what names of several graphs may be: by models that have
  * little but their training_info. */
 #include "train_models.h"
+#include "suite.h"
 
 /* y = w; w is a variable as soon as something binds it. */
 static struct model *bare(void)
@@ -338,7 +339,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("train_entries");
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, counters_are_of_updates);
@@ -356,6 +356,5 @@ int main(void)
     tcase_add_test(all, constants_of_one_name);
     tcase_add_test(all, sizes_follow_from_outputs);
     tcase_add_test(all, sizes_of_the_step_go_first);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
+    return run_tests("train_entries", all);
 }

@@ -1,5 +1,6 @@
 /* What import makes of sequences, loops, branches and functions: the values that are left when they are gone. */
 #include "train_models.h"
+#include "suite.h"
 
 /* Each computes r from x = (1, 2, 3) and m = ((1, 2), (3, 4)); p, q, w are the elements of x. */
 static const struct {
@@ -264,12 +265,10 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("train_import");
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_loop_test(all, values_of_what_is_gone, 0, (int)(sizeof cases / sizeof cases[0]));
     tcase_add_loop_test(all, listed_results_are_their_own, 0, (int)(sizeof listed / sizeof listed[0]));
     tcase_add_loop_test(all, wrong_uses_are_refused, 0, (int)(sizeof wrong / sizeof wrong[0]));
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
+    return run_tests("train_import", all);
 }

@@ -2,6 +2,7 @@
 #include "train_models.h"
 
 #include "rewrite/pass.h"
+#include "suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -345,7 +346,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("recognise");
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_loop_test(all, far_scores_keep_their_digits, 0, COUNT(at_far_scores));
@@ -354,6 +354,5 @@ int main(void)
     tcase_add_test(all, listed_values_are_not_looked_through);
     tcase_add_test(all, cut_values_are_not_looked_through);
     tcase_add_test(all, listed_results_stay_between);
-    suite_add_tcase(suite, all);
-    return run_suite(suite);
+    return run_tests("recognise", all);
 }

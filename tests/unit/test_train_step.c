@@ -1,5 +1,6 @@
 /* step() of several training entries: all in order, as one graph. */
 #include "train_models.h"
+#include "suite.h"
 
 /* y = a x. First a <- a + x, then c <- a + c with the new a. */
 static struct model *two_entries(void)

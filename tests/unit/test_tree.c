@@ -1,5 +1,6 @@
 /* Statement trees: what makers fold, what ranges tell, what the verifier refuses, and what settling leaves. */
 #include "tree/template.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -787,7 +788,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *const s = suite_create("statement trees");
     TCase *const t = tcase_create("tree");
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, makers_fold_indices);
@@ -818,10 +818,5 @@ int main(void)
     tcase_add_test(t, calls_stay_for_what_they_write);
     tcase_add_test(t, strays_are_found);
     tcase_add_test(t, names_are_found_wherever_they_stand);
-    suite_add_tcase(s, t);
-    SRunner *const r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tests("statement trees", t);
 }

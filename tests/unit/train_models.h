@@ -204,14 +204,4 @@ static inline void expect(const struct tensor *t, const double *values, size_t c
 #define EXPECT(t, ...)                                                                                                 \
     expect((t), (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
-/* The main program of a test: runs the suite. */
-static inline int run_suite(Suite *suite)
-{
-    SRunner *const runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 #endif

@@ -173,16 +173,4 @@ static inline const char *in_folder(const char *folder, const char *name)
 
 #define ADD_LOOP(c, test, table) tcase_add_loop_test((c), (test), 0, (int)(sizeof(table) / sizeof *(table)))
 
-/* Runs the tests of one case and returns the exit status. */
-static inline int run_case(TCase *c)
-{
-    Suite *s = suite_create("model");
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
-}
-
 #endif
