@@ -71,16 +71,16 @@ static bool read_options(struct job *j)
     return (!j->prepares || read_training_options(j->session, o, &j->training)) && ok;
 }
 
-/* weights: the file of large tensors, or NULL. */
-static bool check_files(struct job *j, const struct model *m, const char *header, const char *weights)
+/* Before the work and, where a file of weights turns out to be needed, behind it. */
+static bool check_files(struct job *j, const struct model *m, bool has_weights)
 {
     struct session *const s = j->session;
     named_files read = {0}, written = {0};
     files_read(&s->arena, j->options, j->path, m, NULL, &read);
     files_written(&s->arena, j->options, m, &written);
-    files_add(&s->arena, &written, "the header", header);
-    if (weights)
-        files_add(&s->arena, &written, "the file of weights", weights);
+    files_add(&s->arena, &written, "the header", path_beside(&s->arena, j->out, ".h"));
+    if (has_weights)
+        files_add(&s->arena, &written, "the file of weights", path_beside(&s->arena, j->out, ".weights"));
     return files_check(&s->diag, &read, &written);
 }
 
@@ -99,7 +99,7 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
     size_t count = 2;
     if (text->weights)
         files[count++] = (struct file_content){weights, weights_image_put, text->weights, text->weights->bytes};
-    if (!check_files(j, m, header, text->weights ? weights : NULL) ||
+    if ((text->weights && !check_files(j, m, true)) ||
         !make_depfile(s, j->options, j->path, m, outputs, &files[count]))
         return false;
     return file_write_all(&s->diag, files, files[count].path ? count + 1 : count);
@@ -124,6 +124,7 @@ static bool compile(struct job *j)
     struct prepare_options *const training = j->prepares ? &j->training : NULL;
     if (!read_import_options(j->session, o, &pipeline->import) ||
         !read_prepared_model(j->session, o, training, &pipeline->import, j->path, &j->report, &m) ||
+        !check_files(j, m, false) ||
         !may_need_outputs(j->session, &pipeline->import, m,
                           pipeline_compile(d, a, m, pipeline, &j->emit, &text, &program)) ||
         (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, m, &text))

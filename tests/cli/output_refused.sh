@@ -80,7 +80,7 @@ done
 for option in json html dot; do
     homeless inspect train.onnx --dim batch=32 --$option none/f
 done
-homeless compile train.onnx -o none/o.c --dim batch=32
+homeless compile train.onnx -o none/o.c --dim batch=32 --dump-after fuse
 homeless compile train.onnx -o homeless/o.c --dim batch=32 --depfile none/o.d
 homeless prepare "$digits_model" -o none/p.onnx --loss mse
 homeless prepare "$digits_model" -o homeless/p.onnx --loss mse --depfile none/p.d
