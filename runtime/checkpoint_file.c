@@ -52,14 +52,18 @@ static void sync_folder(const char *path)
     }
 }
 
-/* Where the path leads: a link stays, what it names is replaced, also if that is not there yet. */
+/* Where the path leads: a link stays, what it names is replaced, also if that is not there yet. What is no file is not
+ * replaced: there the path stays, since the text of /dev/stdout's link need be no path. */
 static int follow_links(const char *path, char target[MOST_PATH])
 {
+    struct stat st;
     char link[MOST_PATH];
     size_t length = strlen(path);
     if (length >= MOST_PATH)
         return errno = ENAMETOOLONG, -1;
     memcpy(target, path, length + 1);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return 0;
     for (int i = 0; i < MOST_LINKS; i++) {
         const ssize_t n = readlink(target, link, sizeof link - 1);
         if (n < 0)

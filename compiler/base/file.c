@@ -209,11 +209,15 @@ static bool has_content(const char *path, const struct file_content *c)
 
 enum { MOST_LINKS = 40, MOST_TRIES = 100, MOST_NAME = 200 /* of 255, before what is added */ };
 
-/* Where the path leads: a link stays, what it names is replaced, also if that is not there yet. NULL, with errno, if
- * it leads nowhere. */
+/* Where the path leads: a link stays, what it names is replaced, also if that is not there yet. What is no file is not
+ * replaced: there the path stays, since the text of /dev/stdout's link need be no path. NULL, with errno, if it leads
+ * nowhere. */
 static const char *follow_links(struct arena *a, const char *path)
 {
+    struct stat st;
     char link[PATH_MAX];
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return path;
     for (int i = 0; i < MOST_LINKS; i++) {
         const ssize_t n = readlink(path, link, sizeof link - 1);
         if (n < 0)
@@ -231,7 +235,6 @@ struct place {
     const char *name; /* NULL: the file is there */
 };
 
-/* stat() first: it knows what /dev/stdout is, the text of whose link need be no path. */
 static bool find_place(struct arena *a, const char *path, struct place *out)
 {
     out->name = NULL;
@@ -260,6 +263,8 @@ bool file_check_place(struct diag *d, const char *path)
 {
     const char *const target = follow_links(d->arena, path);
     struct stat st;
+    if (path[0] == '\0')
+        return diag_error(d, NULL, "'' is no name of a file to write");
     if (target == NULL)
         return file_error(d, path, "cannot write", errno);
     if (stat(target, &st) == 0)

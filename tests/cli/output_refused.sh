@@ -91,6 +91,10 @@ done
 homeless merge one.onnx two.onnx -o none/m.onnx
 homeless convert train.onnx none/c.onnxtxt
 homeless convert train.onnx none/w.safetensors
+for option in save csv plot; do
+    expect 1 "$stepc" run train.onnx --data x=x.npy --data target=t.npy --batch 32 --$option ''
+    has stderr "error: '' is no name of a file to write"
+done
 expect 1 "$stepc" run train.onnx --data x=x.npy --data target=t.npy --batch 32 --save homeless
 has stderr 'homeless: error: is a directory, expected the name of a file to write'
 [ ! -s stdout ] || fail "this was printed: $(cat stdout)"

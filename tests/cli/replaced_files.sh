@@ -50,6 +50,14 @@ expect 0 "$stepc" inspect train.onnx --dim batch=32 --json pipe
 wait $!
 has from_pipe '"schema"'
 
+# So is standard output where it is one: the text of its link is no path.
+[ ! -e /dev/stdout ] || {
+    "${trains[@]}" --save /dev/stdout | cat >from_stdout
+    same from_stdout plain.state
+    "$stepc" inspect train.onnx --dim batch=32 --json /dev/stdout --quiet | cat >from_stdout
+    same from_stdout from_pipe
+}
+
 # Many at once: each succeeds, and who reads meantime finds a whole state.
 writers=()
 for _ in 1 2 3 4 5 6; do
