@@ -289,22 +289,29 @@ static bool choose_outputs(struct session *s, const struct options *o, struct mo
                            : diag_usage(&s->diag, "--outputs: expected names with commas between");
 }
 
+static str_list fed_inputs(struct session *s, const struct options *o, const struct model *m)
+{
+    static const char *const options[] = {"feed", "data", "validate"};
+    str_list out = {0};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const str_list list = option_list(o, options[i]);
+        const char *name, *path;
+        vec_each(const char *, pair, &list)
+            if (file_pair(&s->arena, m, pair, &name, &path))
+                str_list_add(&s->arena, &out, name);
+    }
+    return out;
+}
+
 /* Inputs whose shape an option or a file says as a whole. */
 static str_list shaped_inputs(struct session *s, const struct options *o, const struct model *m)
 {
-    static const char *const of_files[] = {"feed", "data", "validate"};
     const str_list shapes = option_list(o, "shape");
+    str_list out = fed_inputs(s, o, m);
     const char *name, *value;
-    str_list out = {0};
     vec_each(const char *, pair, &shapes)
         if (option_pair(&s->arena, pair, &name, &value))
             str_list_add(&s->arena, &out, name);
-    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++) {
-        const str_list list = option_list(o, of_files[i]);
-        vec_each(const char *, pair, &list)
-            if (file_pair(&s->arena, m, pair, &name, &value))
-                str_list_add(&s->arena, &out, name);
-    }
     return out;
 }
 
@@ -318,26 +325,41 @@ static bool has_open_size(const struct model *m)
     return false;
 }
 
-bool read_set_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
-                    struct model **out)
+/* Each input is fixed once, and not fed as well. */
+static bool fix_inputs(struct session *s, const struct options *o, const struct import_options *import,
+                       const char *path, struct model *m)
 {
-    const str_list settings = option_list(o, "set");
-    if (!model_read(&s->diag, &s->arena, path, out))
-        return false;
-    str_list inputs = {0};
-    vec_each(const struct model_value_info *, vi, &(*out)->graph->inputs)
-        vec_push(&s->arena, &inputs, vi->name);
+    const str_list settings = option_list(o, "set"), fed = fed_inputs(s, o, m);
+    str_list inputs = {0}, fixed = {0};
     bool ok = true, found = true;
+    vec_each(const struct model_value_info *, vi, &m->graph->inputs)
+        vec_push(&s->arena, &inputs, vi->name);
     vec_each(const char *, text, &settings) {
         const char *name, *value;
-        if (!setting_pair(&s->arena, text, &name, &value))
+        if (!setting_pair(&s->arena, text, &name, &value)) {
             ok = diag_usage(&s->diag, "--set %s: expected INPUT=VALUE", text);
-        else if (!fix_input(&s->diag, &s->arena, *out, import, name, value, &found))
+            continue;
+        }
+        if (str_list_has(&fixed, name))
+            ok = diag_usage(&s->diag, "--set %s: input '%s' is fixed already", text, name);
+        else if (str_list_has(&fed, name))
+            ok = diag_usage(&s->diag, "--set %s: input '%s' is fed, too: leave one out", text, name);
+        else if (!fix_input(&s->diag, &s->arena, m, import, name, value, &found))
             ok = false;
         else if (!found)
             diag_warning(&s->diag, &LOC_FILE(path), "--set %s: the model has no input '%s'%s", text, name,
                          str_suggestion(&s->arena, name, inputs.data, inputs.count));
+        str_list_add(&s->arena, &fixed, name);
     }
+    return ok;
+}
+
+bool read_set_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
+                    struct model **out)
+{
+    if (!model_read(&s->diag, &s->arena, path, out))
+        return false;
+    const bool ok = fix_inputs(s, o, import, path, *out);
     const str_list shaped = shaped_inputs(s, o, *out);
     name_open_sizes(&s->arena, *out, import, &shaped);
     if (has_open_size(*out))

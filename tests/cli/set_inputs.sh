@@ -66,3 +66,10 @@ expect 2 "$stepc" check net.onnxtxt --set =1
 has stderr '--set =1: expected INPUT=VALUE'
 expect 1 "$stepc" check net.onnxtxt --set scal=1
 has stderr "--set scal=1: the model has no input 'scal'; did you mean 'scale'?"
+
+# Fixed once, and not fed as well.
+expect 2 "$stepc" check net.onnxtxt --set scale=1 --set scale=2
+has stderr "--set scale=2: input 'scale' is fixed already"
+[ "$(wc -l <stderr)" -eq 1 ] || fail 'one message is expected'
+expect 2 "$stepc" run net.onnxtxt --feed x=x.npy --set x=@x.npy
+has stderr "--set x=@x.npy: input 'x' is fed, too: leave one out"
