@@ -173,6 +173,7 @@ bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_
     while (first && first > (char *)text && first[-1] != '\n')
         first--;
     first = first ? first : (char *)text;
+    first += strspn(first, " \t\r\n");
     if (*first == '\0')
         first = arena_printf(a, "it says nothing, and ends with status %d", status);
     return diag_error(d, NULL, "the C compiler '%s' rejects %s: %s", words.data[0], job->what,
