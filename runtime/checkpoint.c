@@ -391,7 +391,15 @@ struct record {
     size_t dims_at, name_at, values_at, next;
 };
 
-/* Everything lies before the end mark afterwards. */
+/* The name, cut to the staging memory, with a NUL. */
+static stepc_status read_name(const struct reader *r, const struct record *record)
+{
+    const size_t most = r->work->staging_bytes - 1, n = record->name_bytes < most ? record->name_bytes : most;
+    r->work->staging[n] = '\0';
+    return read_bytes(r->storage, r->slot, record->name_at, r->work->staging, n);
+}
+
+/* Everything lies before the end mark afterwards, and the name in the staging memory. */
 static stepc_status read_record(const struct reader *r, size_t at, struct record *out)
 {
     unsigned char fixed[RECORD_BYTES] = {0}, bytes[8] = {0};
@@ -421,7 +429,7 @@ static stepc_status read_record(const struct reader *r, size_t at, struct record
     if (padding > r->info.end - end)
         return STEPC_E_CORRUPT;
     out->next = end + padding;
-    return STEPC_OK;
+    return read_name(r, out);
 }
 
 static stepc_status has_shape(const struct reader *r, const struct record *record, const stepc_tensor_info *t,
@@ -438,23 +446,15 @@ static stepc_status has_shape(const struct reader *r, const struct record *recor
     return STEPC_OK;
 }
 
-/* The name, cut to the staging memory, with a NUL. */
-static stepc_status read_name(const struct reader *r, const struct record *record)
+/* The number of the variable with that name; that behind the last where there is none. */
+static unsigned find_named(const struct reader *r, const struct record *record)
 {
-    const size_t most = r->work->staging_bytes - 1, n = record->name_bytes < most ? record->name_bytes : most;
-    r->work->staging[n] = '\0';
-    return read_bytes(r->storage, r->slot, record->name_at, r->work->staging, n);
-}
-
-/* A name with a NUL inside is nobody's. */
-static const stepc_variable_info *find_named(const struct reader *r, const struct record *record)
-{
-    const unsigned char *name = r->work->staging;
-    const size_t most = r->work->staging_bytes;
-    size_t n = 0;
-    while (n < most && name[n] != '\0')
-        n++;
-    return n < most && n == record->name_bytes ? stepc_find_variable(r->model, (const char *)name) : NULL;
+    for (unsigned i = 0; i < r->model->variable_count; i++) {
+        const char *name = r->model->variables[i].tensor.name;
+        if (strlen(name) == record->name_bytes && memcmp(r->work->staging, name, record->name_bytes) == 0)
+            return i;
+    }
+    return r->model->variable_count;
 }
 
 static int is_wanted(const struct reader *r, const stepc_variable_info *v)
@@ -462,19 +462,15 @@ static int is_wanted(const struct reader *r, const stepc_variable_info *v)
     return r->options == NULL || r->options->wants == NULL || r->options->wants(r->options->context, v);
 }
 
-/* What becomes of a record. *variable: NULL if the model has none of its name. */
-static stepc_status judge(const struct reader *r, const struct record *record, const stepc_variable_info **variable,
+/* What becomes of a record of this variable. NULL: the model has none of its name. */
+static stepc_status judge(const struct reader *r, const struct record *record, const stepc_variable_info *v,
                           stepc_load_outcome *outcome)
 {
     int same = 0;
-    stepc_status status = read_name(r, record);
-    if (status != STEPC_OK)
-        return status;
-    const stepc_variable_info *v = *variable = find_named(r, record);
     *outcome = STEPC_LOAD_UNKNOWN;
     if (v == NULL)
         return STEPC_OK;
-    status = has_shape(r, record, &v->tensor, &same);
+    const stepc_status status = has_shape(r, record, &v->tensor, &same);
     *outcome = !is_wanted(r, v)                            ? STEPC_LOAD_UNWANTED
                : record->dtype != (uint32_t)v->tensor.dtype ? STEPC_LOAD_OTHER_DTYPE
                : !same                                      ? STEPC_LOAD_OTHER_SHAPE
@@ -504,16 +500,17 @@ static stepc_status compare_with_model(const struct reader *r, int *fits)
     size_t at = HEADER_BYTES;
     *fits = 1;
     for (uint32_t i = 0; i < r->info.variables; i++, at = record.next) {
-        const stepc_variable_info *v = NULL;
         stepc_load_outcome outcome = STEPC_LOAD_UNKNOWN;
         stepc_status status = read_record(r, at, &record);
-        if (status == STEPC_OK)
-            status = judge(r, &record, &v, &outcome);
+        if (status != STEPC_OK)
+            return status;
+        const unsigned index = find_named(r, &record);
+        const stepc_variable_info *v = index < r->model->variable_count ? &r->model->variables[index] : NULL;
+        status = judge(r, &record, v, &outcome);
         if (status != STEPC_OK)
             return status;
         const char *name = v != NULL ? v->tensor.name : (const char *)r->work->staging;
         if (v != NULL) {
-            const size_t index = (size_t)(v - model->variables);
             if ((seen[index / 8] >> (index % 8)) & 1)
                 return STEPC_E_CORRUPT; /* twice */
             seen[index / 8] = (unsigned char)(seen[index / 8] | 1u << (index % 8));
@@ -546,16 +543,16 @@ static void to_native(unsigned char *values, size_t bytes, stepc_dtype dtype)
 static stepc_status load_values(const struct reader *r, const struct record *record, const stepc_variable_info *v,
                                 void *state)
 {
-    const size_t element = stepc_dtype_size(v->tensor.dtype), count = record->value_bytes / element;
+    const size_t bytes = stepc_tensor_bytes(&v->tensor), element = stepc_dtype_size(v->tensor.dtype);
     stepc_status status = STEPC_OK;
     if (v->write == NULL) {
         unsigned char *to = (unsigned char *)state + v->offset;
-        status = read_bytes(r->storage, r->slot, record->values_at, to, record->value_bytes);
+        status = read_bytes(r->storage, r->slot, record->values_at, to, bytes);
         if (status == STEPC_OK)
-            to_native(to, record->value_bytes, v->tensor.dtype);
+            to_native(to, bytes, v->tensor.dtype);
         return status;
     }
-    for (size_t first = 0, n; first < count && status == STEPC_OK; first += n) {
+    for (size_t first = 0, count = bytes / element, n; first < count && status == STEPC_OK; first += n) {
         union piece piece;
         n = piece_count(first, count, element);
         status = read_bytes(r->storage, r->slot, record->values_at + first * element, piece.bytes, n * element);
@@ -566,20 +563,27 @@ static stepc_status load_values(const struct reader *r, const struct record *rec
     return status;
 }
 
-static stepc_status load_all(const struct reader *r, void *state)
+/* The variable of the record at *at, which moves behind it. */
+static stepc_status load_next(const struct reader *r, size_t *at, void *state)
 {
     struct record record = {0};
+    stepc_load_outcome outcome = STEPC_LOAD_UNKNOWN;
+    stepc_status status = read_record(r, *at, &record);
+    if (status != STEPC_OK)
+        return status;
+    const unsigned index = find_named(r, &record);
+    const stepc_variable_info *v = index < r->model->variable_count ? &r->model->variables[index] : NULL;
+    *at = record.next;
+    status = judge(r, &record, v, &outcome);
+    return status == STEPC_OK && v != NULL && outcome == STEPC_LOADED ? load_values(r, &record, v, state) : status;
+}
+
+static stepc_status load_all(const struct reader *r, void *state)
+{
     size_t at = HEADER_BYTES;
     stepc_status status = STEPC_OK;
-    for (uint32_t i = 0; i < r->info.variables && status == STEPC_OK; i++, at = record.next) {
-        const stepc_variable_info *v = NULL;
-        stepc_load_outcome outcome = STEPC_LOAD_UNKNOWN;
-        status = read_record(r, at, &record);
-        if (status == STEPC_OK)
-            status = judge(r, &record, &v, &outcome);
-        if (status == STEPC_OK && outcome == STEPC_LOADED && v != NULL)
-            status = load_values(r, &record, v, state);
-    }
+    for (uint32_t i = 0; i < r->info.variables && status == STEPC_OK; i++)
+        status = load_next(r, &at, state);
     return status;
 }
 

@@ -1,14 +1,15 @@
-/* Checkpoints of net.c on storage of which nothing is known: any bytes, and any callback may fail. */
+/* Checkpoints of net.c on storage of which nothing is known: any bytes, and any callback may fail. Work memory is the
+ * least that will do, which one checkpoint fills more than once. */
 #include "net.h"
 
 #include "__fc_builtin.h"
 #include "checkpoint.h"
 
-enum { SLOT = 16384 };
+enum { SLOT = 16384, UNIT = 8, LEAST_WORK = 264 };
 
 static net_state state;
 static net_arena arena;
-static stepc_max_align work[1024 / sizeof(stepc_max_align)];
+static stepc_max_align work[LEAST_WORK / sizeof(stepc_max_align)];
 
 static int read_any(void *context, unsigned slot, size_t offset, void *bytes, size_t count)
 {
@@ -38,10 +39,11 @@ static int write_any(void *context, unsigned slot, size_t offset, const void *by
 
 int main(void)
 {
-    const stepc_storage storage = {NULL, SLOT, 8, read_any, erase_any, write_any, NULL};
+    const stepc_storage storage = {NULL, SLOT, UNIT, read_any, erase_any, write_any, NULL};
     const stepc_load_options partial = {.partial = 1};
+    const size_t least = stepc_checkpoint_work_bytes(&net_model, UNIT);
     net_init(&state, &arena, 0);
-    stepc_checkpoint_load(&net_model, &state, &storage, Frama_C_interval(0, 1) ? &partial : NULL, work, sizeof work);
-    stepc_checkpoint_save(&net_model, &state, &storage, work, sizeof work);
+    stepc_checkpoint_load(&net_model, &state, &storage, Frama_C_interval(0, 1) ? &partial : NULL, work, least);
+    stepc_checkpoint_save(&net_model, &state, &storage, work, least);
     return 0;
 }
