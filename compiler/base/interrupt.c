@@ -91,27 +91,27 @@ pid_t interrupt_fork(struct interrupt_child *child)
     return child->pid;
 }
 
-/* Once waited for, its number may be another's. */
 static void forget(const struct interrupt_child *child)
 {
-    const sigset_t open = block_all();
     struct interrupt_child **at = &children;
     while (*at && *at != child)
         at = &(*at)->next;
     if (*at)
         *at = child->next;
-    sigprocmask(SIG_SETMASK, &open, NULL);
 }
 
+/* Once waited for, its number may be another's: no signal comes between that and forgetting it. */
 int interrupt_wait(struct interrupt_child *child)
 {
+    siginfo_t info;
     int status = 0;
-    pid_t ended;
     if (child->pid < 0)
         return -1;
-    do
-        ended = waitpid(child->pid, &status, 0);
-    while (ended < 0 && errno == EINTR);
+    while (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        continue;
+    const sigset_t open = block_all();
+    const pid_t ended = waitpid(child->pid, &status, 0);
     forget(child);
+    sigprocmask(SIG_SETMASK, &open, NULL);
     return ended == child->pid ? status : -1;
 }
