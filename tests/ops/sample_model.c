@@ -12,12 +12,13 @@ static const char *own_import(struct sample_test *t)
 {
     static const char *const imported[] = {DOMAIN_ONNX, DOMAIN_TRAINING, DOMAIN_PREVIEW, DOMAIN_ML, DOMAIN_STEPC};
     const struct op_version *v = t->def->versions;
+    const char *const domain = t->def->domain ? t->def->domain : DOMAIN_ONNX;
     for (size_t i = 0; i < sizeof imported / sizeof *imported; i++)
-        if (str_equal(imported[i], t->def->domain))
+        if (str_equal(imported[i], domain))
             return "";
     while (v[1].since)
         v++;
-    return arena_printf(&t->arena, ", \"%s\" : %d", t->def->domain, v->since);
+    return arena_printf(&t->arena, ", \"%s\" : %d", domain, v->since);
 }
 
 bool sample_read(struct sample_test *t, struct model **out)
