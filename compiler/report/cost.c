@@ -27,6 +27,19 @@ static int64_t operations(const struct expr *e)
     return count;
 }
 
+/* What several stores have in common is computed once. */
+static int64_t operations_of_stores(const struct part *p)
+{
+    struct arena scratch = {0};
+    const struct expr **const values = arena_array(&scratch, const struct expr *, p->stores.count + 1);
+    struct tree_call all = {.name = "", .args = values, .count = p->stores.count};
+    vec_each_ptr(const struct store, s, &p->stores)
+        values[s_at] = s->value;
+    const int64_t count = operations(&(struct expr){.op = EXPR_CALL, .dtype = DTYPE_UNDEFINED, .call = &all});
+    arena_free(&scratch);
+    return count;
+}
+
 bool cost_flops(const struct kernel *k, int64_t *flops)
 {
     *flops = k->tmpl.flops;
@@ -40,8 +53,7 @@ bool cost_flops(const struct kernel *k, int64_t *flops)
     vec_each_ptr(const struct part, p, &k->parts) {
         if (p->element)
             *flops += points(p, false) * (dtype_is_float(p->element->dtype) + operations(p->element));
-        for (size_t s = 0; s < p->stores.count; s++)
-            *flops += points(p, true) * operations(p->stores.data[s].value);
+        *flops += points(p, true) * operations_of_stores(p);
     }
     bool known = !k->tmpl.traits || k->tmpl.flops > 0;
     for (size_t i = 0; k->region && i < k->region->body->kernels.count; i++) {

@@ -58,6 +58,11 @@ static void card(struct page *p, const char *number, const char *what)
     strbuf_addf(&p->html, "<div class=\"card\"><b>%s</b>%s</div>\n", number, what);
 }
 
+static const char *tensors(struct page *p, int64_t n)
+{
+    return arena_printf(p->arena, "%s tensor%s", grouped(p, n), str_plural((size_t)n));
+}
+
 static void add_cards(struct page *p)
 {
     const struct report *r = p->report;
@@ -65,11 +70,10 @@ static void add_cards(struct page *p)
     raw(p, "<div class=\"cards\">\n");
     if (r->roles[REPORT_WEIGHT].tensors || r->trainings.count)
         card(p, grouped(p, r->roles[REPORT_WEIGHT].elements),
-             arena_printf(p->arena, "parameters are trained, in %s tensors",
-                          grouped(p, r->roles[REPORT_WEIGHT].tensors)));
+             arena_printf(p->arena, "parameters are trained, in %s", tensors(p, r->roles[REPORT_WEIGHT].tensors)));
     if (r->roles[REPORT_FROZEN].tensors)
         card(p, grouped(p, r->roles[REPORT_FROZEN].elements),
-             arena_printf(p->arena, "are frozen, in %s tensors", grouped(p, r->roles[REPORT_FROZEN].tensors)));
+             arena_printf(p->arena, "are frozen, in %s", tensors(p, r->roles[REPORT_FROZEN].tensors)));
     card(p, bytes(p, r->ram_bytes),
          arena_printf(p->arena, "of RAM: state %s + arena %s bytes", grouped(p, r->state_bytes),
                       grouped(p, r->arena_bytes)));
@@ -77,8 +81,8 @@ static void add_cards(struct page *p)
          arena_printf(p->arena, "of flash: %s bytes of constants", grouped(p, r->flash_bytes)));
     if (e)
         card(p, arena_printf(p->arena, "%s%s", readable_count(p->arena, e->flops), e->flops_known ? "" : "+"),
-             arena_printf(p->arena, "floating-point operations in one <code>%s</code>, %d kernels", e->name,
-                          e->called));
+             arena_printf(p->arena, "floating-point operations in one <code>%s</code>, %d kernel%s", e->name, e->called,
+                          str_plural((size_t)e->called)));
     raw(p, "</div>\n");
 }
 
@@ -124,7 +128,8 @@ static void add_training(struct page *p, const struct report_training *t)
     fact(p, "optimizer", t->optimizer);
     fact(p, "learning rate", t->rate);
     if (t->trains.count) {
-        strbuf_addf(&p->html, "<dt>gradients of</dt><dd>%zu tensors<details><summary>which</summary>", t->trains.count);
+        strbuf_addf(&p->html, "<dt>gradients of</dt><dd>%s<details><summary>which</summary>",
+                    tensors(p, (int64_t)t->trains.count));
         for (size_t i = 0; i < t->trains.count; i++)
             strbuf_addf(&p->html, "%s<code>%s</code>", i ? ", " : "", safe(p, t->trains.data[i]));
         raw(p, "</details></dd>\n");
@@ -266,9 +271,10 @@ static void add_memory(struct page *p, const struct report_entry *e)
 static void add_graph(struct page *p, const char *title, const struct picture *graph, const char *about)
 {
     strbuf_addf(&p->html,
-                "<h3>%s</h3>\n<p>%s</p>\n<details%s><summary>%zu boxes, %zu arrows</summary>\n"
+                "<h3>%s</h3>\n<p>%s</p>\n<details%s><summary>%zu box%s, %zu arrow%s</summary>\n"
                 "<figure class=\"tall\">\n%s</figure></details>\n",
-                title, about, graph->nodes.count <= OPEN_MOST ? " open" : "", graph->nodes.count, graph->edges.count,
+                title, about, graph->nodes.count <= OPEN_MOST ? " open" : "", graph->nodes.count,
+                graph->nodes.count == 1 ? "" : "es", graph->edges.count, str_plural(graph->edges.count),
                 picture_svg(p->arena, graph));
 }
 
@@ -280,9 +286,9 @@ static void add_entry(struct page *p, const struct report_entry *e)
         raw(p, "<p>It calls no kernels.</p>\n");
         return;
     }
-    strbuf_addf(&p->html, "<p>%d kernels, %s%s floating-point operations, %s moved: %.2f operations per byte.</p>\n",
-                e->called, grouped(p, e->flops), e->flops_known ? "" : " or more", bytes(p, e->bytes),
-                e->bytes ? (double)e->flops / (double)e->bytes : 0);
+    strbuf_addf(&p->html, "<p>%d kernel%s, %s%s floating-point operations, %s moved: %.2f operations per byte.</p>\n",
+                e->called, str_plural((size_t)e->called), grouped(p, e->flops), e->flops_known ? "" : " or more",
+                bytes(p, e->bytes), e->bytes ? (double)e->flops / (double)e->bytes : 0);
     add_arguments(p, e);
     add_memory(p, e);
     add_kernels(p, e);

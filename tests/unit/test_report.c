@@ -138,6 +138,85 @@ START_TEST(drawings_are_the_same_again)
 }
 END_TEST
 
+/* `edges` are pairs of numbers below `count`. */
+static struct layout layout_of(size_t count, const int *edges, size_t edge_count)
+{
+    struct layout l = {.arena = &arena, .node_count = count, .edge_count = edge_count};
+    l.nodes = arena_array(&arena, struct layout_node, count + 1);
+    l.edges = arena_array(&arena, struct layout_edge, edge_count + 1);
+    for (size_t i = 0; i < count; i++)
+        l.nodes[i] = (struct layout_node){.width = 40, .height = 20};
+    for (size_t i = 0; i < edge_count; i++)
+        l.edges[i] = (struct layout_edge){.from = edges[2 * i], .to = edges[2 * i + 1]};
+    return l;
+}
+
+static double middle(const struct layout *l, int node)
+{
+    return l->nodes[node].x + l->nodes[node].width / 2;
+}
+
+/* Arrows between two layers only. */
+static int crossings(const struct layout *l)
+{
+    int n = 0;
+    for (size_t i = 0; i < l->edge_count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct layout_edge *a = &l->edges[i], *b = &l->edges[j];
+            const double above = middle(l, a->from) - middle(l, b->from), below = middle(l, a->to) - middle(l, b->to);
+            n += l->nodes[a->from].layer == l->nodes[b->from].layer && above * below < 0;
+        }
+    return n;
+}
+
+/* A box, two of other sizes below it, one below both: every box stands in the middle of those that it is joined to. */
+START_TEST(a_drawing_by_hand)
+{
+    struct layout l = layout_of(4, (const int[]){0, 1, 0, 2, 1, 3, 2, 3}, 4);
+    const struct layout_node sizes[] = {{.width = 100, .height = 20},
+                                        {.width = 40, .height = 30},
+                                        {.width = 60, .height = 10},
+                                        {.width = 50, .height = 20}};
+    static const double x[] = {4, 0, 58, 29}, y[] = {0, 54, 64, 118};
+    memcpy(l.nodes, sizes, sizeof sizes);
+    layers_assign(&l);
+    layers_place(&l);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_double_eq_tol(l.nodes[i].x, x[i], 0.01);
+        ck_assert_double_eq_tol(l.nodes[i].y, y[i], 0.01);
+    }
+    ck_assert_double_eq_tol(l.width, 118, 0.01);
+    ck_assert_double_eq_tol(l.height, 138, 0.01);
+}
+END_TEST
+
+/* Four boxes, each joined to one of the four below, in any order; two of them to their children. */
+START_TEST(arrows_do_not_cross_without_need)
+{
+    int to[4];
+    for (int k = 0; k < 4 * 4 * 4 * 4; k++) {
+        bool taken[4] = {false}, is_order = true;
+        for (int i = 0, rest = k; i < 4; i++, rest /= 4) {
+            to[i] = rest % 4;
+            is_order = is_order && !taken[to[i]];
+            taken[to[i]] = true;
+        }
+        if (!is_order)
+            continue;
+        struct layout l = layout_of(8, (const int[]){0, 4 + to[0], 1, 4 + to[1], 2, 4 + to[2], 3, 4 + to[3]}, 4);
+        layers_assign(&l);
+        layers_place(&l);
+        ck_assert_int_eq(crossings(&l), 0);
+        for (int i = 0; i < 4; i++)
+            ck_assert_double_eq_tol(middle(&l, i), middle(&l, 4 + to[i]), 0.5);
+        l = layout_of(6, (const int[]){0, 2 + to[0], 0, 2 + to[1], 1, 2 + to[2], 1, 2 + to[3]}, 4);
+        layers_assign(&l);
+        layers_place(&l);
+        ck_assert_int_eq(crossings(&l), 0);
+    }
+}
+END_TEST
+
 /* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 static const struct report *report_of(const char *body)
@@ -191,6 +270,19 @@ START_TEST(convolutions_count_their_windows)
 }
 END_TEST
 
+/* Fifty steps, each a product, three sums and three times tanh, which are stored as the state and as y; in front of
+ * them the product of all rows of x. */
+START_TEST(steps_count_as_often_as_they_are_taken)
+{
+    const struct report_entry *e =
+        entry_named(report_of("g (float[50,1,4] x, float[1,3,4] w, float[1,3,3] r) => (float[50,1,1,3] y) "
+                              "{ y = RNN<hidden_size = 3>(x, w, r) }"),
+                    "infer");
+    ck_assert_int_eq(e->flops, 50 * (2 * 3 * 4) + 50 * (2 * 3 * 3 + 3 + 3));
+    ck_assert(e->flops_known);
+}
+END_TEST
+
 START_TEST(only_elements_that_are_read_count)
 {
     const struct report_entry *e = entry_named(
@@ -241,6 +333,60 @@ START_TEST(says_what_is_trained_and_how)
     ck_assert_int_eq(r->roles[REPORT_OPTIMIZER].elements, 8);
     ck_assert_int_eq(r->roles[REPORT_FROZEN].elements, 3);
     ck_assert_int_eq(r->state_bytes, 2 * 8 * 4);
+}
+END_TEST
+
+/* From `begin` to the first `end` behind it. */
+static const char *piece(const char *text, const char *begin, const char *end)
+{
+    const char *const from = strstr(text, begin), *const to = from ? strstr(from, end) : NULL;
+    ck_assert_msg(to != NULL, "no %s ... %s", begin, end);
+    return arena_strndup(&arena, from, (size_t)(to - from));
+}
+
+#define CARD(number, text) "<div class=\"card\"><b>" number "</b>" text "</div>\n"
+#define LEGEND(kind, text) "<span><i class=\"" kind "\"></i>" text "</span>\n"
+#define ROW(what, name, shape, bytes)                                                                                  \
+    "<tr><td>" what "</td><td><code>" name "</code></td><td>float</td><td>" shape "</td><td class=\"n\">" bytes        \
+    "</td></tr>\n"
+
+START_TEST(a_page_has_the_figures)
+{
+    const char *html = report_html(report_of(trained));
+    ck_assert_str_eq(piece(html, "<div class=\"card\">", "</div>\n<h3>"),
+                     CARD("8", "parameters are trained, in 1 tensor") CARD("3", "are frozen, in 2 tensors")
+                         CARD("256 B", "of RAM: state 64 + arena 192 bytes")
+                             CARD("32 B", "of flash: 32 bytes of constants")
+                                 CARD("189", "floating-point operations in one <code>step</code>, 4 kernels"));
+    ck_assert_str_eq(
+        piece(html, "<div class=\"bar\">", "</div>"),
+        "<div class=\"bar\"><span class=\"weight\" style=\"flex:32 1 0\" title=\"weight: 32 bytes\"></span>"
+        "<span class=\"optimizer\" style=\"flex:32 1 0\" title=\"optimizer: 32 bytes\"></span>"
+        "<span class=\"arena\" style=\"flex:192 1 0\" title=\"arena: 192 bytes\"></span>");
+    ck_assert_str_eq(piece(html, "<div class=\"legend\">", "</div>"),
+                     "<div class=\"legend\">\n" LEGEND("weight", "weights 32 B")
+                         LEGEND("optimizer", "the optimizer&#39;s 32 B")
+                             LEGEND("arena", "arena, work memory of the entry that needs most 192 B"));
+    ck_assert_str_eq(piece(html, "<h3>What", "<h3>RAM"),
+                     "<h3>What <code>step</code> does</h3>\n<dl>\n"
+                     "<dt>loss</dt><dd><code>loss = ReduceMean&lt;keepdims=0&gt;(s)</code></dd>\n"
+                     "<dt>optimizer</dt><dd><code>Momentum&lt;alpha=0.9, beta=1, mode=standard, norm_coefficient=0&gt;"
+                     "</code></dd>\n<dt>learning rate</dt><dd><code>0.25</code></dd>\n"
+                     "<dt>gradients of</dt><dd>1 tensor<details><summary>which</summary><code>w</code></details></dd>\n"
+                     "</dl>\n");
+    ck_assert_str_eq(piece(html, "<tr><td>input", "</table>"),
+                     ROW("input", "x", "[4,8]", "128") ROW("input", "t", "[4,1]", "16")
+                         ROW("output", "y", "[4,1]", "16") ROW("output", "loss", "[]", "4"));
+    ck_assert_str_eq(piece(html, "<tr><td>weight", "</table>"),
+                     ROW("weight", "w", "[8,1]", "32") ROW("optimizer", "v", "[8,1]", "32")
+                         ROW("frozen", "b", "[1]", "4") ROW("frozen", "unused", "[2]", "8"));
+    ck_assert_ptr_nonnull(strstr(html, "<a href=\"#entry-step\">step</a>\n"));
+    html = report_html(report_of("g (float[8] x) => (float[8] y) { y = Neg(x) }"));
+    ck_assert_str_eq(piece(html, "<div class=\"card\">", "</div>\n<h3>"),
+                     CARD("8 B", "of RAM: state 0 + arena 8 bytes") CARD("0 B", "of flash: 0 bytes of constants")
+                         CARD("8", "floating-point operations in one <code>infer</code>, 1 kernel"));
+    ck_assert_ptr_nonnull(strstr(html, "<p>The model has none.</p>"));
+    ck_assert_ptr_nonnull(strstr(html, "<p>1 kernel, 8 floating-point operations, 64 B moved: 0.12 operations per"));
 }
 END_TEST
 
@@ -323,11 +469,15 @@ static Suite *suite(void)
     tcase_add_loop_test(t, boxes_do_not_overlap_and_arrows_go_down, 0, 20);
     tcase_add_test(t, layers_hold_no_more_than_fits);
     tcase_add_test(t, drawings_are_the_same_again);
+    tcase_add_test(t, a_drawing_by_hand);
+    tcase_add_test(t, arrows_do_not_cross_without_need);
     tcase_add_test(t, multiply_adds_count_two);
     tcase_add_test(t, convolutions_count_their_windows);
+    tcase_add_test(t, steps_count_as_often_as_they_are_taken);
     tcase_add_test(t, only_elements_that_are_read_count);
     tcase_add_test(t, nodes_of_a_kernel_are_said_once);
     tcase_add_test(t, says_what_is_trained_and_how);
+    tcase_add_test(t, a_page_has_the_figures);
     tcase_add_test(t, memory_of_an_entry_adds_up);
     tcase_add_test(t, json_is_read_back);
     tcase_add_test(t, limits_are_inclusive);
