@@ -72,9 +72,8 @@ static const struct network {
     {"float[b,t,4] x", "a = MatMul(x, square) y = Transpose <perm = [1, 0, 2]> (a)", 0, 1, -1},
 };
 
-START_TEST(batches)
+static struct batch_axes axes_of(const struct network *n)
 {
-    const struct network *const n = &networks[_i];
     const char *const text = arena_printf(
         &arena,
         "<ir_version: 10, opset_import: [\"\" : 18]>\n"
@@ -82,7 +81,8 @@ START_TEST(batches)
         "<float[1,3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[1,3,3] r = {1, 2, 3, 4, 5, 6, 7, 8, 9}, "
         "float[4,4] square = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, "
         "float[2,4] table = {1, 2, 3, 4, 5, 6, 7, 8}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, "
-        "int64 k = {0}, int64 l = {1}, int64[3] rows = {0, 0, 4}, int64[3] boxes = {6, 3, 4}>\n{ %s }",
+        "int64 k = {0}, int64 l = {1}, int64[3] rows = {0, 0, 4}, int64[3] boxes = {6, 3, 4}, "
+        "int64[2] square_shape = {2, 2}, int64[2] row_shape = {1, 4}>\n{ %s }",
         n->inputs, n->nodes);
     struct model *m;
     struct batch_axes b;
@@ -91,6 +91,13 @@ START_TEST(batches)
         diag_print(&diag, stderr);
     ck_assert(ok);
     find_batch_axes(&arena, m, NULL, &b);
+    return b;
+}
+
+START_TEST(batches)
+{
+    const struct network *const n = &networks[_i];
+    const struct batch_axes b = axes_of(n);
     ck_assert_msg(batch_axis_of(&b, "x") == n->x, "%s: %d in x", n->nodes, batch_axis_of(&b, "x"));
     const struct shape *const y = size_of_value(&b, "y");
     ck_assert_msg(y != NULL, "%s", n->nodes);
@@ -103,10 +110,25 @@ START_TEST(batches)
 }
 END_TEST
 
+/* In another layout, dimensions of 1 and 2 elements begin at one place: only that of 1 can be a batch of 1. */
+START_TEST(a_batch_of_one_in_another_layout)
+{
+    const char *const inputs = "float[1,4] x";
+    const char *const layer = "u = Unsqueeze(x, zero) s = RNN <hidden_size = 3> (u, w, r)";
+    struct network n = {inputs, arena_printf(&arena, "%s y = Reshape(x, square_shape)", layer), 0, 0, -1};
+    struct batch_axes b = axes_of(&n);
+    ck_assert(is_batch_dim(&b, "x", 0) && !is_batch_dim(&b, "y", 0) && !is_batch_dim(&b, "y", 1));
+    n.nodes = arena_printf(&arena, "%s y = Reshape(x, row_shape)", layer);
+    b = axes_of(&n);
+    ck_assert(is_batch_dim(&b, "x", 0) && is_batch_dim(&b, "y", 0) && !is_batch_dim(&b, "y", 1));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_loop_test(all, batches, 0, COUNT(networks));
+    tcase_add_test(all, a_batch_of_one_in_another_layout);
     return run_tests("prepare_axes", all);
 }

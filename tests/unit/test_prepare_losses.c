@@ -154,6 +154,34 @@ START_TEST(own_loss)
 }
 END_TEST
 
+/* p alone: one number is a loss, whatever its rank; two are none. */
+START_TEST(own_loss_is_one_number)
+{
+    for (int64_t size = 1; size <= 2; size++) {
+        begin();
+        struct model *const m = new_model();
+        declare(m->graph, 0, "x", DTYPE_DOUBLE, "2");
+        declare(m->graph, 1, "p", DTYPE_DOUBLE, size == 1 ? "1 1" : "1 2");
+        model_add_initializer(&arena, m->graph, "w", DOUBLES(SHAPE(2, 2), 1, 2, 3, 4));
+        model_add_initializer(&arena, m->graph, "v", size == 1 ? DOUBLES(SHAPE(2, 1), 1, 2) : DOUBLES(SHAPE(2, 2), 1));
+        model_add_initializer(&arena, m->graph, "axis", tensor_from_ints(&arena, (int64_t[]){0}, 1));
+        op(m->graph, "u", "Unsqueeze", "x axis");
+        op(m->graph, "h", "MatMul", "u w");
+        op(m->graph, "p", "MatMul", "h v");
+        m->opsets.count = 1;
+        prepare_with.loss = LOSS_OUTPUT;
+        use_optimizer("sgd");
+        if (size == 1) {
+            prepared(m, 2);
+            near(after_start("loss", INPUTS(DOUBLES(SHAPE(2), 1, 1))), 16);
+        } else {
+            ck_assert(!prepare(m));
+            ck_assert(has_message("--loss output: 'p' is double[1,2], expected a scalar"));
+        }
+    }
+}
+END_TEST
+
 /* Outputs [time, batch, 1] of a recurrent layer: a sample's loss is the mean over its times. */
 static struct model *time_first(void)
 {
@@ -315,6 +343,7 @@ int main(void)
     tcase_add_test(all, old_opset);
     tcase_add_test(all, class_axes);
     tcase_add_test(all, own_loss);
+    tcase_add_test(all, own_loss_is_one_number);
     tcase_add_test(all, samples_behind_times);
     tcase_add_test(all, probabilities);
     tcase_add_test(all, probabilities_of_positions);

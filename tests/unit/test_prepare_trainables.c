@@ -62,6 +62,13 @@ static const struct network of_pytorch[] = {
     {"float[3,3] \"m.b\" " M, "b = MatMul(x, \"m.b\") s = Sin(b) c = Cos(b) a = Add(s, c) y = Add(h, a)", "fc.weight"},
     {"float[3,3] \"m.b\" " M, "b = MatMul(x, \"m.b\") s = Sin(b) y = Add(h, s)", "fc.weight m.b"},
     {"float[3,3] \"m.b\" " M, "b = MatMul(h, \"m.b\") s = Sin(b) c = Cos(b) y = Add(s, c)", "fc.weight m.b"},
+    /* what frameworks measure */
+    {"float \"m.s\" = {0.31}, float \"m.t\" = {0.41}, int8 \"m.z\" = {0}",
+     "q = QuantizeLinear(h, \"m.s\", \"m.z\") d = DequantizeLinear(q, \"m.t\", \"m.z\") y = Add(h, d)", "fc.weight"},
+    {"float[3] \"m.s\" " V ", float[3] \"m.t\" " V ", int8[3] \"m.z\" = {0, 0, 0}",
+     "q = QuantizeLinear<axis = 1>(h, \"m.s\", \"m.z\") d = DequantizeLinear<axis = 1>(q, \"m.t\", \"m.z\") "
+     "y = Add(h, d)",
+     "fc.weight"},
     /* where no gradient comes by */
     {"float[3] \"m.a\" " V, "k = Shape(\"m.a\") e = Expand(h, k) y = Add(h, e)", "fc.weight"},
     {"float[3] \"m.a\" " V, "c = Greater(h, \"m.a\") y = Where(c, h, x)", "fc.weight"},
