@@ -191,8 +191,10 @@ bool bounded_is_known(const struct bounded_ctx *c, int i)
     struct value *const v = node_input(c->node, (size_t)i);
     if (v == NULL || v->bounded != NULL)
         return v == NULL;
-    /* What is fed to this call is one thing, what --bound asks for another. */
-    return (find_option(c->node) != NULL ? value_known(v) : known_or_fed(c->node->graph, v)) != NULL;
+    /* What is fed to this call is one thing, what --bound asks for another: also where the same is selected again. */
+    if (find_option(c->node) != NULL)
+        known_stays_open(v);
+    return known_or_fed(c->node->graph, v) != NULL;
 }
 
 /* The same count before this one, which --bound has limited: exporters select by a mask once for each tensor. */

@@ -208,7 +208,7 @@ bool bounded_shape(struct bounded_ctx *c, int i, struct value **dims, int *axis,
     const int64_t times = e.of[*axis].number;
     *made = (struct bounded){.axis = *axis, .most = op_attr_int(count->producer, "most") * times};
     made->origin = bounded_origin(count);
-    made->is_asked = op_attr_int(count->producer, "is_certain") == 0;
+    made->is_asked = op_attr_int(count->producer, "is_asked") != 0;
     made->count = times == 1 ? count : build(c, "Mul", count, build_int(c->b, times));
     *dims = v->shape.rank == 0 ? build_int(c->b, numbers[0]) : build_ints(c->b, numbers, (size_t)e.count);
     *x = made;

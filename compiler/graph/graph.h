@@ -54,6 +54,7 @@ struct value {
     VEC(struct use) uses;          /* by nodes; outputs and bindings of the graph are looked at by graph_is_used() */
     int id;                        /* 0, 1, ... in order of creation: index for side tables of graph->value_count */
     bool specialised; /* VALUE_INPUT: the graph was built for this very `constant` (shape inputs under `verify`) */
+    bool stays_open;  /* VALUE_INPUT: --bound asks for any content, so what is fed does not make it `specialised` */
     /* bit d: summed over all these axes, the value is 0 in exact arithmetic; 0: nothing of the kind is known */
     uint32_t zero_sum;
     uint32_t unknown_in; /* not known at compile time as of this fold_epoch of the program; 0: not asked yet */

@@ -216,7 +216,8 @@ static bool specialise(struct program *p, const struct cone *cone)
     bool any = false;
     for (size_t i = 0; p->fed != NULL && i < cone->values.count; i++) {
         struct value *v = cone->values.data[i];
-        const struct tensor *t = v->kind == VALUE_INPUT && v->constant == NULL ? map_get(p->fed, v->name) : NULL;
+        const bool is_free = v->kind == VALUE_INPUT && v->constant == NULL && !v->stays_open;
+        const struct tensor *const t = is_free ? map_get(p->fed, v->name) : NULL;
         if (t == NULL || t->dtype != v->dtype || !shape_equal(&t->shape, &v->shape))
             continue;
         v->constant = t;
@@ -272,6 +273,15 @@ static const struct tensor *look(struct graph *g, struct value *v, struct cone *
         return t;
     cone_collect(cone, v);
     return specialise(g->program, cone) ? value_known(v) : NULL;
+}
+
+void known_stays_open(struct value *v)
+{
+    struct cone cone = {0};
+    cone_collect(&cone, v);
+    vec_each(struct value *, from, &cone.values)
+        from->stays_open = true;
+    arena_free(&cone.scratch);
 }
 
 const struct tensor *known_or_fed(struct graph *g, struct value *v)

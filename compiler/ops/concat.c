@@ -142,15 +142,16 @@ static const struct op_sample samples[] = {
 
 static bool concat_bounded(struct bounded_ctx *c)
 {
-    const struct bounded *first = bounded_in(c, 0);
-    const int axis = concat_axis(c->node);
+    int of = 0;
+    while (bounded_in(c, of) == NULL)
+        of++;
+    const struct bounded *const first = bounded_in(c, of);
+    if (first->axis == concat_axis(c->node))
+        return bounded_refuse(c, of, "Concat would put something behind the last of them");
     for (int i = 0; i < (int)c->node->inputs.count; i++) {
-        const struct bounded *x = bounded_in(c, i);
-        if (x != NULL && x->axis == axis)
-            return bounded_refuse(c, i, "Concat would put something behind the last of them");
-        if (x != NULL && first != NULL && x->axis == first->axis && bounded_alike(x, first))
-            continue;
-        return bounded_refuse(c, x != NULL ? i : 0, "Concat needs as many in all inputs");
+        const struct bounded *const x = bounded_in(c, i);
+        if (x == NULL || x->axis != first->axis || !bounded_alike(x, first))
+            return bounded_refuse(c, x != NULL ? i : of, "Concat needs as many in all inputs");
     }
     return bounded_out(c, 0, first, first->axis);
 }

@@ -138,6 +138,13 @@ struct loss_nodes loss_nodes_of(struct builder *b, const struct node *n)
                                .weights = node_input(n, 2)};
 }
 
+struct value *loss_is_ignored(struct builder *b, struct value *labels, int64_t ignore)
+{
+    struct tensor *const t = tensor_new(b->graph->arena, labels->dtype, &SHAPE_SCALAR);
+    tensor_set_int(t, 0, ignore);
+    return build_value(b, "Equal", NULL, (struct value *const[]){labels, build_constant(b, t)}, 2);
+}
+
 struct value *loss_with_class_axis(struct builder *b, struct value *x)
 {
     struct shape s = x->shape;
@@ -167,7 +174,7 @@ struct value *loss_position_weights(struct loss_nodes *l)
     }
     if (!l->loss.has_ignore)
         return NULL;
-    struct value *ignored = build(l, "Equal", l->labels, build_like(l, l->labels, (double)l->loss.ignore));
+    struct value *ignored = loss_is_ignored(l->b, l->labels, l->loss.ignore);
     return build(l, "Where", ignored, build_like(l, l->scores, 0.0), build_like(l, l->scores, 1.0));
 }
 
@@ -191,6 +198,8 @@ bool loss_bounded(struct bounded_ctx *c)
     struct node *const n = c->node;
     const struct bounded *const scores = bounded_in(c, 0), *const labels = bounded_in(c, 1);
     int64_t ignore;
+    if (bounded_in(c, 2) != NULL)
+        return bounded_refuse(c, 2, "there is a weight for each class");
     if (scores == NULL || labels == NULL || scores->axis == 1 ||
         labels->axis != (scores->axis > 1 ? scores->axis - 1 : 0) || !bounded_alike(scores, labels))
         return bounded_refuse(c, scores != NULL ? 0 : 1, "scores and labels are not known to be as many as each other");

@@ -49,6 +49,8 @@ struct value *loss_position_weights(struct loss_nodes *l);
 struct value *loss_total_weight(struct loss_nodes *l, struct value *position_weights);
 /* bool, of scores' shape: is c the label at (n, d...)? Ignored labels outside [0, C) are nowhere. */
 struct value *loss_label_mask(struct loss_nodes *l);
+/* bool, of labels' shape: is it the one to ignore? Exactly: not every int64 is a double. */
+struct value *loss_is_ignored(struct builder *b, struct value *labels, int64_t ignore);
 /* x of labels' shape with an axis of one put where C is. */
 struct value *loss_with_class_axis(struct builder *b, struct value *x);
 

@@ -91,6 +91,9 @@ static const struct op_sample samples[] = {
      .feed = "normal,index:5000"},
     {.text = "g (float[2,3] x) => (float y) { t = Constant <value_ints = [-1, 1]> () "
              "y = NegativeLogLikelihoodLoss <ignore_index = -1> (x, t) }"},
+    /* a number that is no double */
+    {.text = "g (float[3,3] x) => (float y) { t = Constant <value = int64[3] {-9223372036854775807, 2, 1}> () "
+             "y = NegativeLogLikelihoodLoss <ignore_index = -9223372036854775807> (x, t) }"},
     {.text = "g (float[5,10] x, int64[5,1] t) => (float y) { y = NegativeLogLikelihoodLoss(x, t) }",
      .error = "expected [5]"},
     {0}};
@@ -140,7 +143,7 @@ static bool pick_grad(struct grad_ctx *c)
     struct value *mask = loss_label_mask(&l);
     int64_t ignore;
     if (loss_ignore_index(c->node, &ignore)) {
-        struct value *ignored = build(c, "Equal", labels, build_like(c, labels, (double)ignore));
+        struct value *ignored = loss_is_ignored(c->b, labels, ignore);
         mask = build(c, "And", mask, build(c, "Not", loss_with_class_axis(c->b, ignored)));
     }
     struct value *dy = loss_with_class_axis(c->b, grad_of_output(c, 0));

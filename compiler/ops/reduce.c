@@ -583,10 +583,15 @@ static bool reduce_bounded(struct bounded_ctx *c)
     int64_t others = 1;
     for (int d = 0; d < v->shape.rank; d++)
         others *= reduced[d] && d != x->axis ? v->shape.dim[d] : 1;
-    struct value *const sum = build_with(c, "ReduceSum", ATTRS(attr_int("keepdims", keep)), n->inputs.data[0],
-                                         node_input(n, 1));
-    struct value *const terms = build(c, "Mul", x->count, build_int(c->b, others));
-    return bounded_become(c, "Div", ATTRS_NONE, (struct value *const[]){sum, build_cast(c->b, terms, v->dtype)}, 2);
+    /* Sum and number of terms may be greater than a type of 16 bits has room for. */
+    const enum dtype d = v->dtype == DTYPE_FLOAT16 || v->dtype == DTYPE_BFLOAT16 ? DTYPE_FLOAT : v->dtype;
+    struct value *const sum = build_with(c, "ReduceSum", ATTRS(attr_int("keepdims", keep)),
+                                         build_cast(c->b, n->inputs.data[0], d), node_input(n, 1));
+    struct value *const terms = build_cast(c->b, build(c, "Mul", x->count, build_int(c->b, others)), d);
+    if (d == v->dtype)
+        return bounded_become(c, "Div", ATTRS_NONE, (struct value *const[]){sum, terms}, 2);
+    struct value *const mean = build(c, "Div", sum, terms);
+    return bounded_become(c, "Cast", ATTRS(attr_int("to", v->dtype)), &mean, 1);
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */

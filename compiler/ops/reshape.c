@@ -262,7 +262,7 @@ static bool reshape_by_data(struct bounded_ctx *c)
     struct value *dims, *const x = node_input(n, 0);
     int axis;
     if (x == NULL || !bounded_shape(c, 1, &dims, &axis, &count))
-        return true;
+        return true; /* what is missing is reported by inference */
     if (x->bounded == NULL)
         return bounded_refuse_shape(c, 1, count, "what is reshaped has a fixed number of elements");
     const struct attr *const how = ATTRS(attr_int("allowzero", op_attr_int(n, "allowzero")));
