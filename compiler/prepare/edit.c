@@ -78,6 +78,23 @@ void rename_values(model_values *values, const char *old, const char *name)
             v->name = name;
 }
 
+/* Nesting is bounded by the reader. */
+bool is_read_within(const struct model_graph *g, const char *name)
+{
+    if (!g)
+        return false;
+    if (model_find_value(&g->outputs, name))
+        return true;
+    vec_each(const struct model_node *, n, &g->nodes) {
+        if (str_list_has(&n->inputs, name))
+            return true;
+        model_each_inner(n, inner)
+            if (is_read_within(inner, name))
+                return true;
+    }
+    return false;
+}
+
 void rename_reads_within(struct model_graph *g, const char *old, const char *name)
 {
     vec_each(struct model_node *, n, &g->nodes) {

@@ -29,6 +29,8 @@ void collect_own_names(struct map *names, const struct model_graph *g);
 void rename_names(str_list *names, const char *old, const char *name);
 void rename_values(model_values *values, const char *old, const char *name);
 
+/* Is it read, in graphs inside nodes too, or given out? g: NULL, too. */
+bool is_read_within(const struct model_graph *g, const char *name);
 /* Where it is read, in graphs inside nodes too, and where it is given out. */
 void rename_reads_within(struct model_graph *g, const char *old, const char *name);
 

@@ -27,11 +27,17 @@ const char *widen_initializer(struct edit *e, struct model_initializer *init)
 
 /* ---- and back ---------------------------------------------------------------------------------------------------- */
 
-/* The only node that reads the name, if it is a Cast to 16 bits; else the number of nodes. */
+/* The only node that reads the name, if it is a Cast to 16 bits, and no graph inside a node does; else the number of
+ * nodes. */
 static size_t find_cast(const struct model_graph *g, const char *name, enum dtype *to)
 {
     size_t found = g->nodes.count, readers = 0;
+    if (model_find_value(&g->outputs, name))
+        return g->nodes.count;
     vec_each(const struct model_node *, n, &g->nodes) {
+        model_each_inner(n, inner)
+            if (is_read_within(inner, name))
+                return g->nodes.count;
         if (!str_list_has(&n->inputs, name))
             continue;
         const struct model_attr *const x = model_find_attr(&n->attrs, "to");

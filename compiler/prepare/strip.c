@@ -82,23 +82,6 @@ static const char *take_metadata(struct model *m, const char *key)
 
 /* ---- who reads what ---------------------------------------------------------------------------------------------- */
 
-/* Nesting is bounded by the reader. */
-static bool reads(const struct model_graph *g, const char *name)
-{
-    if (!g)
-        return false;
-    if (model_find_value(&g->outputs, name))
-        return true;
-    vec_each(const struct model_node *, n, &g->nodes) {
-        if (str_list_has(&n->inputs, name))
-            return true;
-        model_each_inner(n, inner)
-            if (reads(inner, name))
-                return true;
-    }
-    return false;
-}
-
 static bool is_key(const model_pairs *pairs, const char *name)
 {
     vec_each_ptr(const struct model_pair, x, pairs)
@@ -119,7 +102,7 @@ static bool is_written(const struct model *m, const char *name)
 static bool is_read_by_training(const struct model *m, const char *name)
 {
     vec_each(const struct model_training *, t, &m->training)
-        if (reads(t->algorithm, name) || reads(t->initialization, name))
+        if (is_read_within(t->algorithm, name) || is_read_within(t->initialization, name))
             return true;
     return false;
 }
@@ -127,13 +110,13 @@ static bool is_read_by_training(const struct model *m, const char *name)
 /* An initializer that nobody ever used stays: it was in the model before. */
 static bool is_for_training(const struct model *m, const char *name)
 {
-    return !reads(m->graph, name) && (is_written(m, name) || is_read_by_training(m, name));
+    return !is_read_within(m->graph, name) && (is_written(m, name) || is_read_by_training(m, name));
 }
 
 void strip_find_trained(struct arena *a, const struct model *m, strip_list *out)
 {
     vec_each(struct model_initializer *, x, &m->graph->initializers)
-        if (is_written(m, x->name) && reads(m->graph, x->name))
+        if (is_written(m, x->name) && is_read_within(m->graph, x->name))
             vec_push(a, out, x);
 }
 
