@@ -368,7 +368,8 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
         const size_t first = t.tests.count;
         find_tests(&t, "", 0);
         for (size_t j = first; o->arguments.count > 1 && j < t.tests.count; j++) /* several folders: paths as typed */
-            t.tests.data[j] = path_join(&s->arena, t.root, t.tests.data[j]);
+            t.tests.data[j] =
+                str_equal(t.tests.data[j], ".") ? t.root : path_join(&s->arena, t.root, t.tests.data[j]);
     }
     if (t.tests.count == 0)
         return diag_error(&s->diag, NULL, "no %s below %s: a test is a folder with model.onnx and test_data_set_0",

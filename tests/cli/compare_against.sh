@@ -25,6 +25,8 @@ touch dump/notes.txt
 expect 0 "$stepc" compare train.onnx --against dump
 has stdout '7 compared, 0 differ'
 lacks stdout DIFFER
+lacks stdout unused
+lacks stdout transposed
 [ "$(grep '^same' stdout | awk '{ print $3 }' | head -n 3 | tr '\n' ' ')" = 'hidden logits loss ' ] || fail 'not in the order of the graph'
 
 # Gradients under their other name, and files nobody asked for.
@@ -72,3 +74,31 @@ expect 1 "$stepc" compare train.onnx --against nowhere
 has stderr '--against nowhere: not a folder that can be read'
 expect 2 "$stepc" compare train.onnx --against dump --steps 2
 has stderr '--steps says nothing with --against'
+
+# What other frameworks store transposed; a start of its own, too: y is that of the dump's w.
+cat >net.onnxtxt <<'MODEL'
+<ir_version: 9, opset_import: ["" : 18]>
+net (float[4,3] x) => (float[4,2] y) <float[3,2] w = {1, 2, 3, 4, 5, 6}> { y = MatMul(x, w) }
+MODEL
+expect 0 "$stepc" prepare net.onnxtxt -o net.onnx --loss mse --optimizer sgd --gradients
+mkdir turned
+seq 12 | "$make_npy" f4 4 3 >turned/x.npy
+yes 0 | "$make_npy" f4 4 2 >turned/target.npy || true
+printf '%s\n' 22 49 76 103 28 64 100 136 | "$make_npy" f4 2 4 >turned/y.npy
+printf '%s\n' 1 3 5 2 4 6 | "$make_npy" f4 2 3 >turned/w.npy
+expect 0 "$stepc" compare net.onnx --against turned
+has stdout '2 compared, 0 differ'
+[ "$(grep -c '^same .*  (transposed in the dump)$' stdout)" -eq 2 ] || fail 'what is transposed is not said'
+lacks stdout unused
+printf '%s\n' 2 6 10 4 8 12 | "$make_npy" f4 2 3 >turned/w.npy
+expect 1 "$stepc" compare net.onnx --against turned
+has stdout "first tensor that differs: 'y', relative distance 1  (transposed in the dump)"
+has stdout "'w', relative distance 0.5  (transposed in the dump)"
+printf '%s\n' 44 98 152 206 56 128 200 272 | "$make_npy" f4 2 4 >turned/y.npy
+expect 1 "$stepc" compare net.onnx --against turned
+grep -q '^same .* y .*  (transposed in the dump)$' stdout || fail 'not from the start of the dump'
+has stdout '2 compared, 1 differ'
+# one number, whatever its rank; as many in other shapes are another matter
+seq 6 | "$make_npy" f4 6 >turned/w.npy
+expect 1 "$stepc" compare net.onnx --against turned
+has stdout "'w', relative distance inf  (shape [3,2], in the dump [6])"

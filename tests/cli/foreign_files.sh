@@ -22,6 +22,33 @@ printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' >m.onnx && c
 printf '\n<!DOCTYPE html>\n<html>' >m.onnx && called 'a web page'
 printf 'import torch\nclass Net(torch.nn.Module):\n' >m.onnx && called 'text; a model in text form'
 : >m.onnx && called 'the file is empty'
+printf 'PK\5\6\0\0\0\0' >m.onnx && called 'an empty zip archive'
+printf '\3757zXZ\0\0' >m.onnx && called 'compressed by xz'
+printf '(\265/\375abcd' >m.onnx && called 'compressed by zstd'
+printf 'BZh91AY' >m.onnx && called 'compressed by bzip2'
+printf "7z\\274\\257'\\34\\0\\4" >m.onnx && called 'a 7-Zip archive'
+printf '\177ELF\2\1\1' >m.onnx && called 'an executable'
+{ head -c 257 /dev/zero && printf 'ustar'; } >m.onnx && called 'a tar archive'
+printf '<html>' >m.onnx && called 'a web page'
+printf ' <HTML lang=en>' >m.onnx && called 'a web page'
+printf '0123456789abcde\n' >m.onnx && called 'text; a model in text form'
+printf '\200\5}.' >m.onnx && called 'a Python pickle'
+printf '\2\0\0\0\0\0\0\0{}' >m.onnx && called 'a safetensors file'
+
+# Nearly those: bytes of which nobody knows what they are.
+unknown() {
+    expect 1 "$stepc" check m.onnx
+    has stderr 'm.onnx: error: this is no ONNX model: at byte '
+}
+printf 'PK\3' >m.onnx && unknown
+printf '\200\1}.' >m.onnx && unknown
+printf '\200\6}.' >m.onnx && unknown
+printf '\0\20\0\0TFL3\24\0' >m.onnx && unknown
+printf '\2\0\0\0\0\0\0\0{1' >m.onnx && unknown
+printf '\2\0\0\0\1\0\0\0{}' >m.onnx && unknown
+printf '0123456789abcd\n' >m.onnx && unknown
+printf '0123456789abcdef\1\n' >m.onnx && unknown
+printf '0123456789abcdef\177\n' >m.onnx && unknown
 seq 3 | "$make_npy" f4 3 >m.onnx && called 'a NumPy array'
 expect 0 "$stepc" convert "$source_folder/examples/digits/model.onnx" w.safetensors
 mv w.safetensors m.onnx && called 'a safetensors file'

@@ -93,6 +93,23 @@ cat <&3 >/dev/null
 wait "$runner"
 exec 3<&-
 
+# Files that were written before do not hold it up.
+"$stepc" run small.onnxtxt --feed x=x.npy --quiet --steps 1000000000 --save state --save-every 1 &
+runner=$!
+for try in $(seq 100); do
+    [ ! -e state ] || break
+    [ "$try" -lt 100 ] || fail 'no state is saved'
+    sleep 0.1
+done
+kill -TERM "$runner"
+! goes_on "$runner" || {
+    kill -KILL "$runner"
+    fail 'a run that has saved goes on'
+}
+status=0
+wait "$runner" || status=$?
+[ "$status" -eq $((128 + $(kill -l TERM))) ] || fail "status $status of a run that has saved"
+
 # In the middle of a file: the limit's signal comes when so many bytes are written. Nothing of three files is there, not one alone.
 mkdir out
 {

@@ -29,3 +29,34 @@ expect 1 "$stepc" run good.onnx "${data[@]}" --data x=spoilt.npy
 has stderr "step 9: it was fed: input 'x' float[32,64] is NaN at [12,3] (1 of 2048 elements not finite)"
 expect 1 "$stepc" run good.onnx "${data[@]}" --data x=spoilt.npy --shuffle 5 --epochs 2 --engine generated
 has stderr "it was fed: input 'x'"
+
+# Infinity stops where it is the loss: the output of that name, else the first scalar of floats. NaN does anywhere.
+# two NAME OPERATOR NAME OPERATOR: a step with two scalars, of y = 0.5 and 1000
+two() {
+    cat >two.onnxtxt <<MODEL
+<ir_version: 10, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>
+net (float[2] x) => (float[2] y) <float[2] w = {0.5, 1000}> { y = Mul(x, w) }
+@training_info { algorithm: train () => (int64 n, float[2] each, float $1, float $3, float[2] w_new) <float[1] one = {1}> {
+n = Size(y) each = Exp(y) more = Sub(each, each) $1 = $2 $3 = $4 w_new = Div(w, one) } update_binding: ["w" : "w_new"] }
+MODEL
+}
+printf '1\n1\n' | "$make_npy" f4 2 >ones.npy
+sum='ReduceSum<keepdims = 0>'
+two first "$sum(y)" second "$sum(each)"
+expect 0 "$stepc" run two.onnxtxt --feed x=ones.npy --steps 2
+two first "$sum(each)" second "$sum(y)"
+expect 1 "$stepc" run two.onnxtxt --feed x=ones.npy --steps 2
+has stderr "error: step 0: 'first' is inf"
+two first "$sum(y)" loss "$sum(each)"
+expect 1 "$stepc" run two.onnxtxt --feed x=ones.npy --steps 2
+has stderr "error: step 0: 'loss' is inf"
+two first "$sum(each)" loss "$sum(y)"
+expect 0 "$stepc" run two.onnxtxt --feed x=ones.npy --steps 2
+two first "$sum(y)" second "$sum(more)"
+expect 1 "$stepc" run two.onnxtxt --feed x=ones.npy --steps 2
+has stderr "error: step 0: 'second' is NaN"
+cat >infer.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 17]>
+net (float[2] x) => (float y) <float big = {3e38}> { s = ReduceSum<keepdims = 0>(x) y = Mul(s, big) }
+MODEL
+expect 0 "$stepc" run infer.onnxtxt --feed x=ones.npy --steps 2
