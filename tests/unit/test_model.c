@@ -162,6 +162,81 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
+typedef void note(const char **doc, model_pairs *metadata, const char *what);
+
+static void write_note(const char **doc, model_pairs *metadata, const char *what)
+{
+    *doc = arena_printf(&arena, "of %s", what);
+    if (metadata)
+        vec_push(&arena, metadata, ((struct model_pair){arena_printf(&arena, "of %s", what), what}));
+}
+
+static void check_note(const char **doc, model_pairs *metadata, const char *what)
+{
+    ck_assert_str_eq(*doc, arena_printf(&arena, "of %s", what));
+    for (size_t i = 0; metadata && i <= metadata->count; i++) {
+        ck_assert_msg(i < metadata->count, "no metadata of %s", what);
+        if (str_equal(metadata->data[i].key, arena_printf(&arena, "of %s", what))) {
+            ck_assert_str_eq(metadata->data[i].value, what);
+            return;
+        }
+    }
+}
+
+/* What people say of each thing, and what it means to them. */
+static void visit_notes(struct model *m, note *f)
+{
+    struct model_graph *const g = m->graph;
+    struct model_node *const n = g->nodes.data[0];
+    struct model_function *const call = m->functions.data[0];
+    f(&m->doc, &m->metadata, "model");
+    f(&g->doc, &g->metadata, "graph");
+    f(&n->doc, &n->metadata, "node");
+    f(&n->attrs.data[0]->doc, NULL, "attribute");
+    f(&g->inputs.data[0]->doc, &g->inputs.data[0]->metadata, "input");
+    f(&g->outputs.data[0]->doc, &g->outputs.data[0]->metadata, "output");
+    f(&g->value_infos.data[0]->doc, &g->value_infos.data[0]->metadata, "value");
+    f(&g->initializers.data[0]->doc, &g->initializers.data[0]->metadata, "initializer");
+    f(&call->doc, &call->metadata, "function");
+    f(&call->attribute_defaults.data[0]->doc, NULL, "default");
+    f(&call->value_infos.data[0]->doc, &call->value_infos.data[0]->metadata, "value of a function");
+}
+
+START_TEST(test_notes_round_trip)
+{
+    struct model *const m = full_model();
+    struct model_function *const call = m->functions.data[0];
+    struct model_graph *const apart = model_graph_new(&arena, "none");
+    struct model_node *const own = model_add_node(&arena, apart, "", "Neg", NAMES("a"), NAMES("b"));
+    model_set_int(&arena, own, "beta", 2);
+    vec_push(&arena, &call->attribute_defaults, own->attrs.data[0]);
+    vec_push(&arena, &call->value_infos, full_graph("none")->value_infos.data[0]);
+    call->nodes.data[0] = own;
+    visit_notes(m, write_note);
+    const struct wire w = encode(m);
+    visit_notes(assert_read(&w), check_note);
+}
+END_TEST
+
+/* Each once, in their order, those of nodes without any not at all. */
+START_TEST(test_inner_graphs)
+{
+    static const char *const names[] = {"inner", "inner2", "inner3", "last"};
+    struct model_graph *const g = full_graph("main");
+    struct model_node *const n = g->nodes.data[0];
+    struct model_node *const empty = model_add_node(&arena, g, "", "Neg", NAMES("x"), NAMES("n"));
+    size_t count = 0;
+    vec_push(&arena, &model_find_attr(&n->attrs, "graphs")->graphs, model_graph_new(&arena, "inner3"));
+    new_attr(n, "none", ATTR_GRAPHS);
+    new_attr(n, "last", ATTR_GRAPH)->g = model_graph_new(&arena, "last");
+    model_each_inner(n, inner)
+        ck_assert_str_eq(inner->name, count < 4 ? names[count++] : "no more");
+    ck_assert_uint_eq(count, 4);
+    model_each_inner(empty, inner)
+        ck_abort_msg("%s", inner->name);
+}
+END_TEST
+
 /* Every prefix, and every byte changed in a few ways: a clean answer, whatever it is (read_at checks that). */
 START_TEST(test_truncated_and_changed)
 {
@@ -633,6 +708,8 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 120);
     tcase_add_test(c, test_round_trip);
+    tcase_add_test(c, test_notes_round_trip);
+    tcase_add_test(c, test_inner_graphs);
     tcase_add_test(c, test_truncated_and_changed);
     tcase_add_test(c, test_file_is_read_as_memory_is);
     tcase_add_test(c, test_data_of_four_bytes_and_twice);

@@ -107,6 +107,27 @@ START_TEST(long_lines_are_cut)
 }
 END_TEST
 
+/* Characters, not bytes; what fits exactly is whole. */
+START_TEST(so_many_columns_fit)
+{
+    static const char *const letters[] = {"x", "\xc3\xa4"};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t extra = 0; extra < 2; extra++) {
+            struct strbuf code = {.arena = &arena}, trace = {.arena = &arena}, line = {.arena = &arena};
+            diag = (struct diag){.arena = &arena};
+            for (size_t k = 0; k < 120; k++)
+                strbuf_add(&code, letters[i]);
+            strbuf_addf(&trace, "File \"/x/model.py\", line 1, in f\n    %s%s\n", strbuf_text(&code),
+                        extra ? letters[i] : "");
+            strbuf_addf(&line, "node 'a' (#1): warning: odd\n    written at model.py:1: %s%s\n", strbuf_text(&code),
+                        extra ? "..." : "");
+            const struct loc at = {.node = "a", .index = 1, .trace = strbuf_text(&trace)};
+            diag_warning(&diag, &at, "odd");
+            ck_assert_str_eq(printed(), strbuf_text(&line));
+        }
+}
+END_TEST
+
 /* A node of that kind, written and read again, with an If around a node that says nothing itself. */
 START_TEST(model_files_keep_it)
 {
@@ -149,6 +170,7 @@ int main(void)
     tcase_add_loop_test(t, line_of_the_user_stands_below, 0, sizeof cases / sizeof *cases);
     tcase_add_test(t, notes_have_none);
     tcase_add_test(t, long_lines_are_cut);
+    tcase_add_test(t, so_many_columns_fit);
     tcase_add_test(t, model_files_keep_it);
     return run_tests("model_traceback", t);
 }

@@ -1,6 +1,7 @@
 /* Where the batch is: what layers say of it, and how it is followed from them through what moves elements
  * (prepare/batch_axis.h). */
 #include "prepare/batch_axis.h"
+#include "prepare/squeezes.h"
 
 #include "model/model.h"
 #include "suite.h"
@@ -124,11 +125,34 @@ START_TEST(a_batch_of_one_in_another_layout)
 }
 END_TEST
 
+/* A Squeeze without axes keeps the batch of one; of what is declared, only what has the wrong rank then is left out. */
+START_TEST(a_squeeze_keeps_the_batch)
+{
+    struct model *m;
+    const char *const text =
+        "<ir_version: 10, opset_import: [\"\" : 18]>\n"
+        "net (float[5,1,4] x) => (float[5,3] y, float[5,1,1,3] s, float[5,3] z)\n"
+        "<float[1,3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[1,3,3] r = {1, 2, 3, 4, 5, 6, 7, 8, 9}, "
+        "int64[2] both = {1, 2}, float[5,3] h>\n"
+        "{ s = RNN <hidden_size = 3> (x, w, r) h = Squeeze(s) y = Neg(h) z = Squeeze(s, both) }";
+    ck_assert(model_read_text(&diag, &arena, "network", text, strlen(text), &m));
+    keep_batch_of_squeezes(&diag, &arena, m, NULL);
+    ck_assert_uint_eq(diag.messages.count, 1);
+    ck_assert_ptr_nonnull(strstr(diag.messages.data[0].text, "the batch stays"));
+    const struct model_value_info *const y = m->graph->outputs.data[0], *const s = m->graph->outputs.data[1];
+    ck_assert(!y->type.has_shape && y->type.dims.count == 0);
+    ck_assert(s->type.has_shape && s->type.dims.count == 4 && s->type.dims.data[3].value == 3);
+    ck_assert(m->graph->outputs.data[2]->type.has_shape);
+    ck_assert(!m->graph->value_infos.data[0]->type.has_shape);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_loop_test(all, batches, 0, COUNT(networks));
     tcase_add_test(all, a_batch_of_one_in_another_layout);
+    tcase_add_test(all, a_squeeze_keeps_the_batch);
     return run_tests("prepare_axes", all);
 }

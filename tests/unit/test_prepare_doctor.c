@@ -77,6 +77,8 @@ static const struct network networks[] = {
     {ROWS, "float[3,3] w" SQUARE, "h = MatMul(x, w) y = Softmax(h)", "output 'y' comes out of a Softmax",
      "prepare's softmax-cross-entropy reads 'h' in front of it", NULL},
     {ROWS, "float[3,3] w" SQUARE, "h = MatMul(x, w) y = Relu(h)", NULL, NULL, "comes out of"},
+    {"net (float[2,3] x) => (float[2,3] y, float[2,3] x)", "float[3,3] w" SQUARE, "y = MatMul(x, w)", NULL, NULL,
+     "comes out of"},
     /* numbers that are not trained */
     {ROWS, "float[3,3] w" SQUARE ", int8[3,3] q = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float s = {0.5}, int8 z = {0}",
      "h = MatMul(x, w) v = DequantizeLinear(q, s, z) y = MatMul(h, v)", "1 DequantizeLinear node: quantized weights",

@@ -27,6 +27,19 @@ static const struct network of_pytorch[] = {
     {"float[3] \"onnx::Max_7\" " V, "y = Max(h, \"onnx::Max_7\")", "fc.weight"},
     {"float[3] \"m.low\" " V, "y = Max(h, \"m.low\")", "fc.weight m.low"},
     {"float[3] \"onnx::Sub_7\" " V, "y = Sub(h, \"onnx::Sub_7\")", "fc.weight onnx::Sub_7"},
+    {"float[2,3] \"onnx::Concat_7\" = {0.31, -0.72, 0.23, 0.11, -0.93, 0.64}",
+     "c = Concat<axis = 0>(h, \"onnx::Concat_7\") a, b = Split<axis = 0, num_outputs = 2>(c) y = Add(a, b)",
+     "fc.weight onnx::Concat_7"},
+    {"float[3] \"onnx::Mul_7\" " V, "y = Mul(h, \"onnx::Mul_7\")", "fc.weight onnx::Mul_7"},
+    {"float \"onnx::Mul_7\" = {0.31}", "y = Mul(h, \"onnx::Mul_7\")", "fc.weight"},
+    {"float[3] \"onnx::Div_7\" " V, "y = Div(h, \"onnx::Div_7\")", "fc.weight"},
+    /* what an exporter filled in, of one channel */
+    {"float[1] \"onnx::I_1\" = {1}, float[1] \"onnx::I_2\" = {0}",
+     "u = Unsqueeze(h, one) n = InstanceNormalization(u, \"onnx::I_1\", \"onnx::I_2\") y = Squeeze(n, one)",
+     "fc.weight"},
+    {"float[1] \"onnx::I_1\" = {1.5}, float[1] \"onnx::I_2\" = {0.5}",
+     "u = Unsqueeze(h, one) n = InstanceNormalization(u, \"onnx::I_1\", \"onnx::I_2\") y = Squeeze(n, one)",
+     "fc.weight onnx::I_1 onnx::I_2"},
     /* elements of operands */
     {"float[3] \"m.row\" = {0, -65504, 0}", "y = Add(h, \"m.row\")", "fc.weight"},
     {"float[2,3] \"m.line\" = {0.5, 1.0, 1.5, 2.0, 2.5, 3.0}",
@@ -37,6 +50,14 @@ static const struct network of_pytorch[] = {
     {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") z = MatMul(d, \"fc.weight\") y = Add(h, z)", "fc.weight"},
     {"float[3] \"m.center\" " V, "d = Sub(h, \"m.center\") y = Abs(d)", "fc.weight m.center"},
     {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = Mul(d, d) y = Add(h, s)", "fc.weight m.center"},
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = Mul(d, x) y = Add(h, s)", "fc.weight"},
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = Abs(d) y = Add(h, s)", "fc.weight m.center"},
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = Pow(d, power) y = Add(h, s)", "fc.weight m.center"},
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = ReduceL1(d) y = Add(h, s)", "fc.weight m.center"},
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = ReduceL2(d) y = Add(h, s)", "fc.weight m.center"},
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = ReduceSumSquare(d) y = Add(h, s)",
+     "fc.weight m.center"},
+    {"float[3] \"m.center\" " V, "d = Sub(x, \"m.center\") s = ReduceSum(d) y = Add(h, s)", "fc.weight"},
     {"float[3] \"m.size\" " V, "d = Div(x, \"m.size\") y = Add(h, d)", "fc.weight"},
     {"float[3] \"m.size\" " V, "d = Mul(x, \"m.size\") y = Add(h, d)", "fc.weight m.size"},
     {"float[3] \"m.center\" " V ", float[3] \"m.size\" " V,
@@ -91,6 +112,7 @@ static const char *trained_of(const char *producer, const struct network *n)
         "<ir_version: 10, producer_name: \"%s\", opset_import: [\"\" : 18]>\n"
         "net (float[2,3] x) => (float[2,3] y)\n"
         "<float[3,3] \"fc.weight\" = {0.3, -0.7, 0.2, 0.9, -0.1, 0.4, -0.6, 0.8, 0.15}, int64[1] six = {6}, "
+        "int64[1] one = {1}, int64 power = {2}, "
         "int64[2] rows = {2, 3}, %s>\n{ h = MatMul(x, \"fc.weight\") %s }",
         producer, n->tensors, n->nodes);
     struct model *m;

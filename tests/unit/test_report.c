@@ -1,5 +1,6 @@
 /* The report: layered drawings, text for readers and for markup, and what the report says of programs
  * compiled from text. */
+#include "report/draw_memory.h"
 #include "report/layers.h"
 #include "report/line_plot.h"
 #include "report/markup.h"
@@ -390,6 +391,24 @@ START_TEST(a_page_has_the_figures)
 }
 END_TEST
 
+/* The arena and what is alive at most: one line where they are the same, else two. */
+START_TEST(a_plan_says_how_good_it_is)
+{
+    struct report_entry e = *entry_named(report_of(trained), "step");
+    ck_assert_int_eq(e.arena_bytes, e.bound_bytes);
+    const char *svg = memory_svg(&arena, &e);
+    ck_assert_ptr_nonnull(strstr(svg, "= the lower bound"));
+    ck_assert_ptr_null(strstr(svg, "class=\"arena\""));
+    ck_assert_ptr_null(strstr(svg, "lower bound 192 B"));
+    e.arena_bytes += 64;
+    svg = memory_svg(&arena, &e);
+    ck_assert_ptr_null(strstr(svg, "= the lower bound"));
+    ck_assert_ptr_nonnull(strstr(svg, "class=\"arena\""));
+    ck_assert_ptr_nonnull(strstr(svg, "arena 256 B"));
+    ck_assert_ptr_nonnull(strstr(svg, "lower bound 192 B"));
+}
+END_TEST
+
 START_TEST(memory_of_an_entry_adds_up)
 {
     const struct report *r = report_of(trained);
@@ -478,6 +497,7 @@ static Suite *suite(void)
     tcase_add_test(t, nodes_of_a_kernel_are_said_once);
     tcase_add_test(t, says_what_is_trained_and_how);
     tcase_add_test(t, a_page_has_the_figures);
+    tcase_add_test(t, a_plan_says_how_good_it_is);
     tcase_add_test(t, memory_of_an_entry_adds_up);
     tcase_add_test(t, json_is_read_back);
     tcase_add_test(t, limits_are_inclusive);

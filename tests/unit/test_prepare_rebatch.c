@@ -1,0 +1,69 @@
+/* Another batch than the example's, where constants say how many samples there are: what follows it, and what stays. */
+#include "prepare/rebatch.h"
+
+#include "train_models.h"
+#include "suite.h"
+
+#define W6 " = {1, 2, 3, 4, 5, 6}"
+#define W9 " = {1, 2, 3, 4, 5, 6, 7, 8, 9}"
+
+/* The batch is 4, then `to`. */
+static const struct network {
+    const char *signature, *tensors, *nodes;
+    int64_t to;
+    const char *y; /* sizes of y then; or what is said */
+} networks[] = {
+    /* a state is expanded in the dimension that recurrent layers call the batch, not in the first */
+    {"float[5,4,2] x) => (float[5,1,4,3] y", "float[1,1,3] token = {1, 2, 3}, int64[3] wide = {1, 4, 3}",
+     "h = Expand(token, wide) y = RNN<hidden_size = 3>(x, w, r, , , h)", 6, "[5,1,6,3]"},
+    {"float[4,4,2] x) => (float[4,1,4,3] y", "float[1,1,3] token = {1, 2, 3}, int64[3] wide = {1, 4, 3}",
+     "h = Expand(token, wide) y = RNN<hidden_size = 3>(x, w, r, , , h)", 6, "[4,1,6,3]"},
+    {"float[4,2] x) => (float[4,2] y", "float[1,2] row = {1, 2}, int64[2] wide = {4, 2}",
+     "h = Expand(row, wide) y = Add(x, h)", 6, "[6,2]"},
+    /* what updates are put into has a row for each sample, or other rows */
+    {"float[4,2] x, int64[4,2] k) => (float[4,3] y", "float[4,3] zeros = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}",
+     "y = ScatterElements<axis = 1>(zeros, k, x)", 6, "[6,3]"},
+    {"float[4,2] x, int64[4,2] k) => (float[6,3] y",
+     "float[6,3] zeros = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}",
+     "y = ScatterElements<axis = 1>(zeros, k, x)", 5, "[6,3]"},
+    {"float[4,2] x, int64[4,2] k) => (float[4,3] y", "float[4,3] own = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}",
+     "y = ScatterElements<axis = 1>(own, k, x)", 6, "'own' has a part of its own for each sample of the example"},
+};
+
+static const char *sizes_of(const struct model_value_info *vi)
+{
+    return model_dims_text(&arena, vi->type.dims.data, vi->type.dims.count);
+}
+
+START_TEST(batches_change)
+{
+    const struct network *const n = &networks[_i];
+    const char *const text = arena_printf(&arena,
+                                          "<ir_version: 10, opset_import: [\"\" : 18]>\nnet (%s)\n"
+                                          "<float[1,3,2] w" W6 ", float[1,3,3] r" W9 ", %s>\n{ %s }",
+                                          n->signature, n->tensors, n->nodes);
+    struct model *m;
+    struct edit e;
+    struct strbuf report = {.arena = &arena};
+    ck_assert(model_read_text(&diag, &arena, "network", text, strlen(text), &m));
+    edit_begin(&e, &diag, &arena, m, &report);
+    const bool ok = rebatch_model(&e, n->to, NULL);
+    if (n->y[0] != '[') {
+        ck_assert(!ok && has_message(n->y));
+        return;
+    }
+    if (!ok)
+        print_messages();
+    ck_assert(ok);
+    ck_assert_str_eq(sizes_of(m->graph->outputs.data[0]), n->y);
+    must_combine(m); /* the sizes follow from the inputs', too */
+}
+END_TEST
+
+int main(void)
+{
+    TCase *const all = tcase_create("all");
+    tcase_add_checked_fixture(all, setup, teardown);
+    tcase_add_loop_test(all, batches_change, 0, (int)(sizeof networks / sizeof networks[0]));
+    return run_tests("prepare_rebatch", all);
+}
