@@ -112,7 +112,7 @@ START_TEST(findings)
     finding_list all = {0};
     examine_export(&arena, m, NULL, &all);
     bool found = false;
-    vec_each_ptr (const struct finding, f, &all) {
+    vec_each_ptr(const struct finding, f, &all) {
         found = found || (n->what && strstr(f->text, n->what) && strstr(f->cure, n->cure));
         ck_assert_msg(!n->not || !strstr(f->text, n->not ), "%s: %s", n->nodes, f->text);
     }
