@@ -324,7 +324,9 @@ static inline void run_product(const struct kernel *k, struct point *p)
                 b.offset = b_at + t * columns + j;
                 p->result += *element(&(struct point){.m = p->m}, &a) * *element(&(struct point){.m = p->m}, &b);
             }
-            run_stores(&k->parts.data[0], p);
+            for (size_t part = 0; part < k->parts.count; part++)
+                if (str_equal(k->parts.data[part].hole, "finish"))
+                    run_stores(&k->parts.data[part], p);
         }
     *p = (struct point){.m = p->m};
 }
@@ -332,7 +334,7 @@ static inline void run_product(const struct kernel *k, struct point *p)
 static inline void run_kernel(const struct kernel *k, const struct memory *m)
 {
     struct point p = {.m = m};
-    if (k->tmpl.traits == &turned_template)
+    if (k->tmpl.traits && k->tmpl.traits->is_product)
         run_product(k, &p);
     else if (k->tmpl.traits)
         run_matrix_vector(k, &p);

@@ -401,6 +401,102 @@ static void other_rows_are_summed(void)
     sum_of_rows(&o, 0, 6, result());
 }
 
+/* ---- two instances of a template with the same operands ---------------------------------------------------------- */
+
+static const struct template_traits like_turned_template = {.name = "like product", .is_product = true};
+
+/* Sums of rows by an instance of their own, on what the product reads. */
+static struct kernel *two_instances(void)
+{
+    struct operands o = operands();
+    o.a = INPUT("longer", 28);
+    multiply_turned(&o, result());
+    struct kernel *const k = turned_product(4, 5, 6, AT(o.a, 0), AT(o.b, 0), AT(o.c, 0), result());
+    k->parts.count = 0;
+    add_loops(k, EXTENTS(4));
+    part_of(k)->hole = "row_sum";
+    store(k, AT(o.s, 0, 1), result());
+    return k;
+}
+
+static void both_are_the_same(void)
+{
+    (void)two_instances();
+}
+
+static void one_is_of_another_template(void)
+{
+    two_instances()->tmpl.traits = &like_turned_template;
+}
+
+static void one_is_of_another_type(void)
+{
+    two_instances()->tmpl.type = DTYPE_DOUBLE;
+}
+
+static void one_has_fewer_terms(void)
+{
+    kernel_set_int(two_instances(), "K", 5);
+}
+
+static void one_has_another_number(void)
+{
+    kernel_set_int(two_instances(), "LAST", 1);
+}
+
+static void one_begins_later(void)
+{
+    two_instances()->tmpl.operands[0].access.offset = 4;
+}
+
+static void one_computes_an_operand(void)
+{
+    struct kernel *const k = two_instances();
+    k->tmpl.operands[1].value = load(AT(k->tmpl.operands[1].access.buffer, 0, 1));
+}
+
+static void one_reads_a_third_operand(void)
+{
+    set_operand(two_instances(), "c", AT(INPUT("third", 4), 0));
+}
+
+static void one_has_operands_by_other_names(void)
+{
+    two_instances()->tmpl.operands[1].param = "other";
+}
+
+static void one_has_an_outer_loop(void)
+{
+    struct kernel *const k = two_instances();
+    k->outer_rank = 1;
+    k->outer_extent[0] = 1;
+}
+
+static void outer_loops_of(int64_t first, int64_t second)
+{
+    struct kernel *const k = two_instances(), *const product = lowered.kernels.data[0];
+    k->outer_rank = product->outer_rank = 1;
+    product->outer_extent[0] = first;
+    k->outer_extent[0] = second;
+}
+
+static void both_have_an_outer_loop(void)
+{
+    outer_loops_of(3, 3);
+}
+
+static void one_has_a_longer_outer_loop(void)
+{
+    outer_loops_of(3, 4);
+}
+
+static void both_give_the_same_result(void)
+{
+    const struct operands o = operands();
+    multiply_turned(&o, result());
+    multiply_turned(&o, mul(result(), number(2)));
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static const struct fuse_case cases[] = {
@@ -446,6 +542,19 @@ static const struct fuse_case cases[] = {
     CASE(rows_without_the_last_term_are_summed, 2),
     CASE(rows_from_the_second_term_are_summed, 2),
     CASE(other_rows_are_summed, 2),
+    CASE(both_are_the_same, 1),
+    CASE(one_is_of_another_template, 2),
+    CASE(one_is_of_another_type, 2),
+    CASE(one_has_fewer_terms, 2),
+    CASE(one_has_another_number, 2),
+    CASE(one_begins_later, 2),
+    CASE(one_computes_an_operand, 2),
+    CASE(one_reads_a_third_operand, 2),
+    CASE(one_has_operands_by_other_names, 2),
+    CASE(one_has_an_outer_loop, 2),
+    CASE(both_have_an_outer_loop, 1),
+    CASE(one_has_a_longer_outer_loop, 2),
+    CASE(both_give_the_same_result, 2),
 };
 
 START_TEST(results_stay)

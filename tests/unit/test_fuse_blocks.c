@@ -1,0 +1,185 @@
+/* Groups of kernels that share blocks of rows, made by hand: what becomes one kernel, and what is left alone because
+ * another order, or other elements, would be read. */
+#include "fuse_cases.h"
+#include "suite.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { ROWS = 256, TERMS = 8, COLUMNS = 48, NEXT = 16 };
+
+static const struct template_traits product_template = {.name = "product", .is_product = true};
+
+/* to = a * b, all row by row: a is m x k, b is k x n. */
+static struct kernel *multiply(struct buffer *a, struct buffer *b, struct buffer *to, int64_t m, int64_t k, int64_t n)
+{
+    struct kernel *const p = of_template(&product_template);
+    kernel_set_int(p, "M", m);
+    kernel_set_int(p, "N", n);
+    kernel_set_int(p, "K", k);
+    kernel_set_int(p, "A_ROW", k);
+    kernel_set_int(p, "A_COL", 1);
+    kernel_set_int(p, "B_ROW", n);
+    kernel_set_int(p, "B_COL", 1);
+    kernel_set_int(p, "TERMS", 4096);
+    set_operand(p, "a", AT(a, 0));
+    set_operand(p, "b", AT(b, 0));
+    add_loops(p, EXTENTS(m, n));
+    part_of(p)->hole = "finish";
+    store(p, AT(to, 0, n, 1), result());
+    return p;
+}
+
+/* t = x * w; s[i] = sum of row i of t; u[i,j] = s[i] * the element of t at `from`, in `columns` columns. */
+static struct buffer *rows_of_product(int64_t offset, int64_t row, int64_t column, int64_t columns)
+{
+    struct buffer *const t = TEMP("t", ROWS * COLUMNS), *const s = TEMP("s", ROWS),
+                        *const u = TEMP("u", ROWS * columns);
+    (void)multiply(INPUT("x", ROWS * TERMS), INPUT("w", TERMS * COLUMNS), t, ROWS, TERMS, COLUMNS);
+    struct kernel *const k = loops(EXTENTS(ROWS, COLUMNS));
+    sum(k, 1, load(AT(t, 0, COLUMNS, 1)));
+    store(k, AT(s, 0, 1), result());
+    store(loops(EXTENTS(ROWS, columns)), AT(u, 0, columns, 1),
+          mul(load(AT(s, 0, 1)), load(AT(t, offset, row, column))));
+    return u;
+}
+
+/* ---- which elements are read ------------------------------------------------------------------------------------- */
+
+static void read_at(int64_t offset, int64_t row, int64_t column, int64_t columns)
+{
+    struct buffer *const u = rows_of_product(offset, row, column, columns);
+    (void)multiply(u, INPUT("v", columns * NEXT), OUTPUT("o", ROWS * NEXT), ROWS, columns, NEXT);
+}
+
+static void a_row_is_read(void)
+{
+    read_at(0, COLUMNS, 1, COLUMNS);
+}
+
+static void half_a_row_is_read(void)
+{
+    read_at(0, COLUMNS, 1, COLUMNS / 2);
+}
+
+static void half_a_row_and_of_the_next_is_read(void)
+{
+    read_at(0, COLUMNS / 2, 1, COLUMNS);
+}
+
+static void more_than_a_row_is_read(void)
+{
+    read_at(0, COLUMNS, 1, COLUMNS + 2);
+}
+
+static void the_second_half_of_a_row_is_read(void)
+{
+    read_at(COLUMNS / 2, COLUMNS, 1, COLUMNS / 2);
+}
+
+static void every_second_element_is_read(void)
+{
+    read_at(0, COLUMNS, 2, COLUMNS / 2);
+}
+
+static void the_first_row_is_read(void)
+{
+    read_at(0, 0, 1, COLUMNS);
+}
+
+/* ---- what is written --------------------------------------------------------------------------------------------- */
+
+/* Two products of the same rows; what the second multiplies with comes from between them, or is an input. */
+static void two_products(struct buffer *first, struct buffer *second,
+                         void (*between)(struct buffer *o, struct buffer *b))
+{
+    struct buffer *const u = rows_of_product(0, COLUMNS, 1, COLUMNS), *const b = between ? TEMP("b", COLUMNS * NEXT)
+                                                                                       : INPUT("b", COLUMNS * NEXT);
+    (void)multiply(u, INPUT("v", COLUMNS * NEXT), first, ROWS, COLUMNS, NEXT);
+    if (between)
+        between(first, b);
+    (void)multiply(u, b, second, ROWS, COLUMNS, NEXT);
+}
+
+/* Somebody reads it, for the state. */
+static void keep_sum(struct buffer *of, const char *name)
+{
+    struct kernel *const k = loops(EXTENTS(ROWS * NEXT));
+    sum(k, 0, load(AT(of, 0, 1)));
+    store(k, AT(STATE(name, 1), 0), result());
+}
+
+static void two_results_are_kept(void)
+{
+    struct buffer *const o = TEMP("o", ROWS * NEXT), *const p = TEMP("p", ROWS * NEXT);
+    two_products(o, p, NULL);
+    keep_sum(o, "sum_o");
+    keep_sum(p, "sum_p");
+}
+
+static void two_outputs_may_not_be_wanted(void)
+{
+    two_products(OUTPUT("o", ROWS * NEXT), OUTPUT("p", ROWS * NEXT), NULL);
+}
+
+static void an_output_may_not_be_wanted(void)
+{
+    struct buffer *const p = TEMP("p", ROWS * NEXT);
+    two_products(OUTPUT("o", ROWS * NEXT), p, NULL);
+    keep_sum(p, "sum_p");
+}
+
+static void the_state_waits_for_checks(void)
+{
+    struct buffer *const u = rows_of_product(0, COLUMNS, 1, COLUMNS);
+    (void)multiply(u, INPUT("v", COLUMNS * NEXT), STATE("o", ROWS * NEXT), ROWS, COLUMNS, NEXT);
+}
+
+/* b[k,j] = sum over i of o[i,j] */
+static void sum_columns(struct buffer *o, struct buffer *b)
+{
+    struct kernel *const k = loops(EXTENTS(COLUMNS, NEXT, ROWS));
+    sum(k, 2, load(AT(o, 0, 0, 1, NEXT)));
+    store(k, AT(b, 0, NEXT, 1), result());
+}
+
+static void the_second_product_needs_the_first(void)
+{
+    struct buffer *const o = TEMP("o", ROWS * NEXT), *const p = TEMP("p", ROWS * NEXT);
+    two_products(o, p, sum_columns);
+    keep_sum(p, "sum_p");
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+static const struct fuse_case cases[] = {
+    CASE(a_row_is_read, 1),
+    CASE(half_a_row_is_read, 1),
+    CASE(half_a_row_and_of_the_next_is_read, 3),
+    CASE(more_than_a_row_is_read, 3),
+    CASE(the_second_half_of_a_row_is_read, 3),
+    CASE(every_second_element_is_read, 3),
+    CASE(the_first_row_is_read, 3),
+    CASE(two_results_are_kept, 3),
+    CASE(two_outputs_may_not_be_wanted, 4),
+    CASE(an_output_may_not_be_wanted, 5),
+    CASE(the_state_waits_for_checks, 3),
+    CASE(the_second_product_needs_the_first, 6),
+};
+
+START_TEST(kernels_are_left)
+{
+    const struct fuse_case *const c = &cases[_i];
+    c->make();
+    fuse_entry(&lowered, false);
+    ck_assert_msg(lowered.kernels.count == c->left, "%s: %zu kernels are left, expected %zu:\n%s", c->name,
+                  lowered.kernels.count, c->left, lowered_print(&arena, &lowered));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *const tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_loop_test(tests, kernels_are_left, 0, COUNT(cases));
+    return run_tests("fuse_blocks", tests);
+}
