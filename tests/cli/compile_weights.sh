@@ -78,13 +78,13 @@ build() {
         -o "$folder/program" || fail "$folder: it does not compile"
 }
 
-model=$source_folder/examples/digits/model.onnx
+model=$source_folder/examples/digits/model.onnx batch=4
 check_kind() {
     local kind=$1 reads=$2 mode
     shift 2
     for mode in embed file incbin; do
         mkdir "$kind-$mode"
-        expect 0 "$stepc" compile "$model" -o "$kind-$mode/net.c" --dim batch=4 --weights $mode --reproducible --check "$@"
+        expect 0 "$stepc" compile "$model" -o "$kind-$mode/net.c" --dim batch="$batch" --weights $mode --reproducible --check "$@"
     done
     [ ! -e "$kind-embed/net.weights" ] || fail 'a file nobody reads'
     same "$kind-file/net.weights" "$kind-incbin/net.weights"
@@ -103,6 +103,10 @@ check_kind() {
 }
 check_kind trained INIT_WEIGHTS --loss softmax-cross-entropy --quiet # initial values: init() reads them
 check_kind frozen INFER_WEIGHTS                                      # constants: infer() does
+batch=1 # weights by columns
+check_kind columns INIT_WEIGHTS --loss softmax-cross-entropy --quiet
+has columns-file/net.h ', by columns'
+batch=4
 
 # a model that is trained in part: what is frozen stands in the file as well, where both step() and infer() look for it
 expect 0 "$stepc" compile "$model" -o part.c --dim batch=4 --weights file --loss mse --train 'fc2*' --quiet --check
