@@ -40,7 +40,7 @@ static bool imported_version(struct diag *d, const struct model_node *mn, const 
                              int64_t ir_version, int *opset)
 {
     int64_t version = model_opset(opsets, mn->domain);
-    if (version == 0 && ir_version < 3 && opsets->count == 0 && mn->domain[0] == '\0')
+    if (ir_version < 3 && opsets->count == 0 && mn->domain[0] == '\0')
         version = 1;
     if (version == 0)
         return diag_error(d, &mn->loc, "domain '%s' is not imported: opset_import has no entry for it%s",
