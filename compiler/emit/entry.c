@@ -5,11 +5,19 @@
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
+static bool same_guard(struct guard a, struct guard b)
+{
+    for (int i = 0; i < a.count && a.count == b.count; i++)
+        if (a.output[i] != b.output[i])
+            return false;
+    return a.count == b.count;
+}
+
 void entry_add_step(struct entry_steps *l, struct entry_step s)
 {
     const struct entry_step *const before = l->steps.count ? &l->steps.data[l->steps.count - 1] : NULL;
-    s.block = before == NULL ? 0 : before->guard == s.guard ? before->block : before->block + 1;
-    s.uses = l->uses | (s.guard ? USES_OUT : 0);
+    s.block = before == NULL ? 0 : same_guard(before->guard, s.guard) ? before->block : before->block + 1;
+    s.uses = l->uses | (s.guard.count > 0 ? USES_OUT : 0);
     s.pointers = l->pointers;
     l->uses = 0;
     l->pointers = (entry_pointers){0};
@@ -21,12 +29,11 @@ void entry_use_pointer(struct entry_steps *l, struct entry_pointer *p)
     vec_push(l->arena, &l->pointers, p);
 }
 
-text_list entry_guard(const struct entry_steps *l, uint64_t guard)
+text_list entry_guard(const struct entry_steps *l, struct guard guard)
 {
     text_list conditions = {0};
-    for (int i = 0; i < 64; i++)
-        if (guard >> i & 1)
-            vec_push(l->arena, &conditions, l->outputs[i]);
+    for (int i = 0; i < guard.count; i++)
+        vec_push(l->arena, &conditions, l->outputs[guard.output[i]]);
     return conditions;
 }
 
@@ -85,7 +92,7 @@ static struct declarations place_pointers(const struct range *r)
     for (size_t i = all.count; i-- > 0;) {
         struct entry_pointer *const p = all.data[i];
         const struct entry_step *const first = &r->l->steps.data[p->first], *const last = &r->l->steps.data[p->last];
-        const bool is_inside = first->guard == 0 || first->block == last->block;
+        const bool is_inside = first->guard.count == 0 || first->block == last->block;
         const struct entry_pointer **const at = is_inside ? &d.inside[p->first] : &d.before[begin[p->first]];
         p->next = *at;
         *at = p;
@@ -93,13 +100,14 @@ static struct declarations place_pointers(const struct range *r)
     return d;
 }
 
-static void print_pointers(const struct entry_steps *l, const struct entry_pointer *p, uint64_t guard, struct writer *w)
+static void print_pointers(const struct entry_steps *l, const struct entry_pointer *p, struct guard guard,
+                           struct writer *w)
 {
     struct arena *const a = l->arena;
     for (; p; p = p->next) {
         text_list words = {0};
         vec_push(a, &words, arena_printf(a, "%s *const %s =", p->type, p->name));
-        if (p->wanted && guard == p->wanted_bit) {
+        if (p->wanted && guard.count == 1 && guard.output[0] == p->wanted_output) {
             vec_push(a, &words, arena_printf(a, "%s;", p->wanted));
         } else if (p->wanted) {
             vec_push(a, &words, arena_printf(a, "%s != NULL", p->wanted));
@@ -167,7 +175,7 @@ void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct w
         const bool begins = begins_block(&r, i), ends = ends_block(&r, i);
         const bool is_bare = begins && ends && !d.inside[i] && s->kind != STEP_CHECK; /* one statement: no braces */
         const text_list guard = entry_guard(l, s->guard);
-        print_pointers(l, d.before[i], 0, w);
+        print_pointers(l, d.before[i], (struct guard){0}, w);
         if (guard.count > 0 && begins) {
             write_alternatives(w, "if (", guard.data, guard.count, is_bare ? ")" : ") {");
             w->depth++;

@@ -20,12 +20,18 @@ enum entry_step_kind {
 /* Parameters of an entry. */
 enum { USES_STATE = 1, USES_ARENA = 2, USES_SEED = 4, USES_IN = 8, USES_OUT = 16 };
 
+/* Outputs of which one must be wanted, ascending; none: in any case. */
+enum { GUARD_MOST = 3 };
+struct guard {
+    int count, output[GUARD_MOST];
+};
+
 /* A local pointer. It is declared before the first step that names it, in the innermost block that all do. */
 struct entry_pointer {
     const char *type, *name;
     const char *place;   /* where it points to; NULL: the name says it, and nothing is declared */
     const char *wanted;  /* an output that is written instead if it is wanted: "out->loss"; or NULL */
-    uint64_t wanted_bit; /* the same as a guard */
+    int wanted_output;   /* its number */
     const char *about;   /* a comment */
     /* while steps are printed: those of them that name it, and the next one that is declared at the same place */
     bool is_named;
@@ -36,7 +42,7 @@ typedef VEC(struct entry_pointer *) entry_pointers;
 
 struct entry_step {
     enum entry_step_kind kind;
-    uint64_t guard;              /* bits of outputs of which one must be wanted; 0: in any case */
+    struct guard guard;
     int kernel;                  /* RUN, CHECK: its number */
     const char *name;            /* RUN, CHECK, CALL: the function */
     text_list arguments;         /* RUN, CHECK, CALL */
@@ -51,7 +57,7 @@ struct entry_step {
 
 struct entry_steps {
     struct arena *arena;
-    const char *const *outputs; /* by bit of a guard: "out->loss != NULL" */
+    const char *const *outputs; /* by number: "out->loss != NULL" */
     VEC(struct entry_step) steps;
     /* of the step that is added next */
     unsigned uses;
@@ -62,7 +68,7 @@ void entry_add_step(struct entry_steps *l, struct entry_step s);
 /* The step that is added next names the pointer, which is new or the entry's. */
 void entry_use_pointer(struct entry_steps *l, struct entry_pointer *p);
 /* The conditions of a guard, which are alternatives. */
-text_list entry_guard(const struct entry_steps *l, uint64_t guard);
+text_list entry_guard(const struct entry_steps *l, struct guard guard);
 /* Steps first .. end - 1. */
 void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct writer *w);
 

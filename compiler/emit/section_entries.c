@@ -68,8 +68,8 @@ const char *counter_member(const struct emission *e, size_t i)
 /* ---- one entry --------------------------------------------------------------------------------------------------- */
 
 struct want {
-    uint64_t outputs; /* bit i: feeds output i */
-    bool always;      /* feeds the state, or more outputs than fit */
+    struct guard outputs; /* that it feeds */
+    bool always;          /* feeds the state, or more outputs than fit */
 };
 
 struct entry_text {
@@ -209,10 +209,33 @@ static void add_random_arguments(struct entry_text *t, const struct kernel_call 
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
+static void want_output(struct want *w, int output)
+{
+    struct guard *const g = &w->outputs;
+    int at = 0;
+    while (at < g->count && g->output[at] < output)
+        at++;
+    if (at < g->count && g->output[at] == output)
+        return;
+    if (g->count == GUARD_MOST) {
+        w->always = true;
+        return;
+    }
+    for (int i = g->count++; i > at; i--)
+        g->output[i] = g->output[i - 1];
+    g->output[at] = output;
+}
+
 static void want_add(struct want *w, struct want by)
 {
-    w->outputs |= by.outputs;
+    for (int i = 0; i < by.outputs.count; i++)
+        want_output(w, by.outputs.output[i]);
     w->always |= by.always;
+}
+
+static bool is_wanted(const struct want *w)
+{
+    return w->always || w->outputs.count > 0;
 }
 
 static struct want want_of_buffer(const struct want *buffers, const struct buffer *b)
@@ -220,10 +243,8 @@ static struct want want_of_buffer(const struct want *buffers, const struct buffe
     struct want w = buffers[b->id];
     if (b->kind == BUFFER_VARIABLE)
         w.always = true;
-    if (b->kind == BUFFER_OUTPUT && b->index >= 64)
-        w.always = true;
-    else if (b->kind == BUFFER_OUTPUT)
-        w.outputs |= (uint64_t)1 << b->index;
+    if (b->kind == BUFFER_OUTPUT)
+        want_output(&w, b->index);
     return w;
 }
 
@@ -236,7 +257,7 @@ static void want_of_checks(struct entry_text *t, size_t i)
     for (size_t j = i + 1; k->checked && j < l->kernels.count; j++)
         if (l->kernels.data[j] == k->checked)
             want_add(&t->wants[i], t->wants[j]);
-    t->wants[i].always |= k->checks.count > 0 && !t->wants[i].outputs;
+    t->wants[i].always |= k->checks.count > 0 && t->wants[i].outputs.count == 0;
 }
 
 /* Whom each kernel serves, from the last to the first, and each input. */
@@ -265,14 +286,12 @@ static void find_wants(struct entry_text *t)
     }
 }
 
+static const struct guard in_any_case = {0};
+
 /* As a guard of the entry's steps. */
-static uint64_t guard_of(const struct entry *entry, struct want w)
+static struct guard guard_of(struct want w)
 {
-    enum { MOST = 3 };
-    int count = 0;
-    for (size_t i = 0; i < entry->graph->outputs.count && i < 64; i++)
-        count += w.outputs >> i & 1;
-    return w.always || count > MOST ? 0 : w.outputs;
+    return w.always ? in_any_case : w.outputs;
 }
 
 /* "out->loss != NULL" for each output. */
@@ -370,7 +389,7 @@ static struct entry_pointer *make_temporary(struct entry_text *t, const struct b
     if (t->also[b->id]) {
         const int output = t->also[b->id]->index;
         p->wanted = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)output));
-        p->wanted_bit = output < 64 ? (uint64_t)1 << output : 0;
+        p->wanted_output = output;
     }
     return p;
 }
@@ -394,7 +413,7 @@ static const char *copy_function(struct emission *e, bool is_constant)
     return is_apart ? use_helper(e, COPY_CONSTANT) : "memcpy";
 }
 
-static void add_call(struct entry_text *t, uint64_t guard, const char *name, const char *x, const char *y,
+static void add_call(struct entry_text *t, struct guard guard, const char *name, const char *x, const char *y,
                      const char *z)
 {
     struct entry_step s = {.kind = STEP_CALL, .guard = guard, .name = name};
@@ -404,7 +423,7 @@ static void add_call(struct entry_text *t, uint64_t guard, const char *name, con
     entry_add_step(&t->body, s);
 }
 
-static void add_set(struct entry_text *t, uint64_t guard, const char *target, const char *value)
+static void add_set(struct entry_text *t, struct guard guard, const char *target, const char *value)
 {
     entry_add_step(&t->body, (struct entry_step){.kind = STEP_SET, .guard = guard, .target = target, .value = value});
 }
@@ -422,7 +441,7 @@ static const char *elements_text(struct entry_text *t, const struct buffer *b)
                                             b->late.base < 0 ? -b->late.base : b->late.base);
 }
 
-static void add_copy(struct entry_text *t, uint64_t guard, const struct buffer *to, const struct buffer *from)
+static void add_copy(struct entry_text *t, struct guard guard, const struct buffer *to, const struct buffer *from)
 {
     struct emission *const e = t->e;
     const bool is_constant = from->kind == BUFFER_CONSTANT && !weights_has(e, from->constant);
@@ -439,7 +458,7 @@ static void add_copy(struct entry_text *t, uint64_t guard, const struct buffer *
 }
 
 /* A routine of the runtime fills memory with random numbers. */
-static void add_draw(struct entry_text *t, const struct kernel_draw *d, int number, uint64_t guard)
+static void add_draw(struct entry_text *t, const struct kernel_draw *d, int number, struct guard guard)
 {
     struct emission *const e = t->e;
     struct arena *const a = e->arena;
@@ -463,7 +482,7 @@ static void add_draw(struct entry_text *t, const struct kernel_draw *d, int numb
 }
 
 /* Of a kernel or a check. */
-static void add_kernel_call(struct entry_text *t, const struct kernel_call *call, int number, uint64_t guard)
+static void add_kernel_call(struct entry_text *t, const struct kernel_call *call, int number, struct guard guard)
 {
     struct arena *const a = t->e->arena;
     struct entry_step s = {.kind = call->status ? STEP_CHECK : STEP_RUN, .guard = guard, .kernel = number,
@@ -484,7 +503,7 @@ static void add_kernel_call(struct entry_text *t, const struct kernel_call *call
     entry_add_step(&t->body, s);
 }
 
-static void add_kernel(struct entry_text *t, const struct kernel *k, int number, uint64_t guard)
+static void add_kernel(struct entry_text *t, const struct kernel *k, int number, struct guard guard)
 {
     struct emission *const e = t->e;
     struct buffer *from, *to;
@@ -513,10 +532,10 @@ static void add_kernels(struct entry_text *t)
     for (size_t i = 0; i < l->kernels.count; i++) {
         const struct kernel *const k = l->kernels.data[i];
         const struct want *const w = &t->wants[i];
-        const uint64_t guard = guard_of(t->entry, *w);
-        if (is_skipped_copy(t, k) || (!w->always && !w->outputs))
+        const struct guard guard = guard_of(*w);
+        if (is_skipped_copy(t, k) || !is_wanted(w))
             continue;
-        t->uses |= guard ? USES_OUT : 0;
+        t->uses |= guard.count > 0 ? USES_OUT : 0;
         add_kernel(t, k, (int)i, guard);
     }
 }
@@ -541,10 +560,10 @@ static void add_initial_copy(struct entry_text *t, const struct variable *v)
     const char *const wish = arena_printf(e->arena, "initial_%s", e->member[v->index]);
     if (weights_has_initial(e, v->initial)) {
         read_weights(t);
-        add_call(t, 0, "memcpy", member, weights_place(e, v->initial, v->by_columns, wish)->text, size);
+        add_call(t, in_any_case, "memcpy", member, weights_place(e, v->initial, v->by_columns, wish)->text, size);
     } else {
         const char *const array = constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
-        add_call(t, 0, copy_function(e, true), member, array, size);
+        add_call(t, in_any_case, copy_function(e, true), member, array, size);
     }
 }
 
@@ -557,9 +576,9 @@ static void add_initial(struct entry_text *t, const struct variable *v, bool cle
     if (tensor_is_zero(v->initial) && clears_all)
         return;
     if (v->shape.rank == 0)
-        add_set(t, 0, member, number_element(a, v->initial, 0));
+        add_set(t, in_any_case, member, number_element(a, v->initial, 0));
     else if (tensor_is_zero(v->initial))
-        add_call(t, 0, "memset", member, "0", arena_printf(a, "sizeof %s", member));
+        add_call(t, in_any_case, "memset", member, "0", arena_printf(a, "sizeof %s", member));
     else if (tensor_is_uniform(v->initial))
         add_fill(t, v);
     else
@@ -587,7 +606,7 @@ static void add_initials(struct entry_text *t)
         }
     if (zeros > 1) {
         use(t, USES_STATE);
-        add_call(t, 0, "memset", "state", "0", "sizeof *state");
+        add_call(t, in_any_case, "memset", "state", "0", "sizeof *state");
     }
     for (size_t i = 0; i < own.count; i++)
         add_initial(t, own.data[i], zeros > 1);
@@ -641,10 +660,10 @@ static const char *missing_input(struct entry_text *t, size_t input)
 {
     struct arena *const a = t->e->arena;
     const struct want w = t->input_wants[input];
-    if (!w.always && !w.outputs)
+    if (!is_wanted(&w))
         return NULL;
     const char *const name = input_name(t->e, t->entry, input);
-    const text_list guard = entry_guard(&t->body, guard_of(t->entry, w));
+    const text_list guard = entry_guard(&t->body, guard_of(w));
     if (guard.count == 0)
         return arena_printf(a, "in->%s == NULL", name);
     struct strbuf b = {.arena = a};

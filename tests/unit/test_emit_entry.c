@@ -16,18 +16,28 @@ static void teardown(void)
 enum { LOSS = 1, LOGITS = 2 };
 static const char *const outputs[] = {"out->loss != NULL", "out->logits != NULL"};
 
-static struct entry_pointer *pointer(const char *name, const char *wanted, uint64_t bit)
+static struct entry_pointer *pointer(const char *name, const char *wanted, unsigned of)
 {
     struct entry_pointer *const p = arena_new(&arena, struct entry_pointer);
     *p = (struct entry_pointer){.type = "float", .name = name, .place = "arena->floats + 8", .wanted = wanted,
-                                .wanted_bit = bit, .about = "[8]"};
+                                .wanted_output = of == LOGITS, .about = "[8]"};
     return p;
 }
 
-/* A call of kernel number `steps` with up to two pointers. */
-static void run(struct entry_steps *l, uint64_t guard, struct entry_pointer *x, struct entry_pointer *y)
+/* LOSS, LOGITS or both, as a guard. */
+static struct guard guard_of(unsigned of)
 {
-    struct entry_step s = {.kind = STEP_RUN, .guard = guard, .kernel = (int)l->steps.count, .name = "f"};
+    struct guard g = {0};
+    for (int i = 0; i < 2; i++)
+        if (of >> i & 1)
+            g.output[g.count++] = i;
+    return g;
+}
+
+/* A call of kernel number `steps` with up to two pointers. */
+static void run(struct entry_steps *l, unsigned guard, struct entry_pointer *x, struct entry_pointer *y)
+{
+    struct entry_step s = {.kind = STEP_RUN, .guard = guard_of(guard), .kernel = (int)l->steps.count, .name = "f"};
     struct entry_pointer *const both[] = {x, y};
     for (int i = 0; i < 2; i++)
         if (both[i]) {
@@ -142,7 +152,7 @@ END_TEST
 START_TEST(other_steps)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
-    struct entry_step check = {.kind = STEP_CHECK, .guard = LOSS, .kernel = 4, .name = "check_labels"};
+    struct entry_step check = {.kind = STEP_CHECK, .guard = guard_of(LOSS), .kernel = 4, .name = "check_labels"};
     check.status = "STEPC_E_LABEL";
     vec_push(&arena, &check.arguments, "in->target");
     entry_add_step(&l, check);
