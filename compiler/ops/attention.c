@@ -563,6 +563,12 @@ static const struct op_sample samples[] = {
              "(q, k, v, , pk, pv) }",
      .opset = 23},
     {.text = "g (" QKV ") => (float[2,3,6,8] nk) { y, nk = Attention(q, k, v) }"},
+    /* scores where nothing is added to them */
+    {.text = "g (" QKV ") => (float[2,3,4,6] s) { y, , , s = Attention(q, k, v) }"},
+    {.text = "g (" QKV ") => (float[2,3,4,6] s) { y, , , s = Attention <qk_matmul_output_mode = 1, softcap = 0.5> "
+             "(q, k, v) }"},
+    {.text = "g (" QKV ") => (float[2,3,4,6] s) { y, , , s = Attention <qk_matmul_output_mode = 2, softcap = 0.5> "
+             "(q, k, v) }"},
     /* padding; windows */
     {.text = "g (" QKV ") => (float[2,3,4,5] y) { n = Constant <value_ints = [3, 6]> () y = Attention <is_causal = 1> "
                        "(q, k, v, , , , n) }",
@@ -593,6 +599,35 @@ static const struct op_sample samples[] = {
     {.text =
          "g (float[2,3,4,5] q, float[2,3,4,6] k, float[2,3,4,5] v) => (float[2,3,4,5] y) { y = Attention(q, k, v) }",
      .error = "heads of K have 6 elements, expected 5 as those of Q"},
+    {.text = "g (float[1,1,268435457,1] q, float[1,1,2,1] k, float[1,1,2,1] v) => (float[1,1,268435457,1] y) "
+             "{ y = Attention(q, k, v) }",
+     .error = "more than 268435456 positions are not supported"},
+    {.text = "g (float[1,1,2,1] q, float[1,1,268435457,1] k, float[1,1,268435457,1] v) => (float[1,1,2,1] y) "
+             "{ y = Attention(q, k, v) }",
+     .error = "more than 268435456 positions are not supported"},
+    {.text = "g (float[1,1,2,1] q, float[1,1,2,1] k, float[1,1,2,1] v, float[1,1,268435457,1] p, "
+             "float[1,1,268435457,1] r) => (float[1,1,2,1] y) { y = Attention(q, k, v, , p, r) }",
+     .error = "more than 268435456 positions are not supported"},
+    {.text = "g (float[2,4,5] q, float[2,3,4,5] k, float[2,3,4,5] v) => (float[2,4,5] y) { y = Attention(q, k, v) }",
+     .error = "input 1 'k' has rank 4, expected 3 or 4, for Q, K and V alike"},
+    {.text = "g (float[4,5] q, float[4,5] k, float[4,5] v) => (float[4,5] y) { y = Attention(q, k, v) }",
+     .error = "input 0 'q' has rank 2, expected 3 or 4"},
+    {.text = "g (float[2,1,4,5] q, float[3,1,4,5] k, float[2,1,4,5] v) => (float[2,1,4,5] y) { y = Attention(q, k, "
+             "v) }",
+     .error = "Q, K and V have batches of 2, 3 and 2, K and V 4 and 4 positions: expected equal ones"},
+    {.text = "g (float[2,1,4,5] q, float[2,1,4,5] k, float[3,1,4,5] v) => (float[2,1,4,5] y) { y = Attention(q, k, "
+             "v) }",
+     .error = "Q, K and V have batches of 2, 2 and 3"},
+    {.text = "g (float[2,1,4,5] q, float[2,1,4,5] k, float[2,1,3,5] v) => (float[2,1,4,5] y) { y = Attention(q, k, "
+             "v) }",
+     .error = "K and V 4 and 3 positions"},
+    {.text = "g (" QKV ", float[2,3,2,8] p, float[2,3,3,5] r) => (float[2,3,4,5] y) { y = Attention(q, k, v, , p, r) }",
+     .error = "past_key and past_value have 2 and 3 positions"},
+    {.text = "g (" QKV ", float[2,3,2,8] p, float[2,3,2,5] r, int64[2] n) => (float[2,3,4,5] y) "
+             "{ y = Attention(q, k, v, , p, r, n) }",
+     .error = "nonpad_kv_seqlen and past_key exclude each other"},
+    {.text = "g (" QKV ", float[2,3,8] p, float[2,3,2,5] r) => (float[2,3,4,5] y) { y = Attention(q, k, v, , p, r) }",
+     .error = "input 4 'p' has shape [2,3,8], expected [2,3,past,8]"},
     {.text = "g (" QKV ", float[4,7] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }",
      .error = "does not broadcast to [2,3,4,6]"},
     {.text = "g (" QKV ", int32[4,6] m) => (float[2,3,4,5] y) { y = Attention(q, k, v, m) }",

@@ -391,6 +391,9 @@ static const struct op_sample extractor_samples[] = {
     {.text = "g (float[3,5] x) => (float[3,2] z) { i = Constant <value_ints = [-1, -5]> () z = " ML
              "ArrayFeatureExtractor(x, i) }"},
     {.text = "g (float x, int64[1] i) => (float z) { z = " ML "ArrayFeatureExtractor(x, i) }", .error = "is a scalar"},
+    {.text = "g (float[3,5] x) => (float[3,1] z) { i = Constant <value_ints = [5]> () z = " ML
+             "ArrayFeatureExtractor(x, i) }",
+     .error = "feature 5 is outside of the 5 that there are"},
     {0}};
 
 /* ---- OneHotEncoder ----------------------------------------------------------------------------------------------- */

@@ -547,6 +547,12 @@ static const struct op_sample samples[] = {
          SIZE("1, 1, 3, 5") "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\", "
                             "extrapolation_value = 10.0> "
                             "(x, r, , s) }"},
+    {.text = "g (double[4,4] x) => (double[3,5] y) { " REGION("0.4, 0.3, 1.2, 0.9")
+         SIZE("3, 5") "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\", "
+                      "extrapolation_value = 10.0> (x, r, , s) }"},
+    {.text = "g (float[4,4] x) => (float[3,5] y) { " REGION("0.4, 0.3, 1.2, 0.9")
+         SIZE("3, 5") "y = Resize <coordinate_transformation_mode = \"tf_crop_and_resize\", "
+                      "extrapolation_value = -1.5> (x, r, , s) }"},
     {.text = "g (int32[5] x) => (int32[4] y) { " REGION("-0.2, 1.3")
          SIZE("4") "y = Resize <coordinate_transformation_mode = "
                    "\"tf_crop_and_resize\", extrapolation_value = 7.6> (x, r, , s) }",

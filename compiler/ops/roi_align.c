@@ -290,6 +290,14 @@ static const struct op_sample samples[] = {
          "float", "0.5, 1, 4.5, 5.5, -3, 0, 9, 2.2") "y = RoiAlign <output_height = 2, output_width = 3, "
                                                      "sampling_ratio = 2> (x, r, i) }",
      .feed = ",index:2"},
+    /* places beside the first and the last element, and further away */
+    {.text = "g (double[1,2,4,5] x) => (double[2,2,2,2] y) { " REGION(
+         "double", "-1, -1, 0, 0, -1.5, -2, 6.5, 5") "i = Constant <value_ints = [0, 0]> () "
+             "y = RoiAlign <output_height = 2, output_width = 2, sampling_ratio = 2> (x, r, i) }"},
+    {.text = "g (float[1,2,4,5] x) => (float[2,2,3,2] y) { " REGION(
+         "float", "-1, -1, 0, 0, 3.5, 2.5, 5.5, 4.5") "i = Constant <value_ints = [0, 0]> () "
+             "y = RoiAlign <output_height = 3, output_width = 2, sampling_ratio = 1, mode = \"max\", "
+             "coordinate_transformation_mode = \"output_half_pixel\"> (x, r, i) }"},
     {.text = "g (double[1,2,6,7] x) => (double[2,2,2,2] y) { " REGION(
          "double", "1, 2, 12, 9, 3, 3, 3.5, 3.5") "i = Constant <value_ints = [0, 0]> () y = RoiAlign <output_height = "
                                                   "2, output_width = 2, sampling_ratio = 3, "

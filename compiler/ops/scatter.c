@@ -261,6 +261,13 @@ static const struct op_sample element_samples[] = {
     {.text = "g (float[4,3,2] x, int64[1,3,1] i, float[1,3,1] u) => (float[4,3,2] y) { "
              "y = ScatterElements <reduction = \"min\"> (x, i, u) }",
      .feed = ",index:4"},
+    /* sums that begin with zeros, also with negative ones */
+    {.text = "g (int64[4] i, float[4] u) => (float[6] y) { x = Constant <value = float[6] {0, 0, 0, 0, 0, 0}> () "
+             "y = ScatterElements <reduction = \"add\"> (x, i, u) }",
+     .feed = "index:3,"},
+    {.text = "g (int64[4] i, float[4] u) => (float[6] y) { x = Constant <value = float[6] {0, 0, 0, -0.0, 0, -0.0}> () "
+             "y = ScatterElements <reduction = \"add\"> (x, i, u) }",
+     .feed = "index:3,"},
     {.text = "g (float[4,3] x, int64[0,3] i, float[0,3] u) => (float[4,3] y) { y = ScatterElements(x, i, u) }"},
     {.text = "g (float[4,3] x, int64[2,0] i, float[2,0] u) => (float[4,3] y) { y = ScatterElements(x, i, u) }"},
     {.text = "g (bool[5] x, int64[4] i, bool[4] u) => (bool[5] y) { y = ScatterElements(x, i, u) }",
@@ -315,6 +322,10 @@ static const struct op_sample point_samples[] = {
     {.text = "g (float[3] x, int64[1] i, float u) => (float[3] y) { y = ScatterND <reduction = \"min\"> (x, i, u) }",
      .feed = ",index:3"},
     {.text = "g (float[3,2] x, int64[0,1] i, float[0,2] u) => (float[3,2] y) { y = ScatterND(x, i, u) }"},
+    {.text = "g (int64[4,1] i, float[4] u) => (float[6] y) { x = Constant <value = float[6] {0, 0, 0, -0.0, 0, "
+             "-0.0}> () "
+             "y = ScatterND <reduction = \"add\"> (x, i, u) }",
+     .feed = "index:3,"},
     {.text =
          "g (int16[3] x, int64[7,1] i, int16[7] u) => (int16[3] y) { y = ScatterND <reduction = \"mul\"> (x, i, u) }",
      .feed = ",index:3",
