@@ -149,6 +149,39 @@ static void the_second_product_needs_the_first(void)
     keep_sum(p, "sum_p");
 }
 
+/* Of o with 2 * NEXT columns the first product writes NEXT, somebody else as many from `other_columns` on; then comes
+ * what the second product needs. */
+static int64_t other_columns;
+
+static void write_others(struct buffer *o, struct buffer *b)
+{
+    struct buffer *const q = INPUT("q", ROWS * NEXT);
+    lowered.kernels.data[lowered.kernels.count - 1]->parts.data[0].stores.data[0].to.stride[0] = 2 * NEXT;
+    store(loops(EXTENTS(ROWS, NEXT)), AT(o, other_columns, 2 * NEXT, 1), load(AT(q, 0, NEXT, 1)));
+    sum_columns(q, b);
+}
+
+static void both_write(int64_t from)
+{
+    struct buffer *const o = TEMP("o", 2 * ROWS * NEXT), *const p = TEMP("p", ROWS * NEXT);
+    other_columns = from;
+    two_products(o, p, write_others);
+    keep_sum(p, "sum_p");
+    struct kernel *const k = loops(EXTENTS(2 * ROWS * NEXT));
+    sum(k, 0, load(AT(o, 0, 1)));
+    store(k, AT(STATE("sum_o", 1), 0), result());
+}
+
+static void both_write_columns_of_their_own(void)
+{
+    both_write(NEXT);
+}
+
+static void both_write_a_column(void)
+{
+    both_write(NEXT - 1);
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 static const struct fuse_case cases[] = {
@@ -164,6 +197,8 @@ static const struct fuse_case cases[] = {
     CASE(an_output_may_not_be_wanted, 5),
     CASE(the_state_waits_for_checks, 3),
     CASE(the_second_product_needs_the_first, 6),
+    CASE(both_write_columns_of_their_own, 5),
+    CASE(both_write_a_column, 8),
 };
 
 START_TEST(kernels_are_left)

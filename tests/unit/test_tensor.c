@@ -425,6 +425,8 @@ static const struct {
     {"{'descr': '|u1', 'fortran_order': True, 'shape': (3, 2), }", "\1\3\5\2\4\6", 6, {1, 2, 3, 4, 5, 6}},
     {"{\"shape\": (6,), 'fortran_order': True, 'descr': '|i1'}  \n", "\1\2\3\4\5\xff", 6, {1, 2, 3, 4, 5, -1}},
     {"{'descr': '|b1', 'fortran_order': False, 'shape': (6,)}", "\1\0\2\0\xff\0", 6, {1, 0, 1, 0, 1, 0}},
+    {" { 'descr' : '<i2' ,\n 'fortran_order' : False , 'shape' : ( 2 , 3 , ) , } \n", "\1\0\2\0\3\0\4\0\5\0\6\0", 12,
+     {1, 2, 3, 4, 5, 6}},
 };
 
 START_TEST(npy_form_is_understood)
@@ -452,6 +454,7 @@ static const struct {
     {"{'fortran_order': 1}", "malformed .npy header: 'fortran_order' is neither True nor False"},
     {"{'descr': '<U7', 'fortran_order': False, 'shape': ()}", "element type '<U7' of the array is not supported"},
     {"{'descr': [('a', '<f4')]}", "the array has records as elements, expected numbers"},
+    {"{'descr':   [('a', '<f4')]}", "the array has records as elements, expected numbers"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}",
      "4 bytes follow the header, expected 12 for [3] of float"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}",

@@ -213,6 +213,55 @@ START_TEST(elements_outside_are_found)
 }
 END_TEST
 
+static const struct expr *of_letter(char letter)
+{
+    switch (letter) {
+    case 'f': return expr_float(&arena, DTYPE_FLOAT, 1);
+    case 'd': return expr_float(&arena, DTYPE_DOUBLE, 1);
+    case 'i': return expr_int(&arena, DTYPE_INT32, 1);
+    case 'b': return expr_int(&arena, DTYPE_BOOL, 1);
+    default: return NULL;
+    }
+}
+
+START_TEST(operands_have_the_types_of_operations)
+{
+    static const struct {
+        enum expr_op op;
+        enum dtype dtype;
+        const char *operands;
+        bool fits;
+    } rows[] = {
+        {EXPR_ADD, DTYPE_FLOAT, "ff", true},     {EXPR_ADD, DTYPE_FLOAT, "fd", false},
+        {EXPR_ADD, DTYPE_FLOAT, "df", false},    {EXPR_ADD, DTYPE_FLOAT, "dd", false},
+        {EXPR_SHR, DTYPE_INT32, "ii", true},     {EXPR_SHR, DTYPE_INT32, "if", false},
+        {EXPR_LT, DTYPE_BOOL, "ff", true},       {EXPR_LT, DTYPE_BOOL, "fd", false},
+        {EXPR_NE, DTYPE_BOOL, "df", false},      {EXPR_EQ, DTYPE_FLOAT, "ff", false},
+        {EXPR_BOTH, DTYPE_BOOL, "bb", true},     {EXPR_BOTH, DTYPE_BOOL, "bf", false},
+        {EXPR_EITHER, DTYPE_BOOL, "fb", false},  {EXPR_EITHER, DTYPE_FLOAT, "bb", false},
+        {EXPR_SELECT, DTYPE_FLOAT, "bff", true}, {EXPR_SELECT, DTYPE_FLOAT, "fff", false},
+        {EXPR_SELECT, DTYPE_FLOAT, "bfd", false}, {EXPR_SELECT, DTYPE_FLOAT, "bdf", false},
+        {EXPR_SELECT, DTYPE_DOUBLE, "bff", false}, {EXPR_NEG, DTYPE_FLOAT, "f", true},
+        {EXPR_NEG, DTYPE_FLOAT, "d", false},     {EXPR_MATH, DTYPE_DOUBLE, "d", true},
+        {EXPR_MATH, DTYPE_DOUBLE, "f", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct tree_var *const y = pointer("y", 10, true), *const x = pointer("x", 10, false);
+        stmt_list body = {0};
+        struct tree_builder b = tree_builder(&arena, &body);
+        struct expr *const e = arena_new(&arena, struct expr);
+        e->op = rows[i].op;
+        e->dtype = rows[i].dtype;
+        for (size_t k = 0; k < strlen(rows[i].operands); k++)
+            e->arg[k] = of_letter(rows[i].operands[k]);
+        tree_set(&b, tree_element(&arena, y, constant(0)), SET_TO, expr_cast(&arena, DTYPE_FLOAT, e));
+        const char *const said = verify(y, x, &body);
+        ck_assert_msg(!strcmp(said, rows[i].fits ? "fine" : "'an expression' has operands of other types"),
+                      "row %zu: %s", i, said);
+    }
+}
+END_TEST
+
 START_TEST(what_is_const_is_not_set)
 {
     const struct tree_var *const y = pointer("y", 10, false), *const x = pointer("x", 10, false);
@@ -798,6 +847,7 @@ int main(void)
     tcase_add_test(t, conditions_bound_what_they_guard);
     tcase_add_test(t, a_copy_is_fine);
     tcase_add_test(t, elements_outside_are_found);
+    tcase_add_test(t, operands_have_the_types_of_operations);
     tcase_add_test(t, what_is_const_is_not_set);
     tcase_add_test(t, names_are_unique_where_they_hold);
     tcase_add_test(t, variables_are_declared_before);
