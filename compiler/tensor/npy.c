@@ -62,9 +62,9 @@ static bool accept(struct npy_reader *r, const char *text)
     return true;
 }
 
+/* Behind blanks. */
 static bool read_quoted(struct npy_reader *r, const char **out)
 {
-    skip_blanks(r);
     if (r->p == r->end || (*r->p != '\'' && *r->p != '"'))
         return header_error(r, "expected a quoted string");
     const char *begin = r->p + 1;

@@ -439,6 +439,11 @@ static void one_has_fewer_terms(void)
     kernel_set_int(two_instances(), "K", 5);
 }
 
+static void one_has_fewer_rows(void)
+{
+    kernel_set_int(two_instances(), "M", 3);
+}
+
 static void one_has_another_number(void)
 {
     kernel_set_int(two_instances(), "LAST", 1);
@@ -546,6 +551,7 @@ static const struct fuse_case cases[] = {
     CASE(one_is_of_another_template, 2),
     CASE(one_is_of_another_type, 2),
     CASE(one_has_fewer_terms, 2),
+    CASE(one_has_fewer_rows, 2),
     CASE(one_has_another_number, 2),
     CASE(one_begins_later, 2),
     CASE(one_computes_an_operand, 2),

@@ -271,6 +271,24 @@ static struct memory run_planned(const struct plan *plan)
     return m;
 }
 
+/* Kernels without end are ready at once, and what reads their results becomes so in the opposite order: the earliest
+ * are weighed, and the order in which all stand can be taken. */
+START_TEST(the_earliest_of_many_are_weighed)
+{
+    enum { MANY = 300, SIZE = 8 };
+    struct buffer *const x = INPUT("x", SIZE), *of[MANY];
+    const struct kernel *all[2 * MANY];
+    for (int i = 0; i < MANY; i++)
+        all[i] = map(of[i] = TEMP("t", SIZE), x);
+    for (int i = 0; i < MANY; i++)
+        all[MANY + i] = map(STATE("s", SIZE), of[MANY - 1 - i]);
+    int64_t peak;
+    ck_assert(schedule_peak(&diag, &lowered, &peak));
+    for (size_t i = 0; i < 2 * MANY; i++)
+        ck_assert_uint_eq(position(all[i]), i);
+}
+END_TEST
+
 START_TEST(planned_kernels_compute_the_same)
 {
     struct temps t = {.count = 0};
@@ -307,6 +325,7 @@ int main(void)
     tcase_add_test(tests, nothing_takes_the_place_of_what_lives);
     tcase_add_test(tests, peak_counts_what_lives);
     tcase_add_test(tests, equals_stay_in_order);
+    tcase_add_test(tests, the_earliest_of_many_are_weighed);
     tcase_add_loop_test(tests, planned_kernels_compute_the_same, 0, 100);
     return run_tests("plan_order", tests);
 }
