@@ -353,6 +353,18 @@ static const struct op_sample pow_samples[] = {
     {.text = "g (float[4] x) => (float[4] y) { e = Constant <value_int = 3> () y = Pow(x, e) }"},
     {.text = "g (float[4] x, double[4] e) => (float[4] y) { y = Pow(x, e) }", .feed = "positive"},
     {.text = "g (int32[6] x) => (int32[6] y) { e = Constant <value_int = 3> () y = Pow(x, e) }", .no_gradient = true},
+    {.text = "g (int32[6] x) => (int32[6] y) { e = Constant <value_int = 0> () y = Pow(x, e) }", .no_gradient = true},
+    {.text = "g (int64[6] x) => (int64[6] y) { e = Constant <value_int = 8> () y = Pow(x, e) }", .no_gradient = true},
+    {.text = "g (int32[6] x) => (int32[6] y) { e = Constant <value_int = 9> () y = Pow(x, e) }", .no_gradient = true},
+    /* bases -2 to 2, exponents -3 to 3 */
+    {.text = "g (int64[40] i, int32[40] j) => (int64[40] y) { two = Constant <value_int = 2> () x = Sub(i, two) "
+             "three = Constant <value = int32 {3}> () e = Sub(j, three) y = Pow(x, e) }",
+     .feed = "index:5,index:7",
+     .no_gradient = true},
+    {.text = "g (int64[40] i, uint8[40] e) => (int64[40] y) { two = Constant <value_int = 2> () x = Sub(i, two) "
+             "y = Pow(x, e) }",
+     .feed = "index:5,index:7",
+     .no_gradient = true},
     {.text = "g (int64[6] x, int8[6] e) => (int64[6] y) { y = Pow(x, e) }", .no_gradient = true},
     {.text = "g (int32[6] x, float[6] e) => (int32[6] y) { y = Pow(x, e) }", .no_gradient = true},
     {.text = "g (float[2,3] x, int32[3] e) => (float[2,3] y) { y = Pow(x, e) }", .opset = 7, .error = "int32"},

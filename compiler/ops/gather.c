@@ -156,6 +156,19 @@ static const struct op_sample samples[] = {
     {.text = "g (double[2,5] x, int32[2,2] i) => (double[2,2,2] y) { y = Gather <axis = -1> (x, i) }",
      .feed = ",index:5"},
     {.text = "g (float[2,5,3] x, int64 i) => (float[2,3] y) { y = Gather <axis = 1> (x, i) }", .feed = ",index:5"},
+    {.text = "g (float[5,3] x, int64[9] i) => (float[9,3] y) { n = Constant <value_int = 5> () k = Sub(i, n) "
+             "y = Gather(x, k) }",
+     .feed = ",index:10"},
+    {.text = "g (float[3,5] x, int64[9] i) => (float[3,9] y) { n = Constant <value_int = 5> () k = Sub(i, n) "
+             "y = Gather <axis = 1> (x, k) }",
+     .feed = ",index:10"},
+    {.text = "g (float[5,3] x, int64[4] i) => (float[4,3] y) { y = Gather(x, i) }",
+     .feed = ",index:100",
+     .error = ", expected -5 to 4"},
+    {.text = "g (float[5,3] x, int64[4] i) => (float[4,3] y) { n = Constant <value_int = 60> () k = Sub(i, n) "
+             "y = Gather(x, k) }",
+     .feed = ",index:54",
+     .error = ", expected -5 to 4"},
     {.text = "g (float[5,3] x) => (float[3,3] y) { i = Constant <value_ints = [-1, 0, -1]> () y = Gather(x, i) }"},
     {.text = "g (float[5,3] x) => (float[3] y) { i = Constant <value_int = -2> () y = Gather(x, i) }"},
     {.text = "g (float[3,5] x) => (float[3,2] y) "

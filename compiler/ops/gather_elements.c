@@ -102,6 +102,9 @@ static const struct op_sample samples[] = {
      .feed = ",index:4"},
     {.text = "g (float[2,3] x) => (float[2,2] y) { i = Constant <value = int64[2,2] {-1, 0, 1, -3}> () "
              "y = GatherElements <axis = 1> (x, i) }"},
+    {.text = "g (float[5,3] x, int64[9,3] i) => (float[9,3] y) { n = Constant <value_int = 5> () k = Sub(i, n) "
+             "y = GatherElements(x, k) }",
+     .feed = ",index:10"},
     {.text = "g (float[5,3] x, int64[0,3] i) => (float[0,3] y) { y = GatherElements(x, i) }"},
     {.text = "g (bool[5] x, int64[2] i) => (bool[2] y) { y = GatherElements(x, i) }",
      .feed = ",index:5",
@@ -113,6 +116,9 @@ static const struct op_sample samples[] = {
     {.text = "g (bfloat16[5,3] x, int64[4,3] i) => (bfloat16[4,3] y) { y = GatherElements(x, i) }", .feed = ",index:5"},
     {.text = "g (float[5,3] x) => (float[1,1] y) { i = Constant <value = int64[1,1] {5}> () y = GatherElements(x, i) }",
      .error = "is the index 5, expected -5 to 4"},
+    {.text = "g (float[5,3] x, int64[4,3] i) => (float[4,3] y) { y = GatherElements(x, i) }",
+     .feed = ",index:100",
+     .error = ", expected -5 to 4"},
     {.text = "g (float[5,3] x, int64[4] i) => (float[4] y) { y = GatherElements(x, i) }",
      .error = "has rank 1, expected 2"},
     {.text = "g (float[5,3] x, int64[4,4] i) => (float[4,4] y) { y = GatherElements(x, i) }",

@@ -208,6 +208,12 @@ static bool gather_lower(struct lower_ctx *c)
 
 static const struct op_sample samples[] = {
     {.text = "g (float[5,5,3] x, int64[4,2] i) => (float[4,3] y) { y = GatherND(x, i) }", .feed = ",index:5"},
+    {.text = "g (float[5,5,3] x, int64[9,2] i) => (float[9,3] y) { n = Constant <value_int = 5> () k = Sub(i, n) "
+             "y = GatherND(x, k) }",
+     .feed = ",index:10"},
+    {.text = "g (float[5,5,3] x, int64[4,2] i) => (float[4,3] y) { y = GatherND(x, i) }",
+     .feed = ",index:100",
+     .error = ", expected -5 to 4"},
     {.text = "g (double[5,3] x, int64[2,2,1] i) => (double[2,2,3] y) { y = GatherND(x, i) }", .feed = ",index:5"},
     {.text = "g (float[4,3,2] x, int64[4,5,1] i) => (float[4,5,2] y) { y = GatherND <batch_dims = 1> (x, i) }",
      .feed = ",index:3"},

@@ -174,6 +174,9 @@ static const struct op_sample samples[] = {
              "y = MaxRoiPool <pooled_shape = [1, 1]> (x, r) }"},
     {.text =
          "g (float[1,2,4,4] x, float[0,5] r) => (float[0,2,1,1] y) { y = MaxRoiPool <pooled_shape = [1, 1]> (x, r) }"},
+    {.text = "g (float[2,2,4,4] x, float[3,5] r) => (float[3,2,1,1] y) "
+             "{ t = Constant <value_floats = [100.0]> () f = Mul(r, t) y = MaxRoiPool <pooled_shape = [1, 1]> (x, f) }",
+     .error = "a region lies in image"},
     {.text = "g (float[2,2,4,4] x) => (float[1,2,1,1] y) { r = Constant <value = float[1,5] {2, 0, 0, 3, 3}> () "
              "y = MaxRoiPool <pooled_shape = [1, 1]> (x, r) }",
      .error = "a region lies in image 2, of 2"},

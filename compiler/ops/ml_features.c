@@ -390,7 +390,13 @@ static const struct op_sample extractor_samples[] = {
      .no_gradient = true},
     {.text = "g (float[3,5] x) => (float[3,2] z) { i = Constant <value_ints = [-1, -5]> () z = " ML
              "ArrayFeatureExtractor(x, i) }"},
+    {.text = "g (float[3,5] x, int64[9] i) => (float[3,9] z) { n = Constant <value_int = 5> () k = Sub(i, n) z = " ML
+             "ArrayFeatureExtractor(x, k) }",
+     .feed = "normal,index:10"},
     {.text = "g (float x, int64[1] i) => (float z) { z = " ML "ArrayFeatureExtractor(x, i) }", .error = "is a scalar"},
+    {.text = "g (float[3,5] x, int64[2] i) => (float[3,2] z) { z = " ML "ArrayFeatureExtractor(x, i) }",
+     .feed = ",index:100",
+     .error = "is outside of the 5 that there are"},
     {.text = "g (float[3,5] x) => (float[3,1] z) { i = Constant <value_ints = [5]> () z = " ML
              "ArrayFeatureExtractor(x, i) }",
      .error = "feature 5 is outside of the 5 that there are"},

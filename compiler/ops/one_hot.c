@@ -153,6 +153,13 @@ static const struct op_sample samples[] = {
              "[-1.0, 2.0]> () "
              "y = OneHot(i, d, v) }",
      .opset = 9},
+    /* -5 to 5: those below 0 count from the end */
+    {.text = "g (int64[40] i, float[2] v) => (float[40,4] y) { n = Constant <value_int = 5> () k = Sub(i, n) " DEPTH_4
+             "y = OneHot(k, d, v) }",
+     .feed = "index:11"},
+    {.text = "g (int64[40] i, float[2] v) => (float[40,4] y) { n = Constant <value_int = 5> () k = Sub(i, n) " DEPTH_4
+             "f = Cast <to = 1> (k) y = OneHot(f, d, v) }",
+     .feed = "index:11"},
     {.text = "g (int64[0] i, float[2] v) => (float[0,4] y) { " DEPTH_4 "y = OneHot(i, d, v) }"},
     {.text = "g (int64[3] i, float[2] v) => (float[3,0] y) { d = Constant <value_int = 0> () y = OneHot(i, d, v) }"},
     {.text = "g (int64[3] i, int64 d, float[2] v) => (float[3,4] y) { y = OneHot(i, d, v) }",

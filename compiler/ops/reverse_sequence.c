@@ -106,6 +106,9 @@ static const struct op_sample samples[] = {
              "batch_axis = 0> (t, l) "
              "y = Transpose(z) }",
      .feed = ",index:4"},
+    {.text = "g (float[4,3] x, int64[3] l) => (float[4,3] y) { y = ReverseSequence(x, l) }",
+     .feed = ",index:100",
+     .error = "steps, expected 0 to 4"},
     {.text =
          "g (float[4,3] x) => (float[4,3] y) { l = Constant <value_ints = [4, 5, 3]> () y = ReverseSequence(x, l) }",
      .error = "sequence 1 has 5 steps, expected 0 to 4"},

@@ -191,6 +191,10 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,4,18] x, float[9,3] c, float[9,3] s, int64[2,4] p) => (float[2,4,18] y) { y = RotaryEmbedding "
              "<num_heads = 3> (x, c, s, p) }",
      .feed = "normal,normal,normal,index:9"},
+    {.text = "g (float[2,4,18] x, float[9,3] c, float[9,3] s, int64[2,4] p) => (float[2,4,18] y) { y = RotaryEmbedding "
+             "<num_heads = 3> (x, c, s, p) }",
+     .feed = "normal,normal,normal,index:100",
+     .error = "is out of range for caches of 9 rows"},
     {.text = "g (double[1,3,4,6] x, double[5,2] c, double[5,2] s, int64[1,4] p) => (double[1,3,4,6] y) "
              "{ y = RotaryEmbedding <rotary_embedding_dim = 4, interleaved = 1> (x, c, s, p) }",
      .feed = "normal,normal,normal,index:5"},

@@ -268,6 +268,12 @@ static const struct op_sample element_samples[] = {
     {.text = "g (int64[4] i, float[4] u) => (float[6] y) { x = Constant <value = float[6] {0, 0, 0, -0.0, 0, -0.0}> () "
              "y = ScatterElements <reduction = \"add\"> (x, i, u) }",
      .feed = "index:3,"},
+    {.text = "g (float[5] x, int64[9] i, float[9] u) => (float[5] y) { n = Constant <value_int = 5> () k = Sub(i, n) "
+             "y = ScatterElements <reduction = \"add\"> (x, k, u) }",
+     .feed = ",index:10"},
+    {.text = "g (float[5] x, int64[9] i, float[9] u) => (float[5] y) { n = Constant <value_int = 5> () k = Sub(i, n) "
+             "y = ScatterElements <reduction = \"max\"> (x, k, u) }",
+     .feed = ",index:10"},
     {.text = "g (float[4,3] x, int64[0,3] i, float[0,3] u) => (float[4,3] y) { y = ScatterElements(x, i, u) }"},
     {.text = "g (float[4,3] x, int64[2,0] i, float[2,0] u) => (float[4,3] y) { y = ScatterElements(x, i, u) }"},
     {.text = "g (bool[5] x, int64[4] i, bool[4] u) => (bool[5] y) { y = ScatterElements(x, i, u) }",
@@ -289,6 +295,13 @@ static const struct op_sample element_samples[] = {
     {.text = "g (float[5] x, float[1] u) => (float[5] y) { i = Constant <value_ints = [5]> () y = ScatterElements(x, "
              "i, u) }",
      .error = "is the index 5, expected -5 to 4"},
+    {.text = "g (float[5] x, int64[4] i, float[4] u) => (float[5] y) { y = ScatterElements(x, i, u) }",
+     .feed = ",index:100",
+     .error = ", expected -5 to 4"},
+    {.text = "g (float[5] x, int64[4] i, float[4] u) => (float[5] y) "
+             "{ y = ScatterElements <reduction = \"max\"> (x, i, u) }",
+     .feed = ",index:100",
+     .error = ", expected -5 to 4"},
     {.text = "g (float[5] x, int64[2] i, float[1] u) => (float[5] y) { y = ScatterElements(x, i, u) }",
      .error = "does not have the shape of input 1 'i'"},
     {.text = "g (float[5,2] x, int64[2] i, float[2] u) => (float[5,2] y) { y = ScatterElements(x, i, u) }",
@@ -321,6 +334,9 @@ static const struct op_sample point_samples[] = {
      .feed = ",index:3"},
     {.text = "g (float[3] x, int64[1] i, float u) => (float[3] y) { y = ScatterND <reduction = \"min\"> (x, i, u) }",
      .feed = ",index:3"},
+    {.text = "g (float[3,3] x, int64[9,2] i, float[9] u) => (float[3,3] y) { n = Constant <value_int = 3> () "
+             "k = Sub(i, n) y = ScatterND <reduction = \"add\"> (x, k, u) }",
+     .feed = ",index:6"},
     {.text = "g (float[3,2] x, int64[0,1] i, float[0,2] u) => (float[3,2] y) { y = ScatterND(x, i, u) }"},
     {.text = "g (int64[4,1] i, float[4] u) => (float[6] y) { x = Constant <value = float[6] {0, 0, 0, -0.0, 0, "
              "-0.0}> () "
@@ -338,6 +354,10 @@ static const struct op_sample point_samples[] = {
     {.text = "g (float[2,3] x, float[1] u) => (float[2,3] y) { i = Constant <value = int64[1,2] {0, 3}> () y = "
              "ScatterND(x, i, u) }",
      .error = "element 1 of input 1 'i' is the index 3, expected -3 to 2"},
+    {.text = "g (float[3,3] x, int64[4,2] i, float[4] u) => (float[3,3] y) "
+             "{ y = ScatterND <reduction = \"add\"> (x, i, u) }",
+     .feed = ",index:100",
+     .error = ", expected -3 to 2"},
     {.text = "g (float[2,3] x, int64[4,1] i, float[4] u) => (float[2,3] y) { y = ScatterND(x, i, u) }",
      .error = "has shape [4], expected [4,3]"},
     {.text = "g (float[2,3] x, int64[4,3] i, float[4] u) => (float[2,3] y) { y = ScatterND(x, i, u) }",

@@ -85,6 +85,7 @@ for i in $(seq "$count"); do
         tail -c +129 "$engine/$i.npy" | od -A n -v -t f4 -w4 | sed 's/-nan/nan/' >"$engine.text"
     done
     paste interpreted.text generated.text >both.text
-    [ -s both.text ] && awk '$1 != $2 && !($1 - $2 <= 1e-5 * (1 + $1 * $1) && $2 - $1 <= 1e-5 * (1 + $1 * $1)) || ($1 ~ /n/) != ($2 ~ /n/) {
+    [ -s both.text ] || fail "$(sed -n "${i}p" body): nothing"
+    awk '$1 != $2 && !($1 - $2 <= 1e-5 * (1 + $1 * $1) && $2 - $1 <= 1e-5 * (1 + $1 * $1)) || ($1 ~ /n/) != ($2 ~ /n/) {
         print; bad = 1 } END { exit bad }' both.text >stdout || fail "$(sed -n "${i}p" body): $(tr '\n' ';' <stdout)"
 done
