@@ -122,6 +122,15 @@ m (float[n,1,h,8] x) => (float[n,1,p,2] y)
 MODEL
 expect 0 "$stepc" check pools.onnxtxt
 has stdout 'assumed to be 32: n, h'
+expect 0 "$stepc" check pools.onnxtxt --dim infer:n=1
+has stdout 'assumed to be 32: h'
+expect 0 "$stepc" check pools.onnxtxt --shape x=2x1x8x8
+lacks stdout assumed
+sed 's/float\[n,1,h,8\] x/float[n,1,hn,8] x/' pools.onnxtxt >endings.onnxtxt
+expect 0 "$stepc" check endings.onnxtxt --dim hn=8
+has stdout 'assumed to be 2: n'
+expect 0 "$stepc" check endings.onnxtxt --dim n=1
+has stdout ': hn'
 sed 's/float\[n,1,p,2\] y/float[n,1,p,5] y/' pools.onnxtxt >wrong.onnxtxt
 expect 1 "$stepc" check wrong.onnxtxt --dim n=1 --dim h=8
 sed 's/y = MaxPool.*/s = Constant<value_ints = [7,7]>()  y = Reshape(a, s)/; s/float\[n,1,p,2\] y/float[7,7] y/' pools.onnxtxt >unknown.onnxtxt

@@ -218,6 +218,23 @@ START_TEST(test_notes_round_trip)
 }
 END_TEST
 
+/* An unknown size is a dimension that says nothing: 0a 00 in the shape, not 0a 02 12 00, a symbol without a name. */
+START_TEST(test_unknown_sizes_say_nothing)
+{
+    struct model *const m = full_model();
+    m->graph = model_graph_new(&arena, "main");
+    m->training.count = m->functions.count = 0;
+    const struct model_dim dims[] = {{-1, "", ""}, {-1, "N", ""}};
+    model_add_value(&arena, m->graph, 0, "x", DTYPE_FLOAT, dims, 2);
+    const struct wire w = encode(m);
+    static const unsigned char wanted[] = {0x12, 0x07, 0x0a, 0x00, 0x0a, 0x03, 0x12, 0x01, 'N'};
+    bool found = false;
+    for (size_t i = 0; i + sizeof wanted <= w.count; i++)
+        found = found || memcmp(w.data + i, wanted, sizeof wanted) == 0;
+    ck_assert(found);
+}
+END_TEST
+
 /* Each once, in their order, those of nodes without any not at all. */
 START_TEST(test_inner_graphs)
 {
@@ -710,6 +727,7 @@ int main(void)
     tcase_add_test(c, test_round_trip);
     tcase_add_test(c, test_notes_round_trip);
     tcase_add_test(c, test_inner_graphs);
+    tcase_add_test(c, test_unknown_sizes_say_nothing);
     tcase_add_test(c, test_truncated_and_changed);
     tcase_add_test(c, test_file_is_read_as_memory_is);
     tcase_add_test(c, test_data_of_four_bytes_and_twice);

@@ -20,6 +20,13 @@ static const struct network {
      "h = Expand(token, wide) y = RNN<hidden_size = 3>(x, w, r, , , h)", 6, "[4,1,6,3]"},
     {"float[4,2] x) => (float[4,2] y", "float[1,2] row = {1, 2}, int64[2] wide = {4, 2}",
      "h = Expand(row, wide) y = Add(x, h)", 6, "[6,2]"},
+    /* what is declared: a number, the name that an open batch gets, another name */
+    {"float[4,2] x) => (float[4,2] y", "int64[2] s = {4, 2}", "y = Reshape(x, s)", 6, "[6,2]"},
+    {"float[4,2] x) => (float[batch,2] y", "int64[2] s = {4, 2}", "y = Reshape(x, s)", 6, "[6,2]"},
+    {"float[4,2] x) => (float[n,2] y", "int64[2] s = {4, 2}", "y = Reshape(x, s)", 6, "[n,2]"},
+    /* of files before IR 4: an input that has its value is no batch, whatever its size */
+    {"float[4,4] x, float[4,4] q) => (float[4,4] y",
+     "float[4,4] q = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}", "y = MatMul(x, q)", 6, "[6,4]"},
     /* what updates are put into has a row for each sample, or other rows */
     {"float[4,2] x, int64[4,2] k) => (float[4,3] y", "float[4,3] zeros = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}",
      "y = ScatterElements<axis = 1>(zeros, k, x)", 6, "[6,3]"},
