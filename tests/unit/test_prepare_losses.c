@@ -66,6 +66,21 @@ START_TEST(classes)
 }
 END_TEST
 
+/* The model has the target among its inputs: its type says whether labels or shares are meant. */
+START_TEST(an_input_says_what_targets_are)
+{
+    struct model *m = scores(NULL);
+    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
+    declare(m->graph, 0, "target", DTYPE_INT64, "2");
+    near(class_loss_of(m, labels(DTYPE_INT64, 2, 0)), (LOSS0 + LOSS1) / 2);
+    begin();
+    m = scores(NULL);
+    prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
+    declare(m->graph, 0, "target", DTYPE_DOUBLE, "2 3");
+    near(class_loss_of(m, DOUBLES(SHAPE(2, 3), 0, 0, 1, 1, 0, 0)), (LOSS0 + LOSS1) / 2);
+}
+END_TEST
+
 START_TEST(final_softmax_is_bypassed)
 {
     prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
@@ -335,6 +350,7 @@ int main(void)
     tcase_add_test(all, losses_of_elements);
     tcase_add_test(all, weighted_samples);
     tcase_add_test(all, classes);
+    tcase_add_test(all, an_input_says_what_targets_are);
     tcase_add_test(all, final_softmax_is_bypassed);
     tcase_add_test(all, negative_log_likelihood);
     tcase_add_test(all, smoothing);
