@@ -453,6 +453,67 @@ START_TEST(json_is_read_back)
 }
 END_TEST
 
+/* "a b c", or what is no object as it stands. */
+static const char *members(json_t *o)
+{
+    struct strbuf b = {.arena = &arena};
+    const char *key;
+    json_t *value;
+    ck_assert(json_is_object(o));
+    json_object_foreach(o, key, value)
+        strbuf_addf(&b, "%s%s", b.length > 0 ? " " : "", key);
+    return strbuf_text(&b);
+}
+
+static const char *plain(const json_t *x)
+{
+    char *const text = json_dumps(x, JSON_COMPACT | JSON_ENCODE_ANY);
+    const char *const copy = arena_strdup(&arena, text);
+    free(text);
+    return copy;
+}
+
+static json_t *element(json_t *o, const char *list, size_t i)
+{
+    json_t *const x = json_array_get(json_object_get(o, list), i);
+    ck_assert_msg(x != NULL, "no %s %zu", list, i);
+    return x;
+}
+
+/* As docs/inspect.md has it. */
+START_TEST(json_has_every_member)
+{
+    const struct report *const r = report_of(trained);
+    json_t *const root = json_loads(report_json(r), 0, NULL);
+    json_t *const step = element(root, "entries", (size_t)(entry_named(r, "step") - r->entries.data));
+    ck_assert_str_eq(members(root), "schema model memory training parameter_counts parameters entries");
+    ck_assert_str_eq(members(json_object_get(root, "model")), "file graph opsets sha256 options");
+    ck_assert_str_eq(plain(json_object_get(root, "memory")),
+                     "{\"ram_bytes\":256,\"state_bytes\":64,\"arena_bytes\":192,\"flash_bytes\":32}");
+    ck_assert_str_eq(plain(json_object_get(root, "training")),
+                     "[{\"entry\":\"step\",\"loss\":\"loss\",\"loss_computed_by\":\"ReduceMean<keepdims=0>(s)\","
+                     "\"optimizer\":\"Momentum<alpha=0.9, beta=1, mode=standard, norm_coefficient=0>\","
+                     "\"learning_rate\":\"0.25\",\"gradients_of\":[\"w\"]}]");
+    ck_assert_str_eq(members(json_object_get(root, "parameter_counts")), "weight statistic optimizer counter frozen");
+    ck_assert_str_eq(plain(json_object_get(json_object_get(root, "parameter_counts"), "frozen")),
+                     "{\"tensors\":2,\"elements\":3,\"bytes\":12}");
+    ck_assert_str_eq(plain(element(root, "parameters", 0)),
+                     "{\"name\":\"w\",\"dtype\":\"float\",\"shape\":[8,1],\"bytes\":32,\"role\":\"weight\"}");
+    ck_assert_str_eq(members(step), "name kind inputs outputs calls flops flops_complete bytes arena_bytes "
+                                    "arena_lower_bound peak_kernel kernels temporaries");
+    ck_assert_str_eq(plain(element(step, "inputs", 0)),
+                     "{\"name\":\"x\",\"dtype\":\"float\",\"shape\":[4,8],\"bytes\":128}");
+    ck_assert_str_eq(members(element(step, "kernels", 0)), "index function phase updates nodes flops flops_complete "
+                                                           "bytes_read bytes_written alive_bytes reads writes");
+    ck_assert_str_eq(plain(element(element(step, "kernels", 0), "nodes", 0)),
+                     "{\"op\":\"MatMul\",\"name\":null,\"origin\":null}");
+    ck_assert_str_eq(plain(element(element(step, "kernels", 0), "reads", 0)), "{\"kind\":\"input\",\"name\":\"x\"}");
+    ck_assert_str_eq(members(element(step, "temporaries", 0)),
+                     "name dtype shape bytes kind offset first_kernel last_kernel");
+    json_decref(root);
+}
+END_TEST
+
 START_TEST(limits_are_inclusive)
 {
     const struct report *r = report_of(trained);
@@ -500,6 +561,7 @@ static Suite *suite(void)
     tcase_add_test(t, a_plan_says_how_good_it_is);
     tcase_add_test(t, memory_of_an_entry_adds_up);
     tcase_add_test(t, json_is_read_back);
+    tcase_add_test(t, json_has_every_member);
     tcase_add_test(t, limits_are_inclusive);
     tcase_add_test(t, what_follows_from_constants_is_not_drawn);
     suite_add_tcase(s, t);
