@@ -86,15 +86,20 @@ lacks stdout 'bypassed'
 
 # what remains behind a Softmax is said
 for ending in 'p = Softmax(h) y = Clip(p, least)' 'p = Softmax(h) k = Mul(p, least) l = Add(k, least) y = Log(l)' \
-    'p = Softmax(h) q = Softmax(x) a = Mul(p, least) y = Sum(a, p)' 'p = Softmax(h) y = Dropout(p)'; do
+    'p = Softmax(h) q = Softmax(x) a = Mul(p, least) y = Sum(a, p)' 'p = Softmax(h) y = Dropout(p)' \
+    'p = Softmax(h) y = Concat<axis = -1>(p)' 'p = Softmax(h) y = ReduceMean<axes = [0]>(p)' 'p = Softmax(h) y = ReduceMax<axes = [0]>(p)'; do
     network 17 'float[N,3]' ', float least = {0.25}' "$ending"
     expect 0 "$stepc" prepare net.onnxtxt -o train.onnx --loss "$loss"
     has stdout "note: 'y' comes out of the Softmax 'p', with 'y'"
     has stdout "--output 'h' names those in front of it"
 done
-network 17 'float[N,3]' '' 'p = Softmax(h) y = Mul(p, h)'
-expect 0 "$stepc" prepare net.onnxtxt -o train.onnx --loss "$loss"
-lacks stdout 'Softmax'
+# what mixes it with weights, or with what is no Softmax, is a layer
+for ending in 'p = Softmax(h) y = Mul(p, h)' 'p = Softmax(h) y = MatMul(p, square)' 'p = Softmax(h) y = Gemm(p, square)' \
+    'p = Softmax(h) y = Sum(p, h)' 'p = Softmax(h) y = CumSum(p, axis)' 'p = Softmax(h) y = LayerNormalization(p, row)'; do
+    network 17 'float[N,3]' ', float[3,3] square = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[3] row = {1, 2, 3}, int64 axis = {1}' "$ending"
+    expect 0 "$stepc" prepare net.onnxtxt -o train.onnx --loss "$loss"
+    lacks stdout 'Softmax'
+done
 
 for loss in bce bce-logits; do
     target=bits
