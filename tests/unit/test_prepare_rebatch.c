@@ -13,7 +13,11 @@ static const struct network {
     int64_t to;
     const char *y; /* sizes of y then; or what is said */
 } networks[] = {
-    /* a state is expanded in the dimension that recurrent layers call the batch, not in the first */
+    /* a state is expanded in the dimension that recurrent layers call the batch, not in the first; it follows from x,
+     * or is constant */
+    {"float[5,4,2] x) => (float[5,1,4,3] y", "float[2,3] p" W6 ", int64[2] axes = {0, 1}, int64[3] wide = {1, 4, 3}",
+     "m = ReduceMean(x, axes) t = MatMul(m, p) h = Expand(t, wide) y = RNN<hidden_size = 3>(x, w, r, , , h)", 6,
+     "[5,1,6,3]"},
     {"float[5,4,2] x) => (float[5,1,4,3] y", "float[1,1,3] token = {1, 2, 3}, int64[3] wide = {1, 4, 3}",
      "h = Expand(token, wide) y = RNN<hidden_size = 3>(x, w, r, , , h)", 6, "[5,1,6,3]"},
     {"float[4,4,2] x) => (float[4,1,4,3] y", "float[1,1,3] token = {1, 2, 3}, int64[3] wide = {1, 4, 3}",
@@ -26,7 +30,8 @@ static const struct network {
     {"float[4,2] x) => (float[n,2] y", "int64[2] s = {4, 2}", "y = Reshape(x, s)", 6, "[n,2]"},
     /* of files before IR 4: an input that has its value is no batch, whatever its size */
     {"float[4,4] x, float[4,4] q) => (float[4,4] y",
-     "float[4,4] q = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}", "y = MatMul(x, q)", 6, "[6,4]"},
+     "float[4,4] q = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, int64[2] s = {4, 4}",
+     "t = Reshape(q, s) y = MatMul(x, t)", 6, "[6,4]"},
     /* what updates are put into has a row for each sample, or other rows */
     {"float[4,2] x, int64[4,2] k) => (float[4,3] y", "float[4,3] zeros = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}",
      "y = ScatterElements<axis = 1>(zeros, k, x)", 6, "[6,3]"},
