@@ -439,6 +439,12 @@ static const struct op_sample samples[] = {
     {.text = "g (int64[1,5,1] i, float[1,5,70] u) => (float[1,3,70] y) { y = stepc.Scatter <size = 3> (i, u) }",
      .feed = "index:3"},
     {.text = "g (int64[1,0,1] i, float[2,0,3] u) => (float[2,5,3] y) { y = stepc.Scatter <size = 5> (i, u) }"},
+    {.text = "g (int64[1,6,1] i, float[2,6,3] u, float[2,4,2] x) => (float[2,4,3] y) { "
+             "y = stepc.Scatter <size = 4> (i, u, x) }",
+     .error = "input 2 'x' does not have the shape [outer,size,inner]"},
+    {.text = "g (int64[1,6,1] i, float[2,6,3] u) => (float[2,4,3] y) { "
+             "y = stepc.Scatter <size = 4, reduction = \"max\"> (i, u) }",
+     .error = "without data the only reduction is add"},
     {.text = "g (int64[2,6,1] i, float[2,6,3] u, float[2,4,3] x) => (float[2,4,3] y) { "
              "y = stepc.Scatter <size = 4> (i, u, x) }",
      .feed = "index:4"},
