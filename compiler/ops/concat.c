@@ -138,6 +138,12 @@ static const struct op_sample samples[] = {
     {.text = "g (float a, float b) => (float[2] y) { y = Concat <axis = 0> (a, b) }", .error = "is a scalar"},
     {.text = "g (float16[2,3] a, float16[2,2] b) => (float16[2,5] y) { y = Concat <axis = 1> (a, b) }"},
     {.text = "g (bfloat16[2,3] a, bfloat16[1,3] b) => (bfloat16[3,3] y) { s = Exp(a) y = Concat <axis = 0> (s, b) }"},
+    {.text = "g (float[2,3] a, float[2] b) => (float[4,3] y) { y = Concat <axis = 0> (a, b) }",
+     .error = "input 1 'b' has rank 1, expected 2 as input 0 'a'"},
+    {.text = "g (float[2,3] a, float[2,4] b) => (float[4,3] y) { y = Concat <axis = 0> (a, b) }",
+     .error = "dimension 1 of input 1 'b' is 4, expected 3 as in input 0 'a'"},
+    {.text = "g (float[2] a) => (float[2] y) { y = Concat <axis = 1> (a) }",
+     .error = "axis 1"},
     {0}};
 
 static bool concat_bounded(struct bounded_ctx *c)

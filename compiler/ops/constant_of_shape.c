@@ -62,6 +62,9 @@ static const struct op_sample samples[] = {
     {.text = "g () => (float[3] y) { s = Constant <value_ints = [-3]> () y = ConstantOfShape(s) }",
      .error = "dimension -3"},
     {.text = "g (int64[1] s) => (float[3] y) { y = ConstantOfShape(s) }", .error = "must be known at compile time"},
+    {.text = "g () => (float[1] y) { s = Constant <value_ints = [1,1,1,1,1,1,1,1,1,1,1,1,1]> () y = "
+             "ConstantOfShape(s) }",
+     .error = "asks for rank 13, at most 12 is supported"},
     {0}};
 
 static bool filled_by_data(struct bounded_ctx *c)

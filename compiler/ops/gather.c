@@ -179,6 +179,11 @@ static const struct op_sample samples[] = {
     {.text = "g (float x, int64[1] i) => (float[1] y) { y = Gather(x, i) }", .error = "is a scalar"},
     {.text = "g (float[5] x, float[1] i) => (float[1] y) { y = Gather(x, i) }", .error = "float"},
     {.text = "g (float16[5,3] x, int64[4] i) => (float16[4,3] y) { y = Gather(x, i) }", .feed = ",index:5"},
+    {.text = "g (float[2,1,1,1,1,1,1,1,1,1,1] x, int64[2,2] i) => (float[2,2,1,1,1,1,1,1,1,1,1,1] y) { y = "
+             "Gather(x, i) }",
+     .feed = ",index:2"},
+    {.text = "g (float[2,1,1,1,1,1,1,1,1,1,1] x, int64[2,2,1] i) => (float[2] y) { y = Gather(x, i) }",
+     .error = "the result would have rank 13, at most 12 is supported"},
     {0}};
 
 /* Places are chosen from all there are, not from as many as there happen to be. */

@@ -245,6 +245,20 @@ static const struct op_sample samples[] = {
      .error = "expected 0 to 1"},
     {.text = "g (float x, int64[3,1] i) => (float[3] y) { y = GatherND(x, i) }", .error = "is a scalar"},
     {.text = "g (float[2] x, int32[3,1] i) => (float[3] y) { y = GatherND(x, i) }", .error = "int32"},
+    {.text = "g (float[2,1,1,1,1,1,1,1,1,1,1] x, int64[2,1,1,1] i) => (float[2] y) { y = GatherND(x, i) }",
+     .error = "the result would have rank 13, at most 12 is supported"},
+    {.text = "g (float x, int64[1,1] i) => (float[1] y) { y = GatherND(x, i) }",
+     .error = "input 0 'x' is a scalar"},
+    {.text = "g (float[3] x, int64 i) => (float y) { y = GatherND(x, i) }",
+     .error = "input 1 'i' is a scalar"},
+    {.text = "g (float[3,2] x, int64[3,1] i) => (float[3] y) { y = GatherND <batch_dims = 2> (x, i) }",
+     .error = "attribute 'batch_dims' is 2, expected 0 to 1"},
+    {.text = "g (float[3,2] x, int64[3,1] i) => (float[3] y) { y = GatherND <batch_dims = -1> (x, i) }",
+     .error = "attribute 'batch_dims' is -1, expected 0 to 1"},
+    {.text = "g (float[3,2] x, int64[3,3] i) => (float[3] y) { y = GatherND(x, i) }",
+     .error = "the last dimension of input 1 'i' is 3, expected 1 to 2"},
+    {.text = "g (float[3,2] x, int64[3,0] i) => (float[3] y) { y = GatherND(x, i) }",
+     .error = "the last dimension of input 1 'i' is 0, expected 1 to 2"},
     {0}};
 
 /* ---- PointIndex(points): the row-major number of each in a tensor of `shape` ------------------------------------- */

@@ -157,6 +157,10 @@ static const struct op_sample samples[] = {
     {.text = "g (float16[5,7] a, float16[7,9] b) => (float16[5,9] y) { y = MatMul(a, b) }"},
     {.text = "g (bfloat16[2,3,4] a, bfloat16[2,4,3] b) => (bfloat16[2,3,3] y) { y = MatMul(a, b) }"},
     {.text = "g (float16[5,7] a, float16[7] b) => (float16[5] y) { t = Exp(a) y = MatMul(t, b) }"},
+    {.text = "g (float x, float[3,2] w) => (float[2] y) { y = MatMul(x, w) }",
+     .error = "input 0 'x' is a scalar, expected rank 1 or more"},
+    {.text = "g (float[2,3] x, float w) => (float[2] y) { y = MatMul(x, w) }",
+     .error = "input 1 'w' is a scalar, expected rank 1 or more"},
     {0}};
 
 /* Along the axis that products are added over, what is not meant is 0 on both sides. */

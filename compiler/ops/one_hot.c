@@ -173,6 +173,9 @@ static const struct op_sample samples[] = {
      .error = "has shape [3], expected [2]"},
     {.text = "g (int64[3] i, float[2] v) => (float[3,4] y) { " DEPTH_4 "y = OneHot <axis = 2> (i, d, v) }",
      .error = "out of range"},
+    {.text = "g (int64[1,1,1,1,1,1,1,1,1,1,1,1] i, float[2] v) => (float[3] y) { d = Constant <value_int = 4> "
+             "() y = OneHot(i, d, v) }",
+     .error = "the result would have rank 13, at most 12 is supported"},
     {0}};
 
 /* ---- Hardmax ----------------------------------------------------------------------------------------------------- */

@@ -379,6 +379,13 @@ static const struct op_sample samples[] = {
     {.text = "g (float[0] x) => (float[2] y) "
              "{ p = Constant <value_ints = [1, 1]> () y = Pad <mode = \"edge\"> (x, p) }",
      .error = "no element to repeat"},
+    {.text = "g (float[2,3] x) => (float[0,5] y) { p = Constant <value_ints = [-2, 1, 0, 1]> () y = Pad <mode "
+             "= \"edge\"> (x, p) }"},
+    {.text = "g (float[2,3] x) => (float[2] y) { p = Constant <value_ints = [-2, 0, -1, 0]> () y = Pad(x, p) }",
+     .error = "dimension 0 is 2 and cannot lose 3 elements"},
+    {.text = "g (float[2] x) => (float[2] y) { p = Constant <value_ints = [1152921504606846976, 0]> () y = "
+             "Pad(x, p) }",
+     .error = "the padding of dimension 0 is too large"},
     {0}};
 
 const struct op_def op_defs_pad[] = {

@@ -198,6 +198,14 @@ static const struct op_sample normal_samples[] = {
     {.text = "g () => (float[5,7] y) { y = RandomNormal <shape = [5, 7]> () }"},
     {.text = "g () => (double[7] y) "
              "{ y = RandomNormal <shape = [7], dtype = 11, mean = 1.0, scale = 0.02, seed = 1.0> () }"},
+    {.text = "g () => (float[1] y) { y = RandomNormal <shape = [1,1,1,1,1,1,1,1,1,1,1,1,1]> () }",
+     .error = "attribute 'shape' has 13 entries, at most 12 are supported"},
+    {.text = "g () => (float[1] y) { y = RandomNormal <shape = [2, -1]> () }",
+     .error = "attribute 'shape' has the negative dimension -1"},
+    {.text = "g () => (int32[1] y) { y = RandomNormal <shape = [2], dtype = 6> () }",
+     .error = "the output would be int32, which RandomNormal cannot give"},
+    {.text = "g () => (int32[1] y) { y = RandomNormal <shape = [2], dtype = 99> () }",
+     .error = "attribute 'dtype' is 99, which is no type"},
     {0}};
 static const struct op_sample uniform_like_samples[] = {
     {.text = "g (int32[3,5] x) => (float[3,5] y) { y = RandomUniformLike <dtype = 1> (x) }", .no_gradient = true},

@@ -146,6 +146,9 @@ static const struct op_sample samples[] = {
     {.text = "g () => (float16[5] y) { " HALF("10", "0.5", "3.0", "0.5") "y = Range(s, l, d) }",
      .opset = 26,
      .error = "float16"},
+    {.text = "g () => (float[2] y) { a = Constant <value_float = 0.0> () b = Constant <value_float = 1.0> () "
+             "y = Range(a, b, a) }",
+     .error = "(delta) is 0"},
     {0}};
 
 /* 0, 1, .. up to a count. */

@@ -127,6 +127,11 @@ static const struct op_sample reshape_samples[] = {
      .error = "rank 1"},
     {.text = "g (float[6] x, int64[1] s) => (float[6] y) { y = Reshape(x, s) }",
      .error = "must be known at compile time"},
+    {.text = "g (float[2] x) => (float[1,1,1,1,1,1,1,1,1,1,1,2] y) { s = Constant <value_ints = "
+             "[1,1,1,1,1,1,1,1,1,1,1, 2]> () y = Reshape(x, s) }"},
+    {.text = "g (float[2] x) => (float[2] y) { s = Constant <value_ints = [1,1,1,1,1,1,1,1,1,1,1,1, 2]> () y "
+             "= Reshape(x, s) }",
+     .error = "the new shape has rank 13, at most 12 is supported"},
     {0}};
 
 /* ---- Flatten: to a matrix, split before `axis` ------------------------------------------------------------------- */
@@ -161,6 +166,10 @@ static const struct op_sample flatten_samples[] = {
     {.text = "g (float[2,3,4] x) => (float[6,4] y) { y = Flatten <axis = -1> (x) }"},
     {.text = "g (float[2,0,4] x) => (float[2,0] y) { y = Flatten(x) }"},
     {.text = "g (float[2,3] x) => (float[6,1] y) { y = Flatten <axis = 3> (x) }", .error = "out of range [-2, 2]"},
+    {.text = "g (float x) => (float[1,1] y) { y = Flatten(x) }"},
+    {.text = "g (float x) => (float[1,1] y) { y = Flatten <axis = 0> (x) }"},
+    {.text = "g (float x) => (float[1,1] y) { y = Flatten <axis = 2> (x) }",
+     .error = "axis 2 is out of range [0, 0]"},
     {0}};
 
 /* ---- Squeeze: without the listed dimensions of 1, or without any ------------------------------------------------- */
@@ -212,6 +221,8 @@ static const struct op_sample squeeze_samples[] = {
     {.text = "g (float[1,3] x) => (float[3] y) { a = Constant <value_ints = [2]> () y = Squeeze(x, a) }",
      .error = "out of range"},
     {.text = "g (float[2,1,3,1] x) => (float[2,3] y) { y = Squeeze <axes = [-1, 1]> (x) }", .opset = 11},
+    {.text = "g (float[3,2] x) => (float[3] y) { a = Constant <value_ints = [1]> () y = Squeeze(x, a) }",
+     .error = "dimension 1 of input 0 'x' is 2 and cannot be squeezed out, expected 1"},
     {0}};
 
 /* ---- Unsqueeze: with dimensions of 1 at the listed places of the result ------------------------------------------ */
@@ -252,6 +263,11 @@ static const struct op_sample unsqueeze_samples[] = {
      .error = "listed twice"},
     {.text = "g (float[3] x) => (float[3,1] y) { a = Constant <value_ints = [2]> () y = Unsqueeze(x, a) }",
      .error = "out of range"},
+    {.text = "g (float[1,1,1,1,1,1,1,1,1,1,2] x) => (float[1,1,1,1,1,1,1,1,1,1,1,2] y) { a = Constant "
+             "<value_ints = [0]> () y = Unsqueeze(x, a) }"},
+    {.text = "g (float[1,1,1,1,1,1,1,1,1,1,1,2] x) => (float[2] y) { a = Constant <value_ints = [0, 1]> () y "
+             "= Unsqueeze(x, a) }",
+     .error = "the result would have rank 14, at most 12 is supported"},
     {0}};
 
 /* The new shape has a count of input 0 in it. Written with -1 in its place, it is like any other. */

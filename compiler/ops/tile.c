@@ -127,6 +127,9 @@ static const struct op_sample samples[] = {
              "a = Constant <value = float {1.0}> () y = Tile(x, t, a) }", .opset = 5},
     {.text = "g (float[2,3] x) => (float[4] y) { r = Constant <value_ints = [2]> () y = Tile(x, r) }",
      .error = "expected 2, the rank"},
+    {.text = "g (float[2,3] x) => (float[2] y) { r = Constant <value_ints = [1, 9223372036854775807]> () y = "
+             "Tile(x, r) }",
+     .error = "dimension 1 of the result is too large"},
     {0}};
 
 /* The gradient follows from the expansion: the adjoint is summed over the copies. */
