@@ -32,6 +32,26 @@ lacks stderr 'Did you mean'
 expect 2 "$stepc" prepare "$source_folder/examples/digits/model.onnx" --output train2.onnx --loss mse
 has stderr '--output is the tensor that the loss reads'
 
+# Without a model, with one too many; and no option goes by a part of its name, which may become another's.
+for command in check compile prepare inspect run compare convert strip merge verify; do
+    expect 2 "$stepc" $command
+    has stderr "stepc $command: "
+    has stderr "Try 'stepc help $command'."
+done
+for command in compile prepare inspect run compare strip; do
+    expect 2 "$stepc" $command train.onnx train.onnx
+    has stderr "stepc $command: expected one MODEL, got 2"
+done
+for command in "${commands[@]}"; do
+    expect 0 "$stepc" help "$command"
+    mapfile -t options < <(sed -n 's/^ *\(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' stdout)
+    for option in "${options[@]}"; do
+        case " ${options[*]} " in *" ${option%?} "*) continue ;; esac
+        expect 2 "$stepc" "$command" "--${option%?}" x
+        has stderr "unrecognized option '--${option%?}'"
+    done
+done
+
 # Names that are in no model say so, but nothing else changes.
 expect 0 "$stepc" compile train.onnx -o plain.c --name train --dim batch=4
 [ ! -s stderr ] || fail 'a warning without reason'

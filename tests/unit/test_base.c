@@ -267,6 +267,42 @@ START_TEST(distance_is_levenshtein)
 }
 END_TEST
 
+/* The usual table, in full. */
+static size_t plain_distance(const char *a, const char *b)
+{
+    size_t d[8][8];
+    for (size_t i = 0; i <= strlen(a); i++)
+        for (size_t j = 0; j <= strlen(b); j++) {
+            d[i][j] = i == 0 ? j : i;
+            for (int way = 0; way < 3 && i > 0 && j > 0; way++) {
+                const size_t by = way == 0   ? d[i - 1][j - 1] + (a[i - 1] != b[j - 1])
+                                  : way == 1 ? d[i - 1][j] + 1
+                                             : d[i][j - 1] + 1;
+                d[i][j] = way == 0 || by < d[i][j] ? by : d[i][j];
+            }
+        }
+    return d[strlen(a)][strlen(b)];
+}
+
+/* All words of up to four letters out of two, with every limit. */
+START_TEST(distances_are_those_of_the_table)
+{
+    char words[31][5];
+    size_t count = 0;
+    for (size_t length = 0; length <= 4; length++)
+        for (size_t bits = 0; bits < (size_t)1 << length; bits++, count++) {
+            for (size_t k = 0; k < length; k++)
+                words[count][k] = bits >> k & 1 ? 'b' : 'a';
+            words[count][length] = '\0';
+        }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++)
+            for (size_t limit = 0, is = plain_distance(words[i], words[j]); limit <= 6; limit++)
+                ck_assert_msg(str_distance(words[i], words[j], limit) == (is < limit ? is : limit), "%s, %s: %zu",
+                              words[i], words[j], limit);
+}
+END_TEST
+
 START_TEST(closest_is_near_or_nothing)
 {
     static const char *const names[] = {"beta", "alpha", "epsilon"};
@@ -716,6 +752,7 @@ int main(void)
     tcase_add_test(text, text_for_people_is_clean);
     tcase_add_loop_test(text, glob_matches, 0, COUNT(glob_cases));
     tcase_add_loop_test(text, distance_is_levenshtein, 0, COUNT(distance_cases));
+    tcase_add_test(text, distances_are_those_of_the_table);
     tcase_add_test(text, closest_is_near_or_nothing);
     tcase_add_test(text, prefixes_suffixes_and_equality);
     tcase_add_loop_test(text, integers_are_parsed_whole, 0, COUNT(int_cases));

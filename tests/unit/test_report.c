@@ -280,6 +280,8 @@ START_TEST(steps_count_as_often_as_they_are_taken)
                               "{ y = RNN<hidden_size = 3>(x, w, r) }"),
                     "infer");
     ck_assert_int_eq(e->flops, 50 * (2 * 3 * 4) + 50 * (2 * 3 * 3 + 3 + 3));
+    /* r is transposed; x w; and r, h and a row of that give a row of y and the state, which is copied */
+    ck_assert_int_eq(e->bytes, 4 * (9 + 9 + 200 + 12 + 150 + 50 * (9 + 3 + 3 + 3 + 3 + 3 + 3)));
     ck_assert(e->flops_known);
 }
 END_TEST
