@@ -366,6 +366,7 @@ static struct model *lossy_model(void)
     add_pair(&g->inputs.data[0]->metadata);
     struct model_function *f = arena_new(&arena, struct model_function);
     f->name = "f";
+    f->loc.graph = "function f";
     add_pair(&f->metadata);
     vec_push(&arena, &m->functions, f);
     struct model_quantization *q = arena_new(&arena, struct model_quantization);
@@ -402,6 +403,9 @@ START_TEST(test_losses_are_refused)
     ck_assert_uint_eq(diag.messages.count, 15); /* a note for each kind */
     ck_assert_str_eq(diag.messages.data[2].text, "doc strings of nodes: the first is here; --lossy leaves them out");
     ck_assert_str_eq(diag.messages.data[2].loc.op, "Relu");
+    for (size_t i = 1; i < diag.messages.count; i++)
+        if (str_starts_with(diag.messages.data[i].text, "functions with metadata_props: the first"))
+            ck_assert_str_eq(diag.messages.data[i].loc.graph, "function f");
 }
 END_TEST
 
