@@ -66,6 +66,18 @@ START_TEST(classes)
 }
 END_TEST
 
+/* Does Gradient say that the loss depends on it? */
+static bool gradient_reads(const struct model *m, const char *name)
+{
+    vec_each(const struct model_node *, n, &m->training.data[0]->algorithm->nodes) {
+        const struct model_attr *const zs = str_equal(n->op_type, "Gradient") ? model_find_attr(&n->attrs, "zs") : NULL;
+        for (size_t i = 0; zs && i < zs->strings.count; i++)
+            if (str_equal(zs->strings.data[i].data, name))
+                return true;
+    }
+    return false;
+}
+
 /* The model has the target among its inputs: its type says whether labels or shares are meant. */
 START_TEST(an_input_says_what_targets_are)
 {
@@ -73,6 +85,7 @@ START_TEST(an_input_says_what_targets_are)
     prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
     declare(m->graph, 0, "target", DTYPE_INT64, "2");
     near(class_loss_of(m, labels(DTYPE_INT64, 2, 0)), (LOSS0 + LOSS1) / 2);
+    ck_assert(gradient_reads(m, "x") && gradient_reads(m, "target"));
     begin();
     m = scores(NULL);
     prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
