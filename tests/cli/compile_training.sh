@@ -47,8 +47,9 @@ a\ b/out.c a\ b/out.h: \\
   $work/a\ b/w.npy
 RULE
 diff wanted.d out.d >&2 || fail 'the dependency file differs'
-expect 0 "$stepc" compile digits.onnx -o target.c --dim batch=8 --loss mse --depfile out.d --depfile-target 'a $b'
 # shellcheck disable=SC2016
+expect 0 "$stepc" compile digits.onnx -o target.c --dim batch=8 --loss mse --depfile out.d --depfile-target 'a $b'
+# shellcheck disable=SC2016,SC1003
 [ "$(head -n 1 out.d)" = 'a\ $$b: \' ] || fail "the rule is not for its target: $(head -n 1 out.d)"
 
 # Memory: what is missing is a number, and nothing is written.
