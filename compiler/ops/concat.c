@@ -148,7 +148,7 @@ static const struct op_sample samples[] = {
 
 static bool concat_bounded(struct bounded_ctx *c)
 {
-    int of = 0;
+    int of = 0; /* some input is bounded, or nobody would ask */
     while (bounded_in(c, of) == NULL)
         of++;
     const struct bounded *const first = bounded_in(c, of);

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "fixture.h"
 #include "suite.h"
 
 #include <check.h>
@@ -21,19 +22,6 @@
 #include <unistd.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* What diag_print() prints of `d`. */
 static const char *printed(const struct diag *d)

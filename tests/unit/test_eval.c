@@ -1,5 +1,6 @@
 /* compiler/eval: arithmetic of the two modes, iteration, a node. The operators are tested by their samples. */
 #include "eval/eval.h"
+#include "fixture.h"
 #include "suite.h"
 
 #include <check.h>
@@ -11,19 +12,6 @@
 
 /* The operators are not linked: nodes here get records of their own. */
 const struct op_def *const op_table[] = {NULL};
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* A node outside any graph: as much of it as evaluation looks at. */
 struct fixture {

@@ -3,24 +3,12 @@
 #include "base/traceback.h"
 #include "base/str.h"
 #include "model/model.h"
+#include "fixture.h"
 #include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 #define TORCH "/usr/lib/python3/dist-packages/torch/"
 

@@ -4,6 +4,7 @@
 #include "prepare/squeezes.h"
 
 #include "model/model.h"
+#include "fixture.h"
 #include "suite.h"
 
 #include <check.h>
@@ -11,19 +12,6 @@
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* y follows from x, and maybe from h. A layer: w [1,3,4], r [1,3,3]. */
 static const struct network {

@@ -2,24 +2,12 @@
 #include "prepare/masters.h"
 
 #include "model/model.h"
+#include "fixture.h"
 #include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* 10 is float16, 16 bfloat16, 1 float. */
 static const struct network {

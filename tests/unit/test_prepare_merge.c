@@ -2,6 +2,7 @@
 #include "prepare/merge_internal.h"
 
 #include "model/model.h"
+#include "fixture.h"
 #include "suite.h"
 
 #include <check.h>
@@ -9,19 +10,6 @@
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* The first node of such a model. */
 static const struct model_node *node(const char *text)

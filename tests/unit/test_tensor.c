@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "tensor/tensor.h"
+#include "fixture.h"
 #include "suite.h"
 
 #include <check.h>
@@ -10,19 +11,6 @@
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* ---- dtype ------------------------------------------------------------------------------------------------------- */
 
