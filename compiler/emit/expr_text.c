@@ -520,7 +520,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_INT:
         if (e->i < 0)
             *precedence = PREC_UNARY;
-        if (e->dtype == DTYPE_INDEX)
+        if (e->dtype == DTYPE_INDEX && e->i != INT64_MIN)
             return arena_printf(s->arena, "%" PRId64, e->i);
         return number_int(s->arena, e->dtype, e->i);
     case EXPR_VAR: return e->var->name;

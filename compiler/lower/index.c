@@ -157,7 +157,7 @@ static bool template_fits(struct diag *d, const struct loc *at, const struct ker
     if (scratch > TEMPLATE_MOST)
         return too_wide(d, at, "its work memory", scratch);
     for (int i = 0; i < k->tmpl.int_count; i++)
-        if (k->tmpl.ints[i].value > TEMPLATE_MOST)
+        if (!k->tmpl.ints[i].is_data && k->tmpl.ints[i].value > TEMPLATE_MOST)
             return too_wide(d, at, "one of its sizes or distances", k->tmpl.ints[i].value);
     return true;
 }

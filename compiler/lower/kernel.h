@@ -156,6 +156,7 @@ struct kernel_int {
     const char *name; /* integer hole */
     int64_t value;
     struct late_size late; /* it depends on the program's range; then `value` is the most */
+    bool is_data;          /* only data are compared with it: no size and no distance, any int64 */
 };
 
 /* What a kernel of a template binds. */

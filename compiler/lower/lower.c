@@ -358,6 +358,13 @@ void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value)
     kernel_set_int(c->kernel, hole, value);
 }
 
+void lower_template_data(struct lower_ctx *c, const char *hole, int64_t value)
+{
+    struct kernel_template *const t = &c->kernel->tmpl;
+    lower_template_int(c, hole, value);
+    t->ints[t->int_count - 1].is_data = true;
+}
+
 void lower_template_flops(struct lower_ctx *c, int64_t flops)
 {
     c->kernel->tmpl.flops = flops;

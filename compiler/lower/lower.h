@@ -90,6 +90,8 @@ void lower_add_check(struct lower_ctx *c, const struct shape *domain, const stru
 /* Makes c->kernel an instance of a template (lower_kernel() first). */
 void lower_template(struct lower_ctx *c, const struct template_traits *tmpl, enum dtype type);
 void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value);
+/* The same for a number that only data are compared with: any int64, where others are sizes and distances. */
+void lower_template_data(struct lower_ctx *c, const char *hole, int64_t value);
 /* Multiplications and additions of the body, for reports: those of the parts are counted by themselves. */
 void lower_template_flops(struct lower_ctx *c, int64_t flops);
 /* Operand pointer: outer strides are taken for the kernel's outer dims. Templates compute in float: of a buffer of

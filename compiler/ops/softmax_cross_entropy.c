@@ -308,7 +308,7 @@ static struct loss instantiate(struct lower_ctx *c)
     lower_template_int(c, "C", l.c);
     lower_template_int(c, "D", l.d);
     lower_template_int(c, "HAS_IGNORE", l.has_ignore);
-    lower_template_int(c, "IGNORE", l.ignore);
+    lower_template_data(c, "IGNORE", l.ignore);
     lower_template_int(c, "HAS_WEIGHTS", has_weights);
     lower_template_int(c, "REDUCTION", (int64_t)l.reduction); /* 0 none, 1 sum, 2 mean */
     lower_template_int(c, "LONG", l.n * l.d > BLOCK_OF_LOSS);

@@ -95,6 +95,9 @@ done
 takes --ignore-index -9223372036854775808 9223372036854775807
 refuses --ignore-index 1.5 'expected a whole number'
 lacks stderr from
+for value in -9223372036854775808 9223372036854775807; do
+    expect 0 "$stepc" compile net.onnxtxt -o labels.c --loss softmax-cross-entropy --ignore-index $value --check
+done
 takes --class-axis 1 2 -1 -2
 refuses --class-axis one 'expected a whole number'
 takes --target-type int64 int32 uint8
