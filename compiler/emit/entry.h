@@ -20,8 +20,9 @@ enum entry_step_kind {
 /* Parameters of an entry. */
 enum { USES_STATE = 1, USES_ARENA = 2, USES_SEED = 4, USES_IN = 8, USES_OUT = 16 };
 
-/* Outputs of which one must be wanted, ascending; none: in any case. */
 enum { GUARD_MOST = 3 };
+
+/* Outputs of which one must be wanted, ascending; none: in any case. */
 struct guard {
     int count, output[GUARD_MOST];
 };

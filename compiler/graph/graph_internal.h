@@ -14,8 +14,8 @@ bool node_infer_plain(struct node *n) MUST_USE;
 const struct tensor *known_or_fed(struct graph *g, struct value *v);
 /* From now on what is fed to v, and to what it follows from, is not looked at. */
 void known_stays_open(struct value *v);
-/* The content; NULL after a report that names what it
- * depends on. `what` is how the node refers to it: "input 1 'axes' (axes)". */
+/* The content; NULL after a report that names what it depends on. `what` is how the node refers to it: "input 1 'axes'
+ * (axes)". */
 const struct tensor *known_or_report(struct graph *g, const struct loc *at, const char *what, struct value *v);
 /* What a user can do to have v known: "; --set x=VALUE fixes it", or "". */
 const char *known_cure(struct diag *d, struct value *v);
