@@ -102,7 +102,7 @@ bool feeds_read(struct session *s, const struct model *m, str_list files, struct
             continue;
         }
         if (feeds_find(out, f.name)) {
-            ok = diag_error(&s->diag, NULL, "--feed %s: input '%s' is fed already", files.data[i], f.name);
+            ok = diag_usage(&s->diag, "--feed %s: input '%s' is fed already", files.data[i], f.name);
             continue;
         }
         struct shape *shape = arena_new(&s->arena, struct shape);

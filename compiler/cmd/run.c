@@ -167,8 +167,7 @@ static bool read_all_data(struct run *r, struct import_options *import)
         return false;
     vec_each_ptr(const struct data_set, set, &r->data.list)
         if (feeds_find(&r->feeds, set->name))
-            return diag_error(&r->s->diag, NULL, "input '%s' is given by --feed and by --data: leave one out",
-                              set->name);
+            return diag_usage(&r->s->diag, "input '%s' is given by --feed and by --data: leave one out", set->name);
     r->order = arena_array(&r->s->arena, int64_t, (size_t)r->data.samples);
     r->ordered = -1;
     return true;

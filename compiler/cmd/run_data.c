@@ -50,7 +50,7 @@ static bool read_set(struct session *s, const struct model *m, const char *optio
     if (!vi)
         return diag_error(&s->diag, &LOC_FILE(m->file), "%s: the model has no input '%s'", text, set.name);
     if (data_find(out, set.name))
-        return diag_error(&s->diag, NULL, "%s: input '%s' has its data already", text, set.name);
+        return diag_usage(&s->diag, "%s: input '%s' has its data already", text, set.name);
     if (!tensor_file_read(&s->diag, &s->arena, path, &t, &inner) || !feeds_convert(s, vi, text, &t) ||
         !check_type(s, vi, text, t))
         return false;

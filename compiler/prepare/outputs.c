@@ -139,7 +139,7 @@ bool keep_outputs(struct diag *d, struct arena *a, struct model *m, const str_li
                             name,
                             output_suggestion(a, &defined, name));
         else if (model_find_value(&kept, name))
-            ok = diag_error(d, &LOC_FILE(m->file), "--outputs names '%s' twice", name);
+            ok = diag_usage(d, "--outputs names '%s' twice", name);
         else
             vec_push(a, &kept, declaration_of(a, g, name));
     if (!ok)

@@ -66,7 +66,7 @@ lacks stdout 'does not give'
 expect 0 "$stepc" compile train.onnx -o train.c
 expect 1 "$stepc" check detector.onnxtxt --outputs score
 has stderr "--outputs score: no node of the model gives a tensor of that name; did you mean 'scores'?"
-expect 1 "$stepc" check detector.onnxtxt --outputs h,h
+expect 2 "$stepc" check detector.onnxtxt --outputs h,h
 has stderr "--outputs names 'h' twice"
 expect 2 "$stepc" check detector.onnxtxt --outputs ''
 has stderr '--outputs: expected names with commas between'

@@ -95,8 +95,10 @@ expect 1 "$stepc" run net.onnxtxt --feed y=a=b.npy
 has stderr "--feed y=a=b.npy: the model has no input 'y'"
 
 # Nothing is fed twice.
-expect 1 "$stepc" run net.onnxtxt --feed x=b.npy --feed x=far.npy
+expect 2 "$stepc" run net.onnxtxt --feed x=b.npy --feed x=far.npy
 has stderr "--feed x=far.npy: input 'x' is fed already"
 digits 1 32 ''
-expect 1 "$stepc" run train.onnx --feed x=x.npy --data x=x.npy --data target=t.npy --batch 8
+expect 2 "$stepc" run train.onnx --feed x=x.npy --data x=x.npy --data target=t.npy --batch 8
 has stderr "input 'x' is given by --feed and by --data: leave one out"
+expect 2 "$stepc" run train.onnx --data x=x.npy --data target=t.npy --data x=x.npy --batch 8
+has stderr "--data x=x.npy: input 'x' has its data already"
