@@ -120,7 +120,7 @@ static STEPC_INLINE void whole_tile(const int rows, const int i, const int j, co
     tile_of(rows, i, STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, 0, left, right, B_ROW);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+/* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
 static STEPC_INLINE void tile(const int rows, const int i, const int vectors, const int from, const int to, const int j,
                               const T *restrict left, const T *restrict right)
 {
@@ -432,7 +432,7 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
     }
 }
 
-/* Rows i .. of the packed columns p .. and terms k .. */
+/* Rows i .. of one packed block of columns and terms. */
 /* Why: the sums of all rows, from row `first` on, wait in `waiting` until their last terms are added. */
 static STEPC_INLINE void block_rows(const int rows, const int i, const int first, const int p, const int k,
                                     const T *restrict left, const T *restrict right, const T *restrict packed,

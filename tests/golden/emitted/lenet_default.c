@@ -335,7 +335,7 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
     step_count[0] = stepc_add64(step_count[0], 1);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+/* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
 static STEPC_INLINE void d_fc2_where_tile(const int rows, const int i, const int vectors, const int from,
         const int to, const int j, const float *restrict left, const float *restrict right, float *restrict d_fc2,
         const float *restrict relu4)
@@ -359,7 +359,7 @@ static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restric
     STEPC_EACH_TILE(float, 32, 84, d_fc2_where_tile, d_logits, fc3_weight, d_fc2, relu4);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+/* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
 static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, const int vectors, const int from,
         const int to, const int j, const float *restrict left, const float *restrict right,
         float *restrict fc3_weight_v, float *restrict fc3_weight, float *restrict fc3_weight_h,
@@ -406,7 +406,7 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
     }
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+/* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
 static STEPC_INLINE void d_fc1_where_tile(const int rows, const int i, const int vectors, const int from,
         const int to, const int j, const float *restrict left, const float *restrict right, float *restrict d_fc1,
         const float *restrict relu3)
@@ -430,7 +430,7 @@ static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restric
     STEPC_EACH_TILE(float, 32, 120, d_fc1_where_tile, d_fc2, fc2_weight, d_fc1, relu3);
 }
 
-/* One tile: rows i .. and columns j .., of which the columns from .. to - 1 are new. */
+/* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
 static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, const int vectors, const int from,
         const int to, const int j, const float *restrict left, const float *restrict right,
         float *restrict fc2_weight_v, float *restrict fc2_weight, float *restrict fc2_weight_h,
@@ -477,7 +477,7 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
     }
 }
 
-/* Rows i .. of the packed columns p .. and terms k .. */
+/* Rows i .. of one packed block of columns and terms. */
 static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, const float *restrict left,
         const float *restrict packed, float *restrict waiting, float *restrict d_flat)
 {
@@ -516,7 +516,7 @@ static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int
         }
 }
 
-/* Rows i .. of the packed columns p .. and terms k .. */
+/* Rows i .. of one packed block of columns and terms. */
 static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int i, const float *restrict left,
         const float *restrict packed, float *restrict waiting, float *restrict fc1_weight_v,
         float *restrict fc1_weight, float *restrict fc1_weight_h, const float corrected_rate)
