@@ -272,7 +272,8 @@ bool file_check_place(struct diag *d, const char *path)
                diag_error(d, PLACE(d, path), "is a directory, expected the name of a file to write");
     const char *const folder = path_directory(d->arena, target);
     if (stat(folder, &st) != 0)
-        return errno != ENOENT || diag_error(d, PLACE(d, path), "its folder '%s' does not exist", folder);
+        return (errno != ENOENT && errno != ENOTDIR) ||
+               diag_error(d, PLACE(d, path), "its folder '%s' does not exist", folder);
     return S_ISDIR(st.st_mode) || diag_error(d, PLACE(d, path), "'%s' is a file, expected a folder", folder);
 }
 

@@ -532,20 +532,23 @@ END_TEST
 START_TEST(writing_fails_with_a_reason)
 {
     const char *missing = in_folder("no/file"), *file = in_folder("file"), *below = in_folder("file/below"),
-               *link = in_folder("link");
+               *deep = in_folder("file/below/it"), *link = in_folder("link");
     write_text(file, "x");
     ck_assert_int_eq(symlink("gone/file", link), 0);
     ck_assert(!file_write(&diag, folder, "x", 1));
     ck_assert(!file_write(&diag, missing, "x", 1));
     ck_assert(!file_write(&diag, below, "x", 1));
+    ck_assert(!file_write(&diag, deep, "x", 1));
     ck_assert(!file_write(&diag, link, "x", 1));
     ck_assert_str_eq(printed(&diag),
                      arena_printf(&arena,
                                   "%s: error: is a directory, expected the name of a file to write\n"
                                   "%s: error: its folder '%s' does not exist\n"
                                   "%s: error: '%s' is a file, expected a folder\n"
+                                  "%s: error: its folder '%s' does not exist\n"
                                   "%s: error: its folder '%s' does not exist\n",
-                                  folder, missing, in_folder("no"), below, file, link, in_folder("gone")));
+                                  folder, missing, in_folder("no"), below, file, deep, below, link,
+                                  in_folder("gone")));
 }
 END_TEST
 
