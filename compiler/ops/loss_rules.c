@@ -138,11 +138,16 @@ struct loss_nodes loss_nodes_of(struct builder *b, const struct node *n)
                                .weights = node_input(n, 2)};
 }
 
+static struct value *label(struct builder *b, enum dtype type, int64_t number)
+{
+    struct tensor *const t = tensor_new(b->graph->arena, type, &SHAPE_SCALAR);
+    tensor_set_int(t, 0, number);
+    return build_constant(b, t);
+}
+
 struct value *loss_is_ignored(struct builder *b, struct value *labels, int64_t ignore)
 {
-    struct tensor *const t = tensor_new(b->graph->arena, labels->dtype, &SHAPE_SCALAR);
-    tensor_set_int(t, 0, ignore);
-    return build_value(b, "Equal", NULL, (struct value *const[]){labels, build_constant(b, t)}, 2);
+    return build_value(b, "Equal", NULL, (struct value *const[]){labels, label(b, labels->dtype, ignore)}, 2);
 }
 
 struct value *loss_with_class_axis(struct builder *b, struct value *x)
@@ -193,6 +198,17 @@ struct value *loss_label_mask(struct loss_nodes *l)
 
 /* ---- sizes that follow from data --------------------------------------------------------------------------------- */
 
+/* A label that stands where none is meant. Where it is among those that are, it becomes another that is no class. */
+static int64_t reserve_label(struct bounded_ctx *c)
+{
+    struct value *const labels = c->node->inputs.data[1];
+    const int64_t least = labels->dtype == DTYPE_INT32 ? INT32_MIN : INT64_MIN;
+    struct value *const is_reserved = loss_is_ignored(c->b, labels, least + 1);
+    node_set_input(c->node, 1, build(c, "Where", is_reserved, label(c->b, labels->dtype, least), labels));
+    node_set_attr(c->node, attr_int("ignore_index", least + 1));
+    return least + 1;
+}
+
 bool loss_bounded(struct bounded_ctx *c)
 {
     struct node *const n = c->node;
@@ -203,13 +219,9 @@ bool loss_bounded(struct bounded_ctx *c)
     if (scores == NULL || labels == NULL || scores->axis == 1 ||
         labels->axis != (scores->axis > 1 ? scores->axis - 1 : 0) || !bounded_alike(scores, labels))
         return bounded_refuse(c, scores != NULL ? 0 : 1, "scores and labels are not known to be as many as each other");
-    if (!loss_ignore_index(n, &ignore)) { /* no label that anybody means */
-        ignore = n->inputs.data[1]->dtype == DTYPE_INT32 ? INT32_MIN + 1 : INT64_MIN + 1; /* a C literal */
-        node_set_attr(n, attr_int("ignore_index", ignore));
-    }
-    struct tensor *const t = tensor_new(n->graph->arena, n->inputs.data[1]->dtype, &SHAPE_SCALAR);
-    tensor_set_int(t, 0, ignore);
-    bounded_fill_input(c, 1, build_constant(c->b, t));
+    if (!loss_ignore_index(n, &ignore))
+        ignore = reserve_label(c);
+    bounded_fill_input(c, 1, label(c->b, n->inputs.data[1]->dtype, ignore));
     (void)bounded_out(c, 1, scores, scores->axis);
     return loss_of(n).reduction != LOSS_NONE || bounded_out(c, 0, labels, labels->axis);
 }

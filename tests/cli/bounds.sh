@@ -60,6 +60,30 @@ has stderr 'infer() returned an error: an index is out of range'
 expect 1 "$stepc" run net.onnxtxt --feed x=x.npy --bound pick=4 --feed mask=five.npy
 has stderr 'data say that there are 5 elements, and there is room for 4'
 
+# No label is one of those that are not there: what is no class is an error, whichever number it is.
+cat >labels.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[3,4] x, int64[3] mask, int32[3] t) => (float loss)
+{
+    taken = Cast <to = 9> (mask)
+    [pick] rows = Compress <axis = 0> (x, taken)
+    [same] labels = Compress <axis = 0> (t, taken)
+    loss = SoftmaxCrossEntropyLoss(rows, labels)
+}
+MODEL
+seq 12 | "$make_npy" f4 3 4 >rows.npy
+printf '%s\n' 1 0 1 | "$make_npy" i8 3 >mask.npy
+for engine in interpreted generated; do
+    run=("$stepc" run labels.onnxtxt --engine "$engine" --bound pick=3 --bound same=3 --feed x=rows.npy --feed mask=mask.npy --feed t=t.npy)
+    printf '%s\n' 2 -2147483647 1 | "$make_npy" i4 3 >t.npy
+    expect 0 "${run[@]}"
+    for wrong in -1 4 -2147483648 -2147483647 -2147483646 2147483647; do
+        printf '%s\n' 2 0 $wrong | "$make_npy" i4 3 >t.npy
+        expect 1 "${run[@]}"
+    done
+    has stderr "$([ $engine = generated ] && echo 'a class label is out of range' || echo 'is outside [0, 4)')"
+done
+
 # Wrong use.
 expect 2 "$stepc" compile net.onnxtxt -o wrong.c --bound pick=0
 has stderr '--bound pick=0: expected NAME=N, from 1 to 1073741824'
