@@ -64,6 +64,7 @@ if(PKG_CONFIG_FOUND)
 else()
   stepc_misses("pkg-config" pkg-config pkgconf-pkg-config pkgconf pkgconf)
 endif()
+find_package(ZLIB QUIET) # without it, compressed .npz files are refused
 find_program(PROTOC_C protoc-c)
 find_program(PROTOC protoc)
 find_program(PROTOC_GEN_C protoc-gen-c)

@@ -1,6 +1,7 @@
-/* stepc convert IN OUT: one form of a model into another; weights out of a model and into it. */
+/* stepc convert IN OUT: one form of a model into another; weights out of a model, checkpoints into it. */
 #include "base/clean.h"
 #include "cmd/files.h"
+#include "cmd/foreign.h"
 
 #include "base/str.h"
 #include "model/model.h"
@@ -11,12 +12,13 @@
 static const struct option_spec specs[] = {
     {"lossy", 0, OPTION_FLAG, NULL, "write .onnxtxt even where it cannot hold everything"},
     {"model", 0, OPTION_TEXT, "MODEL",
-     "the model that the weights of IN.safetensors go into; OUT is a copy of it with them"},
+     "the model that the weights of IN go into; OUT is a copy of it with them"},
     {"rename", 0, OPTION_LIST, "NAME=NAME",
      "name of a tensor in the model = name in OUT, or in the weights file; 'encoder.*=bert.encoder.*' for many"},
     {"sort", 0, OPTION_FLAG, NULL, "nodes of the model stand behind those whose results they read"},
     {"no-value-info", 0, OPTION_FLAG, NULL, "leave out the declared types of inner values, which may be wrong"},
     {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed in the weights file, square ones too"},
+    FOREIGN_PARAMETERS,
     {"partial", 0, OPTION_FLAG, NULL,
      "weights that are missing or do not fit are warnings, and what the model has stays"},
     {0}};
@@ -32,6 +34,12 @@ static bool is_weight_file(const char *path)
     return str_ends_with(path, ".safetensors");
 }
 
+/* IN alone may be another framework's checkpoint. */
+static bool is_checkpoint(const char *path)
+{
+    return !is_model_file(path) && (str_ends_with(path, ".bin") || checkpoint_is_one(path));
+}
+
 static bool check_arguments(const struct options *o)
 {
     if (o->arguments.count != 2) {
@@ -41,24 +49,24 @@ static bool check_arguments(const struct options *o)
     }
     const char *const in = o->arguments.data[0], *const out = o->arguments.data[1];
     vec_each(const char *, path, &o->arguments)
-        if (!is_model_file(path) && !is_weight_file(path)) {
+        if (!is_model_file(path) && !is_weight_file(path) && !(path == in && is_checkpoint(path))) {
             say_text("stepc convert: '%s': a model's file name ends in .onnx or .onnxtxt, "
-                     "that of weights in .safetensors\n",
-                     path);
+                     "that of weights in .safetensors%s\n",
+                     path, path == in ? "; no checkpoint of a framework is there" : "");
             return false;
         }
-    if (is_weight_file(in) && is_weight_file(out)) {
+    if (is_checkpoint(in) && is_weight_file(out)) {
         say_text("stepc convert: IN or OUT must be a model\n");
         return false;
     }
     static const char *const of_models[] = {"sort", "no-value-info"};
     for (size_t i = 0; i < 2; i++)
-        if (option_given(o, of_models[i]) && (is_weight_file(in) || is_weight_file(out))) {
+        if (option_given(o, of_models[i]) && (is_checkpoint(in) || is_weight_file(out))) {
             say_text("stepc convert: --%s is for models\n", of_models[i]);
             return false;
         }
-    if (is_weight_file(in) != option_given(o, "model")) {
-        say_text(is_weight_file(in) ? "stepc convert: --model MODEL says which model the weights go into\n"
+    if (is_checkpoint(in) != option_given(o, "model")) {
+        say_text(is_checkpoint(in) ? "stepc convert: --model MODEL says which model the weights go into\n"
                                     : "stepc convert: --model belongs to IN.safetensors\n");
         return false;
     }
@@ -66,21 +74,6 @@ static bool check_arguments(const struct options *o)
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
-
-static bool read_weight_options(struct session *s, const struct options *o, struct weight_options *out)
-{
-    const str_list renames = option_list(o, "rename");
-    bool ok = true;
-    *out = (struct weight_options){.transpose = option_list(o, "transpose"), .partial = option_given(o, "partial")};
-    vec_each(const char *, pair, &renames) {
-        struct weight_rename r;
-        if (option_pair(&s->arena, pair, &r.in_model, &r.in_file))
-            vec_push(&s->arena, &out->renames, r);
-        else
-            ok = diag_usage(&s->diag, "--rename %s: expected NAME=NAME", pair);
-    }
-    return ok;
-}
 
 static bool write_model(struct session *s, const struct options *o, const struct model *m, const char *out)
 {
@@ -113,16 +106,14 @@ static bool weights_out(struct session *s, const struct options *o, const struct
     return safetensors_write(&s->diag, out, &list);
 }
 
-static bool weights_in(struct session *s, const struct options *o, const struct weight_options *w, const char *in,
-                       const char *out)
+static bool weights_in(struct session *s, const struct options *o, const char *in, const char *out)
 {
     struct model *m;
-    named_tensors list;
+    struct filled filled;
     struct strbuf report = {.arena = &s->arena, .clean = true};
     const char *const model = option_text(o, "model");
     if (!model_read(&s->diag, &s->arena, model, &m) || !check_files(s, o, model, m, in, out) ||
-        !safetensors_read(&s->diag, &s->arena, in, &list) ||
-        !weights_set(&s->diag, &s->arena, m, in, &list, w, &report) || !write_model(s, o, m, out))
+        !fill_from(s, o, m, in, &report, &filled) || !write_model(s, o, m, out))
         return false;
     print_lines(strbuf_text(&report));
     return true;
@@ -139,8 +130,8 @@ static bool convert(struct session *s, const struct options *o)
         return false;
     if (is_weight_file(out))
         return weights_out(s, o, &w, in, out);
-    if (is_weight_file(in))
-        return weights_in(s, o, &w, in, out);
+    if (is_checkpoint(in))
+        return weights_in(s, o, in, out);
     if (!model_read(&s->diag, &s->arena, in, &m) || !check_files(s, o, in, m, NULL, out) ||
         (option_given(o, "sort") && !sort_nodes(&s->diag, m)) || !rename_tensors(&s->diag, &s->arena, m, &w))
         return false;
@@ -159,7 +150,7 @@ static int run(struct session *s, const struct options *o)
 const struct command command_convert = {
     .name = "convert",
     .arguments = "IN OUT [options]",
-    .summary = "rewrite a model: .onnx <-> .onnxtxt (text); its weights: <-> .safetensors",
+    .summary = "rewrite a model: .onnx <-> .onnxtxt (text); its weights: <-> .safetensors, <- .pt, .npz, folders",
     .example = "stepc convert digits_train.onnx digits_train.onnxtxt",
     .options = tables,
     .notes =
@@ -173,9 +164,14 @@ const struct command command_convert = {
         "  made plain       NaN with a payload\n"
         "Refused always, since anything else would be another model: other sparse attributes, names with control\n"
         "characters, operators, domains, overloads and attributes named by no identifier, nesting deeper than 32.\n\n"
-        "Weights: MODEL to OUT.safetensors writes all floating-point initializers. IN.safetensors to OUT.onnx with\n"
-        "--model MODEL sets them by name. Types are converted; a matrix that fits only transposed is "
-        "transposed, and this\n"
-        "is said. Everything that is missing or does not fit is listed, and then nothing is written.\n",
+        "Weights: MODEL to OUT.safetensors writes all floating-point initializers. IN to OUT.onnx with --model MODEL "
+        "sets\n"
+        "them by name. Types are converted; a matrix that fits only transposed is transposed, and this is said. "
+        "Everything\n"
+        "that is missing or does not fit is listed, and then nothing is written. IN is .safetensors, a file of "
+        "torch.save\n"
+        "(.pt, .pth, .bin), .npz, or a folder of Hugging Face's. What an optimizer kept, its step count and learning "
+        "rate\n"
+        "go into the variables of a training model (docs/checkpoints-of-frameworks.md).\n",
     .run = run,
 };

@@ -33,6 +33,7 @@ static const struct file_option read_options[] = {
     {"data", FORM_PAIR, NULL},
     {"validate", FORM_PAIR, NULL},
     {"load", FORM_FILE, "save"},
+    {"parameters", FORM_FILE, NULL},
     {"state", FORM_FILE, NULL},
     {0}};
 

@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/feeds.h"
 #include "cmd/files.h"
+#include "cmd/foreign.h"
 #include "cmd/not_finite.h"
 #include "cmd/progress.h"
 #include "cmd/run_data.h"
@@ -42,12 +43,17 @@ static const struct option_spec specs[] = {
     {"shuffle", 0, OPTION_TEXT, "SEED", "a new order of the samples in every epoch, the same for the same seed"},
     {"validate", 0, OPTION_LIST, "NAME=FILE", "data for entry evaluate (or infer) after every epoch"},
     OPTION_HEADING("the state"),
-    {"load", 0, OPTION_TEXT, "STATE", "go on from a saved state: also with feeds, data and --seed"},
+    {"load", 0, OPTION_TEXT, "STATE",
+     "go on from a saved state: also with feeds, data and --seed; or from a framework's checkpoint: .pt, .pth, .bin, "
+     ".npz, .safetensors, a Hugging Face folder"},
     {"save", 0, OPTION_TEXT, "STATE", "write the state after the last step"},
     {"save-every", 0, OPTION_TEXT, "N",
      "and after every N steps, over the one before: a run that is killed can go on from there"},
     {"partial", 0, OPTION_FLAG, NULL, "--load what fits, into a model that has changed"},
     {"reset", 0, OPTION_LIST, "optimizer|GLOB", "--load all but these, which start as init() leaves them"},
+    {"rename", 0, OPTION_LIST, "NAME=NAME", "name in the model = name in the framework's checkpoint; one * for many"},
+    {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed there, square ones too"},
+    FOREIGN_PARAMETERS,
     {"from", 0, OPTION_TEXT, "N",
      "number of the first step, and its place in feeds and data (default: where --load goes on, or 0)"},
     OPTION_HEADING("results"),
@@ -190,7 +196,8 @@ static bool open_engine(struct run *r, const char *path)
     struct arena *a = &r->s->arena;
     if (!read_engine_options(r, &e) || !read_import_options(r->s, r->o, &e.pipeline.import) ||
         !read_model(r->s, r->o, &e.pipeline.import, path, &r->m) || !read_fetches(r) ||
-        !files_check_options(r->s, r->o, path, r->m, NULL) || !read_all_data(r, &e.pipeline.import))
+        !files_check_options(r->s, r->o, path, r->m, NULL) || !state_fill(r->s, r->o, &r->state, r->m) ||
+        !read_all_data(r, &e.pipeline.import))
         return false;
     const char *entry = option_text(r->o, "entry") ? option_text(r->o, "entry") : default_entry(r->m);
     const char **names = arena_array(a, const char *, r->fetches.count + 1);

@@ -2,6 +2,7 @@
 
 #include "base/clean.h"
 #include "base/str.h"
+#include "cmd/foreign.h"
 #include "engine/state_file.h"
 #include "model/model.h"
 #include "train/combine.h"
@@ -17,7 +18,12 @@ bool state_read_options(struct session *s, const struct options *o, struct state
                                   .save = option_text(o, "save"),
                                   .partial = option_given(o, "partial"),
                                   .reset = option_list(o, "reset")};
+    static const char *const of_checkpoints[] = {"rename", "transpose", "parameters"};
     bool ok = true;
+    out->foreign = out->load && checkpoint_is_one(out->load);
+    for (size_t i = 0; i < sizeof of_checkpoints / sizeof *of_checkpoints; i++)
+        if (!out->foreign && option_given(o, of_checkpoints[i]))
+            ok = diag_usage(&s->diag, "--%s belongs to --load of a framework's checkpoint", of_checkpoints[i]);
     if (!out->save && option_given(o, "save-every"))
         ok = diag_usage(&s->diag, "--save-every belongs to --save");
     if (!out->load && out->partial)
@@ -174,6 +180,31 @@ static void take_items(struct engine *e, const struct state_options *o, const st
     *steps = tensor_get_int(items->data[at].tensor, 0);
 }
 
+bool state_fill(struct session *s, const struct options *o, struct state_options *state, struct model *m)
+{
+    struct strbuf report = {.arena = &s->arena};
+    if (!state->foreign)
+        return true;
+    if (!fill_from(s, o, m, state->load, &report, &state->filled))
+        return false;
+    for (const char *line = strbuf_text(&report), *end; !option_given(o, "quiet") && *line; line = end + 1) {
+        end = strchr(line, '\n');
+        say_text("stepc run: %s\n", arena_strndup(&s->arena, line, (size_t)(end - line)));
+    }
+    return true;
+}
+
+/* init() may have drawn what the checkpoint says. */
+static void take_filled(struct engine *e, const struct state_options *o, int64_t *steps)
+{
+    vec_each(const struct variable *, v, &engine_program(e)->variables) {
+        const struct tensor *const t = map_get(&o->filled.set, v->name);
+        if (t && t->dtype == v->dtype && shape_equal(&t->shape, &v->shape))
+            engine_write(e, v, t);
+    }
+    *steps = o->filled.steps;
+}
+
 bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps)
 {
     state_items items = {0};
@@ -181,6 +212,10 @@ bool state_load(struct session *s, const struct state_options *o, struct engine 
     *steps = 0;
     if (!o->load)
         return true;
+    if (o->foreign) {
+        take_filled(e, o, steps);
+        return check_patterns(s, o, engine_program(e));
+    }
     list_items(&s->arena, e, 0, &items);
     if (!check_patterns(s, o, engine_program(e)) || !state_file_read(&s->diag, &s->arena, o->load, &items, &unknown) ||
         !check_items(s, o, engine_program(e), &items, &unknown))

@@ -14,7 +14,9 @@ static const struct {
     size_t at, length;
     const char *bytes, *what;
 } beginnings[] = {
-    {0, 4, "PK\x03\x04", "a zip archive, as torch.save and Keras write them; " EXPORT},
+    {0, 4, "PK\x03\x04",
+     "a zip archive, as torch.save and Keras write them: 'stepc convert FILE.pt OUT.onnx --model MODEL' puts a "
+     "checkpoint into a model; " EXPORT},
     {0, 4, "PK\x05\x06", "an empty zip archive"},
     {0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes; tf2onnx converts Keras models"},
     {0, 6, "\x93NUMPY", "a NumPy array; arrays go to --feed and --data"},

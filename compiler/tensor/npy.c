@@ -245,12 +245,10 @@ static struct tensor *make_tensor(const struct npy_reader *r, const unsigned cha
     return t;
 }
 
-bool npy_read(struct diag *d, struct arena *a, const char *path, struct tensor **out)
+bool npy_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
+               struct tensor **out)
 {
-    unsigned char *bytes;
-    size_t size, data = 0;
-    if (!file_read(d, a, path, FILE_MAX_BYTES, &bytes, &size))
-        return false;
+    size_t data = 0;
     struct npy_reader r = {.diag = d, .arena = a, .at = LOC_FILE(arena_strdup(d->arena, path))};
     if (!locate_header(&r, bytes, size, &data) || !read_header(&r))
         return false;
@@ -263,6 +261,13 @@ bool npy_read(struct diag *d, struct arena *a, const char *path, struct tensor *
                           shape_text(a, &r.shape), dtype_name(r.dtype));
     *out = make_tensor(&r, bytes + data);
     return true;
+}
+
+bool npy_read(struct diag *d, struct arena *a, const char *path, struct tensor **out)
+{
+    unsigned char *bytes;
+    size_t size;
+    return file_read(d, a, path, FILE_MAX_BYTES, &bytes, &size) && npy_parse(d, a, path, bytes, size, out);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

@@ -43,6 +43,9 @@ bool tensor_identical(const struct tensor *a, const struct tensor *b);
 
 /* NumPy .npy files, version 1 and 2 in, 1 out; C order or Fortran order (converted), native or swapped bytes. */
 bool npy_read(struct diag *d, struct arena *a, const char *path, struct tensor **out) MUST_USE;
+/* The same from memory. `path` is for messages. */
+bool npy_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
+               struct tensor **out) MUST_USE;
 bool npy_write(struct diag *d, const char *path, const struct tensor *t) MUST_USE;
 
 #endif

@@ -1,0 +1,24 @@
+/* Options of commands that read checkpoints of frameworks (foreign/checkpoint.h): how names and matrices of the file
+ * become those of the model. */
+#ifndef STEPC_CMD_FOREIGN_H
+#define STEPC_CMD_FOREIGN_H
+
+#include "cmd/cmd.h"
+#include "foreign/fill.h"
+
+#define FOREIGN_PARAMETERS                                                                                             \
+    {                                                                                                                  \
+        "parameters", 0, OPTION_TEXT, "FILE",                                                                          \
+            "names of what PyTorch's optimizer updates, in its order, one a line (default: as checkpoint or model "    \
+            "say)"                                                                                                     \
+    }
+
+/* --rename, --transpose, --partial. */
+bool read_weight_options(struct session *s, const struct options *o, struct weight_options *out) MUST_USE;
+/* These, and --parameters and --reset. */
+bool read_fill_options(struct session *s, const struct options *o, struct fill_options *out) MUST_USE;
+/* Reads the checkpoint and fills the model. What is to be told is added to *report. */
+bool fill_from(struct session *s, const struct options *o, struct model *m, const char *path, struct strbuf *report,
+               struct filled *out) MUST_USE;
+
+#endif

@@ -1,0 +1,149 @@
+#include "foreign/checkpoint_internal.h"
+
+#include "base/file.h"
+#include "foreign/torch_file.h"
+
+#include <math.h>
+#include <string.h>
+
+#define OPTIMIZER_STATE "optimizer.state."
+#define OPTIMIZER_GROUPS "optimizer.param_groups."
+
+double checkpoint_number(const checkpoint_numbers *list, const char *key, double fallback)
+{
+    vec_each_ptr(const struct checkpoint_number, n, list)
+        if (str_equal(n->key, key))
+            return n->value;
+    return fallback;
+}
+
+/* ---- tensors by name --------------------------------------------------------------------------------------------- */
+
+/* "fc1.weight.exp_avg" -> "fc1.weight", "exp_avg". */
+static const char *split_name(struct arena *a, const char *text, const char **key)
+{
+    const char *const dot = strrchr(text, '.');
+    *key = dot ? dot + 1 : text;
+    return dot ? arena_strndup(a, text, (size_t)(dot - text)) : "";
+}
+
+/* *found: name -> its index + 1. */
+static struct checkpoint_parameter *parameter_of(struct checkpoint_reader *r, struct map *found, const char *name)
+{
+    struct checkpoint *const c = r->to;
+    if (!map_has(found, name)) {
+        vec_push(r->arena, &c->parameters,
+                 ((struct checkpoint_parameter){.name = name, .group = c->groups.count, .steps = NAN}));
+        vec_push(r->arena, &c->groups, ((struct checkpoint_group){.count = 1}));
+        map_set(found, name, (void *)(uintptr_t)c->parameters.count);
+    }
+    return &c->parameters.data[(size_t)(uintptr_t)map_get(found, name) - 1];
+}
+
+/* As foreign/give.h writes them: each parameter is a group of its own. */
+bool checkpoint_add_tensors(struct checkpoint_reader *r, const named_tensors *tensors)
+{
+    struct map found = {.arena = r->arena};
+    vec_each_ptr(const struct named_tensor, t, tensors) {
+        const bool is_state = str_starts_with(t->name, OPTIMIZER_STATE),
+                   is_group = str_starts_with(t->name, OPTIMIZER_GROUPS);
+        const char *key;
+        if (!is_state && !is_group) {
+            vec_push(r->arena, &r->to->weights, *t);
+            continue;
+        }
+        const char *const text = t->name + strlen(is_state ? OPTIMIZER_STATE : OPTIMIZER_GROUPS);
+        struct checkpoint_parameter *const p = parameter_of(r, &found, split_name(r->arena, text, &key));
+        const bool is_number = t->tensor->count == 1 && dtype_is_float(t->tensor->dtype);
+        r->to->has_optimizer = true;
+        if (is_group && is_number)
+            vec_push(r->arena, &r->to->groups.data[p->group].numbers,
+                     ((struct checkpoint_number){key, tensor_get_double(t->tensor, 0)}));
+        else if (str_equal(key, "step") && is_number)
+            p->steps = tensor_get_double(t->tensor, 0);
+        else
+            vec_push(r->arena, &p->state, ((struct named_tensor){key, t->tensor}));
+    }
+    return true;
+}
+
+/* ---- which reader ------------------------------------------------------------------------------------------------ */
+
+static bool begins_with(const char *path, const char *bytes, size_t count)
+{
+    unsigned char first[16];
+    size_t size;
+    return file_begin(path, first, sizeof first, &size) && size >= count && memcmp(first, bytes, count) == 0;
+}
+
+static bool is_archive(const char *path)
+{
+    return begins_with(path, "PK\x03\x04", 4) || begins_with(path, "PK\x05\x06", 4);
+}
+
+static bool is_old_torch(const char *path)
+{
+    return begins_with(path, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20", 10);
+}
+
+bool checkpoint_is_one(const char *path)
+{
+    static const char *const endings[] = {".safetensors", ".npz", ".pt", ".pth", ".index.json"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (str_ends_with(path, endings[i]))
+            return true;
+    return file_is_directory(path) || is_archive(path) || is_old_torch(path);
+}
+
+/* By its name, else one of torch.save. */
+static bool add_bytes(struct checkpoint_reader *r, const char *path, const unsigned char *bytes, size_t size)
+{
+    named_tensors tensors = {0};
+    const struct pickle_value *root;
+    r->loc = LOC_FILE(path);
+    if (str_ends_with(path, ".safetensors"))
+        return safetensors_parse(r->diag, r->arena, path, bytes, size, &tensors) && checkpoint_add_tensors(r, &tensors);
+    if (str_ends_with(path, ".npz"))
+        return checkpoint_add_npz(r, path, bytes, size);
+    return torch_parse(r->diag, r->arena, path, bytes, size, &root) && checkpoint_add_saved(r, root);
+}
+
+bool checkpoint_add_file(struct checkpoint_reader *r, const char *path)
+{
+    struct arena scratch = {0};
+    unsigned char *bytes;
+    size_t size;
+    const bool ok =
+        file_read(r->diag, &scratch, path, FILE_MAX_BYTES, &bytes, &size) && add_bytes(r, path, bytes, size);
+    arena_free(&scratch);
+    return ok;
+}
+
+static struct checkpoint_reader begin(struct diag *d, struct arena *a, const char *path, struct checkpoint *out)
+{
+    *out = (struct checkpoint){.path = path, .steps = NAN, .most_steps = NAN};
+    return (struct checkpoint_reader){.diag = d, .arena = a, .loc = LOC_FILE(path), .to = out};
+}
+
+static bool check_content(struct diag *d, const struct checkpoint *c)
+{
+    return c->weights.count > 0 || c->has_optimizer ||
+           diag_error(d, &LOC_FILE(c->path),
+                      "there is neither a tensor of weights nor the state of an optimizer in it");
+}
+
+bool checkpoint_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
+                      struct checkpoint *out)
+{
+    struct checkpoint_reader r = begin(d, a, path, out);
+    return add_bytes(&r, path, bytes, size) && check_content(d, out);
+}
+
+bool checkpoint_read(struct diag *d, struct arena *a, const char *path, struct checkpoint *out)
+{
+    struct checkpoint_reader r = begin(d, a, path, out);
+    const bool ok = file_is_directory(path)              ? checkpoint_add_folder(&r, path)
+                    : str_ends_with(path, ".index.json") ? checkpoint_add_index(&r, path)
+                                                         : checkpoint_add_file(&r, path);
+    return ok && check_content(d, out);
+}

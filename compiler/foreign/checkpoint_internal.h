@@ -1,0 +1,30 @@
+/* The readers behind checkpoint_read(): each adds what its file holds. */
+#ifndef STEPC_FOREIGN_CHECKPOINT_INTERNAL_H
+#define STEPC_FOREIGN_CHECKPOINT_INTERNAL_H
+
+#include "foreign/checkpoint.h"
+#include "foreign/pickle.h"
+
+struct checkpoint_reader {
+    struct diag *diag;
+    struct arena *arena;
+    struct loc loc;
+    struct checkpoint *to;
+    size_t looked_at; /* values of a pickle: they may be shared, so that walks are longer than files */
+};
+
+/* What torch.save wrote. (checkpoint_torch.c) */
+bool checkpoint_add_saved(struct checkpoint_reader *r, const struct pickle_value *root) MUST_USE;
+bool checkpoint_add_optimizer(struct checkpoint_reader *r, const struct pickle_value *v) MUST_USE;
+void checkpoint_add_schedule(struct checkpoint_reader *r, const struct pickle_value *v);
+/* A list of tensors, in which "optimizer.state.NAME.KEY" and "optimizer.param_groups.NAME.KEY" are what they say. */
+bool checkpoint_add_tensors(struct checkpoint_reader *r, const named_tensors *tensors) MUST_USE;
+bool checkpoint_add_npz(struct checkpoint_reader *r, const char *path, const unsigned char *bytes,
+                        size_t size) MUST_USE;
+bool checkpoint_add_folder(struct checkpoint_reader *r, const char *path) MUST_USE;
+/* One file of weights, by its extension or how it begins. */
+bool checkpoint_add_file(struct checkpoint_reader *r, const char *path) MUST_USE;
+/* The shards that PATH.index.json lists. */
+bool checkpoint_add_index(struct checkpoint_reader *r, const char *path) MUST_USE;
+
+#endif

@@ -1,0 +1,456 @@
+#include "foreign/fill_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_LISTED = 8 };
+
+struct filler {
+    struct diag *diag;
+    struct arena *arena;
+    struct loc loc; /* the checkpoint */
+    struct model *model;
+    struct checkpoint *checkpoint;
+    const struct fill_options *options;
+    struct strbuf *report;
+    struct updates updates;
+    struct filled *out;
+    struct map weights; /* of the checkpoint: name -> const struct tensor * */
+    struct map of_file; /* the checkpoint's name -> struct model_initializer * of the main graph */
+    bool fresh;         /* the optimizer's variables held nothing before */
+};
+
+/* ---- what all parts need ----------------------------------------------------------------------------------------- */
+
+static bool is_reset(const struct filler *f, const char *name, bool is_optimizer)
+{
+    vec_each(const char *, glob, &f->options->reset)
+        if (str_equal(glob, "optimizer") ? is_optimizer : str_glob(glob, name))
+            return true;
+    return false;
+}
+
+static bool misfit(struct filler *f, const char *text)
+{
+    return f->options->weights.partial ? diag_warning(f->diag, &f->loc, "%s", text)
+                                       : diag_error(f->diag, &f->loc, "%s", text);
+}
+
+static const char *type_text(struct arena *a, const struct tensor *t)
+{
+    return arena_printf(a, "%s%s", dtype_name(t->dtype), shape_text(a, &t->shape));
+}
+
+/* "a, b and 3 more" */
+static const char *listed(struct arena *a, const str_list *names)
+{
+    struct strbuf b = {.arena = a};
+    for (size_t i = 0; i < names->count && i < MOST_LISTED; i++)
+        strbuf_addf(&b, "%s%s", i > 0 ? ", " : "", names->data[i]);
+    if (names->count > MOST_LISTED)
+        strbuf_addf(&b, " and %zu more", names->count - MOST_LISTED);
+    return strbuf_text(&b);
+}
+
+bool stands_transposed(const struct weight_options *o, const char *name, const struct tensor *in_file,
+                       const struct tensor *in_model)
+{
+    bool forced = false;
+    vec_each(const char *, pattern, &o->transpose)
+        forced = forced || str_glob(pattern, name);
+    return shape_is_transposed(&in_file->shape, &in_model->shape) &&
+           (forced || !shape_equal(&in_file->shape, &in_model->shape));
+}
+
+static void note_set(struct filler *f, const struct model_initializer *x)
+{
+    map_set(&f->out->set, x->name, x->tensor);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static bool any_name_fits(const struct filler *f)
+{
+    vec_each_ptr(const struct named_tensor, t, &f->checkpoint->weights)
+        if (map_has(&f->of_file, t->name))
+            return true;
+    return false;
+}
+
+/* "module." of DataParallel, "_orig_mod." of torch.compile, "model." of Lightning: all names have it; else NULL. */
+static const char *common_prefix(struct arena *a, const named_tensors *list)
+{
+    const char *const dot = list->count > 0 ? strchr(list->data[0].name, '.') : NULL;
+    if (!dot || dot[1] == '\0')
+        return NULL;
+    const char *const prefix = arena_strndup(a, list->data[0].name, (size_t)(dot + 1 - list->data[0].name));
+    vec_each_ptr(const struct named_tensor, t, list)
+        if (!str_starts_with(t->name, prefix) || strlen(t->name) == strlen(prefix))
+            return NULL;
+    return prefix;
+}
+
+static void drop_prefix(struct checkpoint *c, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    vec_each_ptr(struct named_tensor, t, &c->weights)
+        t->name += n;
+    for (size_t i = 0; i < c->aliases.count; i++)
+        c->aliases.data[i] += n;
+    vec_each_ptr(struct checkpoint_parameter, p, &c->parameters)
+        if (p->name && str_starts_with(p->name, prefix))
+            p->name += n;
+}
+
+static void match_names(struct filler *f)
+{
+    enum { MOST_PREFIXES = 8 };
+    for (int i = 0; i < MOST_PREFIXES && !any_name_fits(f); i++) {
+        const char *const prefix = common_prefix(f->arena, &f->checkpoint->weights);
+        if (!prefix)
+            return;
+        drop_prefix(f->checkpoint, prefix);
+        strbuf_addf(f->report, "names: without '%s', with which all begin\n", prefix);
+    }
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* Those that the model can have no use for: other names of tied weights, counters of BatchNorm. */
+static bool is_passed_over(const struct filler *f, const char *name)
+{
+    return !map_has(&f->of_file, name) &&
+           (str_ends_with(name, "num_batches_tracked") || str_list_has(&f->checkpoint->aliases, name));
+}
+
+/* A square matrix says nothing about itself: where others stand transposed, it may, too. */
+static void warn_of_squares(struct filler *f, bool others)
+{
+    str_list squares = {0};
+    for (size_t i = 0; others && i < f->of_file.count; i++) {
+        const struct model_initializer *const x = f->of_file.entries[i].value;
+        const struct tensor *const t = map_get(&f->weights, f->of_file.entries[i].key);
+        if (t && t->shape.rank == 2 && shape_is_transposed(&t->shape, &x->tensor->shape) &&
+            t->shape.dim[0] == t->shape.dim[1] && t->shape.dim[0] > 1 &&
+            !stands_transposed(&f->options->weights, x->name, t, x->tensor))
+            vec_push(f->arena, &squares, x->name);
+    }
+    if (squares.count > 0)
+        diag_warning(f->diag, &f->loc,
+                     "others are transposed here, but %s %s square and taken as %s; --transpose NAME turns it",
+                     listed(f->arena, &squares), squares.count == 1 ? "is" : "are",
+                     squares.count == 1 ? "it stands" : "they stand");
+}
+
+/* Of a training model: what training writes, and what the checkpoint has; constants stay. */
+static bool wants(const struct filler *f, const struct model_initializer *x, const char *name)
+{
+    if (is_reset(f, x->name, false) || (str_ends_with(x->name, ".average") && !map_has(&f->weights, name)))
+        return false;
+    return f->model->training.count == 0 || map_has(&f->updates.bound, x->name) || map_has(&f->weights, name);
+}
+
+static bool fill_weights(struct filler *f)
+{
+    struct model part = {.file = f->model->file, .graph = model_graph_new(f->arena, f->model->graph->name)};
+    named_tensors tensors = {0};
+    bool transposes = false;
+    if (f->checkpoint->weights.count == 0) {
+        strbuf_add(f->report, "weights: those of the model, since the checkpoint has none\n");
+        return true;
+    }
+    vec_each(struct model_initializer *, x, &f->model->graph->initializers) {
+        const char *const name = weights_renamed(f->arena, &f->options->weights, x->name, NULL);
+        const struct tensor *const t = map_get(&f->weights, name);
+        if (!wants(f, x, name))
+            continue;
+        vec_push(f->arena, &part.graph->initializers, x);
+        transposes = transposes || (t && stands_transposed(&f->options->weights, x->name, t, x->tensor));
+    }
+    vec_each_ptr(const struct named_tensor, t, &f->checkpoint->weights) {
+        const struct model_initializer *const x = map_get(&f->of_file, t->name);
+        if (!is_passed_over(f, t->name) && !(x && is_reset(f, x->name, false)))
+            vec_push(f->arena, &tensors, *t);
+    }
+    warn_of_squares(f, transposes);
+    if (!weights_set(f->diag, f->arena, &part, f->checkpoint->path, &tensors, &f->options->weights, f->report))
+        return false;
+    vec_each(const struct model_initializer *, x, &part.graph->initializers)
+        if (map_has(&f->weights, weights_renamed(f->arena, &f->options->weights, x->name, NULL)))
+            note_set(f, x);
+    return true;
+}
+
+/* --ema: averages that the checkpoint does not have begin with its weights. */
+static void start_averages(struct filler *f)
+{
+    str_list names = {0};
+    vec_each(struct model_initializer *, x, &f->model->graph->initializers) {
+        if (!str_ends_with(x->name, ".average") || map_has(&f->out->set, x->name) || is_reset(f, x->name, false))
+            continue;
+        const char *const weight = arena_strndup(f->arena, x->name, strlen(x->name) - strlen(".average"));
+        const struct tensor *const t = map_get(&f->out->set, weight);
+        if (!t || !map_has(&f->updates.bound, x->name) || t->dtype != x->tensor->dtype ||
+            !shape_equal(&t->shape, &x->tensor->shape))
+            continue;
+        x->tensor = tensor_cast(f->arena, t, t->dtype);
+        note_set(f, x);
+        vec_push(f->arena, &names, x->name);
+    }
+    if (names.count > 0)
+        strbuf_addf(f->report, "moving averages: they start from the checkpoint's weights (%zu)\n", names.count);
+}
+
+/* ---- the optimizer ----------------------------------------------------------------------------------------------- */
+
+static bool set_state(struct filler *f, const char *variable, const struct tensor *t)
+{
+    struct model_initializer *const x = map_get(&f->updates.initializers, variable);
+    if (!shape_equal(&t->shape, &x->tensor->shape) || !dtype_is_float(t->dtype) || !dtype_is_float(x->tensor->dtype))
+        return misfit(f, arena_printf(f->arena, "'%s' is %s, but the checkpoint has %s for it", variable,
+                                      type_text(f->arena, x->tensor), type_text(f->arena, t)));
+    x->tensor = tensor_cast(f->arena, t, x->tensor->dtype);
+    note_set(f, x);
+    return true;
+}
+
+/* What PyTorch keeps for one weight. *left: what the model has no variable for. */
+static bool fill_parameter(struct filler *f, const struct checkpoint_parameter *p, str_list *left, size_t *set)
+{
+    const struct model_initializer *const x = map_get(&f->of_file, p->name);
+    const struct tensor *const weight = map_get(&f->weights, p->name);
+    bool ok = true;
+    vec_each_ptr(const struct named_tensor, t, &p->state) {
+        const char *const variable = x ? updates_slot(&f->updates, x->name, t->name, &p->state) : NULL;
+        if (!variable) {
+            vec_push(f->arena, left, arena_printf(f->arena, "%s of '%s'", t->name, p->name));
+            continue;
+        }
+        if (is_reset(f, variable, true))
+            continue;
+        const bool turns = t->tensor->shape.rank == 2 &&
+                           stands_transposed(&f->options->weights, x->name, weight ? weight : t->tensor, x->tensor);
+        ok = set_state(f, variable, turns ? tensor_transposed(f->arena, t->tensor) : t->tensor) && ok;
+        (*set)++;
+    }
+    return ok;
+}
+
+static bool fill_states(struct filler *f)
+{
+    str_list left = {0};
+    size_t set = 0;
+    bool ok = true;
+    vec_each_ptr(const struct checkpoint_parameter, p, &f->checkpoint->parameters)
+        if (p->name)
+            ok = fill_parameter(f, p, &left, &set) && ok;
+    strbuf_addf(f->report, "optimizer: %zu tensors of %zu parameters\n", set, f->checkpoint->parameters.count);
+    if (left.count > 0)
+        diag_warning(f->diag, &f->loc, "the model has no variable for what the optimizer keeps: %s",
+                     listed(f->arena, &left));
+    return ok;
+}
+
+/* What the optimizer has counted, else what the file says. */
+static double count_steps(struct filler *f)
+{
+    double most = NAN, least = NAN;
+    vec_each_ptr(const struct checkpoint_parameter, p, &f->checkpoint->parameters) {
+        most = isnan(most) || p->steps > most ? p->steps : most;
+        least = isnan(least) || p->steps < least ? p->steps : least;
+    }
+    if (most != least && !isnan(most))
+        diag_warning(f->diag, &f->loc,
+                     "the optimizer has made from %g to %g steps with its parameters; the model counts "
+                     "%g for all",
+                     least, most, most);
+    if (isnan(most))
+        most = f->checkpoint->steps;
+    if (isnan(most) && f->checkpoint->has_schedule)
+        most = checkpoint_number(&f->checkpoint->schedule, "last_epoch", NAN);
+    return most;
+}
+
+static bool find_steps(struct filler *f, int64_t *out)
+{
+    enum { MOST_STEPS = 1 << 30 };
+    const double steps = count_steps(f);
+    *out = 0;
+    if (!isnan(steps) && !(steps >= 0 && steps <= MOST_STEPS && steps == floor(steps)))
+        return diag_error(f->diag, &f->loc, "%g steps are no number of steps", steps);
+    *out = isnan(steps) ? 0 : (int64_t)steps;
+    if (isnan(steps) && f->updates.counters.count > 0)
+        diag_warning(f->diag, &f->loc, "it does not say how many steps were made: the model counts from 0");
+    return true;
+}
+
+/* The count before the first step is what a fresh model has; else what prepare gives. */
+static void fill_counters(struct filler *f)
+{
+    for (size_t i = 0; i < f->updates.counters.count; i++) {
+        const char *const name = f->updates.counters.entries[i].key;
+        struct model_initializer *const x = map_get(&f->updates.initializers, name);
+        const int64_t usual = *(const int64_t *)f->updates.counters.entries[i].value,
+                      first = f->fresh ? tensor_get_int(x->tensor, 0) : usual;
+        if (is_reset(f, name, true))
+            continue;
+        x->tensor = tensor_cast(f->arena, x->tensor, x->tensor->dtype);
+        tensor_set_int(x->tensor, 0, first + f->out->steps);
+        note_set(f, x);
+        strbuf_addf(f->report, "step count: '%s' is %lld, after %lld steps\n", name, (long long)(first + f->out->steps),
+                    (long long)f->out->steps);
+    }
+}
+
+/* ---- what groups say --------------------------------------------------------------------------------------------- */
+
+/* A number of the checkpoint's optimizer that the model has otherwise, told once for each value. */
+static void compare_number(struct filler *f, struct map *told, const char *key, double theirs, double ours)
+{
+    if (isnan(theirs) || (float)theirs == (float)ours || (isnan(ours) && theirs == 0))
+        return;
+    const char *const text =
+        isnan(ours)
+            ? arena_printf(f->arena, "the optimizer's %s was %g; the model's updates have none", key, theirs)
+            : arena_printf(f->arena, "the optimizer's %s was %g; the model's updates have %g", key, theirs, ours);
+    if (!map_has(told, text))
+        diag_warning(f->diag, &f->loc, "%s", text);
+    map_set(told, text, NULL);
+}
+
+static void compare_group(struct filler *f, struct map *told, const checkpoint_numbers *theirs,
+                          const struct update_facts *ours)
+{
+    static const char *const keys[] = {"beta1", "beta2", "eps", "weight_decay", "momentum", "lr_decay"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        compare_number(f, told, keys[i], checkpoint_number(theirs, keys[i], NAN),
+                       checkpoint_number(&ours->numbers, keys[i], NAN));
+    if (checkpoint_number(theirs, "maximize", 0) != 0)
+        compare_number(f, told, "maximize", 1, 0);
+}
+
+static void set_rate(struct filler *f, struct map *rates, const char *name, double x, const char *weight)
+{
+    struct model_initializer *const init = map_get(&f->updates.initializers, name);
+    double *const before = map_get(rates, name);
+    if (!init || init->tensor->count != 1 || !dtype_is_float(init->tensor->dtype) || is_reset(f, name, false))
+        return;
+    if (before) {
+        if (*before != x)
+            diag_warning(f->diag, &f->loc,
+                         "'%s' had learning rate %g; the model has one, '%s', for it and others: %g is taken", weight,
+                         x, name, *before);
+        return;
+    }
+    double *const kept = arena_new(f->arena, double);
+    *kept = x;
+    map_set(rates, name, kept);
+    init->tensor = tensor_cast(f->arena, init->tensor, init->tensor->dtype);
+    tensor_set_double(init->tensor, 0, x);
+    note_set(f, init);
+    strbuf_addf(f->report, "learning rate: '%s' is %g\n", name, x);
+}
+
+/* With a schedule in the model, the rate before its factor. */
+static double rate_of(const checkpoint_numbers *group, bool scheduled)
+{
+    const double rate = checkpoint_number(group, "lr", NAN);
+    return scheduled ? checkpoint_number(group, "initial_lr", rate) : rate;
+}
+
+static void warn_of_schedule(struct filler *f, bool scheduled)
+{
+    const struct checkpoint *const c = f->checkpoint;
+    const double epochs = checkpoint_number(&c->schedule, "last_epoch", NAN);
+    if (c->has_schedule && !scheduled)
+        diag_warning(f->diag, &f->loc,
+                     "it has a schedule, the model has none: the learning rate stays as it was; 'stepc "
+                     "prepare --from' takes schedules over");
+    if (c->has_schedule && scheduled && !isnan(epochs) && epochs != (double)f->out->steps)
+        diag_warning(f->diag, &f->loc,
+                     "its schedule has made %g steps, its optimizer %lld; that of the model goes by the optimizer's",
+                     epochs, (long long)f->out->steps);
+}
+
+static void fill_groups(struct filler *f)
+{
+    struct map told = {.arena = f->arena}, rates = {.arena = f->arena};
+    bool scheduled = false;
+    vec_each_ptr(const struct checkpoint_parameter, p, &f->checkpoint->parameters) {
+        const struct model_initializer *const x = p->name ? map_get(&f->of_file, p->name) : NULL;
+        const checkpoint_numbers *const group = &f->checkpoint->groups.data[p->group].numbers;
+        struct update_facts facts;
+        if (!x || !map_has(&f->updates.bound, x->name))
+            continue;
+        updates_facts(&f->updates, x->name, &facts);
+        compare_group(f, &told, group, &facts);
+        const double rate = rate_of(group, facts.scheduled);
+        if (facts.rate && !isnan(rate))
+            set_rate(f, &rates, facts.rate, rate, p->name);
+        scheduled = scheduled || facts.scheduled;
+    }
+    warn_of_schedule(f, scheduled);
+}
+
+/* ---- what is missing --------------------------------------------------------------------------------------------- */
+
+static bool list_missing(struct filler *f)
+{
+    str_list missing = {0};
+    for (size_t i = 0; i < f->updates.bound.count; i++) {
+        const char *const name = f->updates.bound.entries[i].key;
+        if (updates_is_state(&f->updates, name) && !map_has(&f->out->set, name) && !is_reset(f, name, true))
+            vec_push(f->arena, &missing, name);
+    }
+    if (missing.count == 0)
+        return true;
+    return misfit(f, arena_printf(f->arena, "what the model's optimizer keeps is not in it: %s%s",
+                                  listed(f->arena, &missing),
+                                  f->out->steps == 0 ? "" : "; --reset optimizer starts the optimizer anew"));
+}
+
+static bool fill_optimizer(struct filler *f)
+{
+    const bool trains = f->model->training.count > 0;
+    if (trains && !f->checkpoint->has_optimizer)
+        strbuf_add(f->report, "optimizer: it starts anew, since the checkpoint has no state of one\n");
+    if (!trains && f->checkpoint->has_optimizer)
+        strbuf_add(f->report, "optimizer: not taken, since the model has none; 'stepc prepare --from' adds one\n");
+    if (!trains || !f->checkpoint->has_optimizer || is_reset(f, "", true))
+        return find_steps(f, &f->out->steps);
+    if (!checkpoint_name_parameters(f->diag, f->arena, f->model, f->checkpoint, f->options, f->report) ||
+        !find_steps(f, &f->out->steps))
+        return false;
+    const bool ok = fill_states(f);
+    fill_counters(f);
+    fill_groups(f);
+    return ok && (f->checkpoint->parameters.count == 0 || list_missing(f));
+}
+
+bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct checkpoint *c,
+                     const struct fill_options *o, struct strbuf *report, struct filled *out)
+{
+    struct filler f = {.diag = d,
+                       .arena = a,
+                       .loc = LOC_FILE(c->path),
+                       .model = m,
+                       .checkpoint = c,
+                       .options = o,
+                       .report = report,
+                       .out = out,
+                       .weights.arena = a,
+                       .of_file.arena = a};
+    updates_find(a, m, &f.updates);
+    f.fresh = updates_is_fresh(&f.updates);
+    vec_each(struct model_initializer *, x, &m->graph->initializers)
+        map_set(&f.of_file, weights_renamed(a, &o->weights, x->name, NULL), x);
+    match_names(&f);
+    vec_each_ptr(const struct named_tensor, t, &c->weights)
+        map_set(&f.weights, t->name, (void *)(uintptr_t)t->tensor);
+    if (!fill_weights(&f) || !fill_optimizer(&f))
+        return false;
+    start_averages(&f);
+    if (c->rest.count > 0)
+        strbuf_addf(report, "passed over: %s\n", listed(a, &c->rest));
+    return true;
+}

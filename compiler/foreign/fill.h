@@ -1,0 +1,32 @@
+/* A checkpoint's values into the initializers of a model: weights by name, what the optimizer remembers into the
+ * variables of a training entry, step count and learning rates; so that training goes on where the framework stopped.
+ * Variables are known by what `stepc prepare` calls them, or by their place in an operator of ai.onnx.preview.training.
+ */
+#ifndef STEPC_FOREIGN_FILL_H
+#define STEPC_FOREIGN_FILL_H
+
+#include "foreign/checkpoint.h"
+#include "model/weights.h"
+
+struct fill_options {
+    struct weight_options weights; /* partial: what is missing or does not fit is a warning, here too */
+    str_list parameters;           /* names of the optimizer's parameters in its order; empty: found out */
+    str_list reset;                /* "optimizer" or patterns of names: they stay as they are */
+};
+
+struct filled {
+    struct map set; /* initializers by name -> struct tensor *; the caller gives it an arena */
+    int64_t steps;  /* done so far; 0 where the checkpoint does not say */
+};
+
+/* The parameters of the optimizer get names, if they have none. False after an error that says how to give them.
+ * (order.c) */
+bool checkpoint_name_parameters(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,
+                                const struct fill_options *o, struct strbuf *report) MUST_USE;
+
+/* All of it. What is not simply taken is told in *report, lines of text; what the checkpoint lacks is an error, what
+ * the model has no place for a warning. */
+bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct checkpoint *c,
+                     const struct fill_options *o, struct strbuf *report, struct filled *out) MUST_USE;
+
+#endif

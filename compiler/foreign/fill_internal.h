@@ -1,0 +1,39 @@
+/* What the files that fill a model share. */
+#ifndef STEPC_FOREIGN_FILL_INTERNAL_H
+#define STEPC_FOREIGN_FILL_INTERNAL_H
+
+#include "foreign/fill.h"
+
+/* What the update of one variable is made of. */
+struct update_facts {
+    const char *rate;           /* variable of the learning rate; NULL: none was found */
+    bool scheduled;             /* a factor stands between */
+    checkpoint_numbers numbers; /* "beta1", "epsilon"..., as PyTorch calls them */
+};
+
+/* The training entries of a model, by name. */
+struct updates {
+    const struct model *model;
+    struct arena *arena;
+    struct map initializers; /* of all graphs: name -> struct model_initializer * */
+    struct map bound;        /* variable -> output that becomes its value */
+    struct map producers;    /* output of an algorithm -> struct model_node * */
+    struct map slots;        /* "exp_avg fc1.weight" -> name of the variable, from operators */
+    struct map states;       /* those variables */
+    struct map counters;     /* variables that count steps -> what the first step has, int64_t * */
+};
+
+void updates_find(struct arena *a, const struct model *m, struct updates *out);
+/* The variable that keeps PyTorch's `key` of a weight; NULL where there is none. `others`: what else PyTorch keeps. */
+const char *updates_slot(const struct updates *u, const char *weight, const char *key, const named_tensors *others);
+void updates_facts(const struct updates *u, const char *weight, struct update_facts *out);
+/* Does the variable keep something for a weight, as "fc1.weight.m" does? */
+bool updates_is_state(const struct updates *u, const char *variable);
+/* Does some variable but weights and rates hold anything? */
+bool updates_is_fresh(const struct updates *u);
+
+/* Is the checkpoint's tensor the initializer's other way round? */
+bool stands_transposed(const struct weight_options *o, const char *name, const struct tensor *in_file,
+                       const struct tensor *in_model);
+
+#endif

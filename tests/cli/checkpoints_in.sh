@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# usage: checkpoints_in.sh STEPC MAKE_NPY
+# Checkpoints that PyTorch has written (tests/foreign): training goes on where it stopped.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+files=$source_folder/tests/foreign
+
+"$make_npy" f4 30 4 3 <"$files/x.txt" >x.npy
+"$make_npy" i8 30 4 <"$files/target.txt" >t.npy
+feeds=(--feed x=x.npy --feed target=t.npy --dim batch=4)
+prepare=(--loss softmax-cross-entropy --quiet)
+
+# losses_are NAME: those of the run just made are PyTorch's
+losses_are() {
+    sed -n 's/^step .* loss \([^ ]*\).*/\1/p' stdout >got.txt
+    [ "$(wc -l <got.txt)" -eq 20 ] || fail "$(wc -l <got.txt) steps, expected 20"
+    paste got.txt "$files/$1.losses" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d }
+        END { if (worst > 1e-6) { print "largest difference of losses", worst; exit 1 } }' >&2 || fail "losses of $1"
+}
+
+# Adam: weights, both means, the step count and the rate come from the file.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o adam.onnx --optimizer adamw:weight_decay=0 --learning-rate 0.5 "${prepare[@]}"
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt"
+losses_are adam
+has stdout 'step 10 '
+has stderr "optimizer's parameters: 6, in the order of the checkpoint"
+has stderr 'optimizer: 12 tensors of 6 parameters'
+has stderr "step count: 'step_count' is 10, after 10 steps"
+has stderr "learning rate: 'learning_rate' is 0.02"
+has stderr "passed over: 'epoch' (3)"
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --engine generated --cc "${CC:-cc} -O1"
+losses_are adam
+
+# The same, as a model that starts there.
+expect 0 "$stepc" convert "$files/adam.pt" filled.onnx --model adam.onnx
+has stdout 'set: 6 initializers'
+expect 0 "$stepc" run filled.onnx "${feeds[@]}" --from 10
+losses_are adam
+# Once more into the one that is filled: counts do not add up.
+expect 0 "$stepc" convert "$files/adam.pt" again.onnx --model filled.onnx
+same again.onnx filled.onnx
+
+# init() draws weights at random here: what the checkpoint says counts.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o drawn.onnx --optimizer adamw:weight_decay=0 --initialize glorot "${prepare[@]}"
+expect 0 "$stepc" run drawn.onnx "${feeds[@]}" --load "$files/adam.pt"
+losses_are adam
+
+# ONNX's own Adam counts from 1; its epsilon is told, since it stands elsewhere.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o onnx.onnx --optimizer adam "${prepare[@]}"
+expect 0 "$stepc" run onnx.onnx "${feeds[@]}" --load "$files/adam.pt"
+has stderr "step count: 'step_count' is 11, after 10 steps"
+has stderr "the optimizer's eps was 1e-08; the model's updates have 1e-06"
+
+# SGD with momentum under a schedule: the base rate, and the place in the schedule.
+sgd=momentum:alpha=0.9,beta=1,norm_coefficient=0.01
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o sgd.onnx --optimizer $sgd --schedule step:every=4,gamma=0.7 "${prepare[@]}"
+expect 0 "$stepc" run sgd.onnx "${feeds[@]}" --load "$files/sgd.pt"
+losses_are sgd
+has stderr "learning rate: 'learning_rate' is 0.1"
+[ "$(grep -c warning stderr)" -eq 0 ] || fail 'nothing is wrong, but something is said'
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o flat.onnx --optimizer $sgd "${prepare[@]}"
+expect 0 "$stepc" run flat.onnx "${feeds[@]}" --load "$files/sgd.pt"
+has stderr "it has a schedule, the model has none"
+has stderr "learning rate: 'learning_rate' is 0.049"
+
+# What does not fit, and what is left as it is.
+expect 1 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/sgd.pt"
+has stderr "the model's optimizer keeps is not in it: 0.weight.m, 0.weight.v"
+has stderr "the model has no variable for what the optimizer keeps: momentum_buffer of '0.weight'"
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/sgd.pt" --partial
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/sgd.pt" --reset optimizer
+lacks stderr 'step count'
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --reset '4.*' --fetch 4.bias=b.npy --steps 1
+lacks stderr "set: 6 initializers"
+printf '%s\n' 0.bias 0.weight 2.weight 2.bias 4.weight 4.bias >order.txt
+expect 1 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --parameters order.txt
+has stderr 'the 6 names of --parameters do not fit the 6 parameters of the optimizer'
+expect 2 "$stepc" run adam.onnx "${feeds[@]}" --parameters order.txt
+has stderr "--parameters belongs to --load of a framework's checkpoint"
+expect 1 "$stepc" convert "$files/adam.pt" no.onnx --model adam.onnx --rename '0.*=first.*'
+has stderr "initializer '0.weight'"
+expect 0 "$stepc" convert "$files/adam.pt" net.onnx --model "$files/net.onnxtxt"
+has stdout "optimizer: not taken, since the model has none"
+
+# No checkpoint: an error, and nothing else.
+head -c 2000 "$files/adam.pt" >cut.pt
+expect 1 "$stepc" run adam.onnx "${feeds[@]}" --load cut.pt
+has stderr 'cut.pt: error: the zip archive is damaged: it has no directory at its end, so it was cut short'
