@@ -10,12 +10,21 @@
 #include <cpuid.h>
 #include <immintrin.h>
 
-bool sha256_x86_available(void)
+static bool ask_processor(void)
 {
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_SSE4_1))
         return false;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA);
+}
+
+/* Asked once: a virtual machine takes longer to answer than a small model takes to be hashed. */
+bool sha256_x86_available(void)
+{
+    static enum { NOT_ASKED, NO, YES } answer;
+    if (answer == NOT_ASKED)
+        answer = ask_processor() ? YES : NO;
+    return answer == YES;
 }
 
 /* The first 16 words come from the block, each further four from the 16 before them. */
