@@ -37,7 +37,7 @@ bool bounded_refuse(struct bounded_ctx *c, int i, const char *why)
     return diag_unsupported(c->node->graph->diag, &c->node->loc,
                             "how many elements input %d '%s' has along axis %d follows from data (%s): %s%s", i,
                             v->name, v->bounded->axis, v->bounded->origin, why,
-                            known_cure(c->node->graph->diag, v->bounded->count));
+                            known_cure(c->node->graph, v->bounded->count));
 }
 
 bool bounded_only(struct bounded_ctx *c, int i)
@@ -193,7 +193,7 @@ bool bounded_is_known(const struct bounded_ctx *c, int i)
         return v == NULL;
     /* What is fed to this call is one thing, what --bound asks for another: also where the same is selected again. */
     if (find_option(c->node) != NULL)
-        known_stays_open(v);
+        known_stays_open(c->node->graph, v);
     return known_or_fed(c->node->graph, v) != NULL;
 }
 
@@ -228,9 +228,9 @@ const struct bounded *bounded_new(struct bounded_ctx *c, struct value *count, in
 
 bool bounded_refuse_shape(struct bounded_ctx *c, int i, const struct bounded *x, const char *why)
 {
-    struct diag *const d = c->node->graph->diag;
-    return diag_unsupported(d, &c->node->loc, "the size %d that input %d '%s' says follows from data (%s): %s%s",
-                            x->axis, i, c->node->inputs.data[i]->name, x->origin, why, known_cure(d, x->count));
+    const struct graph *const g = c->node->graph;
+    return diag_unsupported(g->diag, &c->node->loc, "the size %d that input %d '%s' says follows from data (%s): %s%s",
+                            x->axis, i, c->node->inputs.data[i]->name, x->origin, why, known_cure(g, x->count));
 }
 
 struct value *bounded_steps(struct builder *b, const struct bounded *x, int64_t slots)
@@ -450,7 +450,7 @@ bool bounded_give(struct graph *g, const struct loc *at, const char *name, struc
                                 "how many elements output '%s' has along axis %d follows from data (%s); --bound "
                                 "NAME=N, with the name of that node or of its result, gives N of them, zeros behind "
                                 "the last, and '%s_count', how many they are (%lld is the most that there can be)%s",
-                                name, x->axis, x->origin, name, (long long)x->most, known_cure(g->diag, x->count));
+                                name, x->axis, x->origin, name, (long long)x->most, known_cure(g, x->count));
     const char *const count = arena_printf(g->arena, "%s_count", name);
     for (size_t i = 0; i < g->outputs.count; i++)
         if (str_equal(g->outputs.data[i].name, count))

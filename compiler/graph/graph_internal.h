@@ -13,11 +13,11 @@ bool node_infer_plain(struct node *n) MUST_USE;
 /* The content of v where it is known at compile time or will be fed; else NULL. */
 const struct tensor *known_or_fed(struct graph *g, struct value *v);
 /* From now on what is fed to v, and to what it follows from, is not looked at. */
-void known_stays_open(struct value *v);
+void known_stays_open(const struct graph *g, struct value *v);
 /* The content; NULL after a report that names what it depends on. `what` is how the node refers to it: "input 1 'axes'
  * (axes)". */
 const struct tensor *known_or_report(struct graph *g, const struct loc *at, const char *what, struct value *v);
 /* What a user can do to have v known: "; --set x=VALUE fixes it", or "". */
-const char *known_cure(struct diag *d, struct value *v);
+const char *known_cure(const struct graph *g, struct value *v);
 
 #endif

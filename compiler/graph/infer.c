@@ -182,25 +182,25 @@ bool infer_out(struct infer_ctx *c, int i, enum dtype dtype, const struct shape 
 
 enum { LARGEST_CONE = 10000 };
 
-/* The nodes and sources that v follows from, v first; `seen` keeps each once, by name. */
+/* The nodes and sources that v follows from, v first, each once. */
 struct cone {
     struct arena scratch;
     VEC(struct value *) values;
-    struct map seen;
+    bool *seen; /* by id */
 };
 
 static void cone_add(struct cone *cone, struct value *v)
 {
-    if (v == NULL || cone->values.count >= LARGEST_CONE || map_has(&cone->seen, v->name))
+    if (v == NULL || cone->values.count >= LARGEST_CONE || cone->seen[v->id])
         return;
-    map_set(&cone->seen, v->name, v);
+    cone->seen[v->id] = true;
     vec_push(&cone->scratch, &cone->values, v);
 }
 
 /* What is known, or is known from its shape alone, needs no further look. */
-static void cone_collect(struct cone *cone, struct value *v)
+static void cone_collect(struct cone *cone, const struct graph *g, struct value *v)
 {
-    cone->seen.arena = &cone->scratch;
+    cone->seen = arena_array(&cone->scratch, bool, (size_t)g->value_count + 1);
     cone_add(cone, v);
     vec_each(struct value *, at, &cone->values) {
         if (at->constant != NULL || at->kind != VALUE_RESULT || at->producer->def->shape_only)
@@ -252,33 +252,37 @@ static bool report_unknown(struct diag *d, const struct loc *at, const char *wha
     return diag_error(d, at, "%s must be known at compile time", what);
 }
 
-const char *known_cure(struct diag *d, struct value *v)
+const char *known_cure(const struct graph *g, struct value *v)
 {
     struct cone cone = {0};
     const char *text = "";
-    cone_collect(&cone, v);
+    cone_collect(&cone, g, v);
     for (size_t i = 0; i < cone.values.count && text[0] == '\0'; i++)
         if (cone.values.data[i]->constant == NULL && cone.values.data[i]->kind == VALUE_INPUT)
-            text = cure_text(d, cone.values.data[i]);
+            text = cure_text(g->diag, cone.values.data[i]);
     arena_free(&cone.scratch);
     return text;
 }
 
+static const struct tensor *known_as_it_is(struct graph *g, struct value *v)
+{
+    const struct tensor *const t = value_known(v);
+    return t != NULL ? t : bounded_fixed(g, v);
+}
+
 static const struct tensor *look(struct graph *g, struct value *v, struct cone *cone)
 {
-    const struct tensor *t = value_known(v);
-    if (t == NULL)
-        t = bounded_fixed(g, v);
+    const struct tensor *const t = known_as_it_is(g, v);
     if (t != NULL)
         return t;
-    cone_collect(cone, v);
+    cone_collect(cone, g, v);
     return specialise(g->program, cone) ? value_known(v) : NULL;
 }
 
-void known_stays_open(struct value *v)
+void known_stays_open(const struct graph *g, struct value *v)
 {
     struct cone cone = {0};
-    cone_collect(&cone, v);
+    cone_collect(&cone, g, v);
     vec_each(struct value *, from, &cone.values)
         from->stays_open = true;
     arena_free(&cone.scratch);
@@ -287,6 +291,8 @@ void known_stays_open(struct value *v)
 const struct tensor *known_or_fed(struct graph *g, struct value *v)
 {
     struct cone cone = {0};
+    if (g->program->fed == NULL) /* nothing to look for; a loop asks in each iteration */
+        return known_as_it_is(g, v);
     const struct tensor *const t = look(g, v, &cone);
     arena_free(&cone.scratch);
     return t;
