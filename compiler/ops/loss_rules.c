@@ -11,8 +11,9 @@ static const char *const reductions[] = {[LOSS_NONE] = "none", [LOSS_SUM] = "sum
 bool loss_ignore_index(const struct node *n, int64_t *index)
 {
     const struct attr *ignore = node_attr(n, "ignore_index");
+    const enum dtype labels = node_input(n, 1)->dtype; /* or probabilities, none of which is ignored */
     *index = ignore != NULL ? ignore->i : 0;
-    return ignore != NULL && dtype_wrap(node_input(n, 1)->dtype, ignore->i) == ignore->i;
+    return ignore != NULL && dtype_is_int(labels) && dtype_wrap(labels, ignore->i) == ignore->i;
 }
 
 struct loss loss_of(const struct node *n)

@@ -107,7 +107,7 @@ static const struct op_sample samples[] = {
     {.text = "g (float[3,7] x, float[3,7] t) => (float y) "
              "{ y = SoftmaxCrossEntropyLoss <reduction = \"sum\"> (x, t) }", .feed = "normal,positive", .opset = 12},
     {.text = "g (double[2,3,2,2] x, double[2,3,2,2] t) => (double[2,2,2] y) "
-             "{ y = stepc.SoftmaxCrossEntropyProbabilities <reduction = \"none\"> (x, t) }",
+             "{ y = stepc.SoftmaxCrossEntropyProbabilities <reduction = \"none\", ignore_index = -1> (x, t) }",
      .feed = "normal,positive"},
     {.text = "g (float16[6,5] x, float16[6,5] t) => (float16 y) { y = SoftmaxCrossEntropyLoss(x, t) }",
      .feed = "normal,positive"},
