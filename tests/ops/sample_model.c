@@ -23,6 +23,8 @@ static const char *own_import(struct sample_test *t)
 
 bool sample_read(struct sample_test *t, struct model **out)
 {
+    if (t->sample->text[0] == '<') /* a whole model */
+        return model_read_text(&t->diag, &t->arena, "sample", t->sample->text, strlen(t->sample->text), out);
     const int opset = t->sample->opset ? t->sample->opset : NEWEST_OPSET;
     const char *text = arena_printf(&t->arena,
                                     "<ir_version: 10, opset_import: [\"\" : %d, \"" DOMAIN_TRAINING
