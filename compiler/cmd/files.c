@@ -11,7 +11,8 @@ enum file_form {
     FORM_PAIR,     /* NAME=FILE */
     FORM_SETTING,  /* NAME=@FILE, else none */
     FORM_AT,       /* @FILE, else none */
-    FORM_OR_STDOUT /* all of it, or "-" */
+    FORM_NO_NUMBER, /* all of it, unless it is a number, as of 'run --from' */
+    FORM_OR_STDOUT  /* all of it, or "-" */
 };
 
 struct file_option {
@@ -33,6 +34,7 @@ static const struct file_option read_options[] = {
     {"data", FORM_PAIR, NULL},
     {"validate", FORM_PAIR, NULL},
     {"load", FORM_FILE, "save"},
+    {"from", FORM_NO_NUMBER, NULL},
     {"parameters", FORM_FILE, NULL},
     {"state", FORM_FILE, NULL},
     {0}};
@@ -108,6 +110,8 @@ static const char *file_in(struct arena *a, const struct model *m, enum file_for
         return at ? at + 2 : NULL;
     case FORM_AT:
         return text[0] == '@' ? text + 1 : NULL;
+    case FORM_NO_NUMBER:
+        return text[strspn(text, "0123456789")] == '\0' ? NULL : text;
     case FORM_OR_STDOUT:
         return str_equal(text, "-") ? NULL : text;
     default:

@@ -2,29 +2,81 @@
 #include "base/clean.h"
 #include "cmd/depfile.h"
 #include "cmd/files.h"
+#include "cmd/foreign.h"
 #include "cmd/training_options.h"
 
 #include "base/str.h"
 #include "graph/bounded.h"
+#include "prepare/from_checkpoint.h"
 
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
     {"out", 'o', OPTION_TEXT, "OUT.onnx", "file to write; OUT.onnxtxt: as text"},
     {0}};
-static const struct option_spec *const tables[] = {specs, training_options, depfile_options, model_options, NULL};
+static const struct option_spec from_options[] = {
+    OPTION_HEADING("where a framework stopped"),
+    {"from", 0, OPTION_TEXT, "CHECKPOINT",
+     "training goes on there: weights, optimizer and what it keeps, step count, learning rate and schedule, as far as "
+     "no option says otherwise; .pt, .pth, .bin, .npz, .safetensors, a Hugging Face folder"},
+    {"rename", 0, OPTION_LIST, "NAME=NAME", "name in the model = name in the checkpoint; one * for many"},
+    {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed in the checkpoint, square ones too"},
+    FOREIGN_PARAMETERS,
+    {"partial", 0, OPTION_FLAG, NULL,
+     "what is missing or does not fit is a warning, and what the model has stays"},
+    {0}};
+static const struct option_spec *const tables[] = {specs,           training_options, from_options,
+                                                   depfile_options, model_options,    NULL};
+
+/* What the checkpoint says goes into the options, before the model is prepared... */
+static bool read_from(struct session *s, const struct options *o, const struct model *m, struct checkpoint *c,
+                      struct fill_options *fill, struct prepare_options *p, struct strbuf *report)
+{
+    const struct given_options given = {.optimizer = option_given(o, "optimizer"),
+                                        .learning_rate = option_given(o, "learning-rate") ||
+                                                         option_given(o, "learning-rate-input"),
+                                        .schedule = option_given(o, "schedule") ||
+                                                    option_given(o, "learning-rate-input"),
+                                        .groups = option_given(o, "group")};
+    return !option_given(o, "from") ||
+           (read_fill_options(s, o, fill) && checkpoint_read(&s->diag, &s->arena, option_text(o, "from"), c) &&
+            options_from_checkpoint(&s->diag, &s->arena, m, c, fill, &given, p, report));
+}
+
+/* ... and its tensors into what that gives. */
+static bool fill_prepared(struct session *s, const struct options *o, struct model *m, struct checkpoint *c,
+                          struct fill_options *fill, struct strbuf *report)
+{
+    struct filled filled = {.set.arena = &s->arena};
+    if (option_given(o, "learning-rate"))
+        vec_push(&s->arena, &fill->reset, "learning_rate*"); /* what was said counts */
+    return !option_given(o, "from") || checkpoint_fill(&s->diag, &s->arena, m, c, fill, report, &filled);
+}
+
+static bool check_from(struct session *s, const struct options *o)
+{
+    static const char *const names[] = {"rename", "transpose", "parameters", "partial"};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (option_given(o, names[i]) && !option_given(o, "from"))
+            ok = diag_usage(&s->diag, "--%s belongs to --from", names[i]);
+    return ok;
+}
 
 static bool prepare(struct session *s, const struct options *o, struct prepare_options *p, const char *path,
                     const char *out)
 {
     struct import_options import;
     struct model *m;
+    struct checkpoint c;
+    struct fill_options fill = {0};
     str_list outputs = {0};
     struct strbuf report = {.arena = &s->arena, .clean = true};
     vec_push(&s->arena, &outputs, out);
     if (!read_import_options(s, o, &import) || !refuse_range(s, &import, "prepare") ||
-        !read_model(s, o, &import, path, &m) || !files_check_options(s, o, path, m, "out") ||
-        !prepare_as_told(s, o, p, &import, m, &report))
+        !read_model(s, o, &import, path, &m) || !files_check_options(s, o, path, m, "out") || !check_from(s, o) ||
+        !read_from(s, o, m, &c, &fill, p, &report) || !prepare_as_told(s, o, p, &import, m, &report) ||
+        !fill_prepared(s, o, m, &c, &fill, &report))
         return false;
     bounded_remember(&s->arena, m, import.bounds);
     struct file_content rule;

@@ -273,7 +273,7 @@ static const struct pickle_value *find_weights(const struct pickle_value *root)
 }
 
 static bool add_parts(struct checkpoint_reader *r, const struct pickle_value *root,
-                      const struct pickle_value *optimizer, const struct pickle_value *schedule)
+                      const struct pickle_value *optimizer, const struct pickle_value *schedule, const char *steps)
 {
     struct map seen = {.arena = r->arena};
     const struct pickle_value *const weights = find_weights(root);
@@ -283,7 +283,8 @@ static bool add_parts(struct checkpoint_reader *r, const struct pickle_value *ro
     for (size_t i = 0; i < pairs(root); i++) {
         const struct pickle_value *const key = key_at(root, i), *const v = value_at(root, i);
         const char *const name = key->kind == PICKLE_TEXT && strlen(key->text) <= MOST_NAME ? key->text : "?";
-        const bool is_part = v == weights || first_of(v) == optimizer || first_of(v) == schedule;
+        const bool is_part =
+            v == weights || first_of(v) == optimizer || first_of(v) == schedule || str_equal(name, steps);
         if (!look(r))
             return false;
         if (alone && v->kind == PICKLE_TENSOR)
@@ -315,6 +316,7 @@ static void drop_only_key(struct checkpoint_reader *r, const struct pickle_value
 
 bool checkpoint_add_saved(struct checkpoint_reader *r, const struct pickle_value *root)
 {
+    const char *steps = NULL;
     double x;
     if (!is_dict(root))
         return diag_error(r->diag, &r->loc, "%s was saved, not a dict of tensors", pickle_describe(r->arena, root));
@@ -331,9 +333,11 @@ bool checkpoint_add_saved(struct checkpoint_reader *r, const struct pickle_value
                                                                                                         schedule_keys,
                                                                                                         is_schedule);
     for (size_t k = 0; step_keys[k] && isnan(r->to->steps); k++)
-        if (pickle_number(pickle_get(root, step_keys[k]), &x))
+        if (pickle_number(pickle_get(root, step_keys[k]), &x)) {
             r->to->steps = x;
-    if (!add_parts(r, root, optimizer, schedule))
+            steps = step_keys[k];
+        }
+    if (!add_parts(r, root, optimizer, schedule, steps))
         return false;
     if (!find_weights(root) && !has_tensor(root))
         drop_only_key(r, root);

@@ -18,6 +18,8 @@ struct filler {
     struct map weights; /* of the checkpoint: name -> const struct tensor * */
     struct map of_file; /* the checkpoint's name -> struct model_initializer * of the main graph */
     bool fresh;         /* the optimizer's variables held nothing before */
+    size_t kept;        /* tensors that the checkpoint's optimizer keeps */
+    int64_t count;      /* steps that the optimizer has made */
 };
 
 /* ---- what all parts need ----------------------------------------------------------------------------------------- */
@@ -280,7 +282,11 @@ static bool find_steps(struct filler *f, int64_t *out)
         return diag_error(f->diag, &f->loc, "%g steps are no number of steps", steps);
     *out = isnan(steps) ? 0 : (int64_t)steps;
     if (isnan(steps) && f->updates.counters.count > 0)
-        diag_warning(f->diag, &f->loc, "it does not say how many steps were made: the model counts from 0");
+        diag_warning(f->diag, &f->loc,
+                     "it does not say how many steps were made: data go on from their beginning ('stepc run --from N' "
+                     "says otherwise)%s",
+                     f->kept > 0 ? ", the optimizer as after its first step" : "");
+    f->count = isnan(steps) && f->kept > 0 ? 1 : *out; /* a momentum is there */
     return true;
 }
 
@@ -295,19 +301,29 @@ static void fill_counters(struct filler *f)
         if (is_reset(f, name, true))
             continue;
         x->tensor = tensor_cast(f->arena, x->tensor, x->tensor->dtype);
-        tensor_set_int(x->tensor, 0, first + f->out->steps);
+        tensor_set_int(x->tensor, 0, first + f->count);
         note_set(f, x);
-        strbuf_addf(f->report, "step count: '%s' is %lld, after %lld steps\n", name, (long long)(first + f->out->steps),
-                    (long long)f->out->steps);
+        strbuf_addf(f->report, "step count: '%s' is %lld, after %lld step%s\n", name, (long long)(first + f->count),
+                    (long long)f->count, str_plural((size_t)f->count));
     }
 }
 
 /* ---- what groups say --------------------------------------------------------------------------------------------- */
 
-/* A number of the checkpoint's optimizer that the model has otherwise, told once for each value. */
-static void compare_number(struct filler *f, struct map *told, const char *key, double theirs, double ours)
+static bool is_among(const struct update_facts *ours, double x)
 {
-    if (isnan(theirs) || (float)theirs == (float)ours || (isnan(ours) && theirs == 0))
+    for (size_t i = 0; i < ours->constants.count; i++)
+        if ((float)ours->constants.data[i] == (float)x)
+            return true;
+    return false;
+}
+
+/* A number of the checkpoint's optimizer that the model has otherwise, told once for each value. */
+static void compare_number(struct filler *f, struct map *told, const char *key, double theirs,
+                           const struct update_facts *facts)
+{
+    const double ours = checkpoint_number(&facts->numbers, key, NAN);
+    if (isnan(theirs) || (float)theirs == (float)ours || (isnan(ours) && (theirs == 0 || is_among(facts, theirs))))
         return;
     const char *const text =
         isnan(ours)
@@ -323,10 +339,10 @@ static void compare_group(struct filler *f, struct map *told, const checkpoint_n
 {
     static const char *const keys[] = {"beta1", "beta2", "eps", "weight_decay", "momentum", "lr_decay"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        compare_number(f, told, keys[i], checkpoint_number(theirs, keys[i], NAN),
-                       checkpoint_number(&ours->numbers, keys[i], NAN));
-    if (checkpoint_number(theirs, "maximize", 0) != 0)
-        compare_number(f, told, "maximize", 1, 0);
+        compare_number(f, told, keys[i], checkpoint_number(theirs, keys[i], NAN), ours);
+    if (checkpoint_number(theirs, "maximize", 0) != 0 && !map_has(told, "maximize"))
+        diag_warning(f->diag, &f->loc, "the optimizer maximized; the model's updates minimize");
+    map_set(told, "maximize", NULL);
 }
 
 static void set_rate(struct filler *f, struct map *rates, const char *name, double x, const char *weight)
@@ -440,6 +456,8 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
                        .out = out,
                        .weights.arena = a,
                        .of_file.arena = a};
+    vec_each_ptr(const struct checkpoint_parameter, p, &c->parameters)
+        f.kept += p->state.count;
     updates_find(a, m, &f.updates);
     f.fresh = updates_is_fresh(&f.updates);
     vec_each(struct model_initializer *, x, &m->graph->initializers)

@@ -9,6 +9,7 @@ struct update_facts {
     const char *rate;           /* variable of the learning rate; NULL: none was found */
     bool scheduled;             /* a factor stands between */
     checkpoint_numbers numbers; /* "beta1", "epsilon"..., as PyTorch calls them */
+    VEC(double) constants;      /* all single numbers: equal ones share a name */
 };
 
 /* The training entries of a model, by name. */

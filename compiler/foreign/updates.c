@@ -35,6 +35,7 @@ static const struct {
     {"", "epsilon", "eps"},
     {"", "weight_decay", "weight_decay"},
     {"", "norm_coefficient", "weight_decay"},
+    {"", "momentum", "momentum"},
     {"Adam", "alpha", "beta1"},
     {"Adam", "beta", "beta2"},
     {"Adam", "epsilon", "eps"},
@@ -210,9 +211,11 @@ static void see_initializer(const struct updates *u, const struct model_initiali
 {
     if (str_starts_with(x->name, "learning_rate") && map_has(&u->bound, x->name))
         f->rate = x->name;
+    if (x->tensor->count != 1 || !dtype_is_float(x->tensor->dtype))
+        return;
+    vec_push(u->arena, &f->constants, tensor_get_double(x->tensor, 0));
     for (size_t i = 0; i < CONSTANTS; i++)
-        if (constants[i].op[0] == '\0' && x->tensor->count == 1 && dtype_is_float(x->tensor->dtype) &&
-            is_called(x->name, constants[i].name))
+        if (constants[i].op[0] == '\0' && is_called(x->name, constants[i].name))
             add_fact(u, f, constants[i].key, tensor_get_double(x->tensor, 0));
 }
 

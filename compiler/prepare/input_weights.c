@@ -1,5 +1,6 @@
 #include "prepare/input_weights.h"
 
+#include "foreign/checkpoint.h"
 #include "model/weights.h"
 #include <string.h>
 
@@ -66,13 +67,14 @@ bool weigh_inputs(struct edit *e, const char *path)
     enum { MOST_NAMED = 8 };
     struct model_graph *const g = e->model->graph;
     struct model weights = {.file = e->model->file, .graph = model_graph_new(e->arena, g->name)};
-    named_tensors file = {0}, used = {0};
+    struct checkpoint c;
+    named_tensors used = {0};
     str_list names = {0};
     struct strbuf report = {.arena = e->arena, .clean = true};
-    if (!safetensors_read(e->diag, e->arena, path, &file))
+    if (!checkpoint_read(e->diag, e->arena, path, &c))
         return false;
     vec_each(const struct model_value_info *, vi, &g->inputs) {
-        const struct named_tensor *const t = can_be_weight(g, vi) ? find_tensor(&file, vi->name) : NULL;
+        const struct named_tensor *const t = can_be_weight(g, vi) ? find_tensor(&c.weights, vi->name) : NULL;
         int64_t count;
         if (!t)
             continue;
@@ -87,7 +89,7 @@ bool weigh_inputs(struct edit *e, const char *path)
     }
     if (names.count == 0)
         return diag_error(e->diag, &e->loc, "--weights-from %s: none of its %zu tensors has the name of an input", path,
-                          file.count);
+                          c.weights.count);
     if (!weights_set(e->diag, e->arena, &weights, path, &used, &(struct weight_options){0}, &report))
         return false;
     take_over(e, weights.graph);

@@ -1,5 +1,6 @@
 #include "prepare/names.h"
 
+#include "foreign/checkpoint.h"
 #include "prepare/prepare_internal.h"
 #include <string.h>
 
@@ -172,16 +173,16 @@ void name_from_tensors(struct edit *e, const char *path, const named_tensors *te
             !find_pieces(e, g->initializers.data[i], tensors))
             vec_push(e->arena, &nameless, g->initializers.data[i]->name);
     if (nameless.count > 0)
-        diag_warning(e->diag, &e->loc, "--names-from %s: no tensor has the content of %s, which keep%s %s", path,
+        diag_warning(e->diag, &e->loc, "names from %s: no tensor has the content of %s, which keep%s %s", path,
                      names_text(e->arena, &nameless, MOST_NAMED), nameless.count == 1 ? "s" : "",
                      nameless.count == 1 ? "its name" : "their names");
 }
 
 bool name_initializers(struct edit *e, const char *path)
 {
-    named_tensors tensors = {0};
-    if (!safetensors_read(e->diag, e->arena, path, &tensors))
+    struct checkpoint c;
+    if (!checkpoint_read(e->diag, e->arena, path, &c))
         return false;
-    name_from_tensors(e, path, &tensors);
+    name_from_tensors(e, path, &c.weights);
     return true;
 }

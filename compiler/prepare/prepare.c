@@ -11,6 +11,7 @@
 #include "prepare/linear_models.h"
 #include "prepare/inside.h"
 #include "prepare/input_weights.h"
+#include "foreign/checkpoint.h"
 #include "prepare/names.h"
 #include "prepare/outputs.h"
 #include "prepare/prepare_internal.h"
@@ -405,6 +406,8 @@ static bool prepare_evaluation(struct preparer *p)
 static bool undo_export(struct edit *e, const struct prepare_options *o)
 {
     bool ok = !o->names_from || name_initializers(e, o->names_from);
+    if (o->from && !o->names_from)
+        name_from_tensors(e, o->from->path, &o->from->weights);
     ok = ok && untie_initializers(e, &o->untie);
     ok = ok && tie_initializers(e, &o->tie);
     if (ok && !str_list_has(&o->tie, "never"))

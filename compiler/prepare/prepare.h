@@ -14,6 +14,8 @@
 #include "prepare/groups.h"
 #include "prepare/spec.h"
 
+struct checkpoint;
+
 enum loss_kind {
     LOSS_SOFTMAX_CROSS_ENTROPY,
     LOSS_NLL,
@@ -126,8 +128,9 @@ struct prepare_options {
     str_list untie, tie;   /* see tie.h */
     bool warns_later;       /* of single values: who compiles says it, with sizes that are known */
     int64_t batch;          /* in the place of the example's, see rebatch.h; 0: as it is */
-    const char *weights_from; /* .safetensors, see input_weights.h; NULL: none */
-    const char *names_from; /* .safetensors, see names.h; NULL: none */
+    const char *weights_from; /* a checkpoint, see input_weights.h; NULL: none */
+    const char *names_from; /* a checkpoint, see names.h; NULL: none */
+    const struct checkpoint *from; /* names that were made up may be found in it; NULL: none */
     bool fixed_inputs;      /* inputs have become constants, see fix_inputs.h */
     bool chosen_outputs;    /* the main graph is cut, see outputs.h */
     const struct import_options *import; /* --dim, --shape */

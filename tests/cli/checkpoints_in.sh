@@ -63,6 +63,29 @@ expect 0 "$stepc" run flat.onnx "${feeds[@]}" --load "$files/sgd.pt"
 has stderr "it has a schedule, the model has none"
 has stderr "learning rate: 'learning_rate' is 0.049"
 
+# prepare --from says nothing of the optimizer: the checkpoint does.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/adam.pt"
+has stdout '--optimizer adamw:beta1=0.9,beta2=0.999,epsilon=1e-08,weight_decay=0'
+has stdout 'learning rate: 0.02'
+expect 0 "$stepc" run from.onnx "${feeds[@]}" --from 10
+losses_are adam
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/sgd.pt" --depfile from.d
+has stdout '--optimizer momentum:alpha=0.9,beta=1,norm_coefficient=0.01'
+has stdout '--schedule step:every=4,gamma=0.7'
+has from.d tests/foreign/sgd.pt
+expect 0 "$stepc" run from.onnx "${feeds[@]}" --from 10
+losses_are sgd
+# What the command line says counts.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss mse --target-type float --from "$files/adam.pt" \
+    --learning-rate 0.25 --optimizer adamw:weight_decay=0,beta1=0.8
+has stdout 'learning rate: 0.25'
+lacks stdout "learning rate: 'learning_rate' is 0.02"
+has stderr "the optimizer's beta1 was 0.9; the model's updates have 0.8"
+expect 1 "$stepc" prepare "$files/net.onnxtxt" -o no.onnx --loss mse --from "$files/adam.pt" --optimizer momentum
+expect 2 "$stepc" prepare "$files/net.onnxtxt" -o no.onnx --loss mse --partial
+has stderr '--partial belongs to --from'
+[ ! -e no.onnx ] || fail 'a model is written after an error'
+
 # What does not fit, and what is left as it is.
 expect 1 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/sgd.pt"
 has stderr "the model's optimizer keeps is not in it: 0.weight.m, 0.weight.v"

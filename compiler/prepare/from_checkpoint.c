@@ -1,0 +1,244 @@
+#include "prepare/from_checkpoint.h"
+
+#include <math.h>
+#include <string.h>
+
+struct taker {
+    struct diag *diag;
+    struct arena *arena;
+    struct loc loc;
+    struct checkpoint *checkpoint;
+    struct prepare_options *options;
+    struct strbuf *report;
+    const checkpoint_numbers *numbers; /* of the first group */
+};
+
+static bool has(const struct taker *t, const char *key)
+{
+    return !isnan(checkpoint_number(t->numbers, key, NAN));
+}
+
+static double number(const struct taker *t, const char *key)
+{
+    return checkpoint_number(t->numbers, key, 0);
+}
+
+static bool keeps(const struct taker *t, const char *key)
+{
+    vec_each_ptr(const struct checkpoint_parameter, p, &t->checkpoint->parameters)
+        vec_each_ptr(const struct named_tensor, x, &p->state)
+            if (str_equal(x->name, key))
+                return true;
+    return false;
+}
+
+static bool any_decays(const struct taker *t)
+{
+    vec_each_ptr(const struct checkpoint_group, g, &t->checkpoint->groups)
+        if (checkpoint_number(&g->numbers, "weight_decay", 0) != 0)
+            return true;
+    return false;
+}
+
+/* ---- the optimizer ----------------------------------------------------------------------------------------------- */
+
+/* Adam adds its decay to the gradient, AdamW takes it from the weight; the state says which since PyTorch 2.7 only. */
+static bool find_decoupling(const struct taker *t, bool *decoupled)
+{
+    *decoupled = number(t, "decoupled_weight_decay") != 0;
+    if (has(t, "decoupled_weight_decay") || !any_decays(t))
+        return true;
+    *decoupled = true;
+    if (!isnan(t->checkpoint->most_steps)) { /* of Hugging Face's Trainer, which has AdamW */
+        strbuf_add(t->report, "optimizer: taken for AdamW, as Trainer has it\n");
+        return true;
+    }
+    return diag_error(t->diag, &t->loc,
+                      "weight decay %g may be Adam's or AdamW's, which the checkpoint does not say; --optimizer "
+                      "adamw:weight_decay=%g is AdamW, --optimizer adamw:weight_decay=0,norm_coefficient=%g Adam",
+                      number(t, "weight_decay"), number(t, "weight_decay"), number(t, "weight_decay"));
+}
+
+/* Adam and its relatives: how each is known. */
+static bool adam_text(const struct taker *t, const char **out)
+{
+    const char *const name = keeps(t, "exp_inf")        ? "adamax"
+                             : has(t, "momentum_decay") ? "nadam"
+                             : has(t, "amsgrad")        ? "adamw"
+                             : has(t, "eps")            ? "radam"
+                                                        : "lion";
+    bool decoupled = true;
+    if (str_equal(name, "adamw") && !find_decoupling(t, &decoupled))
+        return false;
+    const double decay = number(t, "weight_decay");
+    struct strbuf b = {.arena = t->arena};
+    strbuf_addf(&b, "%s:beta1=%.9g,beta2=%.9g", name, number(t, "beta1"), number(t, "beta2"));
+    if (has(t, "eps"))
+        strbuf_addf(&b, ",epsilon=%.9g", number(t, "eps"));
+    if (str_equal(name, "adamw"))
+        strbuf_addf(&b, ",weight_decay=%.9g,norm_coefficient=%.9g,amsgrad=%g", decoupled ? decay : 0,
+                    decoupled ? 0 : decay, number(t, "amsgrad"));
+    else
+        strbuf_addf(&b, ",%s=%.9g", str_equal(name, "lion") ? "weight_decay" : "norm_coefficient", decay);
+    if (str_equal(name, "nadam"))
+        strbuf_addf(&b, ",momentum_decay=%.9g", number(t, "momentum_decay"));
+    *out = strbuf_text(&b);
+    return true;
+}
+
+static const char *sgd_text(const struct taker *t)
+{
+    const double momentum = number(t, "momentum"), decay = number(t, "weight_decay");
+    if (momentum == 0)
+        return arena_printf(t->arena, "sgd:norm_coefficient=%.9g", decay);
+    return arena_printf(t->arena, "%s:alpha=%.9g,beta=%.9g,norm_coefficient=%.9g",
+                        number(t, "nesterov") != 0 ? "nesterov" : "momentum", momentum, 1 - number(t, "dampening"),
+                        decay);
+}
+
+/* As --optimizer has it. */
+static bool optimizer_text(const struct taker *t, const char **out)
+{
+    if (number(t, "maximize") != 0)
+        return diag_error(t->diag, &t->loc, "its optimizer maximizes, which there is not: negate the loss");
+    if (has(t, "beta1"))
+        return adam_text(t, out);
+    if (has(t, "centered"))
+        *out = arena_printf(t->arena, "rmsprop:alpha=%.9g,epsilon=%.9g,norm_coefficient=%.9g,momentum=%.9g,centered=%g",
+                            number(t, "alpha"), number(t, "eps"), number(t, "weight_decay"), number(t, "momentum"),
+                            number(t, "centered"));
+    else if (has(t, "lr_decay"))
+        *out = arena_printf(t->arena, "adagrad:decay_factor=%.9g,norm_coefficient=%.9g,epsilon=%.9g",
+                            number(t, "lr_decay"), number(t, "weight_decay"), number(t, "eps"));
+    else if (has(t, "momentum"))
+        *out = sgd_text(t);
+    else
+        return diag_error(t->diag, &t->loc,
+                          "which optimizer has kept its state cannot be told; --optimizer NAME says it");
+    return true;
+}
+
+static bool take_optimizer(const struct taker *t)
+{
+    const char *text = NULL;
+    if (!optimizer_text(t, &text))
+        return false;
+    strbuf_addf(t->report, "from %s: --optimizer %s\n", t->checkpoint->path, text);
+    return optimizer_parse(t->diag, t->arena, text, &t->options->optimizer);
+}
+
+/* ---- the schedule ------------------------------------------------------------------------------------------------ */
+
+static const char *milestones_text(const struct taker *t)
+{
+    struct strbuf b = {.arena = t->arena};
+    for (size_t i = 0; i < t->checkpoint->milestones.count; i++)
+        strbuf_addf(&b, "%s%.0f", i > 0 ? "," : "", t->checkpoint->milestones.data[i]);
+    return strbuf_text(&b);
+}
+
+/* The shortest text that reads back as the same. */
+static const char *exact(const struct taker *t, double x)
+{
+    for (int digits = 6;; digits++) {
+        const char *const text = arena_printf(t->arena, "%.*g", digits, x);
+        double again;
+        if (digits == 17 || (str_to_double(text, &again) && again == x))
+            return text;
+    }
+}
+
+/* As --schedule has it; NULL where none is equal. base: the rate that factors multiply. */
+static const char *schedule_text(const struct taker *t, double base)
+{
+    const checkpoint_numbers *const s = &t->checkpoint->schedule;
+    const double gamma = checkpoint_number(s, "gamma", NAN), every = checkpoint_number(s, "step_size", NAN),
+                 most = checkpoint_number(s, "T_max", NAN), least = checkpoint_number(s, "eta_min", 0),
+                 total = checkpoint_number(s, "total_iters", NAN);
+    if (!isnan(gamma) && !isnan(every))
+        return arena_printf(t->arena, "step:every=%.0f,gamma=%s", every, exact(t, gamma));
+    if (!isnan(gamma) && t->checkpoint->milestones.count > 0)
+        return arena_printf(t->arena, "multistep:milestones=%s,gamma=%s", milestones_text(t), exact(t, gamma));
+    if (!isnan(most) && base > 0)
+        return arena_printf(t->arena, "cosine:steps=%.0f,floor=%s", most, exact(t, least / base));
+    if (!isnan(total) && checkpoint_number(s, "start_factor", NAN) == 1 && checkpoint_number(s, "end_factor", NAN) == 0)
+        return arena_printf(t->arena, "linear:steps=%.0f", total);
+    return isnan(gamma) ? NULL : arena_printf(t->arena, "exponential:gamma=%s", exact(t, gamma));
+}
+
+static bool take_schedule(const struct taker *t)
+{
+    const double base =
+        checkpoint_number(&t->checkpoint->schedule, "base_lrs", checkpoint_number(t->numbers, "initial_lr", NAN));
+    const char *const text = schedule_text(t, base);
+    if (text) {
+        strbuf_addf(t->report, "from %s: --schedule %s\n", t->checkpoint->path, text);
+        return schedule_parse(t->diag, t->arena, text, &t->options->schedule);
+    }
+    t->checkpoint->has_schedule = false; /* this is all that can be said of it */
+    if (isnan(t->checkpoint->most_steps))
+        return diag_warning(t->diag, &t->loc,
+                            "its schedule is a function, which a checkpoint does not hold: the "
+                            "learning rate stays at %g; --schedule says another",
+                            number(t, "lr"));
+    return diag_warning(t->diag, &t->loc,
+                        "its schedule is a function, which a checkpoint does not hold: the learning rate stays at %g; "
+                        "--schedule linear:steps=%.0f is Trainer's own without warm-up",
+                        number(t, "lr"), t->checkpoint->most_steps);
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+/* NAN where it is that of the first group. */
+static double own_number(const struct taker *t, const struct checkpoint_group *g, const char *key, double common)
+{
+    const double x = checkpoint_number(&g->numbers, key, NAN);
+    (void)t;
+    return x == common ? NAN : x;
+}
+
+static void take_groups(const struct taker *t, const struct model *m, const struct fill_options *fill, const char *rate)
+{
+    struct map in_model = {.arena = t->arena}; /* name in the file -> that of the initializer */
+    vec_each(const struct model_initializer *, x, &m->graph->initializers)
+        map_set(&in_model, weights_renamed(t->arena, &fill->weights, x->name, NULL), (void *)(uintptr_t)x->name);
+    for (size_t i = 1; i < t->checkpoint->groups.count; i++) {
+        const struct checkpoint_group *const theirs = &t->checkpoint->groups.data[i];
+        struct group g = {.title = arena_printf(t->arena, "group %zu of %s", i + 1, t->checkpoint->path),
+                          .learning_rate = own_number(t, theirs, rate, number(t, rate)),
+                          .weight_decay = own_number(t, theirs, "weight_decay", number(t, "weight_decay"))};
+        vec_each_ptr(const struct checkpoint_parameter, p, &t->checkpoint->parameters)
+            if (p->group == i && p->name && map_has(&in_model, p->name))
+                vec_push(t->arena, &g.names, (const char *)map_get(&in_model, p->name));
+        if (g.names.count == 0 || (isnan(g.learning_rate) && isnan(g.weight_decay)))
+            continue;
+        strbuf_addf(t->report, "from %s: a --group of %zu tensors\n", t->checkpoint->path, g.names.count);
+        vec_push(t->arena, &t->options->groups, g);
+    }
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+bool options_from_checkpoint(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,
+                             const struct fill_options *fill, const struct given_options *given,
+                             struct prepare_options *p, struct strbuf *report)
+{
+    struct taker t = {.diag = d, .arena = a, .loc = LOC_FILE(c->path), .checkpoint = c, .options = p, .report = report};
+    p->from = c;
+    if (!c->has_optimizer || c->groups.count == 0)
+        return given->optimizer || diag_warning(d, &t.loc,
+                                                "it has no state of an optimizer; --optimizer NAME says which "
+                                                "one goes on");
+    t.numbers = &c->groups.data[0].numbers;
+    if ((!given->optimizer && !take_optimizer(&t)) || (!given->schedule && c->has_schedule && !take_schedule(&t)))
+        return false;
+    const bool scheduled = p->schedule.kind != SCHEDULE_CONSTANT && has(&t, "initial_lr");
+    if (!given->learning_rate && has(&t, "lr"))
+        p->learning_rate = number(&t, scheduled ? "initial_lr" : "lr");
+    if (given->groups || c->groups.count == 1)
+        return true;
+    if (!checkpoint_name_parameters(d, a, m, c, fill, report))
+        return false;
+    take_groups(&t, m, fill, scheduled ? "initial_lr" : "lr");
+    return true;
+}
