@@ -46,7 +46,8 @@ static const struct option_spec specs[] = {
     {"load", 0, OPTION_TEXT, "STATE",
      "go on from a saved state: also with feeds, data and --seed; or from a framework's checkpoint: .pt, .pth, .bin, "
      ".npz, .safetensors, a Hugging Face folder"},
-    {"save", 0, OPTION_TEXT, "STATE", "write the state after the last step"},
+    {"save", 0, OPTION_TEXT, "STATE",
+     "write the state after the last step; STATE.safetensors: for PyTorch, what the optimizer keeps under its names"},
     {"save-every", 0, OPTION_TEXT, "N",
      "and after every N steps, over the one before: a run that is killed can go on from there"},
     {"partial", 0, OPTION_FLAG, NULL, "--load what fits, into a model that has changed"},
@@ -509,7 +510,7 @@ static bool save_now_and_then(struct run *r, int64_t steps)
 {
     const int64_t every = r->counts.save_every;
     return every == 0 || steps == r->end || (steps - r->first) % every != 0 ||
-           state_save(r->s, &r->state, r->engine, steps);
+           state_save(r->s, &r->state, r->m, r->engine, steps);
 }
 
 static bool run_steps(struct run *r)
@@ -521,7 +522,7 @@ static bool run_steps(struct run *r)
             return false;
     if (option_given(r->o, "hash"))
         print_hash(r);
-    return write_fetches(r) && state_save(r->s, &r->state, r->engine, r->end);
+    return write_fetches(r) && state_save(r->s, &r->state, r->m, r->engine, r->end);
 }
 
 static bool start_state(struct run *r)

@@ -4,13 +4,14 @@
 #include "base/str.h"
 #include "cmd/foreign.h"
 #include "engine/state_file.h"
+#include "foreign/give.h"
 #include "model/model.h"
 #include "train/combine.h"
 #include <stdio.h>
 #include <string.h>
 
 /* How many steps were run: where feeds and data go on. Only `stepc run` knows it. */
-static const char *const steps_name = "stepc.run_steps";
+static const char *const steps_name = GIVEN_STEPS, *const seed_name = "stepc.random_seed";
 
 bool state_read_options(struct session *s, const struct options *o, struct state_options *out)
 {
@@ -18,12 +19,18 @@ bool state_read_options(struct session *s, const struct options *o, struct state
                                   .save = option_text(o, "save"),
                                   .partial = option_given(o, "partial"),
                                   .reset = option_list(o, "reset")};
-    static const char *const of_checkpoints[] = {"rename", "transpose", "parameters"};
-    bool ok = true;
+    static const char *const of_checkpoints[] = {"rename", "transpose", "parameters"},
+                             *const not_written[] = {".pt", ".pth", ".npz"};
+    bool ok = read_weight_options(s, o, &out->weights);
     out->foreign = out->load && checkpoint_is_one(out->load);
+    out->gives = out->save && str_ends_with(out->save, ".safetensors");
     for (size_t i = 0; i < sizeof of_checkpoints / sizeof *of_checkpoints; i++)
-        if (!out->foreign && option_given(o, of_checkpoints[i]))
+        if (!out->foreign && !(out->gives && i < 2) && option_given(o, of_checkpoints[i]))
             ok = diag_usage(&s->diag, "--%s belongs to --load of a framework's checkpoint", of_checkpoints[i]);
+    for (size_t i = 0; out->save && i < sizeof not_written / sizeof *not_written; i++)
+        if (str_ends_with(out->save, not_written[i]))
+            ok = diag_usage(&s->diag, "--save %s: for PyTorch the state goes into a file that ends in .safetensors",
+                            out->save);
     if (!out->save && option_given(o, "save-every"))
         ok = diag_usage(&s->diag, "--save-every belongs to --save");
     if (!out->load && out->partial)
@@ -76,21 +83,37 @@ static void list_items(struct arena *a, struct engine *e, int64_t steps, state_i
     vec_each(const struct variable *, v, &p->variables)
         vec_push(a, items, ((struct state_item){.name = v->name, .tensor = engine_read(e, v, a), .role = role_of(v)}));
     if (program_draws(engine_program(e))) {
-        add_number(a, items, "stepc.random_seed", DTYPE_UINT64, engine_seed(e));
+        add_number(a, items, seed_name, DTYPE_UINT64, engine_seed(e));
         for (size_t i = 0; i < p->counters.count; i++)
             add_number(a, items, engine_counter_name(a, p, i), DTYPE_UINT64, engine_counter(e, i));
     }
     add_number(a, items, steps_name, DTYPE_INT64, (uint64_t)steps);
 }
 
-bool state_save(struct session *s, const struct state_options *o, struct engine *e, int64_t steps)
+/* As a checkpoint for PyTorch; what is no variable is ours. */
+static bool give_items(struct session *s, struct arena *a, const struct state_options *o, const struct model *m,
+                       const struct program *p, const state_items *items, int64_t steps)
+{
+    struct map values = {.arena = a};
+    named_tensors own = {0};
+    for (size_t i = 0; i < items->count; i++)
+        if (i < p->variables.count)
+            map_set(&values, items->data[i].name, items->data[i].tensor);
+        else
+            vec_push(a, &own, ((struct named_tensor){items->data[i].name, items->data[i].tensor}));
+    return checkpoint_give(&s->diag, a, m, &values, &own, steps, &o->weights, o->save);
+}
+
+bool state_save(struct session *s, const struct state_options *o, const struct model *m, struct engine *e,
+                int64_t steps)
 {
     struct arena scratch = {0};
     state_items items = {0};
     if (!o->save)
         return true;
     list_items(&scratch, e, steps, &items);
-    const bool ok = state_file_write(&s->diag, &scratch, o->save, &items);
+    const bool ok = o->gives ? give_items(s, &scratch, o, m, engine_program(e), &items, steps)
+                             : state_file_write(&s->diag, &scratch, o->save, &items);
     arena_free(&scratch);
     return ok;
 }
@@ -194,6 +217,30 @@ bool state_fill(struct session *s, const struct options *o, struct state_options
     return true;
 }
 
+static const struct tensor *own_number(const named_tensors *own, const char *name)
+{
+    vec_each_ptr(const struct named_tensor, t, own)
+        if (str_equal(t->name, name) && t->tensor->count == 1 && dtype_is_int(t->tensor->dtype))
+            return t->tensor;
+    return NULL;
+}
+
+/* Seed and counters of random numbers, where `stepc run` has written the checkpoint. */
+static void take_own(struct engine *e, const named_tensors *own)
+{
+    struct arena scratch = {0};
+    const struct program *const p = engine_program(e);
+    const struct tensor *const seed = own_number(own, seed_name);
+    if (program_draws(p) && seed)
+        engine_set_seed(e, (uint64_t)tensor_get_int(seed, 0));
+    for (size_t i = 0; program_draws(p) && i < p->counters.count; i++) {
+        const struct tensor *const x = own_number(own, engine_counter_name(&scratch, p, i));
+        if (x)
+            engine_set_counter(e, i, (uint64_t)tensor_get_int(x, 0));
+    }
+    arena_free(&scratch);
+}
+
 /* init() may have drawn what the checkpoint says. */
 static void take_filled(struct engine *e, const struct state_options *o, int64_t *steps)
 {
@@ -202,6 +249,7 @@ static void take_filled(struct engine *e, const struct state_options *o, int64_t
         if (t && t->dtype == v->dtype && shape_equal(&t->shape, &v->shape))
             engine_write(e, v, t);
     }
+    take_own(e, &o->filled.own);
     *steps = o->filled.steps;
 }
 

@@ -11,6 +11,8 @@ struct state_options {
     bool partial;            /* what fits is loaded; otherwise everything must */
     str_list reset;         /* "optimizer" or patterns of names: they start as init() leaves them */
     bool foreign;           /* --load is a framework's checkpoint */
+    bool gives;             /* --save writes one */
+    struct weight_options weights; /* how names and matrices there are the model's */
     struct filled filled;   /* what it has set in the model */
 };
 
@@ -22,6 +24,7 @@ const char *state_entries(struct arena *a, const struct state_options *o, const 
 bool state_fill(struct session *s, const struct options *o, struct state_options *state, struct model *m) MUST_USE;
 /* After init(). *steps: how many steps the state has been through, 0 if it does not say. */
 bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps) MUST_USE;
-bool state_save(struct session *s, const struct state_options *o, struct engine *e, int64_t steps) MUST_USE;
+bool state_save(struct session *s, const struct state_options *o, const struct model *m, struct engine *e,
+                int64_t steps) MUST_USE;
 
 #endif

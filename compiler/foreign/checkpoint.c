@@ -1,6 +1,7 @@
 #include "foreign/checkpoint_internal.h"
 
 #include "base/file.h"
+#include "foreign/give.h"
 #include "foreign/torch_file.h"
 
 #include <math.h>
@@ -48,6 +49,12 @@ bool checkpoint_add_tensors(struct checkpoint_reader *r, const named_tensors *te
         const bool is_state = str_starts_with(t->name, OPTIMIZER_STATE),
                    is_group = str_starts_with(t->name, OPTIMIZER_GROUPS);
         const char *key;
+        if (str_starts_with(t->name, GIVEN_OWN)) {
+            vec_push(r->arena, &r->to->own, *t);
+            if (str_equal(t->name, GIVEN_STEPS) && t->tensor->count == 1 && dtype_is_int(t->tensor->dtype))
+                r->to->steps = (double)tensor_get_int(t->tensor, 0);
+            continue;
+        }
         if (!is_state && !is_group) {
             vec_push(r->arena, &r->to->weights, *t);
             continue;

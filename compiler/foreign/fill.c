@@ -468,6 +468,7 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
     if (!fill_weights(&f) || !fill_optimizer(&f))
         return false;
     start_averages(&f);
+    out->own = c->own;
     if (c->rest.count > 0)
         strbuf_addf(report, "passed over: %s\n", listed(a, &c->rest));
     return true;

@@ -15,8 +15,9 @@ struct fill_options {
 };
 
 struct filled {
-    struct map set; /* initializers by name -> struct tensor *; the caller gives it an arena */
-    int64_t steps;  /* done so far; 0 where the checkpoint does not say */
+    struct map set;    /* initializers by name -> struct tensor *; the caller gives it an arena */
+    int64_t steps;     /* done so far; 0 where the checkpoint does not say */
+    named_tensors own; /* what `stepc run` wrote beside */
 };
 
 /* The parameters of the optimizer get names, if they have none. False after an error that says how to give them.

@@ -8,6 +8,9 @@
 struct update_facts {
     const char *rate;           /* variable of the learning rate; NULL: none was found */
     bool scheduled;             /* a factor stands between */
+    bool decoupled;             /* the decay is taken from the weight, not added to the gradient */
+    bool rectified;             /* RAdam */
+    double dampening, nesterov; /* of the operator Momentum; NAN where there is none */
     checkpoint_numbers numbers; /* "beta1", "epsilon"..., as PyTorch calls them */
     VEC(double) constants;      /* all single numbers: equal ones share a name */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define TRAINING "ai.onnx.preview.training"
+#define PRODUCT "momentum_product"
 
 enum { MOST_VISITED = 10000 /* nodes of one update: honest ones have thirty */ };
 
@@ -36,6 +37,8 @@ static const struct {
     {"", "weight_decay", "weight_decay"},
     {"", "norm_coefficient", "weight_decay"},
     {"", "momentum", "momentum"},
+    {"", "momentum_decay", "momentum_decay"},
+    {"", "alpha", "alpha"},
     {"Adam", "alpha", "beta1"},
     {"Adam", "beta", "beta2"},
     {"Adam", "epsilon", "eps"},
@@ -157,6 +160,8 @@ const char *updates_slot(const struct updates *u, const char *weight, const char
     const char *const known = map_get(&u->slots, arena_printf(u->arena, "%s %s", key, weight));
     if (known)
         return known;
+    if (str_equal(key, "mu_product")) /* NAdam's, the same for all */
+        return map_has(&u->bound, PRODUCT) && map_has(&u->initializers, PRODUCT) ? PRODUCT : NULL;
     for (size_t i = 0; i < SUFFIXES; i++) {
         const struct suffix *const s = &suffixes[i];
         if (str_equal(s->key, key) && has_variable(u, weight, s->suffix) && (!s->with || has_key(others, s->with)) &&
@@ -214,6 +219,7 @@ static void see_initializer(const struct updates *u, const struct model_initiali
     if (x->tensor->count != 1 || !dtype_is_float(x->tensor->dtype))
         return;
     vec_push(u->arena, &f->constants, tensor_get_double(x->tensor, 0));
+    f->decoupled = f->decoupled || is_called(x->name, "weight_decay");
     for (size_t i = 0; i < CONSTANTS; i++)
         if (constants[i].op[0] == '\0' && is_called(x->name, constants[i].name))
             add_fact(u, f, constants[i].key, tensor_get_double(x->tensor, 0));
@@ -226,10 +232,18 @@ static void see_node(const struct updates *u, const struct model_node *n, struct
         if (str_equal(constants[i].op, n->op_type) && x && x->type == ATTR_FLOAT)
             add_fact(u, f, constants[i].key, (double)x->f);
     }
+    const struct model_attr *const beta = model_find_attr(&n->attrs, "beta"), *const mode =
+                                                                                  model_find_attr(&n->attrs, "mode");
+    if (form_of(n) && str_equal(n->op_type, "Momentum")) {
+        f->dampening = beta && beta->type == ATTR_FLOAT ? 1 - (double)beta->f : 0;
+        f->nesterov = mode && mode->type == ATTR_STRING && str_equal(mode->s.data, "nesterov");
+    }
     if (form_of(n) && n->inputs.count > 0 && map_has(&u->bound, n->inputs.data[0]))
         f->rate = n->inputs.data[0];
-    vec_each(const char *, output, &n->outputs)
+    vec_each(const char *, output, &n->outputs) {
         f->scheduled = f->scheduled || str_starts_with(output, "scheduled_rate");
+        f->rectified = f->rectified || str_starts_with(output, "rectification");
+    }
 }
 
 /* From the new value back to what it is made of, not beyond gradients. */
@@ -237,7 +251,7 @@ void updates_facts(const struct updates *u, const char *weight, struct update_fa
 {
     struct map seen = {.arena = u->arena};
     const char *const value = map_get(&u->bound, weight);
-    *out = (struct update_facts){0};
+    *out = (struct update_facts){.dampening = NAN, .nesterov = NAN};
     if (!value)
         return;
     map_set(&seen, value, NULL);

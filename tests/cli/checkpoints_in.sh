@@ -86,6 +86,43 @@ expect 2 "$stepc" prepare "$files/net.onnxtxt" -o no.onnx --loss mse --partial
 has stderr '--partial belongs to --from'
 [ ! -e no.onnx ] || fail 'a model is written after an error'
 
+# Out again, as PyTorch names it: the same as by a state of our own, also where numbers are drawn at random.
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --steps 5 --save mid.state
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --steps 5 --save mid.safetensors
+for name in 0.weight optimizer.state.0.weight.exp_avg optimizer.state.4.bias.exp_avg_sq optimizer.state.2.bias.step \
+    optimizer.param_groups.0.bias.lr stepc.run_steps; do
+    has mid.safetensors "\"$name\""
+done
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load mid.state
+mv stdout wanted
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load mid.safetensors
+same stdout wanted
+has stdout 'step 15 '
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load mid.safetensors --steps 1 --save mid.safetensors
+expect 2 "$stepc" run adam.onnx "${feeds[@]}" --save mid.pt
+has stderr 'goes into a file that ends in .safetensors'
+cat >noisy.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[batch,3] x) => (float[batch,2] scores)
+<float[2,3] "0.weight" = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}>
+{
+    noise = RandomNormalLike(x)
+    y = Add(x, noise)
+    scores = Gemm<transB = 1>(y, "0.weight")
+}
+MODEL
+expect 0 "$stepc" prepare noisy.onnxtxt -o noisy.onnx --optimizer momentum --schedule exponential:gamma=0.9 "${prepare[@]}"
+expect 0 "$stepc" run noisy.onnx "${feeds[@]}" --steps 9 --seed 5
+tail -n 4 stdout >wanted
+expect 0 "$stepc" run noisy.onnx "${feeds[@]}" --steps 5 --seed 5 --save noisy.safetensors
+has noisy.safetensors '"optimizer.state.0.weight.momentum_buffer"'
+has noisy.safetensors '"optimizer.param_groups.0.weight.initial_lr"'
+expect 0 "$stepc" run noisy.onnx "${feeds[@]}" --steps 4 --load noisy.safetensors
+same stdout wanted
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o factor.onnx --optimizer adafactor "${prepare[@]}"
+expect 0 "$stepc" run factor.onnx "${feeds[@]}" --steps 1 --save factor.safetensors
+has stderr 'PyTorch has no name for'
+
 # What does not fit, and what is left as it is.
 expect 1 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/sgd.pt"
 has stderr "the model's optimizer keeps is not in it: 0.weight.m, 0.weight.v"

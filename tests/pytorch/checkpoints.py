@@ -18,6 +18,7 @@ import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../examples/pytorch'))
 from export import export  # noqa: E402
+from resume import resume  # noqa: E402
 
 STEPS, SAVED_AT, BATCH, FEATURES, CLASSES = 30, 10, 4, 6, 3
 # Losses near 1 in float32 after up to 20 steps.
@@ -149,8 +150,30 @@ OPTIMIZERS = [
     ('plain rmsprop', lambda p: torch.optim.RMSprop(p, 0.003), 'rmsprop', ()),
     ('adagrad', lambda p: torch.optim.Adagrad(p, 0.03, lr_decay=0.01), 'adagrad:decay_factor=0.01,epsilon=1e-10', ()),
     ('adamax', lambda p: torch.optim.Adamax(p, 0.01), 'adamax', ()),
+    ('nadam', lambda p: torch.optim.NAdam(p, 0.01, foreach=True), 'nadam', ()),
     ('radam', lambda p: torch.optim.RAdam(p, 0.01), 'radam', ()),
 ]
+
+
+def there_and_back(stepc, work, name, want, make, begin):
+    """Seven steps by stepc, saved for PyTorch; the rest by PyTorch, and by a model that is prepared from what was saved."""
+    losses_of(stepc, work, f'{work}/train.onnx', '--load', f'{work}/c.pt', *begin, '--steps', 7, '--save', f'{work}/back.safetensors')
+    net = mlp()
+    optimizer = make(net.parameters())
+    optimizer.param_groups[0]['lr'] = 0.7
+    steps = resume(f'{work}/back.safetensors', net, optimizer)
+    x, target = data()
+    losses = []
+    for step in range(steps, STEPS):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x[step]), target[step])
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    compare(f'{name}, back in PyTorch', want[7:], np.array(losses))
+    prepare(stepc, work, '--from', f'{work}/back.safetensors', out='from.onnx')
+    got, _ = losses_of(stepc, work, f'{work}/from.onnx', '--from', steps)
+    compare(f'{name}, prepare --from what was saved', want[7:], got)
 
 
 def try_optimizers(stepc, work):
@@ -173,6 +196,7 @@ def try_optimizers(stepc, work):
         elif 'warning' in text:
             failures.append(name)
             print(f'FAIL {name}: nothing is wrong, but\n{text}')
+        there_and_back(stepc, work, name, want, make, begin)
 
 
 SCHEDULES = [
