@@ -93,13 +93,22 @@ static bool is_old_torch(const char *path)
     return begins_with(path, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20", 10);
 }
 
+/* ONNX Runtime's, a FlatBuffer: known to be refused. */
+static bool is_of_runtime(const unsigned char *bytes, size_t size)
+{
+    return size >= 8 && memcmp(bytes + 4, "ODTC", 4) == 0;
+}
+
 bool checkpoint_is_one(const char *path)
 {
     static const char *const endings[] = {".safetensors", ".npz", ".pt", ".pth", ".index.json"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (str_ends_with(path, endings[i]))
             return true;
-    return file_is_directory(path) || is_archive(path) || is_old_torch(path);
+    unsigned char first[16];
+    size_t size;
+    return file_is_directory(path) || is_archive(path) || is_old_torch(path) ||
+           (file_begin(path, first, sizeof first, &size) && is_of_runtime(first, size));
 }
 
 /* By its name, else one of torch.save. */
@@ -112,6 +121,10 @@ static bool add_bytes(struct checkpoint_reader *r, const char *path, const unsig
         return safetensors_parse(r->diag, r->arena, path, bytes, size, &tensors) && checkpoint_add_tensors(r, &tensors);
     if (str_ends_with(path, ".npz"))
         return checkpoint_add_npz(r, path, bytes, size);
+    if (is_of_runtime(bytes, size))
+        return diag_error(r->diag, &r->loc,
+                          "a checkpoint of ONNX Runtime's training cannot be read; its CheckpointState gives the "
+                          "parameters, and generate_artifacts() was given a model that has those at the beginning");
     return torch_parse(r->diag, r->arena, path, bytes, size, &root) && checkpoint_add_saved(r, root);
 }
 

@@ -1,7 +1,10 @@
 /* Operators that stepc does not have: each is said once, with the nodes that need it and what can be done. */
+#include "base/file.h"
 #include "base/str.h"
 #include "graph/import_internal.h"
 #include "graph/upgrade.h"
+
+#include <string.h>
 
 enum { MOST_NAMED = 5, MOST_ERRORS = 100 /* a model that lacks more operators is no model */ };
 
@@ -75,7 +78,28 @@ static bool is_of_runtime_training(const struct model_node *mn)
            str_starts_with(mn->op_type, "SGDOptimizer") || str_starts_with(mn->op_type, "AdamWOptimizer");
 }
 
-static const char *what_to_do(const struct model_node *mn)
+/* Where the forward model is: generate_artifacts() puts eval_model.onnx beside the others, with the same prefix. */
+static const char *runtime_artifact(struct arena *a, const struct model *m, const struct model_node *mn)
+{
+    static const char *const names[] = {"training_model.onnx", "optimizer_model.onnx"};
+    const bool is_optimizer = strstr(mn->op_type, "Optimizer") != NULL;
+    const char *beside = "";
+    for (size_t i = 0; i < 2; i++) {
+        if (!str_ends_with(m->file, names[i]))
+            continue;
+        const int prefix = (int)(strlen(m->file) - strlen(names[i]));
+        const char *const path = arena_printf(a, "%.*seval_model.onnx", prefix, m->file);
+        if (file_exists(path))
+            beside = arena_printf(a, "; %s is that model with a loss, but without weights", path);
+    }
+    return arena_printf(a,
+                        "this is %s of ONNX Runtime's training, which that runtime alone can run: give stepc the "
+                        "forward model, the file that generate_artifacts() was given, whose gradients and updates it "
+                        "writes itself%s",
+                        is_optimizer ? "the optimizer's model" : "the training model", beside);
+}
+
+static const char *what_to_do(struct arena *a, const struct model *m, const struct model_node *mn)
 {
     static const struct {
         const char *domain, *op, *text; /* op: what the name begins with; NULL: any */
@@ -90,8 +114,7 @@ static const char *what_to_do(const struct model_node *mn)
         {"org.pytorch.aten", NULL, "export with operators of ONNX only (operator_export_type=ONNX)"},
     };
     if (is_of_runtime_training(mn))
-        return "ONNX Runtime generated it for its own training: give stepc the inference model that it was made from, "
-               "whose gradients and updates stepc writes itself";
+        return runtime_artifact(a, m, mn);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (str_equal(mn->domain, rows[i].domain) && (!rows[i].op || str_starts_with(mn->op_type, rows[i].op)))
             return rows[i].text;
@@ -107,6 +130,11 @@ bool import_report_missing(struct importer *im, const struct model_node *mn)
     if (map_has(&im->missing, key) || d->errors > MOST_ERRORS)
         return false;
     map_set(&im->missing, key, NULL);
+    if (is_of_runtime_training(mn)) { /* the whole file is: once is enough */
+        if (map_has(&im->missing, ""))
+            return false;
+        map_set(&im->missing, "", NULL);
+    }
     look_at_model(&n, im->model);
     const char *const more = n.count > MOST_NAMED ? arena_printf(d->arena, " and %zu more", n.count - MOST_NAMED) : "";
     if (mn->domain[0] == '\0' && !onnx_names_has(mn->op_type))
@@ -122,5 +150,6 @@ bool import_report_missing(struct importer *im, const struct model_node *mn)
         domain[0] && !op_names(mn->domain, &any, 1)
             ? ": no operator of this domain is, and the model has no function of that name"
             : "",
-        n.count, n.count == 1 ? " needs it" : "s need it", strbuf_text(&n.names), more, what_to_do(mn));
+        n.count, n.count == 1 ? " needs it" : "s need it", strbuf_text(&n.names), more,
+        what_to_do(d->arena, im->model, mn));
 }

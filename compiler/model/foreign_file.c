@@ -89,6 +89,9 @@ const char *foreign_file(const unsigned char *bytes, size_t size)
         return "a TensorFlow Lite file, which can infer only; export the model it was made from (tf2onnx)";
     if (is_flatbuffer(bytes, size, "ORTM"))
         return "in ONNX Runtime's own format; take the ONNX file that it was made from";
+    if (is_flatbuffer(bytes, size, "ODTC"))
+        return "a checkpoint of ONNX Runtime's training, weights without a model; the forward model, with them, is the "
+               "file that generate_artifacts() was given";
     if (is_pickle(bytes, size))
         return "a Python pickle, as older versions of torch.save write; " EXPORT;
     if (is_safetensors(bytes, size))

@@ -569,7 +569,8 @@ static bool fail_without_any(struct preparer *p, struct rules *r, const chosen_l
     if (!has_choice(&p->train) && !has_choice(&p->freeze) && input)
         return diag_error(p->diag, &p->loc,
                           "nothing to train: the weights are inputs of the graph ('%s'), as in files of ONNX Runtime's "
-                          "training; initializers are trained: export the network with its parameters",
+                          "training; initializers are trained: take the file that generate_artifacts() was given, or "
+                          "export the network with its parameters",
                           input);
     if (!has_choice(&p->train) && !has_choice(&p->freeze) && integers)
         return diag_error(p->diag, &p->loc,

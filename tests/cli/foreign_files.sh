@@ -16,6 +16,12 @@ printf '\200\2\212\nl\374\234F\371 j\250P\31.' >m.onnx && called 'a Python pickl
 printf '\211HDF\r\n\32\n\0\0\0\0' >m.onnx && called 'an HDF5 file'
 printf '\34\0\0\0TFL3\24\0 \0\34\0' >m.onnx && called 'a TensorFlow Lite file'
 printf '\30\0\0\0ORTM\24\0 \0\34\0' >m.onnx && called "in ONNX Runtime's own format"
+printf '\30\0\0\0ODTC\24\0 \0\34\0' >m.onnx && called "a checkpoint of ONNX Runtime's training"
+has stderr 'is the file that generate_artifacts() was given'
+expect 1 "$stepc" convert m.onnx no.onnxtxt
+mv m.onnx checkpoint
+expect 1 "$stepc" convert checkpoint no.onnx --model "$source_folder/examples/digits/model.onnx"
+has stderr "checkpoint: error: a checkpoint of ONNX Runtime's training cannot be read"
 printf 'GGUF\3\0\0\0' >m.onnx && called 'a GGUF file'
 printf '\37\213\10\0abc' >m.onnx && called 'compressed by gzip'
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' >m.onnx && called 'a Git LFS pointer'
@@ -63,3 +69,30 @@ expect 1 "$stepc" check m.onnxtxt
 has stderr 'its name should end in .onnx'
 cp "$source_folder/examples/digits/model.onnx" m.pb
 expect 0 "$stepc" check m.pb
+
+# What ONNX Runtime generates for its own training: once, with the place of the forward model.
+cat >text.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+g (float[2,4] x, float[2,3] d, float[4,3] w, float[4,3] "w_grad.accumulation.buffer", bool[1] lazy_reset_grad)
+  => (bool[1] "w_grad.accumulation.out")
+{
+    y = MatMul(x, w)
+    s = com.microsoft.SoftmaxGrad_13(d, y)
+    e = com.microsoft.ReluGrad(d, y)
+    t = Transpose(x)
+    g = MatMul(t, e)
+    "w_grad.accumulation.out" = com.microsoft.InPlaceAccumulatorV2("w_grad.accumulation.buffer", g, lazy_reset_grad)
+}
+MODEL
+expect 0 "$stepc" convert text.onnxtxt net_training_model.onnx
+expect 1 "$stepc" compile net_training_model.onnx -o no.c
+has stderr "this is the training model of ONNX Runtime's training, which that runtime alone can run"
+has stderr 'give stepc the forward model, the file that generate_artifacts() was given'
+[ "$(grep -c 'forward model' stderr)" -eq 1 ] || fail 'the same for every operator'
+lacks stderr 'eval_model.onnx'
+: >net_eval_model.onnx
+expect 1 "$stepc" compile net_training_model.onnx -o no.c
+has stderr 'net_eval_model.onnx is that model with a loss, but without weights'
+sed -i 's/com.microsoft.ReluGrad/com.microsoft.AdamWOptimizer/; /Accumulator/d; /SoftmaxGrad/d; s/^  => .*/  => (float[2,3] e)/' text.onnxtxt
+expect 1 "$stepc" check text.onnxtxt
+has stderr "this is the optimizer's model of ONNX Runtime's training"

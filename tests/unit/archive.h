@@ -11,7 +11,7 @@
 static void put_number(struct strbuf *b, uint64_t x, int bytes)
 {
     for (int i = 0; i < bytes; i++)
-        strbuf_add_n(b, &(const char){(char)(x >> (8 * i))}, 1);
+        strbuf_add_n(b, &(const char){(char)(i < 8 ? x >> (8 * i) : 0)}, 1);
 }
 
 /* CRC-32, bit by bit. */
