@@ -1,11 +1,15 @@
 /* Identity: the value itself.
  * Spec: ONNX Identity-1 to -25; later versions only add types (sequences and optional values are not supported). */
-#include "ops/op.h"
+#include "ops/move_rules.h"
 
-static const struct op_param inputs[] = {{.name = "input", .type = 'V', .dtypes = DTYPES_ALL}, {0}};
-static const struct op_param outputs[] = {{.name = "output", .type = 'V', .dtypes = DTYPES_ALL}, {0}};
-static const struct op_version versions[] = {{.since = 1},  {.since = 13}, {.since = 14}, {.since = 16}, {.since = 19},
-                                             {.since = 21}, {.since = 23}, {.since = 24}, {.since = 25}, {0}};
+static const struct op_param inputs[] = {{.name = "input", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
+static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtypes = MOVE_TYPES_25}, {0}};
+static const struct op_version versions[] = {
+    {.since = 1, .dtypes = MOVE_TYPES_1},   {.since = 13, .dtypes = MOVE_TYPES_13},
+    {.since = 14, .dtypes = MOVE_TYPES_13}, {.since = 16, .dtypes = MOVE_TYPES_13},
+    {.since = 19, .dtypes = MOVE_TYPES_19}, {.since = 21, .dtypes = MOVE_TYPES_21},
+    {.since = 23, .dtypes = MOVE_TYPES_23}, {.since = 24, .dtypes = MOVE_TYPES_24},
+    {.since = 25},                          {0}};
 
 static bool identity_grad(struct grad_ctx *c)
 {
@@ -34,6 +38,12 @@ static bool identity_lower(struct lower_ctx *c)
 static const struct op_sample samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Identity(x) }"},
     {.text = "g (bool[4] x) => (bool[4] y) { y = Identity(x) }", .no_gradient = true},
+    {.text = "g () => (float8e5m2[2] y) { x = Constant <value_floats = [1.5, -3.0]> () e = Cast <to = 19> (x) "
+             "y = Identity(e) }"},
+    {.text = "g () => (float8e5m2[2] y) { x = Constant <value_floats = [1.5, -3.0]> () e = Cast <to = 19> (x) "
+             "y = Identity(e) }",
+     .opset = 18,
+     .error = "float8e5m2"},
     {0}};
 
 const struct op_def op_defs_identity[] = {
