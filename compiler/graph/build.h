@@ -86,10 +86,19 @@ bool upgrade_drop_consumed_inputs(struct upgrade_ctx *c);
  * newest form's broadcasting does the same. Drops `consumed_inputs` too. */
 bool upgrade_broadcast_attr(struct upgrade_ctx *c);
 
+/* What a model is written for (compiler/expand). */
+struct plain_target {
+    int opset;                     /* of ai.onnx */
+    bool native_random;            /* the runtime draws random numbers as it likes */
+    struct value *seed;            /* int64 scalars; NULL where nothing draws */
+    struct value *const *counters; /* by number in program->counters */
+};
+
 /* A composite on its way to other nodes: replaces each wanted output. */
 struct expand_ctx {
     struct builder *b;
     struct node *node;
+    const struct plain_target *target; /* of the rule `plain`, else NULL */
 };
 struct value *expand_in(const struct expand_ctx *c, int i); /* NULL where omitted */
 bool expand_wants(const struct expand_ctx *c, int output);

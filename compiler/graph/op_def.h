@@ -9,6 +9,7 @@ struct infer_ctx;   /* below */
 struct bounded_ctx; /* graph/bounded.h */
 struct upgrade_ctx; /* graph/build.h */
 struct expand_ctx;  /* graph/build.h */
+struct downgrade_ctx; /* graph/downgrade.h */
 struct grad_ctx;    /* train/adjoint.h */
 struct eval_ctx;    /* eval/eval.h */
 struct lower_ctx;   /* lower/lower.h */
@@ -56,6 +57,9 @@ struct op_version {
     const struct op_attr *attrs;
     const struct op_param *inputs, *outputs;
     bool (*upgrade)(struct upgrade_ctx *c);
+    /* The way back, where a model is written for this version (graph/downgrade.h): brings a node of the form of the
+     * next row to this form. NULL: nothing to do but to leave out attributes that have their default. */
+    bool (*downgrade)(struct downgrade_ctx *c);
     bool deprecated;
 };
 
@@ -98,6 +102,10 @@ struct op_def {
      * where lower is NULL; eval is written all the same. A table is a constant (build_constant()); elementary functions
      * in it are eval_math() with ARITHMETIC_SAME, so that its bits do not depend on a C library. */
     bool (*expand)(struct expand_ctx *c);
+    /* For `stepc expand`: the node as nodes of ai.onnx, of the opset that c->target names; those may be composites.
+     * Asked of every node that has the rule; outputs that it leaves to their readers stay the node's. What is of the
+     * domain stepc and has `lower` needs one, or is refused there. */
+    bool (*plain)(struct expand_ctx *c);
     /* Asked before a Gradient is taken: a node through which no gradient flows as it stands, but which together
      * with its producers is one that has a gradient (integers between floats), replaces itself. NULL: never.
      * Returns whether it did. */

@@ -243,6 +243,11 @@ void model_set_tensor(struct arena *a, struct model_node *n, const char *name, s
     set_attr(a, n, name, ATTR_TENSOR)->t = t;
 }
 
+void model_set_graph(struct arena *a, struct model_node *n, const char *name, struct model_graph *g)
+{
+    set_attr(a, n, name, ATTR_GRAPH)->g = g;
+}
+
 void model_add_initializer(struct arena *a, struct model_graph *g, const char *name, struct tensor *t)
 {
     struct model_initializer *x = arena_new(a, struct model_initializer);

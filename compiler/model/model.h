@@ -240,6 +240,7 @@ void model_set_string(struct arena *a, struct model_node *n, const char *name, c
 void model_set_ints(struct arena *a, struct model_node *n, const char *name, const int64_t *x, size_t count);
 void model_set_strings(struct arena *a, struct model_node *n, const char *name, const char *const *x, size_t count);
 void model_set_tensor(struct arena *a, struct model_node *n, const char *name, struct tensor *t);
+void model_set_graph(struct arena *a, struct model_node *n, const char *name, struct model_graph *g);
 void model_add_initializer(struct arena *a, struct model_graph *g, const char *name, struct tensor *t);
 /* where: 0 input, 1 output, 2 value_info. dims: shape with the symbols of `like` where its dims agree in position; pass
  * NULL for none. */

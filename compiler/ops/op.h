@@ -5,6 +5,7 @@
 #include "eval/eval.h"
 #include "graph/bounded.h"
 #include "graph/build.h"
+#include "graph/downgrade.h"
 #include "graph/op_def.h"
 #include "lower/lower.h"
 #include "train/adjoint.h"
