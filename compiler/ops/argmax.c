@@ -159,6 +159,11 @@ static bool position_eval(struct eval_ctx *c)
     return true;
 }
 
+static bool position_plain(struct expand_ctx *c)
+{
+    return expand_out(c, 0, build_counter(c->b, DTYPE_INT64, 0, &node_output(c->node, 0)->shape));
+}
+
 static bool position_lower(struct lower_ctx *c)
 {
     return lower_map(c, expr_index(c->arena, arg_axis(c->node)));
@@ -214,5 +219,6 @@ const struct op_def op_defs_argmax[] = {
      .bounded = argmax_bounded, .samples = min_samples},
     {.domain = DOMAIN_STEPC, .name = "Positions", .versions = position_versions, .inputs = position_inputs,
      .outputs = position_outputs, .attrs = position_attrs, .infer = position_infer, .grad = grad_none,
+     .plain = position_plain,
      .eval = position_eval, .lower = position_lower, .samples = position_samples},
     {0}};

@@ -114,6 +114,67 @@ static bool windows_grad_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build_windows(c->b, "stepc.Windows", grad_of_output(c, 0), &w, NULL));
 }
 
+/* ---- for other runtimes ----------------------------------------------------------------------------------------- */
+
+/* Which element position t of window o reads, [t o], and how many there are. */
+static struct value *build_places(struct builder *b, const struct window_axis *a)
+{
+    struct tensor *const t = tensor_new(b->graph->arena, DTYPE_INT64, &SHAPE(a->size * a->out));
+    for (int64_t k = 0; k < t->count; k++)
+        tensor_set_int(t, k, k % a->out * a->stride + k / a->out * a->dilation);
+    return build_constant(b, t);
+}
+
+/* [n, c, t, o, t, o...] and back to [n, c, t..., o...]; *apart: the former's shape. */
+static void pair_axes(const struct window *w, const struct shape *v, struct shape *apart, int *there, int *back)
+{
+    *apart = SHAPE(v->dim[0], v->dim[1]);
+    for (int d = 0; d < 2; d++)
+        there[d] = back[d] = d;
+    for (int i = 0; i < 2 * w->rank; i++) {
+        const int from = 2 + i / 2 + (i % 2 != 0 ? w->rank : 0);
+        there[2 + i] = from;
+        back[from] = 2 + i;
+        apart->dim[apart->rank++] = v->dim[from];
+    }
+}
+
+/* A Gather along each axis. */
+static bool windows_plain(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0);
+    const struct window w = window_over(c->node, &x->shape);
+    struct shape apart;
+    int there[SHAPE_MAX_RANK], back[SHAPE_MAX_RANK];
+    pair_axes(&w, &node_output(c->node, 0)->shape, &apart, there, back);
+    for (int i = 0; i < w.rank; i++)
+        x = build_with(c, "Gather", ATTRS(attr_int("axis", 2 + i)), x,
+                       build_places(c->b, &w.axis[WINDOW_AXES - w.rank + i]));
+    return expand_out(c, 0, build_transpose(c->b, build_reshape(c->b, x, &apart), back));
+}
+
+/* A scattered sum along each axis. */
+static bool windows_grad_plain(struct expand_ctx *c)
+{
+    const struct shape to = window_shape(c->node);
+    const struct window w = window_over(c->node, &to);
+    struct shape apart, x = to;
+    int there[SHAPE_MAX_RANK], back[SHAPE_MAX_RANK];
+    pair_axes(&w, &expand_in(c, 0)->shape, &apart, there, back);
+    struct value *v = build_transpose(c->b, expand_in(c, 0), there);
+    for (int i = 0; i < w.rank; i++)
+        x.dim[2 + i] = apart.dim[2 + 2 * i] * apart.dim[3 + 2 * i];
+    for (int i = 0; i < w.rank; i++) {
+        const int64_t rows = x.dim[2 + i], inner = shape_count_range(&x, 3 + i, x.rank);
+        struct value *places = build_places(c->b, &w.axis[WINDOW_AXES - w.rank + i]);
+        places = build_reshape(c->b, places, &SHAPE(1, rows, 1));
+        v = build_reshape(c->b, v, &SHAPE(shape_count_range(&x, 0, 2 + i), rows, inner));
+        v = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", to.dim[2 + i])), places, v);
+        x.dim[2 + i] = to.dim[2 + i];
+    }
+    return expand_out(c, 0, build_reshape(c->b, v, &to));
+}
+
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
 static bool windows_eval(struct eval_ctx *c)
@@ -462,6 +523,7 @@ const struct op_def op_defs_col2im[] = {{.name = "Col2Im",
                                          .attrs = windows_attrs,
                                          .infer = windows_infer,
                                          .grad = windows_grad,
+                                         .plain = windows_plain,
                                          .eval = windows_eval,
                                          .lower = windows_lower,
                                          .samples = windows_samples},
@@ -473,6 +535,7 @@ const struct op_def op_defs_col2im[] = {{.name = "Col2Im",
                                          .attrs = grad_attrs,
                                          .infer = windows_grad_infer,
                                          .grad = windows_grad_grad,
+                                         .plain = windows_grad_plain,
                                          .eval = windows_grad_eval,
                                          .lower = windows_grad_lower,
                                          .samples = windows_grad_samples},

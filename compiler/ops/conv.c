@@ -223,6 +223,89 @@ static bool weight_grad_grad(struct grad_ctx *c)
     return !grad_wants(c, 1) || grad_accumulate(c, 1, build_input_grad(c, &v, dy, u));
 }
 
+/* ---- for other runtimes ------------------------------------------------------------------------------------------ */
+
+/* ConvTranspose: what the map has beyond x is cut off; what windows do not reach is added as zeros. */
+static bool input_grad_plain(struct expand_ctx *c)
+{
+    const struct conv v = input_grad_of(c->node);
+    const int rank = v.window.rank;
+    int64_t pads[2 * WINDOW_AXES], extra[WINDOW_AXES];
+    struct window_attrs a;
+    for (int i = 0; i < rank; i++) {
+        const struct window_axis *const w = &v.window.axis[WINDOW_AXES - rank + i];
+        const int64_t whole = (w->out - 1) * w->stride + (w->size - 1) * w->dilation + 1;
+        const int64_t behind = whole - w->pad_begin - w->in;
+        pads[i] = w->pad_begin;
+        pads[rank + i] = behind > 0 ? behind : 0;
+        extra[i] = behind < 0 ? -behind : 0;
+    }
+    window_make_attrs(&v.window, &a);
+    const struct attr *how = ATTRS(a.attr[0], a.attr[1], a.attr[2], attr_ints("pads", pads, 2 * (size_t)rank),
+                                     attr_ints("output_padding", extra, (size_t)rank), attr_int("group", v.groups));
+    return expand_out(c, 0, build_with(c, "ConvTranspose", how, expand_in(c, 0), expand_in(c, 1)));
+}
+
+/* [n, groups k, i...] as [k, groups n, i...] */
+static struct value *channels_in_front(struct builder *b, struct value *x, int64_t groups)
+{
+    struct shape apart = SHAPE(x->shape.dim[0], groups, x->shape.dim[1] / groups);
+    struct shape together = SHAPE(x->shape.dim[1] / groups, groups * x->shape.dim[0]);
+    int perm[SHAPE_MAX_RANK] = {2, 1, 0};
+    for (int d = 2; d < x->shape.rank; d++) {
+        perm[apart.rank] = apart.rank;
+        apart.dim[apart.rank++] = together.dim[together.rank++] = x->shape.dim[d];
+    }
+    return build_reshape(b, build_transpose(b, build_reshape(b, x, &apart), perm), &together);
+}
+
+static struct value *exchange_first(struct builder *b, struct value *x)
+{
+    int perm[SHAPE_MAX_RANK];
+    for (int d = 0; d < x->shape.rank; d++)
+        perm[d] = d < 2 ? 1 - d : d;
+    return build_transpose(b, x, perm);
+}
+
+/* Only what the window sees: strides may leave elements at the end. */
+static struct value *first_positions(struct builder *b, struct value *x, const struct conv *v)
+{
+    int64_t start[WINDOW_AXES] = {0}, end[WINDOW_AXES], axes[WINDOW_AXES];
+    const size_t rank = (size_t)v->window.rank;
+    for (size_t i = 0; i < rank; i++) {
+        end[i] = v->window.axis[WINDOW_AXES - rank + i].size;
+        axes[i] = (int64_t)i + 2;
+    }
+    struct value *const in[] = {x, build_ints(b, start, rank), build_ints(b, end, rank), build_ints(b, axes, rank)};
+    return build_value(b, "Slice", NULL, in, 4);
+}
+
+/* A convolution whose images are the channels of x and whose windows are dy, with strides and dilations exchanged:
+ *   dw[o, c, t] = sum over n, p of x[n, c, p stride + t dilation] dy[n, o, p] */
+static bool weight_grad_plain(struct expand_ctx *c)
+{
+    const struct conv v = weight_grad_of(c->node);
+    const int rank = v.window.rank;
+    int64_t pads[2 * WINDOW_AXES];
+    struct window_attrs a;
+    struct value *const dy = expand_in(c, 0);
+    for (int i = 0; i < rank; i++) {
+        const struct window_axis *const w = &v.window.axis[WINDOW_AXES - rank + i];
+        const int64_t behind = (w->out - 1) * w->stride + (w->size - 1) * w->dilation + 1 - w->in - w->pad_begin;
+        pads[i] = w->pad_begin;
+        pads[rank + i] = behind > 0 ? behind : 0;
+    }
+    window_make_attrs(&v.window, &a);
+    struct attr strides = a.attr[2], dilations = a.attr[1];
+    strides.name = "strides";
+    dilations.name = "dilations";
+    struct value *const images = channels_in_front(c->b, expand_in(c, 1), v.groups);
+    const struct attr *how = ATTRS(attr_ints("kernel_shape", dy->shape.dim + 2, (size_t)rank), strides, dilations,
+                                     attr_ints("pads", pads, 2 * (size_t)rank), attr_int("group", v.groups));
+    struct value *const dw = build_with(c, "Conv", how, images, exchange_first(c->b, dy));
+    return expand_out(c, 0, exchange_first(c->b, first_positions(c->b, dw, &v)));
+}
+
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* patch[t] = x[at[t]], 0 in the padding */
@@ -540,8 +623,10 @@ const struct op_def op_defs_conv[] = {
      .bounded = bounded_samples, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "ConvGradInput", .versions = grad_versions, .inputs = input_grad_inputs,
      .outputs = input_grad_outputs, .attrs = grad_attrs, .infer = input_grad_infer, .grad = input_grad_grad,
+     .plain = input_grad_plain,
      .eval = input_grad_eval, .lower = input_grad_lower, .is_sum = true, .samples = input_grad_samples},
     {.domain = DOMAIN_STEPC, .name = "ConvGradWeight", .versions = grad_versions, .inputs = weight_grad_inputs,
      .outputs = weight_grad_outputs, .attrs = grad_attrs, .infer = weight_grad_infer, .grad = weight_grad_grad,
+     .plain = weight_grad_plain,
      .eval = weight_grad_eval, .lower = weight_grad_lower, .is_sum = true, .samples = weight_grad_samples},
     {0}};

@@ -35,6 +35,16 @@ static bool count_eval(struct eval_ctx *c)
     return true;
 }
 
+/* Found in a table of all that there may be: a runtime refuses other places. */
+static bool count_plain(struct expand_ctx *c)
+{
+    const int64_t most = op_attr_int(c->node, "most");
+    if (op_attr_int(c->node, "is_certain") != 0)
+        return expand_out(c, 0, build(c, "Identity", expand_in(c, 0)));
+    return expand_out(c, 0, build(c, "Gather", build_counter(c->b, DTYPE_INT64, 0, &SHAPE(most + 1)),
+                                  expand_in(c, 0)));
+}
+
 static bool count_lower(struct lower_ctx *c)
 {
     const struct view x = lower_view_of(c, 0), out = lower_out_view(c, 0);
@@ -56,6 +66,7 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_count_up_to[] = {
     {.domain = DOMAIN_STEPC, .name = "CountUpTo", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .attrs = attrs, .infer = infer_same_as_input, .grad = grad_none, .eval = count_eval, .lower = count_lower,
+     .attrs = attrs, .infer = infer_same_as_input, .grad = grad_none,
+     .plain = count_plain, .eval = count_eval, .lower = count_lower,
      .selects_from = count_selects_from, .samples = samples},
     {0}};

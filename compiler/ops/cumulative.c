@@ -5,6 +5,7 @@
  * The order (docs/numerics.md): one accumulator, from +0 or 1, takes the elements one by one as the axis is walked, and
  * its values are the results; with float16 and bfloat16 it is a float.
  * Spec: ONNX CumSum-11 and -14 (14 adds the floats of 16 bits); CumProd-26. */
+#include "graph/region.h"
 #include "ops/move_rules.h"
 
 /* ---- schema ------------------------------------------------------------------------------------------------------ */
@@ -95,6 +96,38 @@ static bool cum_prod_grad(struct grad_ctx *c)
         build_with(c, "Trilu", ATTRS(attr_int("upper", !reverse)), build(c, "Mul", product, dy), build_int(b, first));
     struct value *const sums = build_reduce_sum(b, terms, &products, 1, false);
     return grad_accumulate(c, 0, build_reshape(b, build_transpose(b, sums, (int[]){0, 2, 1}), &x->shape));
+}
+
+/* ---- for other runtimes ------------------------------------------------------------------------------------------ */
+
+enum { CUM_PROD_OPSET = 26 };
+
+/* A Scan along the axis, which stands in front then, that carries the product. */
+static bool cum_prod_plain(struct expand_ctx *c)
+{
+    struct builder *const b = c->b;
+    struct value *const x = expand_in(c, 0);
+    const int axis = axis_of(c->node), rank = x->shape.rank;
+    int there[SHAPE_MAX_RANK], back[SHAPE_MAX_RANK];
+    struct shape line = {.rank = 0};
+    if (c->target->opset >= CUM_PROD_OPSET || shape_count(&x->shape) == 0)
+        return true;
+    for (int d = 0; d < rank; d++) {
+        there[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
+        back[there[d]] = d;
+        if (d > 0)
+            line.dim[line.rank++] = x->shape.dim[there[d]];
+    }
+    struct region *const r = region_new(b->graph, x->shape.dim[axis], is_reverse(c->node));
+    struct builder inner = {.graph = region_graph(r), .loc = b->loc, .prefix = b->prefix};
+    struct value *const before = region_state(r, "product", x->dtype, &line);
+    struct value *const factor = region_input(r, "factor", x->dtype, &line, true);
+    struct value *const product = build_value(&inner, "Mul", NULL, (struct value *const[]){before, factor}, 2);
+    region_carry(r, 0, product);
+    (void)region_stack(r, "products", is_exclusive(c->node) ? before : product);
+    struct value *const in[] = {build_expand(b, build_like(c, x, 1.0), &line), build_transpose(b, x, there)};
+    const struct node *const n = build_region(b, r, in, 2, (const char *const[]){NULL, "products"}, 2);
+    return !inner.failed && expand_out(c, 0, build_transpose(b, n->outputs.data[1], back));
 }
 
 /* ---- value ------------------------------------------------------------------------------------------------------- */
@@ -307,6 +340,7 @@ const struct op_def op_defs_cumulative[] = {
      .infer = cumulative_infer, .grad = cum_sum_grad, .eval = cum_sum_eval, .lower = cum_sum_lower,
      .is_sum = true, .bounded = cumulative_bounded, .samples = cum_sum_samples},
     {.name = "CumProd", .versions = product_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = cumulative_infer, .grad = cum_prod_grad, .eval = cum_prod_eval, .lower = cum_prod_lower,
+     .infer = cumulative_infer, .grad = cum_prod_grad,
+     .plain = cum_prod_plain, .eval = cum_prod_eval, .lower = cum_prod_lower,
      .bounded = cumulative_bounded, .samples = cum_prod_samples},
     {0}};

@@ -104,6 +104,21 @@ static bool exponential_lower(struct lower_ctx *c)
     return lower_map(c, expr_select(c->arena, expr_binary(c->arena, EXPR_LT, zero, x), times(c, x, u.above), low));
 }
 
+enum { CELU_OPSET = 28 };
+
+/* Of other types than float since 28 only: max(0, x) + min(0, alpha (exp(x / alpha) - 1)). */
+static bool celu_plain(struct expand_ctx *c)
+{
+    struct value *const x = expand_in(c, 0), *const zero = build_like(c, x, 0.0);
+    struct value *const alpha = build_like(c, x, op_attr_float(c->node, "alpha"));
+    if (x->dtype == DTYPE_FLOAT || c->target->opset >= CELU_OPSET)
+        return true;
+    struct value *const power = build(c, "Exp", build(c, "Div", x, alpha));
+    struct value *const curve = build(c, "Mul", alpha, build(c, "Sub", power, build_like(c, x, 1.0)));
+    struct value *const below = build(c, "Min", zero, curve);
+    return expand_out(c, 0, build(c, "Add", build(c, "Max", zero, x), below));
+}
+
 static const struct op_sample elu_samples[] = {
     {.text = "g (float[2,3] x) => (float[2,3] y) { y = Elu(x) }"},
     {.text = "g (double[7] x) => (double[7] y) { y = Elu <alpha = 2.5> (x) }"},
@@ -130,5 +145,5 @@ const struct op_def op_defs_exponential_units[] = {
     {.name = "Selu", .versions = selu_versions, .inputs = inputs, .outputs = outputs, .attrs = selu_attrs, RULES,
      .samples = selu_samples},
     {.name = "Celu", .versions = celu_versions, .inputs = inputs, .outputs = outputs, .attrs = elu_attrs, RULES,
-     .samples = celu_samples},
+     .plain = celu_plain, .samples = celu_samples},
     {0}};

@@ -318,6 +318,20 @@ static bool point_eval(struct eval_ctx *c)
     return true;
 }
 
+static bool point_plain(struct expand_ctx *c)
+{
+    const struct shape shape = shape_of(c->node);
+    struct value *const zero = build_int(c->b, 0), *points = build_cast(c->b, expand_in(c, 0), DTYPE_INT64);
+    struct value *const dims = build_ints(c->b, shape.dim, (size_t)shape.rank);
+    int64_t stride[SHAPE_MAX_RANK];
+    const int last = points->shape.rank - 1;
+    shape_strides(&shape, stride);
+    struct value *const negative = build(c, "Less", points, zero), *const from_end = build(c, "Add", points, dims);
+    points = build(c, "Where", negative, from_end, points);
+    points = build(c, "Mul", points, build_ints(c->b, stride, (size_t)shape.rank));
+    return expand_out(c, 0, build_reduce_sum(c->b, points, &last, 1, false));
+}
+
 static bool point_lower(struct lower_ctx *c)
 {
     const struct shape shape = shape_of(c->node);
@@ -368,6 +382,7 @@ const struct op_def op_defs_gather_nd[] = {
      .infer = gather_infer, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
      .selects_from = gather_selects_from, .bounded = gather_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "PointIndex", .versions = point_versions, .inputs = point_inputs,
-     .outputs = point_outputs, .attrs = point_attrs, .infer = point_infer, .grad = grad_none, .eval = point_eval,
+     .outputs = point_outputs, .attrs = point_attrs, .infer = point_infer, .grad = grad_none,
+     .plain = point_plain, .eval = point_eval,
      .lower = point_lower, .bounded = bounded_same, .selects_from = point_selects_from, .samples = point_samples},
     {0}};

@@ -461,6 +461,27 @@ static bool place_eval(struct eval_ctx *c)
     return true;
 }
 
+/* NaN is not above 0, and so 0. */
+static bool place_plain(struct expand_ctx *c)
+{
+    size_t count;
+    const int64_t *dims = place_dims(c->node, &count);
+    const enum dtype type = node_output(c->node, 0)->dtype;
+    struct value *number = NULL;
+    for (size_t d = 0; d < count; d++) {
+        struct value *const v = expand_in(c, (int)d), *const zero = build_like(c, v, 0.0);
+        struct value *const last = build_like(c, v, (double)(dims[d] - 1));
+        struct value *const below = build(c, "Where", build(c, "Less", v, last), v, last);
+        struct value *index = build_cast(c->b, build(c, "Where", build(c, "Less", zero, v), below, zero), type);
+        if (number != NULL) {
+            number = build(c, "Mul", number, build_like(c, number, (double)dims[d]));
+            index = build(c, "Add", number, index);
+        }
+        number = index;
+    }
+    return expand_out(c, 0, number);
+}
+
 static bool place_lower(struct lower_ctx *c)
 {
     size_t count;
@@ -503,6 +524,14 @@ static bool take_infer(struct infer_ctx *c)
         return infer_error(c, "inputs do not have the shapes [N,C,elements] and [N,places]");
     return index_infer_known(c, 1, INDEX_ALL, x->dim[2]) &&
            infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(x->dim[0], x->dim[1], index->dim[1]));
+}
+
+static bool take_plain(struct expand_ctx *c)
+{
+    struct value *index = expand_in(c, 1);
+    index = build_reshape(c->b, index, &SHAPE(index->shape.dim[0], 1, index->shape.dim[1]));
+    index = build_expand(c->b, index, &node_output(c->node, 0)->shape);
+    return expand_out(c, 0, build_with(c, "GatherElements", ATTRS(attr_int("axis", 2)), expand_in(c, 0), index));
 }
 
 static int64_t take_selects_from(const struct node *n, int input)
@@ -635,6 +664,7 @@ const struct op_def op_defs_grid_sample[] = {{.name = "GridSample",
                                               .outputs = place_outputs,
                                               .attrs = place_attrs,
                                               .infer = place_infer,
+                                              .plain = place_plain,
                                               .grad = grad_none,
                                               .eval = place_eval,
                                               .lower = place_lower,
@@ -646,6 +676,7 @@ const struct op_def op_defs_grid_sample[] = {{.name = "GridSample",
                                               .inputs = take_inputs,
                                               .outputs = take_outputs,
                                               .infer = take_infer,
+                                              .plain = take_plain,
                                               .grad = take_grad,
                                               .eval = take_eval,
                                               .lower = take_lower,

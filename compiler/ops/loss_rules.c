@@ -197,6 +197,21 @@ struct value *loss_label_mask(struct loss_nodes *l)
     return build(l, "Equal", loss_with_class_axis(l->b, l->labels), build_counter(l->b, l->labels->dtype, 0, &s));
 }
 
+struct value *loss_of_logarithms(struct loss_nodes *l)
+{
+    const struct attr *ignore = l->loss.has_ignore ? ATTRS(attr_int("ignore_index", l->loss.ignore)) : ATTRS_NONE;
+    struct value *w = loss_position_weights(l);
+    struct value *y = build_with(l, "stepc.PickLabels", ignore, l->scores, l->labels);
+    if (w != NULL)
+        y = build(l, "Mul", y, w);
+    y = build(l, "Sub", build_like(l, y, 0.0), y); /* not Neg: an ignored label gives 0, not -0 */
+    if (l->loss.reduction != LOSS_NONE)
+        y = build_with(l, "ReduceSum", ATTRS(attr_int("keepdims", 0)), y);
+    if (l->loss.reduction == LOSS_MEAN)
+        y = build(l, "Div", y, loss_total_weight(l, w));
+    return y;
+}
+
 /* ---- sizes that follow from data --------------------------------------------------------------------------------- */
 
 /* A label that stands where none is meant. Where it is among those that are, it becomes another that is no class. */

@@ -51,6 +51,8 @@ struct value *loss_total_weight(struct loss_nodes *l, struct value *position_wei
 struct value *loss_label_mask(struct loss_nodes *l);
 /* bool, of labels' shape: is it the one to ignore? Exactly: not every int64 is a double. */
 struct value *loss_is_ignored(struct builder *b, struct value *labels, int64_t ignore);
+/* The loss, l->scores being logarithms of probabilities: NegativeLogLikelihoodLoss. */
+struct value *loss_of_logarithms(struct loss_nodes *l);
 /* x of labels' shape with an axis of one put where C is. */
 struct value *loss_with_class_axis(struct builder *b, struct value *x);
 

@@ -190,6 +190,43 @@ static bool put_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build_reshape(c->b, taken, x));
 }
 
+/* Where in a tensor of shape y the elements lie that indices number: axis by axis, planes as they are. */
+static struct value *renumber(struct builder *b, struct value *index, const struct shape *numbered,
+                              const struct shape *y)
+{
+    const struct {
+        struct builder *b;
+    } c = {b};
+    struct value *place = NULL;
+    int64_t stride = 1;
+    for (int d = y->rank - 1; d > 1; d--) {
+        struct value *const dim = build_int(b, numbered->dim[d]);
+        struct value *const at = build(&c, "Mul", build(&c, "Mod", index, dim), build_int(b, stride));
+        place = place != NULL ? build(&c, "Add", place, at) : at;
+        index = build(&c, "Div", index, dim);
+        stride *= y->dim[d];
+    }
+    index = build(&c, "Mul", index, build_int(b, stride));
+    return build(&c, "Add", place, index);
+}
+
+static bool put_plain(struct expand_ctx *c)
+{
+    const struct shape *const y = &node_output(c->node, 0)->shape, numbered = shape_of_attr(c->node, "numbered");
+    struct value *index = expand_in(c, 1), *const zero = build_int(c->b, 0);
+    const int64_t count = shape_count(&index->shape), size = shape_count(y);
+    struct value *const negative = build(c, "Less", index, zero);
+    struct value *const from_end = build(c, "Add", index, build_int(c->b, shape_count(&numbered)));
+    index = build(c, "Where", negative, from_end, index);
+    if (!shape_equal(&numbered, y))
+        index = renumber(c->b, index, &numbered, y);
+    index = build_reshape(c->b, index, &SHAPE(1, count, 1));
+    struct value *const x = build_reshape(c->b, expand_in(c, 0), &SHAPE(1, count, 1));
+    struct value *const zeros = build_expand(c->b, build_like(c, x, 0.0), &SHAPE(1, size, 1));
+    const struct attr *how = ATTRS(attr_int("size", size), attr_string("reduction", "none"));
+    return expand_out(c, 0, build_reshape(c->b, build_with(c, "stepc.Scatter", how, index, x, zeros), y));
+}
+
 /* ---- value ------------------------------------------------------------------------------------------------------ */
 
 /* Element k of a tensor of shape `from` in one of shape `to`, which is no smaller. */
@@ -350,6 +387,7 @@ const struct op_def op_defs_max_unpool[] = {{.name = "MaxUnpool",
                                              .outputs = put_outputs,
                                              .attrs = put_attrs,
                                              .infer = put_infer,
+                                             .plain = put_plain,
                                              .grad = put_grad,
                                              .eval = unpool_eval,
                                              .lower = put_lower,

@@ -45,6 +45,20 @@ static bool mod_grad(struct grad_ctx *c)
     return grad_accumulate(c, 1, build(c, "Neg", build(c, "Mul", dy, quotient)));
 }
 
+/* Floats with fmod = 0 are an error of runtimes, too. */
+static bool mod_plain(struct expand_ctx *c)
+{
+    struct value *const b = expand_in(c, 1), *const zero = build_like(c, b, 0.0);
+    if (truncates(c->node) || !dtype_is_float(b->dtype))
+        return true;
+    struct value *const rest = build_with(c, "Mod", ATTRS(attr_int("fmod", 1)), expand_in(c, 0), b);
+    struct value *const below = build(c, "Less", rest, zero);
+    struct value *const differs = build(c, "Xor", below, build(c, "Less", b, zero));
+    struct value *const is_zero = build(c, "Equal", rest, zero), *const moved = build(c, "Add", rest, b);
+    struct value *const moves = build(c, "And", differs, build(c, "Not", is_zero));
+    return expand_out(c, 0, build(c, "Where", moves, moved, rest));
+}
+
 static double mod_f(const struct eval_ctx *c, const double *x)
 {
     const double rest = fmod(x[0], x[1]);
@@ -140,6 +154,7 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_mod[] = {
     {.name = "Mod", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = mod_infer,
-     .grad = mod_grad, .eval = mod_eval, .eval_piece = mod_eval_piece, .lower = mod_lower, .is_elementwise = true,
+     .grad = mod_grad,
+     .plain = mod_plain, .eval = mod_eval, .eval_piece = mod_eval_piece, .lower = mod_lower, .is_elementwise = true,
      .samples = samples},
     {0}};

@@ -35,17 +35,7 @@ static bool nll_infer(struct infer_ctx *c)
 static bool nll_expand(struct expand_ctx *c)
 {
     struct loss_nodes l = loss_nodes_of(c->b, c->node);
-    const struct attr *ignore = l.loss.has_ignore ? ATTRS(attr_int("ignore_index", l.loss.ignore)) : ATTRS_NONE;
-    struct value *w = loss_position_weights(&l);
-    struct value *y = build_with(c, "stepc.PickLabels", ignore, l.scores, l.labels);
-    if (w != NULL)
-        y = build(c, "Mul", y, w);
-    y = build(c, "Sub", build_like(c, y, 0.0), y); /* not Neg: an ignored label gives 0, not -0 */
-    if (l.loss.reduction != LOSS_NONE)
-        y = build_with(c, "ReduceSum", ATTRS(attr_int("keepdims", 0)), y);
-    if (l.loss.reduction == LOSS_MEAN)
-        y = build(c, "Div", y, loss_total_weight(&l, w));
-    return expand_out(c, 0, y);
+    return expand_out(c, 0, loss_of_logarithms(&l));
 }
 
 static bool nll_eval(struct eval_ctx *c)
@@ -150,6 +140,32 @@ static bool pick_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build(c, "Where", mask, dy, build_like(c, x, 0.0)));
 }
 
+/* x at [n, 1, d...] of all classes, stretched to what the labels have. */
+static struct value *stretched(struct expand_ctx *c, struct value *x, const struct shape *labels)
+{
+    struct shape s = x->shape;
+    for (int d = 0; d < labels->rank; d++)
+        s.dim[d == 0 ? 0 : d + 1] = labels->dim[d];
+    return build_expand(c->b, x, &s);
+}
+
+/* GatherElements, by the label 0 where there is none. */
+static bool pick_plain(struct expand_ctx *c)
+{
+    struct value *x = expand_in(c, 0), *labels = expand_in(c, 1), *ignored = NULL;
+    const struct shape *const shape = &labels->shape;
+    int64_t ignore;
+    if (loss_ignore_index(c->node, &ignore)) {
+        ignored = loss_is_ignored(c->b, labels, ignore);
+        labels = build(c, "Where", ignored, build_like(c, labels, 0.0), labels);
+    }
+    x = stretched(c, x, shape);
+    struct value *y = build_with(c, "GatherElements", ATTRS(attr_int("axis", 1)), x,
+                                 loss_with_class_axis(c->b, labels));
+    y = build_reshape(c->b, y, shape);
+    return expand_out(c, 0, ignored != NULL ? build(c, "Where", ignored, build_like(c, y, 0.0), y) : y);
+}
+
 static bool pick_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0), *labels = eval_input(c, 1);
@@ -224,6 +240,7 @@ const struct op_def op_defs_negative_log_likelihood[] = {
      .attrs = loss_attrs, .infer = nll_infer, .expand = nll_expand, .eval = nll_eval, .selects_from = loss_selects_from,
      .bounded = loss_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "PickLabels", .versions = pick_versions, .inputs = pick_inputs,
-     .outputs = pick_outputs, .attrs = pick_attrs, .infer = pick_infer, .grad = pick_grad, .eval = pick_eval,
+     .outputs = pick_outputs, .attrs = pick_attrs, .infer = pick_infer, .grad = pick_grad,
+     .plain = pick_plain, .eval = pick_eval,
      .lower = pick_lower, .selects_from = loss_selects_from, .samples = pick_samples},
     {0}};

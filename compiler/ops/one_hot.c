@@ -208,6 +208,17 @@ static bool max_expand(struct expand_ctx *c)
                                  build_constant(c->b, choice)));
 }
 
+/* An index without an axis of its own is no input of ONNX's. */
+static bool hot_plain(struct expand_ctx *c)
+{
+    struct value *const y = node_output(c->node, 0), *const index = expand_in(c, 0);
+    if (index->shape.rank > 0)
+        return true;
+    struct value *const list = build_reshape(c->b, index, &SHAPE(1));
+    struct value *const hot = build(c, "OneHot", list, expand_in(c, 1), expand_in(c, 2));
+    return expand_out(c, 0, build_reshape(c->b, hot, &y->shape));
+}
+
 /* Is x greater than all that came before it? A NaN is, if it is the first. */
 static bool is_greater(double x, double greatest)
 {
@@ -256,7 +267,7 @@ static bool hot_bounded(struct bounded_ctx *c)
 
 const struct op_def op_defs_one_hot[] = {
     {.name = "OneHot", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = hot_infer,
-     .grad = hot_grad, .eval = hot_eval, .lower = hot_lower, .selects_from = hot_selects_from,
+     .grad = hot_grad, .plain = hot_plain, .eval = hot_eval, .lower = hot_lower, .selects_from = hot_selects_from,
      .bounded = hot_bounded, .samples = samples},
     {.name = "Hardmax", .versions = max_versions, .inputs = max_inputs, .outputs = max_outputs, .attrs = attrs,
      .infer = max_infer, .grad = grad_none, .expand = max_expand, .eval = max_eval, .samples = max_samples},

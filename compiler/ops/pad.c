@@ -52,19 +52,6 @@ static bool upgrade_2(struct upgrade_ctx *c)
     return upgrade_attr_to_input(c, "pads", 1) && upgrade_float_attr_to_input(c, "value", 2);
 }
 
-static const struct op_version versions[] = {
-    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .upgrade = upgrade_1},
-    {.since = 2, .dtypes = FLOATS_1, .attrs = attrs_2, .inputs = inputs_1, .upgrade = upgrade_2},
-    {.since = 11, .dtypes = NUMERIC_11, .inputs = inputs_11},
-    {.since = 13, .dtypes = MOVE_TYPES_13, .inputs = inputs_11},
-    {.since = 18, .dtypes = MOVE_TYPES_13},
-    {.since = 19, .dtypes = MOVE_TYPES_19},
-    {.since = 21, .dtypes = MOVE_TYPES_21},
-    {.since = 23, .dtypes = MOVE_TYPES_23},
-    {.since = 24, .dtypes = MOVE_TYPES_24},
-    {.since = 25},
-    {0}};
-
 /* ---- geometry ---------------------------------------------------------------------------------------------------- */
 
 enum mode { CONSTANT, REFLECT, EDGE, WRAP, MODE_COUNT };
@@ -105,6 +92,37 @@ static struct padding padding_of(struct arena *a, const struct node *n)
     const int64_t *pads = move_known_ints(a, n, 1, &count), *axes = move_known_ints(a, n, 3, &unused);
     return spread(n->inputs.data[0]->shape.rank, pads, axes, count / 2);
 }
+
+/* Until 18 all axes were meant. */
+static bool downgrade_axes(struct downgrade_ctx *c)
+{
+    struct node *const n = c->node;
+    const int rank = n->inputs.data[0]->shape.rank;
+    int64_t pads[2 * SHAPE_MAX_RANK];
+    if (node_input(n, 3) == NULL)
+        return true;
+    const struct padding p = padding_of(n->graph->arena, n);
+    for (int d = 0; d < rank; d++) {
+        pads[d] = p.before[d];
+        pads[rank + d] = p.after[d];
+    }
+    node_set_input(n, 1, build_ints(c->b, pads, 2 * (size_t)rank));
+    node_set_input(n, 3, NULL);
+    return true;
+}
+
+static const struct op_version versions[] = {
+    {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1, .inputs = inputs_1, .upgrade = upgrade_1},
+    {.since = 2, .dtypes = FLOATS_1, .attrs = attrs_2, .inputs = inputs_1, .upgrade = upgrade_2},
+    {.since = 11, .dtypes = NUMERIC_11, .inputs = inputs_11},
+    {.since = 13, .dtypes = MOVE_TYPES_13, .inputs = inputs_11, .downgrade = downgrade_axes},
+    {.since = 18, .dtypes = MOVE_TYPES_13},
+    {.since = 19, .dtypes = MOVE_TYPES_19},
+    {.since = 21, .dtypes = MOVE_TYPES_21},
+    {.since = 23, .dtypes = MOVE_TYPES_23},
+    {.since = 24, .dtypes = MOVE_TYPES_24},
+    {.since = 25},
+    {0}};
 
 static bool infer_padding(struct infer_ctx *c, struct padding *p)
 {
@@ -223,6 +241,32 @@ static struct value *sources(struct grad_ctx *c, int64_t rows, int64_t before, i
     i = build(c, "Mod", i, build_int(c->b, period));
     struct value *const mirrored = build(c, "Sub", build_int(c->b, period), i);
     return mode == WRAP ? i : build(c, "Where", build(c, "Less", i, build_int(c->b, dim)), i, mirrored);
+}
+
+/* Elements that are repeated are taken by their places, an axis at a time, where the mode came later or runtimes refuse
+ * to go round more than once. */
+static bool pad_plain(struct expand_ctx *c)
+{
+    enum { WRAP_OPSET = 19 };
+    const enum mode mode = pad_mode(c->node);
+    const struct padding p = padding_of(c->b->graph->arena, c->node);
+    struct value *x = expand_in(c, 0);
+    bool stays = mode == CONSTANT || mode == EDGE || (mode == WRAP && c->target->opset >= WRAP_OPSET);
+    if (mode == REFLECT) {
+        stays = true;
+        for (int d = 0; d < x->shape.rank; d++)
+            stays = stays && p.before[d] < x->shape.dim[d] && p.after[d] < x->shape.dim[d];
+    }
+    for (int d = 0; !stays && d < x->shape.rank; d++) {
+        const int64_t dim = x->shape.dim[d], rows = dim + p.before[d] + p.after[d];
+        if (rows == dim && p.before[d] == 0)
+            continue;
+        struct tensor *const t = tensor_new(c->b->graph->arena, DTYPE_INT64, &SHAPE(rows));
+        for (int64_t i = 0; i < rows; i++)
+            tensor_set_int(t, i, repeated(mode, i - p.before[d], dim));
+        x = build_with(c, "Gather", ATTRS(attr_int("axis", d)), x, build_constant(c->b, t));
+    }
+    return stays || expand_out(c, 0, x);
 }
 
 /* dx = every element of dy added to the one it repeats, an axis at a time */
@@ -390,5 +434,5 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_pad[] = {
     {.name = "Pad", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = pad_infer,
-     .grad = pad_grad, .eval = pad_eval, .lower = pad_lower, .samples = samples},
+     .grad = pad_grad, .plain = pad_plain, .eval = pad_eval, .lower = pad_lower, .samples = samples},
     {0}};

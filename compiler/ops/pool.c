@@ -60,10 +60,17 @@ static const struct op_version max_versions[] = {
     {.since = 12, .dtypes = FLOATS_1 | BYTES},
     {.since = 22},
     {0}};
+static bool average_downgrade(struct downgrade_ctx *c)
+{
+    downgrade_drop_ones(c, "dilations");
+    return true;
+}
+
 static const struct op_version average_versions[] = {{.since = 1, .dtypes = FLOATS_1, .attrs = attrs_1},
                                                      {.since = 7, .dtypes = FLOATS_1, .attrs = average_attrs_7},
                                                      {.since = 10, .dtypes = FLOATS_1, .attrs = average_attrs_10},
-                                                     {.since = 11, .dtypes = FLOATS_1, .attrs = average_attrs_10},
+                                                     {.since = 11, .dtypes = FLOATS_1, .attrs = average_attrs_10,
+                                                      .downgrade = average_downgrade},
                                                      {.since = 19, .dtypes = FLOATS_1},
                                                      {.since = 22},
                                                      {0}};
@@ -222,6 +229,104 @@ static bool average_grad_grad(struct grad_ctx *c)
     make_attrs(c->node, &w, &a);
     a.attr[WINDOW_ATTRS + 1] = attr_int("count_include_pad", op_attr_int(c->node, "count_include_pad"));
     return grad_accumulate(c, 0, build_with(c, "AveragePool", a.attr, grad_of_output(c, 0)));
+}
+
+/* ---- for other runtimes ------------------------------------------------------------------------------------------ */
+
+static bool no_window_overlaps(const struct window *w)
+{
+    for (int i = 0; i < WINDOW_AXES; i++)
+        if (w->axis[i].stride < (w->axis[i].size - 1) * w->axis[i].dilation + 1 && w->axis[i].out > 1)
+            return false;
+    return true;
+}
+
+/* dy where MaxPool found its maxima: one after the other where windows lie apart, else added up. */
+static bool max_grad_plain(struct expand_ctx *c)
+{
+    struct window_attrs a;
+    struct value *x = expand_in(c, 0), *dy = expand_in(c, 1);
+    const struct window w = pool_window(c->node, &x->shape);
+    const int64_t size = shape_count(&x->shape), count = shape_count(&dy->shape);
+    make_attrs(c->node, &w, &a);
+    struct value *at = build_node(c->b, "MaxPool", a.attr, &x, 1, 2)->outputs.data[1];
+    at = build_reshape(c->b, at, &SHAPE(1, count, 1));
+    struct value *const data = build_expand(c->b, build_like(c, dy, 0.0), &SHAPE(1, size, 1));
+    const struct attr *how =
+        ATTRS(attr_int("size", size), attr_string("reduction", no_window_overlaps(&w) ? "none" : "add"));
+    dy = build_reshape(c->b, dy, &SHAPE(1, count, 1));
+    return expand_out(c, 0, build_reshape(c->b, build_with(c, "stepc.Scatter", how, at, dy, data), &x->shape));
+}
+
+/* 1 / by how many elements each window divides, [1, 1, o...] */
+static struct value *build_shares(struct expand_ctx *c, const struct window *w)
+{
+    const struct shape s = window_out_shape(w, 1, 1);
+    struct tensor *const t = tensor_new(c->b->graph->arena, expand_in(c, 0)->dtype, &s);
+    for (int64_t o = 0; o < t->count; o++)
+        tensor_set_double(t, o, 1.0 / (double)window_population(w, o, flag(c->node, "count_include_pad")));
+    return build_constant(c->b, t);
+}
+
+/* The same windows with a padding that ends where the last one does: with ceil_mode they may reach beyond it. */
+static struct window reached(const struct window *w)
+{
+    struct window r = *w;
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        struct window_axis *const a = &r.axis[i];
+        const int64_t behind = (a->out - 1) * a->stride + (a->size - 1) * a->dilation + 1 - a->in - a->pad_begin;
+        a->pad_end = behind > 0 ? behind : 0;
+    }
+    return r;
+}
+
+enum { DILATIONS_OPSET = 19 };
+
+/* Dilated windows came late: a convolution of each channel by itself with ones. */
+static bool average_plain(struct expand_ctx *c)
+{
+    struct value *const x = expand_in(c, 0);
+    const struct window w = pool_window(c->node, &x->shape);
+    const struct shape y = node_output(c->node, 0)->shape;
+    struct shape alone = x->shape, ones = SHAPE(1, 1);
+    struct window_attrs a;
+    bool is_dilated = false;
+    for (int i = 0; i < w.rank; i++) {
+        const struct window_axis *const axis = &w.axis[WINDOW_AXES - w.rank + i];
+        is_dilated = is_dilated || axis->dilation != 1;
+        ones.dim[ones.rank++] = axis->size;
+    }
+    if (!is_dilated || c->target->opset >= DILATIONS_OPSET)
+        return true;
+    alone.dim[0] = x->shape.dim[0] * x->shape.dim[1];
+    alone.dim[1] = 1;
+    const struct window whole = reached(&w);
+    window_make_attrs(&whole, &a);
+    struct value *const weights = build_expand(c->b, build_like(c, x, 1.0), &ones);
+    struct value *sums = build_with(c, "Conv", a.attr, build_reshape(c->b, x, &alone), weights);
+    sums = build_reshape(c->b, sums, &y);
+    return expand_out(c, 0, build(c, "Mul", sums, build_shares(c, &w)));
+}
+
+/* The gradient of a convolution of each channel by itself with ones. */
+static bool average_grad_plain(struct expand_ctx *c)
+{
+    const struct shape x = window_shape(c->node);
+    const struct window w = pool_window(c->node, &x);
+    struct window_attrs a;
+    struct value *dy = build(c, "Mul", expand_in(c, 0), build_shares(c, &w));
+    const struct shape planes = window_out_shape(&w, x.dim[0] * x.dim[1], 1);
+    struct shape alone = x, ones = SHAPE(1, 1);
+    alone.dim[0] = x.dim[0] * x.dim[1];
+    alone.dim[1] = 1;
+    for (int i = 0; i < w.rank; i++)
+        ones.dim[ones.rank++] = w.axis[WINDOW_AXES - w.rank + i].size;
+    const struct window whole = reached(&w);
+    window_make_attrs(&whole, &a);
+    a.attr[WINDOW_ATTRS] = attr_ints("shape", alone.dim, (size_t)alone.rank);
+    struct value *const weights = build_expand(c->b, build_like(c, dy, 1.0), &ones);
+    dy = build_reshape(c->b, dy, &planes);
+    return expand_out(c, 0, build_reshape(c->b, build_with(c, "stepc.ConvGradInput", a.attr, dy, weights), &x));
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -735,14 +840,17 @@ const struct op_def op_defs_pool[] = {
      .infer = max_infer, .grad = max_grad, .eval = max_eval, .lower = max_lower,
      .bounded = bounded_samples, .samples = max_samples},
     {.domain = DOMAIN_STEPC, .name = "MaxPoolGrad", .versions = grad_versions, .inputs = max_grad_inputs,
-     .outputs = grad_outputs, .attrs = max_attrs, .infer = max_grad_infer, .grad = max_grad_grad, .eval = max_grad_eval,
+     .outputs = grad_outputs, .attrs = max_attrs, .infer = max_grad_infer, .grad = max_grad_grad,
+     .plain = max_grad_plain, .eval = max_grad_eval,
      .lower = max_grad_lower, .samples = max_grad_samples},
     {.name = "AveragePool", .versions = average_versions, .inputs = float_inputs, .outputs = float_outputs,
-     .attrs = average_attrs, .infer = pool_infer, .grad = average_grad, .eval = average_eval, .lower = average_lower,
+     .attrs = average_attrs, .infer = pool_infer, .grad = average_grad,
+     .plain = average_plain, .eval = average_eval, .lower = average_lower,
      .is_sum = true,
      .bounded = bounded_samples, .samples = average_samples},
     {.domain = DOMAIN_STEPC, .name = "AveragePoolGrad", .versions = grad_versions, .inputs = average_grad_inputs,
      .outputs = grad_outputs, .attrs = average_grad_attrs, .infer = average_grad_infer, .grad = average_grad_grad,
+     .plain = average_grad_plain,
      .eval = average_grad_eval, .lower = average_grad_lower, .is_sum = true, .samples = average_grad_samples},
     {.name = "GlobalAveragePool", .versions = global_versions, .inputs = float_inputs, .outputs = float_outputs,
      .infer = global_infer, .expand = global_average_expand, .eval = global_average_eval, .is_sum = true,

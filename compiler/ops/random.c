@@ -156,6 +156,61 @@ static bool normal_lower(struct lower_ctx *c)
     return lower_draws(c, EXPR_NORMAL, normal_scaling(c->node));
 }
 
+/* ---- for other runtimes ------------------------------------------------------------------------------------------ */
+
+/* A runtime's own numbers: the node stays, and has its seed as ONNX says. */
+static bool stay(struct expand_ctx *c)
+{
+    uint64_t seed;
+    if (random_seed(c->node, &seed))
+        node_set_attr(c->node, attr_float("seed", (double)(float)(int64_t)seed));
+    return true;
+}
+
+static struct value *scaled(struct expand_ctx *c, struct value *y, struct scaling s)
+{
+    const enum dtype d = node_output(c->node, 0)->dtype;
+    const double factor = dtype_round(d, s.factor);
+    if (factor != 1)
+        y = build(c, "Mul", y, build_like(c, y, factor));
+    y = build_cast(c->b, y, d);
+    return s.offset != 0 ? build(c, "Add", build_like(c, y, s.offset), y) : y;
+}
+
+static enum dtype drawn_as(enum dtype d)
+{
+    return d == DTYPE_DOUBLE ? d : DTYPE_FLOAT;
+}
+
+static bool uniform_plain(struct expand_ctx *c)
+{
+    const struct value *const y = node_output(c->node, 0);
+    if (c->target->native_random)
+        return stay(c);
+    struct value *const u = random_build_uniform(c, drawn_as(y->dtype), &y->shape);
+    return expand_out(c, 0, scaled(c, u, uniform_scaling(c->node)));
+}
+
+static bool normal_plain(struct expand_ctx *c)
+{
+    const struct value *const y = node_output(c->node, 0);
+    if (c->target->native_random)
+        return stay(c);
+    struct value *const n = random_build_normal(c, drawn_as(y->dtype), &y->shape);
+    return expand_out(c, 0, scaled(c, n, normal_scaling(c->node)));
+}
+
+static bool bernoulli_plain(struct expand_ctx *c)
+{
+    const struct value *const y = node_output(c->node, 0);
+    if (c->target->native_random)
+        return stay(c);
+    const enum dtype d = drawn_as(expand_in(c, 0)->dtype);
+    struct value *const u = random_build_uniform(c, d, &y->shape);
+    struct value *const hit = build(c, "Less", u, build_cast(c->b, expand_in(c, 0), d));
+    return expand_out(c, 0, build_cast(c->b, hit, y->dtype));
+}
+
 /* ---- Bernoulli: the draw is a step function of p, so the gradient is 0 (grad_none), as in PyTorch ---------------- */
 
 static bool bernoulli_eval(struct eval_ctx *c)
@@ -189,6 +244,7 @@ static bool bernoulli_lower(struct lower_ctx *c)
 
 static const struct op_sample uniform_samples[] = {
     {.text = "g () => (float[5,7] y) { y = RandomUniform <shape = [5, 7], seed = 3.7> () }"},
+    {.text = "g () => (float[6] y) { y = RandomUniform <shape = [6], seed = -7e12> () }"},
     {.text = "g () => (double[7] y) { y = RandomUniform <shape = [7], dtype = 11, low = -2.0, high = 3.0> () }"},
     {.text = "g () => (float y) { y = RandomUniform <shape: ints = []> () }"},
     {.text = "g () => (int32[2] y) { y = RandomUniform <shape = [2], dtype = 6> () }", .error = "int32"},
@@ -227,18 +283,23 @@ static const struct op_sample bernoulli_samples[] = {
 
 const struct op_def op_defs_random[] = {
     {.name = "RandomUniform", .versions = versions, .inputs = no_inputs, .outputs = outputs, .attrs = uniform_attrs,
-     .infer = shaped_infer, .grad = grad_none, .eval = uniform_eval, .lower = uniform_lower, .samples = uniform_samples,
+     .infer = shaped_infer, .grad = grad_none,
+     .plain = uniform_plain, .eval = uniform_eval, .lower = uniform_lower, .samples = uniform_samples,
      .is_random = true},
     {.name = "RandomNormal", .versions = versions, .inputs = no_inputs, .outputs = outputs, .attrs = normal_attrs,
-     .infer = shaped_infer, .grad = grad_none, .eval = normal_eval, .lower = normal_lower, .samples = normal_samples,
+     .infer = shaped_infer, .grad = grad_none,
+     .plain = normal_plain, .eval = normal_eval, .lower = normal_lower, .samples = normal_samples,
      .is_random = true},
     {.name = "RandomUniformLike", .versions = versions, .inputs = like_inputs, .outputs = outputs,
-     .attrs = uniform_like_attrs, .infer = like_infer, .grad = grad_none, .eval = uniform_eval, .lower = uniform_lower,
+     .attrs = uniform_like_attrs, .infer = like_infer, .grad = grad_none,
+     .plain = uniform_plain, .eval = uniform_eval, .lower = uniform_lower,
      .samples = uniform_like_samples, .is_random = true, .shape_only = true},
     {.name = "RandomNormalLike", .versions = versions, .inputs = like_inputs, .outputs = outputs,
-     .attrs = normal_like_attrs, .infer = like_infer, .grad = grad_none, .eval = normal_eval, .lower = normal_lower,
+     .attrs = normal_like_attrs, .infer = like_infer, .grad = grad_none,
+     .plain = normal_plain, .eval = normal_eval, .lower = normal_lower,
      .samples = normal_like_samples, .is_random = true, .shape_only = true},
     {.name = "Bernoulli", .versions = bernoulli_versions, .inputs = bernoulli_inputs, .outputs = bernoulli_outputs,
-     .attrs = bernoulli_attrs, .infer = bernoulli_infer, .grad = grad_none, .eval = bernoulli_eval,
+     .attrs = bernoulli_attrs, .infer = bernoulli_infer, .grad = grad_none,
+     .plain = bernoulli_plain, .eval = bernoulli_eval,
      .lower = bernoulli_lower, .samples = bernoulli_samples, .is_random = true},
     {0}};

@@ -10,4 +10,9 @@ bool random_seed(const struct node *n, uint64_t *seed);
 /* Lets the node's own seed, if any, replace the model's. Call before eval_uniform() and eval_normal(). */
 void random_start_eval(struct eval_ctx *c);
 
+/* For .plain: draws as nodes of ai.onnx, the same numbers as of eval_uniform(); those of eval_normal() but for the last
+ * digits, which are those of the runtime's functions. `d` is float or double. */
+struct value *random_build_uniform(struct expand_ctx *c, enum dtype d, const struct shape *s);
+struct value *random_build_normal(struct expand_ctx *c, enum dtype d, const struct shape *s);
+
 #endif

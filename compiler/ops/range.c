@@ -167,8 +167,23 @@ static bool range_by_data(struct bounded_ctx *c)
            bounded_out(c, 0, count, 0);
 }
 
+/* Runtimes add up floats one by one, and each addition rounds. */
+static bool range_plain(struct expand_ctx *c)
+{
+    const struct value *const y = node_output(c->node, 0);
+    if (!dtype_is_float(y->dtype))
+        return true;
+    const enum dtype d = y->dtype == DTYPE_DOUBLE ? y->dtype : DTYPE_FLOAT;
+    struct value *const start = build_reshape(c->b, build_cast(c->b, expand_in(c, 0), d), &SHAPE_SCALAR);
+    struct value *const delta = build_reshape(c->b, build_cast(c->b, expand_in(c, 2), d), &SHAPE_SCALAR);
+    struct value *i = build_cast(c->b, build_counter(c->b, DTYPE_INT64, 0, &y->shape), d);
+    i = build(c, "Mul", i, delta);
+    return expand_out(c, 0, build_cast(c->b, build(c, "Add", start, i), y->dtype));
+}
+
 const struct op_def op_defs_range[] = {
     {.name = "Range", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = range_infer,
      .is_counted = true,
-     .grad = grad_none, .eval = range_eval, .lower = range_lower, .sized_by_data = range_by_data, .samples = samples},
+     .grad = grad_none, .plain = range_plain, .eval = range_eval, .lower = range_lower,
+     .sized_by_data = range_by_data, .samples = samples},
     {0}};

@@ -42,9 +42,15 @@ static bool upgrade_axes(struct upgrade_ctx *c)
     return upgrade_attr_to_input(c, "axes", 1);
 }
 
+static bool downgrade_axes(struct downgrade_ctx *c)
+{
+    return downgrade_input_to_attr(c, 1, "axes");
+}
+
 #define WITH_ATTRIBUTE(version, set) {.since = (version), .dtypes = (set), .attrs = attrs_1, .inputs = inputs_1}
 #define LAST_WITH_ATTRIBUTE(version, set)                                                                              \
-    {.since = (version), .dtypes = (set), .attrs = attrs_1, .inputs = inputs_1, .upgrade = upgrade_axes}
+    {.since = (version), .dtypes = (set), .attrs = attrs_1, .inputs = inputs_1, .upgrade = upgrade_axes,   \
+     .downgrade = downgrade_axes}
 static const struct op_version sum_versions[] = {
     WITH_ATTRIBUTE(1, TYPES_1), LAST_WITH_ATTRIBUTE(11, TYPES_1), {.since = 13}, {0}};
 static const struct op_version versions[] = {
@@ -594,23 +600,36 @@ static bool reduce_bounded(struct bounded_ctx *c)
     return bounded_become(c, "Cast", ATTRS(attr_int("to", v->dtype)), &mean, 1);
 }
 
+/* Axes are a list for runtimes; the specification lets a scalar pass. */
+static bool reduce_plain(struct expand_ctx *c)
+{
+    struct value *const axes = node_input(c->node, 1);
+    if (axes != NULL && axes->shape.rank == 0)
+        node_set_input(c->node, 1, build_reshape(c->b, axes, &SHAPE(1)));
+    return true;
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_reduce[] = {
     {.name = "ReduceSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = sum_grad, .eval = sum_eval, .lower = sum_lower, .is_sum = true,
+     .infer = reduce_infer, .grad = sum_grad,
+     .plain = reduce_plain, .eval = sum_eval, .lower = sum_lower, .is_sum = true,
      .bounded = reduce_bounded, .samples = sum_samples},
     {.name = "ReduceMean", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = mean_grad, .eval = mean_eval, .lower = mean_lower, .is_sum = true,
+     .infer = reduce_infer, .grad = mean_grad,
+     .plain = reduce_plain, .eval = mean_eval, .lower = mean_lower, .is_sum = true,
      .bounded = reduce_bounded, .samples = mean_samples},
     {.name = "ReduceMax", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs,
-     .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad, .eval = max_eval, .lower = max_lower,
+     .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad,
+     .plain = reduce_plain, .eval = max_eval, .lower = max_lower,
      .bounded = reduce_bounded, .samples = max_samples},
     {.name = "ReduceMin", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs,
-     .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad, .eval = min_eval, .lower = min_lower,
+     .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad,
+     .plain = reduce_plain, .eval = min_eval, .lower = min_lower,
      .bounded = reduce_bounded, .samples = min_samples},
     {.name = "ReduceProd", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .expand = prod_expand, .eval = prod_eval, .lower = prod_lower,
+     .infer = reduce_infer, .expand = prod_expand, .plain = reduce_plain, .eval = prod_eval, .lower = prod_lower,
      .bounded = reduce_bounded, .samples = prod_samples},
     {.name = "ReduceL1", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .expand = l1_expand, .eval = l1_eval, .bounded = reduce_bounded, .samples = l1_samples},

@@ -78,6 +78,32 @@ static bool resample_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
+/* ---- for other runtimes ------------------------------------------------------------------------------------------ */
+
+/* Gather of all windows side by side, and a sum along them. */
+static bool resample_plain(struct expand_ctx *c)
+{
+    const struct taps t = taps_of(c->node);
+    struct value *x = expand_in(c, 0);
+    struct tensor *const at = tensor_new(c->b->graph->arena, DTYPE_INT64, &SHAPE(t.out * t.size));
+    const int window = t.axis + 1;
+    for (int64_t k = 0; k < at->count; k++)
+        tensor_set_int(at, k, start_of(&t, k / t.size) + k % t.size);
+    x = build_with(c, "Gather", ATTRS(attr_int("axis", t.axis)), x, build_constant(c->b, at));
+    if (t.weight == NULL)
+        return expand_out(c, 0, x);
+    struct shape apart = {.rank = 0}, weight = {.rank = 0};
+    for (int d = 0; d < x->shape.rank; d++) {
+        apart.dim[apart.rank++] = d == t.axis ? t.out : x->shape.dim[d];
+        weight.dim[weight.rank++] = d == t.axis ? t.out : 1;
+        if (d == t.axis)
+            apart.dim[apart.rank++] = weight.dim[weight.rank++] = t.size;
+    }
+    x = build_reshape(c->b, x, &apart);
+    x = build(c, "Mul", x, build_reshape(c->b, expand_in(c, 2), &weight));
+    return expand_out(c, 0, build_reduce_sum(c->b, x, &window, 1, false));
+}
+
 /* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* The results that read an element of x lie in [first, last]; first > last: none does. */
@@ -420,6 +446,7 @@ const struct op_def op_defs_resample[] = {{.domain = DOMAIN_STEPC,
                                            .outputs = outputs,
                                            .attrs = attrs,
                                            .infer = resample_infer,
+                                           .plain = resample_plain,
                                            .grad = resample_grad,
                                            .eval = resample_eval,
                                            .lower = resample_lower,

@@ -159,6 +159,13 @@ static bool flatten_infer(struct infer_ctx *c)
                      &SHAPE(shape_count_range(x, 0, split), shape_count_range(x, split, x->rank)));
 }
 
+/* A scalar has no axis 1 for runtimes. */
+static bool flatten_plain(struct expand_ctx *c)
+{
+    struct value *const x = expand_in(c, 0);
+    return x->shape.rank > 0 || expand_out(c, 0, build_reshape(c->b, x, &node_output(c->node, 0)->shape));
+}
+
 static const struct op_sample flatten_samples[] = {
     {.text = "g (float[2,3,4] x) => (float[2,12] y) { y = Flatten(x) }"},
     {.text = "g (float[2,3,4] x) => (float[1,24] y) { y = Flatten <axis = 0> (x) }"},
@@ -301,7 +308,7 @@ const struct op_def op_defs_reshape[] = {
      .outputs = reshape_outputs, .attrs = reshape_attrs, .infer = reshape_infer, .grad = move_reshape_grad,
      .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true, .is_reshape = true,
      .sized_by_data = reshape_by_data, .samples = reshape_samples},
-    {.name = "Flatten", .written = "=", .versions = flatten_versions, .inputs = flatten_inputs,
+    {.name = "Flatten", .plain = flatten_plain, .written = "=", .versions = flatten_versions, .inputs = flatten_inputs,
      .outputs = flatten_outputs, .attrs = flatten_attrs, .infer = flatten_infer, .grad = move_reshape_grad,
      .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true, .is_reshape = true,
      .samples = flatten_samples},

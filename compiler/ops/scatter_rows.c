@@ -495,10 +495,67 @@ static const struct op_sample samples[] = {
      .error = "expected none, add, mul, min or max"},
     {0}};
 
+/* ---- for other runtimes ------------------------------------------------------------------------------------------ */
+
+enum { REDUCTION_OPSET = 16 };
+
+/* y = M u with M[s, k] = 1 where row k goes to s. */
+static struct value *sum_by_product(struct expand_ctx *c, struct value *indices, struct value *updates)
+{
+    const int64_t size = op_attr_int(c->node, "size"), rows = updates->shape.dim[1];
+    indices = build_reshape(c->b, indices, &SHAPE(1, rows));
+    struct value *const zero = build_like(c, indices, 0.0), *const negative = build(c, "Less", indices, zero);
+    struct value *const from_end = build(c, "Add", indices, build_like(c, indices, (double)size));
+    indices = build(c, "Where", negative, from_end, indices);
+    struct value *const places = build_counter(c->b, indices->dtype, 0, &SHAPE(size, 1));
+    struct value *const hits = build(c, "Equal", places, indices);
+    return build(c, "MatMul", build_cast(c->b, hits, updates->dtype), updates);
+}
+
+static bool is_rows(const struct value *indices)
+{
+    return indices->shape.dim[0] == 1 && indices->shape.dim[2] == 1;
+}
+
+/* Rows of a matrix, or elements of a line: less to say than element by element. */
+static struct value *scatter_rows(struct expand_ctx *c, const struct attr *how, struct value *data)
+{
+    struct value *indices = expand_in(c, 0), *updates = expand_in(c, 1);
+    const int64_t rows = updates->shape.dim[1], inner = updates->shape.dim[2], size = data->shape.dim[1];
+    indices = build_reshape(c->b, build_cast(c->b, indices, DTYPE_INT64), &SHAPE(rows, 1));
+    updates = build_reshape(c->b, updates, &SHAPE(rows, inner));
+    data = build_reshape(c->b, data, &SHAPE(size, inner));
+    return build_value(c->b, "ScatterND", how, (struct value *const[]){data, indices, updates}, 3);
+}
+
+static bool scatter_plain(struct expand_ctx *c)
+{
+    struct value *const indices = expand_in(c, 0), *const updates = expand_in(c, 1), *data = expand_in(c, 2);
+    struct value *const y = node_output(c->node, 0);
+    const enum reduction r = scatter_reduction(c->node);
+    const bool old = c->target->opset < REDUCTION_OPSET;
+    if (r == SCATTER_ADD && old && is_rows(indices) && dtype_is_float(y->dtype)) {
+        struct value *const sum = sum_by_product(c, indices, updates);
+        return expand_out(c, 0, data != NULL ? build(c, "Add", data, sum) : sum);
+    }
+    const struct attr *how = r == SCATTER_NONE ? ATTRS_NONE : ATTRS(attr_string("reduction", reductions[r]));
+    if (data == NULL)
+        data = build_full_like(c->b, y, 0.0);
+    if (is_rows(indices) && y->shape.dim[0] == 1)
+        return expand_out(c, 0, build_reshape(c->b, scatter_rows(c, how, data), &y->shape));
+    const struct attr axis = attr_int("axis", 1);
+    struct value *const in[] = {data, build_expand(c->b, indices, &updates->shape), updates};
+    return expand_out(c, 0, build_value(c->b, "ScatterElements",
+                                        r == SCATTER_NONE ? ATTRS(axis)
+                                                          : ATTRS(axis, attr_string("reduction", reductions[r])),
+                                        in, 3));
+}
+
 /* ---- record ------------------------------------------------------------------------------------------------------ */
 
 const struct op_def op_defs_scatter_rows[] = {
     {.domain = DOMAIN_STEPC, .name = "Scatter", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .attrs = attrs, .infer = scatter_infer, .grad = scatter_grad, .eval = scatter_eval, .lower = scatter_lower,
+     .attrs = attrs, .infer = scatter_infer, .grad = scatter_grad,
+     .plain = scatter_plain, .eval = scatter_eval, .lower = scatter_lower,
      .selects_from = scatter_selects_from, .samples = samples},
     {0}};

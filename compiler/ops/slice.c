@@ -290,6 +290,63 @@ static bool slice_grad_grad(struct grad_ctx *c)
                                  build_ints(b, ends, rank), build_ints(b, axes, rank), build_ints(b, r.step, rank)));
 }
 
+/* Backwards along the axes whose step is negative. */
+static struct value *in_order(struct builder *b, struct value *dy, const struct range *r)
+{
+    int64_t starts[SHAPE_MAX_RANK], ends[SHAPE_MAX_RANK], axes[SHAPE_MAX_RANK], steps[SHAPE_MAX_RANK];
+    size_t count = 0;
+    for (int d = 0; d < dy->shape.rank; d++) {
+        if (r->step[d] >= 0)
+            continue;
+        starts[count] = -1;
+        ends[count] = INT64_MIN;
+        steps[count] = -1;
+        axes[count++] = d;
+    }
+    if (count == 0)
+        return dy;
+    struct value *const in[] = {dy, build_ints(b, starts, count), build_ints(b, ends, count),
+                                build_ints(b, axes, count), build_ints(b, steps, count)};
+    return build_value(b, "Slice", NULL, in, 5);
+}
+
+static struct value *pad_with_zeros(struct builder *b, struct value *x, const int64_t *pads)
+{
+    return build_value(b, "Pad", NULL, (struct value *const[]){x, build_ints(b, pads, 2 * (size_t)x->shape.rank)}, 2);
+}
+
+/* [.., n, ..] as [.., n step, ..], zeros between. */
+static struct value *spread_out(struct builder *b, struct value *x, int d, int64_t step)
+{
+    int64_t pads[2 * (SHAPE_MAX_RANK + 1)] = {0};
+    struct shape apart = SHAPE(shape_count_range(&x->shape, 0, d + 1), 1,
+                               shape_count_range(&x->shape, d + 1, x->shape.rank));
+    struct shape together = x->shape;
+    together.dim[d] *= step;
+    pads[apart.rank + 1] = step - 1;
+    return build_reshape(b, pad_with_zeros(b, build_reshape(b, x, &apart), pads), &together);
+}
+
+/* Pad, of elements with zeros between where the step is not 1; a negative number of zeros cuts those off that were one
+ * too many. */
+static bool slice_grad_plain(struct expand_ctx *c)
+{
+    struct shape to;
+    const struct range r = range_of_attrs(c->node, &to);
+    int64_t pads[2 * SHAPE_MAX_RANK] = {0};
+    if (shape_count(&expand_in(c, 0)->shape) == 0)
+        return expand_out(c, 0, build_expand(c->b, build_like(c, expand_in(c, 0), 0.0), &to));
+    struct value *x = in_order(c->b, expand_in(c, 0), &r);
+    for (int d = 0; d < to.rank; d++) {
+        const int64_t step = r.step[d] < 0 ? -r.step[d] : r.step[d], last = (r.shape.dim[d] - 1) * r.step[d];
+        if (step > 1)
+            x = spread_out(c->b, x, d, step);
+        pads[d] = r.step[d] < 0 ? r.start[d] + last : r.start[d];
+        pads[to.rank + d] = to.dim[d] - pads[d] - x->shape.dim[d];
+    }
+    return expand_out(c, 0, pad_with_zeros(c->b, x, pads));
+}
+
 static bool slice_grad_eval(struct eval_ctx *c)
 {
     struct shape to;
@@ -384,5 +441,5 @@ const struct op_def op_defs_slice[] = {
      .sized_by_data = slice_by_data, .bounded = slice_bounded, .samples = slice_samples},
     {.domain = DOMAIN_STEPC, .name = "SliceGrad", .versions = grad_versions, .inputs = grad_inputs,
      .outputs = grad_outputs, .attrs = grad_attrs, .infer = slice_grad_infer, .grad = slice_grad_grad,
-     .eval = slice_grad_eval, .lower = slice_grad_lower, .samples = grad_samples},
+     .plain = slice_grad_plain, .eval = slice_grad_eval, .lower = slice_grad_lower, .samples = grad_samples},
     {0}};

@@ -96,6 +96,16 @@ static bool loss_grad(struct grad_ctx *c)
                            build(c, "Sub", d, build(c, "Mul", softmax, build_reduce_sum(c->b, d, &axis, 1, true))));
 }
 
+/* Runtimes know the loss as a function of these at best. */
+static bool loss_plain(struct expand_ctx *c)
+{
+    struct loss_nodes l = loss_nodes_of(c->b, c->node);
+    l.scores = build_with(c, "LogSoftmax", ATTRS(attr_int("axis", 1)), l.scores);
+    if (expand_wants(c, 1) && !expand_out(c, 1, l.scores))
+        return false;
+    return !expand_wants(c, 0) || expand_out(c, 0, loss_of_logarithms(&l));
+}
+
 /* In ordinary operators: for gradients of this gradient. */
 static bool grad_expand(struct expand_ctx *c)
 {
@@ -421,9 +431,11 @@ static const struct op_sample grad_samples[] = {
 
 const struct op_def op_defs_softmax_cross_entropy[] = {
     {.name = "SoftmaxCrossEntropyLoss", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = loss_attrs,
-     .infer = loss_infer, .grad = loss_grad, .eval = loss_eval, .lower = loss_lower, .selects_from = loss_selects_from,
+     .infer = loss_infer, .grad = loss_grad,
+     .plain = loss_plain, .eval = loss_eval, .lower = loss_lower, .selects_from = loss_selects_from,
      .bounded = loss_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "SoftmaxCrossEntropyGrad", .versions = grad_versions, .inputs = grad_inputs,
-     .outputs = grad_outputs, .attrs = loss_attrs, .infer = grad_infer, .expand = grad_expand, .eval = grad_eval,
+     .outputs = grad_outputs, .attrs = loss_attrs, .infer = grad_infer, .expand = grad_expand,
+     .plain = grad_expand, .eval = grad_eval,
      .lower = grad_lower, .selects_from = loss_selects_from, .samples = grad_samples},
     {0}};

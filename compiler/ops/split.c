@@ -47,11 +47,30 @@ static bool upgrade_13(struct upgrade_ctx *c)
     return true;
 }
 
+/* As sizes: 13 has no number of parts. */
+static bool downgrade_18(struct downgrade_ctx *c)
+{
+    struct node *const n = c->node;
+    const struct shape *const x = &n->inputs.data[0]->shape;
+    int64_t sizes[INFER_MAX_OUTPUTS];
+    int axis = 0;
+    if (node_attr(n, "num_outputs") == NULL)
+        return true;
+    const int64_t parts = op_attr_int(n, "num_outputs");
+    (void)shape_axis(x->rank, op_attr_int(n, "axis"), &axis);
+    const int64_t each = x->dim[axis] / parts + (x->dim[axis] % parts != 0);
+    for (int64_t k = 0; k < parts; k++)
+        sizes[k] = k + 1 < parts ? each : x->dim[axis] - each * k;
+    node_remove_attr(n, "num_outputs");
+    node_add_input(n, build_ints(c->b, sizes, (size_t)parts));
+    return true;
+}
+
 static const struct op_version versions[] = {
     {.since = 1, .dtypes = FLOATS_1, .attrs = attrs_2, .inputs = inputs_1, .upgrade = upgrade_1},
     {.since = 2, .dtypes = MOVE_TYPES_1, .attrs = attrs_2, .inputs = inputs_2},
     {.since = 11, .dtypes = MOVE_TYPES_1, .attrs = attrs_2, .inputs = inputs_2, .upgrade = upgrade_2},
-    {.since = 13, .attrs = attrs_13, .upgrade = upgrade_13},
+    {.since = 13, .attrs = attrs_13, .upgrade = upgrade_13, .downgrade = downgrade_18},
     {.since = 18},
     {0}};
 static const struct op_param inputs[] = {

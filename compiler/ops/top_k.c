@@ -304,6 +304,14 @@ static bool places_infer(struct infer_ctx *c)
     return infer_out(c, 0, DTYPE_INT64, &SHAPE(x->dim[0], k, x->dim[2]));
 }
 
+/* TopK: of equal elements both take the first. */
+static bool places_plain(struct expand_ctx *c)
+{
+    struct value *const in[] = {expand_in(c, 0), build_ints(c->b, &(int64_t){op_attr_int(c->node, "k")}, 1)};
+    const struct attr *how = ATTRS(attr_int("axis", 1), attr_int("largest", op_attr_int(c->node, "largest")));
+    return expand_out(c, 0, build_node(c->b, "TopK", how, in, 2, 2)->outputs.data[1]);
+}
+
 static bool places_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
@@ -411,6 +419,7 @@ const struct op_def op_defs_top_k[] = {
     {.name = "TopK", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = top_infer,
      .expand = top_expand, .eval = top_eval, .sized_by_data = top_by_data, .bounded = top_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "Places", .versions = own_versions, .inputs = places_inputs,
-     .outputs = places_outputs, .attrs = places_attrs, .infer = places_infer, .grad = grad_none, .eval = places_eval,
+     .outputs = places_outputs, .attrs = places_attrs, .infer = places_infer, .grad = grad_none, .plain = places_plain,
+     .eval = places_eval,
      .lower = places_lower, .samples = places_samples},
     {0}};

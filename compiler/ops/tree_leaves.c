@@ -83,6 +83,54 @@ static bool tree_eval(struct eval_ctx *c)
     return true;
 }
 
+/* ---- for other runtimes ------------------------------------------------------------------------------------------ */
+
+/* Questions on the longest way from a root to a leaf: ways lead to nodes further behind. */
+static int64_t depth_of(struct arena *a, const struct table *t)
+{
+    int64_t *const below = arena_array(a, int64_t, t->nodes + 1), most = 0;
+    for (size_t i = t->nodes; i-- > 0;) {
+        below[i] = 1;
+        for (size_t w = 0; w < t->ways; w++) {
+            const int64_t to = t->next[i * t->ways + w];
+            if (to >= 0 && below[to] + 1 > below[i])
+                below[i] = below[to] + 1;
+        }
+    }
+    for (size_t k = 0; k < t->trees; k++)
+        most = t->roots[k] >= 0 && below[t->roots[k]] > most ? below[t->roots[k]] : most;
+    return most;
+}
+
+/* One question of each tree for all rows: [N, T] numbers of nodes to those that follow. */
+static struct value *ask(struct expand_ctx *c, const struct table *t, struct value *at)
+{
+    struct value *const x = expand_in(c, 0), *const zero = build_int(c->b, 0);
+    struct value *const is_leaf = build(c, "Less", at, zero);
+    struct value *const node = build(c, "Where", is_leaf, zero, at);
+    struct value *const feature = build(c, "Gather", build_ints(c->b, t->features, t->nodes), node);
+    struct value *const split = build(c, "Gather", build_constant(c->b, t->splits), node);
+    struct value *const asked = build_with(c, "GatherElements", ATTRS(attr_int("axis", 1)), x, feature);
+    struct value *way = build_int(c->b, 1);
+    if (t->ways == 3)
+        way = build(c, "Where", build(c, "Greater", asked, split), way, build_int(c->b, 2));
+    way = build(c, "Where", build(c, "LessOrEqual", asked, split), zero, way);
+    way = build(c, "Add", build(c, "Mul", node, build_int(c->b, (int64_t)t->ways)), way);
+    struct value *const next = build(c, "Gather", build_ints(c->b, t->next, t->nodes * t->ways), way);
+    return build(c, "Where", is_leaf, at, next);
+}
+
+static bool tree_plain(struct expand_ctx *c)
+{
+    const struct table t = table_of(c->node);
+    const int64_t depth = depth_of(c->b->graph->arena, &t);
+    const struct shape rows = SHAPE(expand_in(c, 0)->shape.dim[0], (int64_t)t.trees);
+    struct value *at = build_expand(c->b, build_ints(c->b, t.roots, t.trees), &rows);
+    for (int64_t k = 0; k < depth; k++)
+        at = ask(c, &t, at);
+    return expand_out(c, 0, build_cast(c->b, build(c, "Sub", build_int(c->b, -1), at), DTYPE_INT32));
+}
+
 /* ---- code -------------------------------------------------------------------------------------------------------- */
 
 static void bind_table(struct lower_ctx *c, const char *param, const int64_t *x, size_t count)
@@ -167,6 +215,7 @@ const struct op_def op_defs_tree_leaves[] = {{.domain = DOMAIN_STEPC,
                                               .outputs = outputs,
                                               .attrs = attrs,
                                               .infer = tree_infer,
+                                              .plain = tree_plain,
                                               .grad = grad_none,
                                               .eval = tree_eval,
                                               .lower = tree_lower,

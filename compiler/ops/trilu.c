@@ -39,6 +39,24 @@ static bool trilu_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build_with(c, "Trilu", ATTRS(upper), grad_of_output(c, 0), grad_input(c, 1)));
 }
 
+enum { TRILU_OPSET = 14 };
+
+static bool trilu_plain(struct expand_ctx *c)
+{
+    struct value *const x = expand_in(c, 0), *const k = node_input(c->node, 1);
+    const struct tensor *const known = k != NULL ? value_known(k) : NULL;
+    const int64_t first = known != NULL ? tensor_get_int(known, 0) : 0;
+    const int64_t rows = x->shape.dim[x->shape.rank - 2], columns = x->shape.dim[x->shape.rank - 1];
+    if (c->target->opset >= TRILU_OPSET || (k != NULL && known == NULL))
+        return true;
+    struct tensor *const kept = tensor_new(c->b->graph->arena, DTYPE_BOOL, &SHAPE(rows, columns));
+    for (int64_t i = 0; i < kept->count; i++) {
+        const int64_t distance = i % columns - i / columns;
+        tensor_set_int(kept, i, is_upper(c->node) ? distance >= first : distance <= first);
+    }
+    return expand_out(c, 0, build(c, "Where", build_constant(c->b, kept), x, build_like(c, x, 0.0)));
+}
+
 static bool trilu_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
@@ -159,7 +177,8 @@ static const struct op_sample eye_samples[] = {
 
 const struct op_def op_defs_trilu[] = {
     {.name = "Trilu", .versions = trilu_versions, .inputs = trilu_inputs, .outputs = trilu_outputs,
-     .attrs = trilu_attrs, .infer = trilu_infer, .grad = trilu_grad, .eval = trilu_eval, .lower = trilu_lower,
+     .attrs = trilu_attrs, .infer = trilu_infer, .grad = trilu_grad,
+     .plain = trilu_plain, .eval = trilu_eval, .lower = trilu_lower,
      .samples = trilu_samples},
     {.name = "EyeLike", .versions = eye_versions, .inputs = eye_inputs, .outputs = eye_outputs, .attrs = eye_attrs,
      .infer = eye_infer, .grad = grad_none, .eval = eye_eval, .lower = eye_lower, .shape_only = true,

@@ -131,6 +131,24 @@ struct value *window_build_sum(struct builder *b, struct value *x, const struct 
     return build_windows(b, x, w, true);
 }
 
+/* A convolution of each channel by itself with ones. */
+static bool sum_plain(struct expand_ctx *c)
+{
+    const struct window w = sum_window(c->node);
+    struct window_attrs a;
+    struct value *const x = expand_in(c, 0);
+    const struct shape y = node_output(c->node, 0)->shape;
+    struct shape alone = x->shape, ones = SHAPE(1, 1);
+    alone.dim[0] = x->shape.dim[0] * x->shape.dim[1];
+    alone.dim[1] = 1;
+    for (int i = 0; i < w.rank; i++)
+        ones.dim[ones.rank++] = w.axis[WINDOW_AXES - w.rank + i].size;
+    window_make_attrs(&w, &a);
+    struct value *const weights = build_expand(c->b, build_like(c, x, 1.0), &ones);
+    struct value *const sums = build_with(c, "Conv", a.attr, build_reshape(c->b, x, &alone), weights);
+    return expand_out(c, 0, build_reshape(c->b, sums, &y));
+}
+
 /* ---- value ------------------------------------------------------------------------------------------------------ */
 
 static bool sum_eval(struct eval_ctx *c)
@@ -250,6 +268,7 @@ const struct op_def op_defs_window_sum[] = {{.domain = DOMAIN_STEPC,
                                              .attrs = attrs,
                                              .infer = sum_infer,
                                              .grad = sum_grad,
+                                             .plain = sum_plain,
                                              .eval = sum_eval,
                                              .lower = sum_lower,
                                              .samples = samples},
