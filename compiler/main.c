@@ -12,7 +12,7 @@
 
 static const struct command *const commands[] = {
     &command_compile, &command_prepare, &command_strip,  &command_merge, &command_check,  &command_inspect,
-    &command_run,     &command_compare, &command_verify, &command_ops,   &command_convert};
+    &command_run,     &command_compare, &command_verify, &command_ops,   &command_convert, &command_expand};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const struct command *find_command(const char *name)

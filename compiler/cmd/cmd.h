@@ -27,7 +27,7 @@ struct command {
 };
 
 extern const struct command command_compile, command_prepare, command_check, command_inspect, command_run,
-    command_compare, command_verify, command_ops, command_convert, command_strip, command_merge;
+    command_compare, command_verify, command_ops, command_convert, command_strip, command_merge, command_expand;
 
 /* Runs the command; prints its messages, frees everything. */
 int run_command(const struct command *c, int argc, char **argv);

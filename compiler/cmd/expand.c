@@ -1,0 +1,149 @@
+/* stepc expand: the entries of a model as plain ONNX models, which any runtime executes. */
+#include "expand/expand.h"
+
+#include "base/clean.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "cmd/files.h"
+#include "engine/pipeline.h"
+#include "model/model.h"
+#include "prepare/gradient_model.h"
+
+#include <string.h>
+
+static const struct option_spec specs[] = {
+    {"out", 'o', OPTION_TEXT, "OUT.onnx", "files to write: OUT.ENTRY.onnx for each entry; OUT.onnx where there is one"},
+    {"entry", 0, OPTION_TEXT, "NAME", "this entry alone, as OUT.onnx"},
+    {"opset", 0, OPTION_TEXT, "N", "version of the operators of ai.onnx, 13 to 28 (default: 18)"},
+    {"random", 0, OPTION_TEXT, "exact|native",
+     "random numbers: the same as everywhere, in integer arithmetic (default), or as the runtime draws them"},
+    {"gradient-of", 0, OPTION_TEXT, "LOSS",
+     "no entry, but the gradient of this tensor: a model whose outputs are LOSS and a NAME.gradient for each "
+     "--with-respect-to"},
+    {"with-respect-to", 0, OPTION_LIST, "NAME",
+     "an input, an initializer (which becomes an input), or an inner tensor"},
+    {"quiet", 'q', OPTION_FLAG, NULL, "do not print what was written"},
+    {0}};
+static const struct option_spec *const tables[] = {specs, model_options, NULL};
+
+struct job {
+    struct session *session;
+    const struct options *options;
+    const char *path, *out;
+    struct expand_options expand;
+    struct pipeline_options pipeline;
+};
+
+static bool read_opset(struct diag *d, const char *text, int *out)
+{
+    long long n;
+    if (text != NULL && (!str_to_int64(text, &n) || n < EXPAND_OLDEST_OPSET || n > EXPAND_NEWEST_OPSET))
+        return diag_usage(d, "--opset %s: expected a number from %d to %d", text, EXPAND_OLDEST_OPSET,
+                          EXPAND_NEWEST_OPSET);
+    *out = text != NULL ? (int)n : EXPAND_DEFAULT_OPSET;
+    return true;
+}
+
+static bool read_options(struct job *j)
+{
+    static const char *const randoms[] = {"exact", "native", NULL};
+    const struct options *const o = j->options;
+    struct diag *const d = &j->session->diag;
+    bool ok = read_opset(d, option_text(o, "opset"), &j->expand.opset);
+    j->expand.native_random = option_choice(d, o, "random", randoms, &ok) == 1;
+    j->expand.entry = option_text(o, "entry");
+    if (option_given(o, "gradient-of") != option_given(o, "with-respect-to"))
+        ok = diag_usage(d, "--gradient-of LOSS and --with-respect-to NAME belong together");
+    if (option_given(o, "gradient-of") && option_given(o, "entry"))
+        ok = diag_usage(d, "--gradient-of and --entry exclude each other: the gradient is no entry of the model");
+    return ok;
+}
+
+/* OUT.ENTRY.onnx, or OUT.onnx for what is the only one. */
+static const char *path_of(const struct job *j, const char *entry)
+{
+    const char *const dot = strrchr(j->out, '.');
+    return j->expand.entry != NULL
+               ? j->out
+               : arena_printf(&j->session->arena, "%.*s.%s%s", (int)(dot - j->out), j->out, entry, dot);
+}
+
+static bool check_files(struct job *j, const struct model *m, const struct program *p)
+{
+    struct arena *const a = &j->session->arena;
+    named_files read = {0}, written = {0};
+    files_read(a, j->options, j->path, m, NULL, &read);
+    vec_each_ptr(const struct entry, e, &p->entries)
+        if (j->expand.entry == NULL || str_equal(j->expand.entry, e->name))
+            files_add(a, &written, arena_printf(a, "the model of %s()", e->name), path_of(j, e->name));
+    return files_check(&j->session->diag, &read, &written);
+}
+
+static bool check_entry(struct job *j, const struct program *p)
+{
+    const char *names[64];
+    size_t count = 0;
+    if (j->expand.entry == NULL || program_entry(p, j->expand.entry) != NULL || str_equal(j->expand.entry, "init"))
+        return true;
+    for (; count < p->entries.count && count < 64; count++)
+        names[count] = p->entries.data[count].name;
+    return diag_error(&j->session->diag, &LOC_FILE(j->path), "the model has no entry '%s'%s", j->expand.entry,
+                      str_suggestion(&j->session->arena, j->expand.entry, names, count));
+}
+
+static bool write_models(struct job *j, const expanded_list *list)
+{
+    bool ok = true;
+    vec_each_ptr(const struct expanded, x, list) {
+        ok = ok && model_write(&j->session->diag, x->model, path_of(j, x->entry));
+        if (ok && !option_given(j->options, "quiet"))
+            print_text("written: %s\n", path_of(j, x->entry));
+    }
+    return ok;
+}
+
+static bool expand(struct job *j)
+{
+    struct session *const s = j->session;
+    struct import_options *const import = &j->pipeline.import;
+    const char *const loss = option_text(j->options, "gradient-of");
+    const str_list names = option_list(j->options, "with-respect-to");
+    struct model *m;
+    struct program *p;
+    expanded_list list;
+    if (!read_import_options(s, j->options, import) || !refuse_range(s, import, "expand") ||
+        !read_model(s, j->options, import, j->path, &m) ||
+        (loss != NULL && !gradient_model(&s->diag, &s->arena, m, loss, &names)))
+        return false;
+    if (loss != NULL)
+        j->pipeline.entries = j->expand.entry = "infer";
+    if (!may_need_outputs(s, import, m, pipeline_canonical(&s->diag, &s->arena, m, &j->pipeline, &p)))
+        return false;
+    return check_entry(j, p) && check_files(j, m, p) && expand_program(&s->diag, &s->arena, p, &j->expand, &list) &&
+           write_models(j, &list);
+}
+
+static int run(struct session *s, const struct options *o)
+{
+    struct job j = {.session = s, .options = o, .path = single_argument(s, o, "MODEL")};
+    if (!j.path)
+        return EXIT_USAGE;
+    j.out = model_to_write(s, o);
+    if (!j.out || !read_options(&j))
+        return EXIT_USAGE;
+    return exit_status(expand(&j));
+}
+
+const struct command command_expand = {
+    .name = "expand",
+    .arguments = "MODEL -o OUT.onnx [options]",
+    .summary = "the entries of a model as plain ONNX models, for any runtime",
+    .example = "stepc expand digits_train.onnx -o digits.onnx --dim batch=32",
+    .options = tables,
+    .notes =
+        "OUT.init.onnx gives the variables: weights, what optimizers keep, counters, the state of random numbers.\n"
+        "OUT.step.onnx takes them as inputs, and gives those that it changes as outputs named NAME.new, beside the\n"
+        "outputs of the step; OUT.infer.onnx takes those that it reads. The entry \"stepc.variables\" of the\n"
+        "metadata of each file lists them, as JSON. docs/expand.md says more.\n",
+    .run = run,
+};

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# usage: expand.sh STEPC MAKE_NPY
+# stepc expand: entries as plain models. The interpreter runs them like any runtime; tests/onnxruntime has another one.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+digits 1 32 ''
+
+# train FILE OPTION...: the digits network
+train() {
+    local file=$1
+    shift
+    expect 0 "$stepc" prepare "$source_folder/examples/digits/model.onnx" -o "$file" --loss softmax-cross-entropy "$@"
+}
+
+# variables ENTRY.onnx: the names of those that it gives out
+variables() {
+    "$stepc" convert "$1" text.onnxtxt --lossy
+    grep -o 'output.": ."[^"]*"' text.onnxtxt | sed 's/.*"\(.*\)\.new\\*"/\1/'
+}
+
+# steps N PREFIX: calls PREFIX.step.onnx, each time with what the call before it gave; losses in the file `losses`
+steps() {
+    local k v fetch feed
+    rm -rf losses state.*
+    mkdir state.0
+    mapfile -t names < <(variables "$2.init.onnx")
+    [ "${#names[@]}" -gt 3 ] || fail "$2.init.onnx gives ${#names[@]} variables"
+    fetch=()
+    for v in "${names[@]}"; do fetch+=(--fetch "$v.new=state.0/$v.npy"); done
+    expect 0 "$stepc" run "$2.init.onnx" "${@:3}" "${fetch[@]}" --quiet
+    expect 0 "$stepc" inspect "$2.step.onnx" --json inspect.json
+    for ((k = 0; k < $1; k++)); do
+        feed=(--feed x=x.npy --feed target=t.npy)
+        fetch=()
+        cp -r "state.$k" "state.$((k + 1))"
+        for v in "${names[@]}"; do
+            ! grep -qF "\"$v\"" inspect.json || feed+=(--feed "$v=state.$k/$v.npy")
+            ! grep -qF "\"$v.new\"" inspect.json || fetch+=(--fetch "$v.new=state.$((k + 1))/$v.npy")
+        done
+        expect 0 "$stepc" run "$2.step.onnx" "${feed[@]}" "${fetch[@]}" --csv one.csv --quiet --steps 1
+        tail -n 1 one.csv | cut -d, -f2 >>losses
+    done
+}
+
+# Each entry is a file; the losses are those of the training model.
+train adam.onnx --optimizer adam --schedule cosine:steps=20,warmup=2
+expect 0 "$stepc" expand adam.onnx -o plain.onnx --dim batch=32
+cp stdout written
+for entry in init step infer; do
+    has written "written: plain.$entry.onnx"
+    expect 0 "$stepc" check "plain.$entry.onnx" --quiet
+done
+steps 4 plain
+expect 0 "$stepc" run adam.onnx --feed x=x.npy --feed target=t.npy --steps 4 --csv whole.csv --dim batch=32
+tail -n 4 whole.csv | cut -d, -f2 >expected
+paste losses expected | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-6 * $2) bad = 1 } END { exit bad || NR != 4 }' || {
+    paste losses expected
+    fail 'the losses differ'
+}
+
+# Random numbers: initial weights and a mask in every step, by a seed whose upper half counts.
+cat >masked.onnxtxt <<'END'
+<ir_version: 8, opset_import: ["" : 17]>
+masked (float[32,64] x) => (float[32,10] y)
+<float[64,10] w = {0.5, 0.25WEIGHTS}, float ratio = {0.25}, bool train = {1}> { d = Dropout(x, ratio, train) y = MatMul(d, w) }
+END
+sed -i "s/WEIGHTS/$(yes ', 0.125' | head -n 638 | tr -d '\n')/" masked.onnxtxt
+expect 0 "$stepc" prepare masked.onnxtxt -o masked.onnx --loss softmax-cross-entropy --train w --initialize he
+expect 0 "$stepc" expand masked.onnx -o mask.onnx --quiet
+for seed in 7 70000000001; do
+    printf '%s\n' "$seed" | "$make_npy" i8 1 >seed.npy
+    steps 3 mask --feed random_seed=seed.npy
+    expect 0 "$stepc" run masked.onnx --feed x=x.npy --feed target=t.npy --steps 3 --csv whole.csv --seed "$seed"
+    tail -n 3 whole.csv | cut -d, -f2 >expected
+    paste losses expected | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-6 * $2) bad = 1 } END { exit bad || NR != 3 }' || {
+        paste losses expected
+        fail "seed $seed: the losses differ"
+    }
+done
+
+# One entry, an older opset, no message.
+expect 0 "$stepc" expand adam.onnx -o one.onnx --dim batch=32 --entry infer --opset 13 --quiet
+[ ! -s stdout ] || fail 'speaks in spite of --quiet'
+same one.onnx one.onnx
+[ ! -e one.infer.onnx ] || fail 'one entry has a name of its own'
+"$stepc" convert one.onnx one.onnxtxt
+has one.onnxtxt '["" : 13]'
+expect 1 "$stepc" expand adam.onnx -o one.onnx --dim batch=32 --entry inferr
+has stderr "no entry 'inferr'; did you mean 'infer'?"
+expect 0 "$stepc" expand adam.onnx -o one.onnxtxt --dim batch=32 --entry init
+has one.onnxtxt 'learning_rate.new'
+
+# The gradient alone, in an initializer and an input.
+cat >bowl.onnxtxt <<'END'
+<ir_version: 8, opset_import: ["" : 17]>
+bowl (float[3] x) => (float y) <float[3] w = {1, 2, 3}> { a = Mul(x, w) b = Mul(a, a) y = ReduceSum <keepdims = 0> (b) }
+END
+expect 0 "$stepc" expand bowl.onnxtxt -o slope.onnx --gradient-of y --with-respect-to w --with-respect-to x
+has stdout 'written: slope.onnx'
+printf '1\n1\n2\n' | "$make_npy" f4 1 3 >x1.npy
+printf '1\n2\n3\n' | "$make_npy" f4 1 3 >w1.npy
+expect 0 "$stepc" run slope.onnx --feed x=x1.npy --feed w=w1.npy --fetch w.gradient=dw.npy --fetch x.gradient=dx.npy
+[ "$(tail -c 12 dw.npy | od -An -t f4 | tr -s ' ')" = ' 2 4 24' ] || fail 'the gradient in w is wrong'
+[ "$(tail -c 12 dx.npy | od -An -t f4 | tr -s ' ')" = ' 2 8 36' ] || fail 'the gradient in x is wrong'
+expect 1 "$stepc" expand bowl.onnxtxt -o slope.onnx --gradient-of y --with-respect-to v
+has stderr '--with-respect-to v: the main graph has no such tensor'
+expect 1 "$stepc" expand bowl.onnxtxt -o slope.onnx --gradient-of loss --with-respect-to w
+has stderr '--gradient-of loss: the main graph has no such tensor'
+
+# What cannot be is refused, by name, and nothing is written.
+cat >late.onnxtxt <<'END'
+<ir_version: 8, opset_import: ["" : 18]>
+late (uint8[2] x, uint8[2] z) => (uint8[2] y) { [both] y = BitwiseAnd(x, z) }
+END
+expect 1 "$stepc" expand late.onnxtxt -o late.onnx --opset 17
+has stderr "node 'both' (BitwiseAnd, #0): error: BitwiseAnd needs --opset 18"
+[ -z "$(ls late.*onnx 2>/dev/null)" ] || fail 'something was written'
+expect 2 "$stepc" expand adam.onnx -o one.onnx --dim batch=1..32
+has stderr 'stepc expand: --dim batch takes one size'
+expect 2 "$stepc" expand adam.onnx -o one.onnx --opset 12
+has stderr '--opset 12: expected a number from 13 to 28'
+expect 2 "$stepc" expand adam.onnx -o one.onnx --opset 29
+expect 2 "$stepc" expand adam.onnx -o one.onnx --random real
+has stderr '--random real: expected exact or native'
+expect 2 "$stepc" expand adam.onnx -o one.onnx --gradient-of loss
+has stderr '--gradient-of LOSS and --with-respect-to NAME belong together'
+expect 2 "$stepc" expand adam.onnx -o one.onnx --gradient-of y --with-respect-to x --entry step
+expect 2 "$stepc" expand adam.onnx
+cp adam.onnx same.step.onnx
+expect 1 "$stepc" expand same.step.onnx -o same.onnx --dim batch=32
+same same.step.onnx adam.onnx
