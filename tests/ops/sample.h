@@ -57,4 +57,12 @@ bool sample_is_differentiated(const struct sample_test *t, const struct model *m
 /* Everything that concerns one sample; false after sample_fail(). */
 bool sample_check(struct sample_test *t);
 
+/* ---- checks (sample_expand.c) ------------------------------------------------------------------------------------ */
+
+/* The same of what `stepc expand` makes of it, at several opsets. */
+bool sample_check_expanded(struct sample_test *t);
+/* Writes the plain model and its numbers to a new folder: model.onnx, input_NAME.npy, output_NAME.npy. Nothing where
+ * the default opset is too old. */
+bool sample_write_expanded(struct sample_test *t, const char *folder);
+
 #endif

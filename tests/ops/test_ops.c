@@ -1,6 +1,8 @@
 /* The samples of all operators: shapes, values of both engines, gradients, error texts.
  *   test_ops [--cc "cc -O0"] [--quick-cc CC] [--seed N] [-j N] [--optimize size] [PATTERN...]
- *   test_ops --write FOLDER [PATTERN...]: only writes their models, OPERATOR_N.onnxtxt, those with a gradient with it
+ *   test_ops --check expanded [PATTERN...]: instead, that what `stepc expand` makes of them computes the same
+ *   test_ops --write FOLDER [PATTERN...]: only writes their models, OPERATOR_N.onnxtxt, those with a gradient with it;
+ *     with --check expanded what `stepc expand` makes of them, with numbers, OPERATOR_N/
  *
  * PATTERN: only operators whose name matches (shell-like), "*Grad". --optimize: as stepc has it.
  *
@@ -39,6 +41,7 @@ struct suite {
     const char *folder;        /* of --write, or NULL */
     uint64_t seed;
     bool small;
+    bool expanded; /* instead: what `stepc expand` makes of them */
     size_t errors, values, gradients, seconds, failed;
 };
 
@@ -51,7 +54,7 @@ static void child(const struct suite *s, const struct job *j, int to)
     if (s->quick_cc && j->sample != j->def->samples)
         t.cc = s->quick_cc;
     t.diag.arena = &t.arena;
-    const bool ok = sample_check(&t);
+    const bool ok = s->expanded ? sample_check_expanded(&t) : sample_check(&t);
     dprintf(to, "%s%s%s%s%s%s%s\n", ok ? "+" : "-", t.checked_error ? "e" : "", t.checked_value ? "v" : "",
             t.checked_gradient ? "g" : "", t.checked_second ? "s" : "", ok ? "" : " ",
             ok         ? ""
@@ -84,8 +87,16 @@ static bool write_sample(const struct suite *s, const struct job *j)
     struct sample_test t = {.def = j->def, .sample = j->sample};
     struct model *m;
     t.diag.arena = &t.arena;
-    const char *const path = arena_printf(&t.arena, "%s/%s_%td.onnxtxt", s->folder, op_display_name(j->def),
+    const char *const stem = arena_printf(&t.arena, "%s/%s_%td", s->folder, op_display_name(j->def),
                                           j->sample - j->def->samples);
+    const char *const path = arena_printf(&t.arena, "%s.onnxtxt", stem);
+    if (s->expanded) {
+        const bool written = sample_write_expanded(&t, stem);
+        if (!written)
+            fprintf(stderr, "%s\n", t.reason);
+        arena_free(&t.arena);
+        return written;
+    }
     bool ok = sample_read(&t, &m);
     if (ok && sample_is_differentiated(&t, m))
         sample_differentiate(&t.arena, m, &(struct derivative_options){.order = 1});
@@ -202,6 +213,8 @@ static bool parse_options(struct suite *s, long long *jobs, int *argc, char ***a
             s->quick_cc = value;
         else if (str_equal(name, "--write"))
             s->folder = value;
+        else if (str_equal(name, "--check") && str_equal(value, "expanded"))
+            s->expanded = true;
         else if (str_equal(name, "--optimize") && str_equal(value, "size"))
             s->small = true;
         else if (!(str_equal(name, "--seed") && str_to_int64(value, &seed)) &&
@@ -220,7 +233,7 @@ int main(int argc, char **argv)
     argv++;
     if (!parse_options(&s, &jobs, &argc, &argv)) {
         fprintf(stderr, "usage: test_ops [--cc \"cc -O0\"] [--quick-cc CC] [--seed N] [-j N] [--optimize size] "
-                        "[--write FOLDER] [PATTERN...]\n");
+                        "[--check expanded] [--write FOLDER] [PATTERN...]\n");
         return 2;
     }
     collect(&s, argc, argv);
