@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "base/stream.h"
 #include "fixture.h"
 #include "suite.h"
 
@@ -62,6 +63,31 @@ START_TEST(text_for_people_is_clean)
     ck_assert_str_eq(clean_text(&arena, "\xed\xa0\x80"), "\\xED\\xA0\\x80");
     ck_assert_str_eq(clean_text(&arena, "\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");
     ck_assert_str_eq(clean_text(&arena, "\x9b"), "\\x9B");
+}
+END_TEST
+
+/* What a terminal obeys, which breaks lines, or turns text round: of all characters of Unicode these alone. */
+static bool is_obeyed(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+START_TEST(all_characters_are_judged)
+{
+    for (uint32_t c = 1; c < 0x110000; c++) {
+        const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+        const size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+        char text[5] = {(char)c};
+        for (size_t i = 1; i < length; i++)
+            text[i] = (char)(0x80 | (c >> 6 * (length - 1 - i) & 0x3f));
+        if (length > 1)
+            text[0] = (char)(lead[length] | c >> 6 * (length - 1));
+        bool unsafe;
+        const bool is_surrogate = c >= 0xd800 && c < 0xe000; /* no UTF-8: byte by byte */
+        ck_assert_uint_eq(clean_next(text, &unsafe), is_surrogate ? 1 : length);
+        ck_assert_msg(unsafe == (is_surrogate || is_obeyed(c)), "U+%04X", (unsigned)c);
+    }
 }
 END_TEST
 
@@ -631,6 +657,10 @@ START_TEST(fifo_is_refused_without_waiting)
     ck_assert_int_eq(mkfifo(in_folder("f"), 0600), 0);
     ck_assert(!file_read_at(&diag, &arena, NULL, in_folder("f"), 0, 1, &bytes));
     ck_assert_ptr_nonnull(strstr(printed(&diag), "not a regular file"));
+    struct stream *const s = arena_new(&arena, struct stream);
+    ck_assert(!stream_open(s, in_folder("f")));
+    ck_assert(!stream_open(s, in_folder(".")));
+    ck_assert(!stream_open(s, in_folder("missing")));
 }
 END_TEST
 
@@ -741,6 +771,7 @@ int main(void)
     tcase_add_test(text, text_is_formatted_as_by_printf);
     tcase_add_test(text, strbuf_grows);
     tcase_add_test(text, text_for_people_is_clean);
+    tcase_add_test(text, all_characters_are_judged);
     tcase_add_loop_test(text, glob_matches, 0, COUNT(glob_cases));
     tcase_add_loop_test(text, distance_is_levenshtein, 0, COUNT(distance_cases));
     tcase_add_test(text, distances_are_those_of_the_table);

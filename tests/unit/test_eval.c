@@ -325,6 +325,39 @@ START_TEST(strings_are_refused)
 }
 END_TEST
 
+/* Two results, the first or the second of which nobody may want. */
+static bool two_eval(struct eval_ctx *c)
+{
+    for (int o = 0; o < 2; o++)
+        if (eval_wants(c, o))
+            eval_out_f(c, o)[0] = o + 1;
+    return true;
+}
+
+START_TEST(results_that_nobody_wants_are_none)
+{
+    for (int omitted = 0; omitted < 2; omitted++) {
+        struct fixture f;
+        struct eval_tensor *out[2];
+        fixture_init(&f, two_eval, 0, DTYPE_FLOAT, SHAPE(1));
+        vec_push(&arena, &f.node.outputs, &f.out);
+        f.node.outputs.data[omitted] = NULL;
+        ck_assert(eval_node(&f.node, f.operand, out, ARITHMETIC_SAME, (struct eval_random){0}, &arena, &diag));
+        ck_assert_ptr_null(out[omitted]);
+        ck_assert(out[1 - omitted]->f[0] == 2 - omitted);
+    }
+}
+END_TEST
+
+START_TEST(results_that_cannot_be_held_are_refused)
+{
+    struct fixture f;
+    fixture_init(&f, two_eval, 0, DTYPE_STRING, SHAPE(1));
+    ck_assert_ptr_null(run(&f, ARITHMETIC_DOUBLE));
+    ck_assert_str_eq(diag.messages.data[0].text, "output 0 is string: Test cannot be evaluated on this type");
+}
+END_TEST
+
 START_TEST(tensors_go_in_and_out)
 {
     for (int d = 1; d < DTYPE_COUNT; d++) {
@@ -359,6 +392,8 @@ int main(void)
     tcase_add_test(all, broadcast_index_repeats_elements);
     tcase_add_test(all, a_fault_is_reported_at_the_node);
     tcase_add_test(all, strings_are_refused);
+    tcase_add_test(all, results_that_nobody_wants_are_none);
+    tcase_add_test(all, results_that_cannot_be_held_are_refused);
     tcase_add_test(all, tensors_go_in_and_out);
     suite_add_tcase(suite, all);
 

@@ -218,6 +218,89 @@ START_TEST(arrows_do_not_cross_without_need)
 }
 END_TEST
 
+/* A source moves down to just above its first reader, and what is late; the first box of the list like any other. */
+START_TEST(sources_stand_above_their_readers)
+{
+    for (int source = 0; source < 3; source++) {
+        const int chain[][2] = {{1, 2}, {0, 2}, {0, 1}}; /* two boxes, one reading the other, and the source */
+        struct layout l = layout_of(4, (const int[]){chain[source][0], chain[source][1], chain[source][1], 3, source, 3},
+                                    3);
+        layers_assign(&l);
+        ck_assert_int_eq(l.nodes[chain[source][0]].layer, 0);
+        ck_assert_int_eq(l.nodes[chain[source][1]].layer, 1);
+        ck_assert_int_eq(l.nodes[3].layer, 2);
+        ck_assert_int_eq(l.nodes[source].layer, 1);
+    }
+}
+END_TEST
+
+/* ---- curves ------------------------------------------------------------------------------------------------------ */
+
+/* Of one curve. The plot reaches from 76 to 696 across, and from 348 up to 44. */
+static const char *plot_of(const double *x, const double *y, size_t count)
+{
+    const struct plot_curve curve = {.name = "c", .x = x, .y = y, .count = count};
+    return line_plot_svg(&arena, &(struct line_plot){.title = "t", .x_label = "step", .curves = &curve, .count = 1});
+}
+
+/* "0 2 4", the numbers at one of the axes. */
+static const char *ticks(const char *svg, const char *anchor)
+{
+    struct strbuf b = {.arena = &arena};
+    for (const char *at = svg; (at = strstr(at, anchor)) != NULL;) {
+        at = strchr(at, '>') + 1;
+        if (strchr("-.0123456789", *at))
+            strbuf_addf(&b, "%s%.*s", b.length > 0 ? " " : "", (int)(strchr(at, '<') - at), at);
+    }
+    return strbuf_text(&b);
+}
+
+#define ACROSS(svg) ticks(svg, "text-anchor=\"middle\"")
+#define UPWARDS(svg) ticks(svg, "text-anchor=\"end\"")
+
+START_TEST(points_stand_where_the_axes_say)
+{
+    const char *svg = plot_of((const double[]){0, 5, 10}, (const double[]){-1, 1, 3}, 3);
+    ck_assert_ptr_nonnull(strstr(svg, "d=\"M76.0 348.0L386.0 196.0L696.0 44.0\""));
+    ck_assert_ptr_nonnull(strstr(svg, "<line x1=\"324.0\" y1=\"348\" x2=\"324.0\" y2=\"353\" stroke=\"#888\"/>\n"
+                                      "<text x=\"324.0\" y=\"368.0\" text-anchor=\"middle\">4</text>"));
+    ck_assert_ptr_nonnull(strstr(svg, "<line x1=\"76\" y1=\"196.0\" x2=\"696\" y2=\"196.0\" stroke=\"#ddd\"/>\n"
+                                      "<text x=\"68.0\" y=\"200.0\" text-anchor=\"end\">1</text>"));
+    svg = plot_of((const double[]){1, 2, 3}, (const double[]){1, 10, 1000}, 3);
+    ck_assert_ptr_nonnull(strstr(svg, "d=\"M76.0 348.0L386.0 246.7L696.0 44.0\""));
+    ck_assert_str_eq(UPWARDS(svg), "1 10 100 1000");
+    svg = plot_of((const double[]){1}, (const double[]){4}, 1); /* half as much room on both sides */
+    ck_assert_ptr_nonnull(strstr(svg, "d=\"M386.0 196.0\""));
+    ck_assert_str_eq(UPWARDS(svg), "2 3 4 5 6");
+}
+END_TEST
+
+/* Ticks are 1, 2 or 5 times a power of ten apart; steps are whole. */
+static const struct {
+    double low, high;
+    const char *across, *upwards;
+} tick_cases[] = {
+    {0, 5.9, "0 1 2 3 4 5", "0 1 2 3 4 5"},
+    {0, 6, "0 1 2 3 4 5 6", "0 1 2 3 4 5 6"},
+    {0, 6.1, "0 2 4 6", "0 2 4 6"},
+    {0, 12.1, "0 5 10", "0 5 10"},
+    {0, 30.1, "0 10 20 30", "0 10 20 30"},
+    {0, 60.1, "0 20 40 60", "0 20 40 60"},
+    {-3, 2.9, "-3 -2 -1 0 1 2", "-3 -2 -1 0 1 2"},
+    {0, 1, "0 1", "0 0.2 0.4 0.6 0.8 1"},
+    {0, 0.0045, "0", "0 0.001 0.002 0.003 0.004"},
+    {100, 700, "100 200 300 400 500 600 700", "100 200 300 400 500 600 700"},
+};
+
+START_TEST(ticks_are_round)
+{
+    const double ends[] = {tick_cases[_i].low, tick_cases[_i].high};
+    const char *const svg = plot_of(ends, ends, 2);
+    ck_assert_str_eq(ACROSS(svg), tick_cases[_i].across);
+    ck_assert_str_eq(UPWARDS(svg), tick_cases[_i].upwards);
+}
+END_TEST
+
 /* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 static const struct report *report_of(const char *body)
@@ -353,6 +436,21 @@ static const char *piece(const char *text, const char *begin, const char *end)
     "<tr><td>" what "</td><td><code>" name "</code></td><td>float</td><td>" shape "</td><td class=\"n\">" bytes        \
     "</td></tr>\n"
 
+/* The bar of a kernel is as long as its part of the largest number of operations. */
+static void check_shares(const char *html, const struct report_entry *e)
+{
+    int64_t most = 0;
+    vec_each_ptr(const struct report_kernel, k, &e->kernels)
+        most = k->flops > most ? k->flops : most;
+    for (size_t i = 0; i < e->kernels.count; i++) {
+        const struct report_kernel *const k = &e->kernels.data[i];
+        const char *const row = piece(html, arena_printf(&arena, "<tr id=\"step-%zu\"", i), "</tr>");
+        const char *const bar = arena_printf(&arena, "<span class=\"share\" style=\"width:%.1f%%\"></span>",
+                                             (double)k->flops / (double)most * 100);
+        ck_assert_msg(k->flops > 0 ? strstr(row, bar) != NULL : strstr(row, "class=\"share\"") == NULL, "%s", row);
+    }
+}
+
 START_TEST(a_page_has_the_figures)
 {
     const char *html = report_html(report_of(trained));
@@ -384,12 +482,31 @@ START_TEST(a_page_has_the_figures)
                      ROW("weight", "w", "[8,1]", "32") ROW("optimizer", "v", "[8,1]", "32")
                          ROW("frozen", "b", "[1]", "4") ROW("frozen", "unused", "[2]", "8"));
     ck_assert_ptr_nonnull(strstr(html, "<a href=\"#entry-step\">step</a>\n"));
+    check_shares(html, entry_named(report_of(trained), "step"));
     html = report_html(report_of("g (float[8] x) => (float[8] y) { y = Neg(x) }"));
     ck_assert_str_eq(piece(html, "<div class=\"card\">", "</div>\n<h3>"),
                      CARD("8 B", "of RAM: state 0 + arena 8 bytes") CARD("0 B", "of flash: 0 bytes of constants")
                          CARD("8", "floating-point operations in one <code>infer</code>, 1 kernel"));
     ck_assert_ptr_nonnull(strstr(html, "<p>The model has none.</p>"));
     ck_assert_ptr_nonnull(strstr(html, "<p>1 kernel, 8 floating-point operations, 64 B moved: 0.12 operations per"));
+}
+END_TEST
+
+/* Boxes have the colours of their phases, inputs and outputs are ellipses. */
+START_TEST(a_graph_for_graphviz)
+{
+    const char *const dot = report_dot(report_of(trained));
+    static const struct {
+        const char *box, *style;
+    } boxes[] = {{"n0_0 [label=\"x\\n[4,8] float", "shape=ellipse"},
+                 {"n0_1 [label=\"0 MatMul\\nw [8,1]", "fillcolor=\"#eef2f7\""},
+                 {"n0_3 [label=\"y\\n[4,1] float", "shape=ellipse"},
+                 {"n2_2 [label=\"0 xw_mat_mul\\nw", "fillcolor=\"#fbdcc0\""},
+                 {"n2_3 [label=\"1 loss_reduce_mean", "fillcolor=\"#cfe3f5\""}};
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
+        const char *const line = piece(dot, boxes[i].box, "\n    ");
+        ck_assert_msg(strstr(line, arena_printf(&arena, ", %s];", boxes[i].style)) != NULL, "%s", line);
+    }
 }
 END_TEST
 
@@ -553,6 +670,9 @@ static Suite *suite(void)
     tcase_add_test(t, drawings_are_the_same_again);
     tcase_add_test(t, a_drawing_by_hand);
     tcase_add_test(t, arrows_do_not_cross_without_need);
+    tcase_add_test(t, sources_stand_above_their_readers);
+    tcase_add_test(t, points_stand_where_the_axes_say);
+    tcase_add_loop_test(t, ticks_are_round, 0, sizeof tick_cases / sizeof *tick_cases);
     tcase_add_test(t, multiply_adds_count_two);
     tcase_add_test(t, convolutions_count_their_windows);
     tcase_add_test(t, steps_count_as_often_as_they_are_taken);
@@ -560,6 +680,7 @@ static Suite *suite(void)
     tcase_add_test(t, nodes_of_a_kernel_are_said_once);
     tcase_add_test(t, says_what_is_trained_and_how);
     tcase_add_test(t, a_page_has_the_figures);
+    tcase_add_test(t, a_graph_for_graphviz);
     tcase_add_test(t, a_plan_says_how_good_it_is);
     tcase_add_test(t, memory_of_an_entry_adds_up);
     tcase_add_test(t, json_is_read_back);

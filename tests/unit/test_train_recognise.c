@@ -221,6 +221,17 @@ static const char *const untouched[] = {
     "t = Constant <value = double {-2}> () e = Exp(x) d = Add(e, t) y = Log(d)",
     "t = Constant <value = double {-2}> () e = Exp(x) d = Mul(e, t) y = Log(d)",
     "s = Sigmoid(x) d = Pow(s, x) y = Log(d)",
+    /* parts of masks that are none may be below 0 */
+    "c = Cast <to = 11> (m) t = Mul(c, x) e = Exp(x) d = Add(e, t) y = Log(d)",
+    "c = Cast <to = 11> (m) t = Mul(x, c) e = Exp(x) d = Add(e, t) y = Log(d)",
+    "c = Cast <to = 11> (m) t = Sub(x, c) e = Exp(x) d = Add(e, t) y = Log(d)",
+    "c = Cast <to = 11> (m) t = Sub(two, c) e = Exp(x) d = Mul(e, t) y = Log(d)",
+    "c = Cast <to = 11> (m) t = Sub(one, x) e = Exp(x) d = Add(e, t) y = Log(d)",
+    "c = Cast <to = 7> (x) i = Cast <to = 11> (c) e = Exp(x) d = Add(e, i) y = Log(d)",
+    /* what no bound stands between */
+    "s = Sigmoid(x) d = Sub(one, s) k = Abs(d) y = Log(k)",
+    "s = Sigmoid(x) d = Sub(one, s) k = Sub(two, d) y = Log(k)",
+    "s = Sigmoid(x) d = Sub(one, s) k = Dropout(d) y = Log(k)",
     /* roots of what may be below 0, or has a gradient where it is 0 */
     "q = Pow(x, three) d = ReduceSum(q, axis) y = Sqrt(d)",
     "a = Abs(x) q = Pow(a, half) d = ReduceSum(q, axis) y = Sqrt(d)",
