@@ -138,6 +138,39 @@ expect 0 "$stepc" check unknown.onnxtxt
 has stderr 'not judged with sizes, since n, h is not given'
 has stdout 'ok as far as can be told without sizes'
 
+# Sizes of an algorithm follow from the outputs of the main graph, and from nothing else.
+cat >algorithm.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>
+m (float[2,3] x) => (float[INNER,4] y)
+<float[3,4] w = {1,2,3,4,5,6,7,8,9,1,2,3}>
+{
+    y = MatMul(x, w)
+}
+@training_info {
+    algorithm: learn (float[rows,4] t, float[2,THIRD] u) => (float[3,4] w_new)
+    {
+        d = Sub(y, t)
+        q = Mul(d, d)
+        loss = ReduceSum<keepdims = 0>(q)
+        s = ReduceSum<keepdims = 0>(u)
+        g = ai.onnx.preview.training.Gradient<xs = ["w"], zs = ["x", "t"], y = "loss">(w, x, t)
+        k = Mul(g, s)
+        w_new = Sub(w, k)
+    }
+    update_binding: ["w" : "w_new"]
+}
+MODEL
+sed 's/INNER/rows/; s/THIRD/third/' algorithm.onnxtxt >learn.onnxtxt
+expect 0 "$stepc" check learn.onnxtxt
+has stdout ': third'
+lacks stdout rows
+sed 's/INNER/2/; s/THIRD/third/' algorithm.onnxtxt >learn.onnxtxt
+expect 0 "$stepc" check learn.onnxtxt
+has stdout ': rows, third'
+sed 's/INNER/?/; s/THIRD/?/' algorithm.onnxtxt >learn.onnxtxt
+expect 0 "$stepc" check learn.onnxtxt
+has stdout ': rows, u[1]'
+
 # What compile will refuse.
 cat >missing.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17, "own" : 1]>

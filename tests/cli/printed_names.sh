@@ -44,6 +44,7 @@ for pass in combine canonical lower fuse plan; do
     has stdout '\x1B'
 done
 shows compile m.onnxtxt -o o.c --loss mse --output "$y"
+clean o.c o.h # text that people read, too
 shows compare train.onnx
 shows run m.onnxtxt --feed "$x=x.npy"
 has stdout 's 367'

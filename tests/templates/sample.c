@@ -129,6 +129,17 @@ static inline int first_above(const T *restrict from, const T limit)
     return N;
 }
 
+/* Ends in the branch that is not taken. */
+static inline int place_above(const T *restrict from, const T limit)
+{
+    int place = 1;
+    if (from[1] > limit)
+        place = 2;
+    else
+        return N - 1;
+    return place + M;
+}
+
 /* Is given other constants by each call. */
 static inline T sum_from(const T *restrict from, const int begin)
 {
@@ -159,10 +170,11 @@ KERNEL static void sample_parts(const T *restrict a, T *restrict y)
             part(i, smaller(i, SHIFT), SHIFT, a[0]);
     }
     const T last = last_of(a + N, half_of(N));
-    const int place = first_above(a, last);
+    const int place = first_above(a, last), above = place_above(a, last);
     y[0] = last;
     y[1] = (T)place;
     y[4] = sum_from(a, 0) - sum_from(a, N / 4);
+    y[5] = (T)above;
     add_to(y + 2, y, 2);
     apart(&y[3]);
 }

@@ -302,9 +302,11 @@ START_TEST(functions_stay_or_become_parts)
                      "        last = x[8 + i] > last ? x[8 + i] : last;\n"
                      "    const float last_2 = last;\n"
                      "    const int place = first_above(x, last_2);\n"
+                     "    const int above = place_above(x, last_2);\n"
                      "    y[0] = last_2;\n"
                      "    y[1] = (float)place;\n"
                      "    y[4] = sum_from(x, 0) - sum_from(x, 2);\n"
+                     "    y[5] = (float)above;\n"
                      "    add_to_float(y + 2, y, 2);\n"
                      "    apart_float(y + 3);\n"
                      "}\n");
@@ -349,7 +351,8 @@ START_TEST(functions_come_before_their_callers)
     for (size_t i = 0; i < in->functions.count; i++)
         strbuf_addf(&names, "%s ", in->functions.data[i]->name);
     ck_assert_str_eq(strbuf_text(&names),
-                     "twice_float smaller part first_above sum_from add_to_float apart_float sample_parts ");
+                     "twice_float smaller part first_above place_above sum_from add_to_float apart_float "
+                     "sample_parts ");
 }
 END_TEST
 
@@ -439,8 +442,8 @@ START_TEST(names_of_the_file)
         strbuf_addf(&fixed, "%s ", *name);
     ck_assert_ptr_nonnull(strstr(strbuf_text(&names), "a y half rest none sum i first j "));
     ck_assert_str_eq(strbuf_text(&fixed),
-                     "twice smaller half_of part last_of first_above sum_from add_to apart add_some add_count "
-                     "at_least ");
+                     "twice smaller half_of part last_of first_above place_above sum_from add_to apart add_some "
+                     "add_count at_least ");
 }
 END_TEST
 

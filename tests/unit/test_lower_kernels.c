@@ -1,5 +1,7 @@
-/* What a kernel is that is emitted as a call: a copy of a whole buffer, or random numbers that fill one in order. */
+/* What a kernel is that is emitted as a call: a copy of a whole buffer, random numbers that fill one in order, or a
+ * product by a BLAS, which may write its result in place. */
 #include "kernels.h"
+#include "lower/product.h"
 #include "suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -243,10 +245,156 @@ START_TEST(kernels_are_calls)
 }
 END_TEST
 
+/* ---- products by a library --------------------------------------------------------------------------------------- */
+
+enum { M = 6, K = 5, N = 4, WIDE = 9 };
+
+/* y[i,j] = sum over k of x[i,k] * x[k,j] */
+static struct kernel *product(void)
+{
+    struct kernel *const k = of_template(&product_templates[PRODUCT_BLOCKED]);
+    x = buffer(BUFFER_INPUT, "x", M * WIDE);
+    y = buffer(BUFFER_OUTPUT, "y", M * WIDE);
+    kernel_set_int(k, "M", M);
+    kernel_set_int(k, "N", N);
+    kernel_set_int(k, "K", K);
+    kernel_set_int(k, "A_ROW", K);
+    kernel_set_int(k, "A_COL", 1);
+    kernel_set_int(k, "B_ROW", N);
+    kernel_set_int(k, "B_COL", 1);
+    set_operand(k, "a", AT(x, 0));
+    set_operand(k, "b", AT(x, 0));
+    k->tmpl.scratch = buffer(BUFFER_TEMP, "packed", 1);
+    k->tmpl.scratch_count = 1;
+    add_loops(k, EXTENTS(M, N));
+    part_of(k)->hole = "finish";
+    store(k, AT(y, 0, N, 1), result());
+    return k;
+}
+
+static struct access *place_of(struct kernel *k)
+{
+    return &part_of(k)->stores.data[0].to;
+}
+
+static struct kernel *sums_alone(void)
+{
+    return product();
+}
+
+static struct kernel *sums_in_wider_rows(void)
+{
+    struct kernel *const k = product();
+    *place_of(k) = AT(y, 3, WIDE, 1);
+    return k;
+}
+
+static struct kernel *sums_with_a_prologue(void)
+{
+    struct kernel *const k = product();
+    struct part p = {.rank = 2, .extent = {M, K}, .hole = "load_a"};
+    vec_push(&arena, &k->parts, p);
+    return k;
+}
+
+static struct kernel *sums_in_columns(void)
+{
+    struct kernel *const k = product();
+    *place_of(k) = AT(y, 0, 1, M);
+    return k;
+}
+
+static struct kernel *sums_in_rows_that_overlap(void)
+{
+    struct kernel *const k = product();
+    *place_of(k) = AT(y, 0, N - 1, 1);
+    return k;
+}
+
+static struct kernel *sums_at_computed_places(void)
+{
+    struct kernel *const k = product();
+    struct access *const to = place_of(k);
+    to->term[to->term_count++] =
+        (struct access_term){.index = expr_int(&arena, DTYPE_INT64, 1), .stride = N};
+    return k;
+}
+
+static struct kernel *sums_of_another_type(void)
+{
+    struct kernel *const k = product();
+    y->dtype = DTYPE_DOUBLE;
+    return k;
+}
+
+static struct kernel *sums_doubled(void)
+{
+    struct kernel *const k = product();
+    part_of(k)->stores.data[0].value = mul(result(), number(2));
+    return k;
+}
+
+static struct kernel *sums_at_two_places(void)
+{
+    struct kernel *const k = product();
+    store(k, AT(x, 0, N, 1), result());
+    return k;
+}
+
+static struct kernel *a_matrix_with_gaps(void)
+{
+    struct kernel *const k = product();
+    kernel_set_int(k, "A_ROW", 2 * K);
+    kernel_set_int(k, "A_COL", 2);
+    return k;
+}
+
+static struct kernel *rows_that_overlap(void)
+{
+    struct kernel *const k = product();
+    kernel_set_int(k, "B_ROW", N - 1);
+    return k;
+}
+
+static const struct {
+    const char *name;
+    struct kernel *(*make)(void);
+    int64_t row; /* from row to row of the result, 0: it goes by way of scratch memory, -1: no call */
+} product_cases[] = {
+#define PRODUCT(make, row) {#make, make, row}
+    PRODUCT(sums_alone, N),
+    PRODUCT(sums_in_wider_rows, WIDE),
+    PRODUCT(sums_with_a_prologue, N),
+    PRODUCT(sums_in_columns, 0),
+    PRODUCT(sums_in_rows_that_overlap, 0),
+    PRODUCT(sums_at_computed_places, 0),
+    PRODUCT(sums_of_another_type, 0),
+    PRODUCT(sums_doubled, 0),
+    PRODUCT(sums_at_two_places, 0),
+    PRODUCT(a_matrix_with_gaps, -1),
+    PRODUCT(rows_that_overlap, -1),
+};
+
+START_TEST(products_are_calls)
+{
+    const int64_t row = product_cases[_i].row;
+    struct kernel *const k = product_cases[_i].make();
+    const bool is_call = k->tmpl.traits->call_library(k);
+    ck_assert_msg(is_call == (row >= 0), "%s", product_cases[_i].name);
+    ck_assert_ptr_eq(k->tmpl.traits, &product_templates[is_call ? PRODUCT_BLAS : PRODUCT_BLOCKED]);
+    if (!is_call)
+        return;
+    ck_assert_msg(kernel_int(k, "RESULT_ROW") == row, "%s", product_cases[_i].name);
+    ck_assert_int_eq(k->tmpl.scratch_count, row > 0 ? 0 : M * N);
+    ck_assert((k->tmpl.scratch == NULL) == (row > 0));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, kernels_are_calls, 0, COUNT(cases));
+    tcase_add_loop_test(tests, products_are_calls, 0, COUNT(product_cases));
     return run_tests("lower_kernels", tests);
 }

@@ -223,11 +223,11 @@ START_TEST(sources_stand_above_their_readers)
 {
     for (int source = 0; source < 3; source++) {
         const int chain[][2] = {{1, 2}, {0, 2}, {0, 1}}; /* two boxes, one reading the other, and the source */
-        struct layout l = layout_of(4, (const int[]){chain[source][0], chain[source][1], chain[source][1], 3, source, 3},
-                                    3);
+        const int above = chain[source][0], below = chain[source][1];
+        struct layout l = layout_of(4, (const int[]){above, below, below, 3, source, 3}, 3);
         layers_assign(&l);
-        ck_assert_int_eq(l.nodes[chain[source][0]].layer, 0);
-        ck_assert_int_eq(l.nodes[chain[source][1]].layer, 1);
+        ck_assert_int_eq(l.nodes[above].layer, 0);
+        ck_assert_int_eq(l.nodes[below].layer, 1);
         ck_assert_int_eq(l.nodes[3].layer, 2);
         ck_assert_int_eq(l.nodes[source].layer, 1);
     }
