@@ -182,6 +182,36 @@ static void both_write_a_column(void)
     both_write(NEXT - 1);
 }
 
+/* The same, where the other writer is a group that was made before: its elements are not looked at. */
+static void a_group_writes(int64_t from)
+{
+    struct buffer *const o = TEMP("o", 2 * ROWS * NEXT), *const p = TEMP("p", ROWS * NEXT),
+                        *const b = TEMP("b", COLUMNS * NEXT);
+    struct buffer *const first = rows_of_product(0, COLUMNS, 1, COLUMNS),
+                        *const u = rows_of_product(0, COLUMNS, 1, COLUMNS);
+    struct kernel *const own = multiply(u, INPUT("v", COLUMNS * NEXT), o, ROWS, COLUMNS, NEXT);
+    struct kernel *const other = multiply(first, INPUT("v", COLUMNS * NEXT), o, ROWS, COLUMNS, NEXT);
+    own->parts.data[0].stores.data[0].to.stride[0] = 2 * NEXT;
+    other->parts.data[0].stores.data[0].to.stride[0] = 2 * NEXT;
+    other->parts.data[0].stores.data[0].to.offset = from;
+    sum_columns(INPUT("q", ROWS * NEXT), b);
+    (void)multiply(u, b, p, ROWS, COLUMNS, NEXT);
+    keep_sum(p, "sum_p");
+    struct kernel *const k = loops(EXTENTS(2 * ROWS * NEXT));
+    sum(k, 0, load(AT(o, 0, 1)));
+    store(k, AT(STATE("sum_o", 1), 0), result());
+}
+
+static void a_group_writes_a_column(void)
+{
+    a_group_writes(NEXT - 1);
+}
+
+static void a_group_writes_columns_of_its_own(void)
+{
+    a_group_writes(NEXT);
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 static const struct fuse_case cases[] = {
@@ -199,6 +229,8 @@ static const struct fuse_case cases[] = {
     CASE(the_second_product_needs_the_first, 6),
     CASE(both_write_columns_of_their_own, 5),
     CASE(both_write_a_column, 8),
+    CASE(a_group_writes_a_column, 8),
+    CASE(a_group_writes_columns_of_its_own, 8),
 };
 
 START_TEST(kernels_are_left)

@@ -1,6 +1,8 @@
-/* error: 1:98: error: 'while' begins no expression that a template may have */ int one(int i) { while (i); return 0; }
+/* error: 1:105: error: 'while' begins no expression that a template may have */ static void f(int i) { while (i); }
 #include "template.h"
-KERNEL static void k(float *restrict y)
+typedef float T HOLE;
+KERNEL static void k(T *restrict y)
 {
-    y[0] = (float)one(1);
+    f(1);
+    y[0] = (T)0;
 }
