@@ -1,6 +1,8 @@
 /* Differentiation: Gradient nodes against derivatives worked out by hand, and what is said of bad ones. */
 #include "train_models.h"
+
 #include "suite.h"
+#include "train/adjoint_internal.h"
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
@@ -354,6 +356,30 @@ START_TEST(pieces_of_two_shapes_add_up)
 }
 END_TEST
 
+/* What is added to every row is no piece of the sum itself. */
+START_TEST(pieces_that_are_broadcast_stay)
+{
+    static const char text[] =
+        "<ir_version: 10, opset_import: [\"\" : 18, \"stepc\" : 1]>\n"
+        "g (double[1,2] a, double[1,2] b, double[2,4] c) => (double[2,4] y) {\n"
+        "    p = stepc.SliceGrad <shape = [1, 4], starts = [0, 0], steps = [1, 1]> (a)\n"
+        "    q = stepc.SliceGrad <shape = [1, 4], starts = [0, 2], steps = [1, 1]> (b)\n"
+        "    r = Add(p, c)\n"
+        "    s = Add(q, r)\n"
+        "    y = Add(s, c)\n"
+        "}";
+    struct model *m;
+    ck_assert(model_read_text(&diag, &arena, "pieces", text, strlen(text), &m));
+    must_combine(m);
+    struct graph *const g = program_entry(program, "infer")->graph;
+    ck_assert(merge_sums(g, 0));
+    graph_verify(g, "merge_sums");
+    EXPECT(run(start(), "infer", "y",
+               INPUTS(DOUBLES(SHAPE(1, 2), 1, 2), DOUBLES(SHAPE(1, 2), 3, 4), DOUBLES(SHAPE(2, 4), 10, 20, 30, 40))),
+           21, 42, 63, 84, 21, 42, 63, 84);
+}
+END_TEST
+
 /* z = s + t, where both are b with something added at two places, at another u than the model's: evaluated again, the
  * sum is one of the model, and b stays in it. */
 START_TEST(scatters_onto_something_keep_it)
@@ -697,6 +723,7 @@ int main(void)
     tcase_add_test(good, rows_of_two_kinds_of_indices_add_up);
     tcase_add_test(good, a_row_and_a_column_add_up);
     tcase_add_test(good, pieces_of_two_shapes_add_up);
+    tcase_add_test(good, pieces_that_are_broadcast_stay);
     tcase_add_test(good, scatters_onto_something_keep_it);
     tcase_add_test(good, a_listed_output_of_a_composite_is_no_part_of_others);
     tcase_add_test(good, nothing_flows_into_marked_inputs);
