@@ -176,11 +176,8 @@ static struct bound_option *find_option(const struct node *n)
 
 const char *bounded_origin(const struct value *count)
 {
-    const struct value *v = count;
-    while (!(v->producer->def == op_find(DOMAIN_STEPC, "CountUpTo")))
-        v = v->producer->inputs.data[0];
-    const struct loc *const at = &v->producer->loc;
-    struct arena *const a = v->producer->graph->arena;
+    const struct loc *const at = &count->producer->loc;
+    struct arena *const a = count->producer->graph->arena;
     if (at->node != NULL && at->node[0] != '\0')
         return arena_printf(a, "node '%s' (%s)", at->node, at->op);
     return arena_printf(a, "node #%d (%s)", at->index, at->op);

@@ -161,7 +161,7 @@ static bool check_inputs_present(struct diag *d, const struct op_choice *c, cons
     const size_t given = count_operands(&mn->inputs);
     const size_t required = op_count_required(params), known = op_count_params(params);
     bool ok = true;
-    if (given < required && mn->inputs.count < required)
+    if (mn->inputs.count < required)
         return diag_error(d, &mn->loc, "%s needs %s%zu input%s, given %zu", version_text(d, c, mn),
                           op_param_at(params, required) != NULL ? "at least " : "", required,
                           str_plural(required), given);
