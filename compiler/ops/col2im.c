@@ -484,6 +484,18 @@ static const struct op_sample col2im_samples[] = {
              "y = Col2Im(x, i, b) }"},
     {.text = "g (float[1,5,16] x) => (float[1,1,5,6] y) { " TWO "y = Col2Im(x, i, b) }",
      .error = "not a multiple of the 6 elements"},
+    {.text = "g (float[1,6,16] x) => (float[1,1,5,6] y) { i = Constant <value_ints = [-5, 6]> () b = Constant "
+             "<value_ints = [2, 3]> () "
+             "y = Col2Im(x, i, b) }",
+     .error = "image_shape contains -5, expected numbers from 0"},
+    {.text = "g (float[1,6,16] x) => (float[1,1,5,6] y) { i = Constant <value_ints = [5, 6]> () b = Constant "
+             "<value_ints = [0, 3]> () "
+             "y = Col2Im(x, i, b) }",
+     .error = "block_shape contains 0, expected numbers from 1"},
+    {.text = "g (float[1,6,16] x) => (float[1,1,5,6] y) { i = Constant <value_ints = [5, 6]> () b = Constant "
+             "<value_ints = [2, 2147483648]> () "
+             "y = Col2Im(x, i, b) }",
+     .error = "block_shape contains 2147483648"},
     {.text = "g (float[1,6,16] x, int64[2] i, int64[2] b) => (float[1,1,5,6] y) { y = Col2Im(x, i, b) }",
      .error = "known at compile time"},
     {0}};
@@ -504,6 +516,9 @@ static const struct op_sample windows_grad_samples[] = {
     {.text = "g (float[1,2,2,4] v) => (float[1,2,9] x) { x = stepc.WindowsGrad <kernel_shape = [2], shape = [1, 2, 9]> "
              "(v) }",
      .error = "has shape [1,2,2,4], expected [1,2,2,8]"},
+    {.text = "g (float[1,2,2,8] v) => (float[1,2,9] x) { x = stepc.WindowsGrad <kernel_shape = [2], shape = [-1, 2, "
+             "9]> (v) }",
+     .error = "attribute 'shape' contains -1"},
     {0}};
 
 const struct op_def op_defs_col2im[] = {{.name = "Col2Im",

@@ -592,6 +592,9 @@ static const struct op_sample input_grad_samples[] = {
     {.text = "g (float[1,1,3,3] dy, float[1,2,3,3] w) => (float[1,2,7,3] dx) "
              "{ dx = stepc.ConvGradInput <shape = [1, 2, 7, 3], strides = [3, 2], pads = [1, 2, 1, 2]> (dy, w) }"},
     {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,1,6] dx) "
+             "{ dx = stepc.ConvGradInput <shape = [-1, 1, 6]> (dy, w) }",
+     .error = "attribute 'shape' contains -1"},
+    {.text = "g (double[1,2,3] dy, double[2,1,1] w) => (double[1,1,6] dx) "
              "{ dx = stepc.ConvGradInput <shape = [1, 1, 6]> (dy, w) }",
      .error = "does not have the shape of the convolution's output"},
     {0}};

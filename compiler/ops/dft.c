@@ -269,6 +269,9 @@ static const struct op_sample samples[] = {
      .error = "dft_length is 0"},
     {.text = "g (float[5000,1] x) => (float[5000,2] y) { y = DFT(x) }",
      .error = "5000 numbers to 5000 numbers need a matrix of more than 8388608 elements"},
+    {.text = "g (float[0,1] x) => (float[5000000,2] y) { " NUMBER("n", "5000000") "y = DFT <axis = 0> (x, n) }",
+     .opset = 17,
+     .error = "0 numbers to 5000000 numbers need a matrix of more than 8388608 elements"},
     {0}};
 
 /* The gradient is that of MatMul. */

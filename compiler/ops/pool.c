@@ -819,6 +819,9 @@ static const struct op_sample average_grad_samples[] = {
              "{ dx = stepc.AveragePoolGrad <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 2, 1], "
              "count_include_pad = 1, shape = [1, 2, 6, 7]> (dy) }"},
     {.text = "g (float[2,3,4] dy) => (float[2,3,6] dx) "
+             "{ dx = stepc.AveragePoolGrad <kernel_shape = [2], shape = [-2, 3, 6]> (dy) }",
+     .error = "attribute 'shape' contains -2"},
+    {.text = "g (float[2,3,4] dy) => (float[2,3,6] dx) "
              "{ dx = stepc.AveragePoolGrad <kernel_shape = [2], shape = [2, 3, 6]> (dy) }",
      .error = "does not have the shape of the pool's output"},
     {0}};

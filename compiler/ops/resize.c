@@ -634,6 +634,7 @@ static const struct op_sample upsample_samples[] = {
              "2.0]> (x) }",
      .opset = 7},
     {.text = "g (int32[2] x) => (int32[5] y) { " SCALE("2.5") "y = Upsample(x, s) }", .opset = 9, .no_gradient = true},
+    {.text = "g (float[2] x) => (float[5] y) { " SCALE("2.5") "y = Upsample <mode = \"nearest\"> (x, s) }", .opset = 9},
     {.text = "g (float[2] x) => (float[1] y) { " SCALE("0.5") "y = Upsample(x, s) }",
      .opset = 9,
      .error = "is 0.5, expected 1 or more"},

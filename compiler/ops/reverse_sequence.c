@@ -114,6 +114,8 @@ static const struct op_sample samples[] = {
      .error = "sequence 1 has 5 steps, expected 0 to 4"},
     {.text = "g (float[4,3] x, int64[4] l) => (float[4,3] y) { y = ReverseSequence(x, l) }",
      .error = "does not have the shape [3]"},
+    {.text = "g (float[4,3] x, int64[3,1] l) => (float[4,3] y) { y = ReverseSequence(x, l) }",
+     .error = "does not have the shape [3]"},
     {.text = "g (float[4] x, int64[4] l) => (float[4] y) { y = ReverseSequence(x, l) }", .error = "has rank 1"},
     {.text = "g (float[4,3] x, int64[3] l) => (float[4,3] y) { y = ReverseSequence <time_axis = 1> (x, l) }",
      .error = "are 1 and 1"},
