@@ -1,6 +1,8 @@
-/* When two nodes of different models are the same, so that a merged model has them once (prepare/merge_equal.c). */
+/* When two nodes of different models are the same, so that a merged model has them once (prepare/merge_equal.c); which
+ * constants of functions are shared by their calls (graph/inline.c). */
 #include "prepare/merge_internal.h"
 
+#include "graph/inline.h"
 #include "model/model.h"
 #include "fixture.h"
 #include "suite.h"
@@ -88,10 +90,36 @@ START_TEST(nodes_that_are_the_same)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    bool may_be_weight;
+} constants[] = {
+    {"w = Constant <value = float[2] {1, 2}> ()", true},
+    {"w = Constant <value = float16[1,2] {1, 2}> ()", true},
+    {"w = Constant <value = float {1}> ()", false},
+    {"w = Constant <value = int64[2] {1, 2}> ()", false},
+    {"w = Constant <value = bool[2] {1, 0}> ()", false},
+    {"w = Constant <value_floats = [1.0, 2.0]> ()", false},
+    {"w = Constant <value = 1.5> ()", false},
+    {"w = Constant <value : tensor = @given> ()", false},
+    {"w, u = Constant <value = float[2] {1, 2}> ()", false},
+    {"w = Constant <value = float[2] {1, 2}> (x)", false},
+    {"w = mine.Constant <value = float[2] {1, 2}> ()", false},
+    {"w = ConstantOfShape <value = float[2] {1, 2}> ()", false},
+};
+
+START_TEST(constants_that_may_be_weights)
+{
+    ck_assert_msg((inline_weight(node(constants[_i].text)) != NULL) == constants[_i].may_be_weight, "%s",
+                  constants[_i].text);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_loop_test(all, nodes_that_are_the_same, 0, COUNT(pairs));
+    tcase_add_loop_test(all, constants_that_may_be_weights, 0, COUNT(constants));
     return run_tests("prepare_merge", all);
 }

@@ -263,6 +263,29 @@ START_TEST(wrong_uses_are_refused)
 }
 END_TEST
 
+static bool read_chain(int deep)
+{
+    struct strbuf b = {.arena = &arena};
+    strbuf_addf(&b, "<ir_version: 10, opset_import: [\"mine\" : 1]>\n"
+                    "net (double[3] x) => (double[3] y) { y = mine.f1(x) }\n");
+    for (int i = 1; i <= deep; i++)
+        strbuf_addf(&b, "<domain: \"mine\", opset_import: [\"\" : 18, \"mine\" : 1]>\n"
+                        "f%d (v) => (u) { u = %s%.0d(v) }\n",
+                    i, i < deep ? "mine.f" : "Neg", i < deep ? i + 1 : 0);
+    const char *const text = strbuf_text(&b);
+    struct model *m;
+    return model_read_text(&diag, &arena, "chain", text, strlen(text), &m) &&
+           combine_program(&diag, &arena, m, &options, "test", NULL, &program);
+}
+
+START_TEST(functions_call_each_other_a_hundred_deep)
+{
+    ck_assert(read_chain(100));
+    ck_assert(!read_chain(101));
+    ck_assert(has_message("calls of functions are nested more than 100 deep"));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const all = tcase_create("all");
@@ -270,5 +293,6 @@ int main(void)
     tcase_add_loop_test(all, values_of_what_is_gone, 0, (int)(sizeof cases / sizeof cases[0]));
     tcase_add_loop_test(all, listed_results_are_their_own, 0, (int)(sizeof listed / sizeof listed[0]));
     tcase_add_loop_test(all, wrong_uses_are_refused, 0, (int)(sizeof wrong / sizeof wrong[0]));
+    tcase_add_test(all, functions_call_each_other_a_hundred_deep);
     return run_tests("train_import", all);
 }
