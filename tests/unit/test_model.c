@@ -595,6 +595,38 @@ START_TEST(test_memory_bombs)
 }
 END_TEST
 
+/* So many of one kind in one node are the most that the bound on memory lets through, to a twentieth. */
+static const struct {
+    const char *bytes;
+    size_t size, most;
+} many[] = {
+    {"\x0a", 2, 1965000},           /* the name of an input, empty */
+    {"\x2a", 2, 239000},            /* an attribute, empty */
+    {"\xfa\x07", 3, 2184000},       /* a field that ONNX does not have, of bytes */
+    {"\xf8\x07\x01", 3, 2154000}, /* and of a number */
+};
+
+static bool takes_too_much(size_t count, int kind)
+{
+    struct wire node = {0};
+    struct model *read;
+    for (size_t i = 0; i < count; i++)
+        put(&node, many[kind].bytes, many[kind].size);
+    const struct wire m = model_with(GRAPH_NODE, &node);
+    ck_assert(!model_read_onnx(&diag, &arena, "m", m.data, m.count, &read));
+    const bool is_refused = strstr(diag_first_error(&diag), "would take more than") != NULL;
+    arena_free(&arena);
+    diag = (struct diag){.arena = &arena};
+    return is_refused;
+}
+
+START_TEST(test_memory_of_many)
+{
+    ck_assert(!takes_too_much(many[_i].most / 20 * 19, _i));
+    ck_assert(takes_too_much(many[_i].most / 20 * 21, _i));
+}
+END_TEST
+
 START_TEST(test_thousand_faults_are_not_all_reported)
 {
     struct wire g = graph_named("g"), node = {0};
@@ -742,6 +774,7 @@ int main(void)
     tcase_add_test(c, test_damaged_packed_lists);
     tcase_add_test(c, test_depth);
     tcase_add_test(c, test_memory_bombs);
+    ADD_LOOP(c, test_memory_of_many, many);
     tcase_add_test(c, test_thousand_faults_are_not_all_reported);
     ADD_LOOP(c, test_names, texts);
     tcase_add_test(c, test_attribute_strings_hold_any_bytes);
