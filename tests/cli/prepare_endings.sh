@@ -113,3 +113,9 @@ for loss in bce bce-logits; do
 done
 expect 0 "$stepc" check --training net.onnxtxt
 has stdout "output 'y' comes out of a Sigmoid"
+# what remains behind a Sigmoid is said where the loss takes scores
+network 17 'float[N,3]' ', float least = {0.25}' 'p = Sigmoid(h) y = Clip(p, least)'
+expect 0 "$stepc" prepare net.onnxtxt -o train.onnx --loss bce-logits
+has stdout "note: 'y' comes out of the Sigmoid 'p', with 'y'"
+expect 0 "$stepc" prepare net.onnxtxt -o train.onnx --loss bce
+lacks stdout 'comes out of'

@@ -26,6 +26,16 @@ static const struct network of_pytorch[] = {
     {"float[3] \"onnx::Add_7\" " V, "y = Add(h, \"onnx::Add_7\")", "fc.weight onnx::Add_7"},
     {"float[3] \"onnx::Max_7\" " V, "y = Max(h, \"onnx::Max_7\")", "fc.weight"},
     {"float[3] \"m.low\" " V, "y = Max(h, \"m.low\")", "fc.weight m.low"},
+    /* names that exporters make up, and such as look like these */
+    {"float[3] \"/fc/Constant_output_0\" " V, "y = Max(h, \"/fc/Constant_output_0\")", "fc.weight"},
+    {"float[3] \"17\" " V, "y = Max(h, \"17\")", "fc.weight"},
+    {"float[3] \"val_7\" " V, "y = Max(h, \"val_7\")", "fc.weight"},
+    {"float[3] \"lifted_tensor_0\" " V, "y = Max(h, \"lifted_tensor_0\")", "fc.weight"},
+    {"float[3] \"val_seven\" " V, "y = Max(h, \"val_seven\")", "fc.weight val_seven"},
+    {"float[3] \"valley_7\" " V, "y = Max(h, \"valley_7\")", "fc.weight valley_7"},
+    {"float[3] \"const_fold_opt__7\" " V, "y = Max(h, \"const_fold_opt__7\")", "fc.weight"},
+    {"float[3] \"net/low/y:0\" " V, "y = Max(h, \"net/low/y:0\")", "fc.weight"},
+    {"float[3] \"net/low/z:0\" " V, "y = Max(h, \"net/low/z:0\")", "fc.weight net/low/z:0"},
     {"float[3] \"onnx::Sub_7\" " V, "y = Sub(h, \"onnx::Sub_7\")", "fc.weight onnx::Sub_7"},
     {"float[2,3] \"onnx::Concat_7\" = {0.31, -0.72, 0.23, 0.11, -0.93, 0.64}",
      "c = Concat<axis = 0>(h, \"onnx::Concat_7\") a, b = Split<axis = 0, num_outputs = 2>(c) y = Add(a, b)",
@@ -81,6 +91,14 @@ static const struct network of_pytorch[] = {
      "y = MatMul(h, \"order.weight\")",
      "fc.weight order.weight"},
     {"float[3,3] \"m.b\" " M, "b = MatMul(x, \"m.b\") s = Sin(b) c = Cos(b) a = Add(s, c) y = Add(h, a)", "fc.weight"},
+    {"float[3,3] \"m.b\" " M,
+     "p = Constant<value_float = 6.25>() b = MatMul(x, \"m.b\") t = Mul(b, p) s = Sin(t) c = Cos(t) a = Add(s, c) "
+     "y = Add(h, a)",
+     "fc.weight"},
+    {"float[3,3] \"m.b\" " M,
+     "p = Constant<value_float = 6.25>() b = MatMul(x, \"m.b\") t = Mul(b, p) u = Mul(t, x) s = Sin(u) c = Cos(u) "
+     "a = Add(s, c) y = Add(h, a)",
+     "fc.weight m.b"},
     {"float[3,3] \"m.b\" " M, "b = MatMul(x, \"m.b\") s = Sin(b) y = Add(h, s)", "fc.weight m.b"},
     {"float[3,3] \"m.b\" " M, "b = MatMul(h, \"m.b\") s = Sin(b) c = Cos(b) y = Add(s, c)", "fc.weight m.b"},
     /* what frameworks measure */
