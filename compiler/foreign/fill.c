@@ -437,6 +437,9 @@ static bool fill_optimizer(struct filler *f)
     if (!checkpoint_name_parameters(f->diag, f->arena, f->model, f->checkpoint, f->options, f->report) ||
         !find_steps(f, &f->out->steps))
         return false;
+    vec_each_ptr(const struct checkpoint_parameter, p, &f->checkpoint->parameters)
+        if (!p->name)
+            return true; /* it was said that the optimizer starts anew */
     const bool ok = fill_states(f);
     fill_counters(f);
     fill_groups(f);

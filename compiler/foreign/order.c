@@ -136,8 +136,10 @@ static bool decays_by_rank(const struct orderer *o, const char *name)
     return t && t->shape.rank >= 2;
 }
 
-static bool try_split(const struct orderer *o, const str_list *names,
-                      bool (*decays)(const struct orderer *, const char *), bool first)
+typedef bool decay_rule(const struct orderer *o, const char *name);
+
+/* first: does what decays make the first group? */
+static bool try_split(const struct orderer *o, const str_list *names, decay_rule *decays, bool first)
 {
     str_list list = {0};
     const size_t begin = o->checkpoint->groups.data[0].count;
@@ -151,27 +153,39 @@ static bool try_split(const struct orderer *o, const str_list *names,
     return try_names(o, &list);
 }
 
-static bool try_order(const struct orderer *o, const str_list *names, struct strbuf *report, const char *from)
+/* Groups that differ in their decay are made by such a rule; others are parts of the network, one after the other. */
+static bool differ_in_decay(const struct checkpoint *c)
+{
+    return c->groups.count == 2 && checkpoint_number(&c->groups.data[0].numbers, "weight_decay", 0) !=
+                                       checkpoint_number(&c->groups.data[1].numbers, "weight_decay", 0);
+}
+
+static const char *try_rules(const struct orderer *o, const str_list *names)
 {
     static const struct {
-        bool (*decays)(const struct orderer *, const char *);
+        decay_rule *decays;
         bool first;
         const char *what;
-    } rules[] = {{decays_by_name, true, "biases and normalizations in the second group"},
-                 {decays_by_rank, true, "vectors in the second group"},
-                 {decays_by_name, false, "biases and normalizations in the first group"},
-                 {decays_by_rank, false, "vectors in the first group"}};
-    const char *split = NULL;
-    bool found = try_names(o, names);
-    for (size_t i = 0; !found && o->checkpoint->groups.count == 2 && i < sizeof rules / sizeof *rules; i++)
-        if (try_split(o, names, rules[i].decays, rules[i].first)) {
-            split = rules[i].what;
-            found = true;
-        }
-    if (found)
-        strbuf_addf(report, "optimizer's parameters: %zu, in the order of %s%s%s\n", names->count, from,
-                    split ? ", " : "", split ? split : "");
-    return found;
+    } rules[] = {{decays_by_name, true, ", biases and normalizations in the second group"},
+                 {decays_by_rank, true, ", vectors in the second group"},
+                 {decays_by_name, false, ", biases and normalizations in the first group"},
+                 {decays_by_rank, false, ", vectors in the first group"}};
+    for (size_t i = 0; o->checkpoint->groups.count == 2 && i < sizeof rules / sizeof *rules; i++)
+        if (try_split(o, names, rules[i].decays, rules[i].first))
+            return rules[i].what;
+    return NULL;
+}
+
+static bool try_order(const struct orderer *o, const str_list *names, struct strbuf *report, const char *from)
+{
+    const char *split = differ_in_decay(o->checkpoint) ? try_rules(o, names) : NULL;
+    if (!split && try_names(o, names))
+        split = "";
+    if (!split)
+        split = try_rules(o, names);
+    if (split)
+        strbuf_addf(report, "optimizer's parameters: %zu, in the order of %s%s\n", names->count, from, split);
+    return split != NULL;
 }
 
 /* ---- without an order -------------------------------------------------------------------------------------------- */

@@ -86,6 +86,54 @@ expect 2 "$stepc" prepare "$files/net.onnxtxt" -o no.onnx --loss mse --partial
 has stderr '--partial belongs to --from'
 [ ! -e no.onnx ] || fail 'a model is written after an error'
 
+# A folder of Trainer's: weights in shards, two groups, a schedule that is a function.
+printf '%s\n' 0.weight 0.bias 2.weight 2.bias 4.weight 4.bias >order.txt
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o trainer.onnx --optimizer adamw:weight_decay=0.1,decay_min_rank=2 \
+    --schedule linear:steps=60 "${prepare[@]}"
+expect 0 "$stepc" run trainer.onnx "${feeds[@]}" --load "$files/trainer" --parameters order.txt
+losses_are trainer
+has stderr 'in the order of --parameters, biases and normalizations in the second group'
+has stderr "step count: 'step_count' is 10"
+[ "$(grep -c warning stderr)" -eq 0 ] || fail 'nothing is wrong, but something is said'
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/trainer" --parameters order.txt \
+    --schedule linear:steps=60
+has stdout 'optimizer: taken for AdamW, as Trainer has it'
+has stdout 'a --group of 3 tensors'
+expect 0 "$stepc" run from.onnx "${feeds[@]}" --from 10
+losses_are trainer
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/trainer" --parameters order.txt
+has stderr 'its schedule is a function, which a checkpoint does not hold: the learning rate stays at 0.0166667'
+has stderr '--schedule linear:steps=60'
+# Shards are sorted, so nobody knows which bias is which.
+expect 1 "$stepc" run trainer.onnx "${feeds[@]}" --load "$files/trainer"
+has stderr 'which weights the 6 parameters of the optimizer are cannot be told'
+expect 0 "$stepc" run trainer.onnx "${feeds[@]}" --load "$files/trainer" --partial
+has stderr 'the optimizer starts anew'
+lacks stderr 'step count:'
+# One shard is not there; one lies elsewhere.
+cp -r "$files/trainer" broken
+rm broken/model-00002-of-00002.safetensors
+expect 1 "$stepc" run trainer.onnx "${feeds[@]}" --load broken
+has stderr 'model-00002-of-00002.safetensors'
+sed -i 's|model-00002|../trainer/model-00002|g' broken/model.safetensors.index.json
+expect 1 "$stepc" run trainer.onnx "${feeds[@]}" --load broken
+has stderr "'../trainer/model-00002-of-00002.safetensors' is no file beside it"
+sed -i 's|../trainer/model-00002|model-00001|g' broken/model.safetensors.index.json
+expect 1 "$stepc" run trainer.onnx "${feeds[@]}" --load broken
+has stderr "tensor '0.weight' is in none of the shards"
+rm broken/model*
+expect 1 "$stepc" run trainer.onnx "${feeds[@]}" --load broken
+has stderr 'the folder has no weights'
+
+# The same weights, compressed and as of a module around.
+expect 0 "$stepc" convert "$files/trainer/model.safetensors.index.json" shards.onnx --model "$files/net.onnxtxt"
+if "$stepc" convert "$files/trainer/weights.npz" npz.onnx --model "$files/net.onnxtxt" >stdout 2>stderr; then
+    has stdout "names: without 'module.', with which all begin"
+    same npz.onnx shards.onnx
+else
+    has stderr 'this stepc was built without zlib'
+fi
+
 # Out again, as PyTorch names it: the same as by a state of our own, also where numbers are drawn at random.
 expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --steps 5 --save mid.state
 expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --steps 5 --save mid.safetensors

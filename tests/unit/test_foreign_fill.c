@@ -1,0 +1,426 @@
+/* A checkpoint's values into a model: whose is which of what an optimizer keeps; what is transposed, converted,
+ * missing. */
+#include "base/diag.h"
+#include "foreign/fill_internal.h"
+#include "foreign/give.h"
+#include "suite.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+static struct arena arena;
+static struct diag diag;
+static struct strbuf report;
+
+static void begin(void)
+{
+    arena = (struct arena){0};
+    diag = (struct diag){.arena = &arena};
+    report = (struct strbuf){.arena = &arena};
+}
+
+static void end(void)
+{
+    arena_free(&arena);
+}
+
+static struct model *read_model(const char *metadata, const char *algorithm)
+{
+    struct model *m;
+    const char *const text =
+        arena_printf(&arena,
+                     "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.preview.training\" : 1]%s>\n"
+                     "net (float[1,2] x) => (float[1,3] y)\n"
+                     "<float[2,3] w = {1,2,3,4,5,6}, float[3] b = {0,0,0}, float[3] c = {0,0,0}>\n"
+                     "{ p = MatMul(x, w) q = Add(p, b) y = Add(q, c) }\n%s",
+                     metadata, algorithm);
+    ck_assert_msg(model_read_text(&diag, &arena, "net.onnxtxt", text, strlen(text), &m), "%s", diag_first_error(&diag));
+    return m;
+}
+
+/* As prepare writes it, as far as fill looks at it: one rate for w, another for b. */
+static const char adam[] =
+    "@training_info { algorithm: train () => (float[2,3] w1, float[3] b1, float[2,3] m1, float[3] n1, int64 s1, float "
+    "r1,\n"
+    "float r2)\n"
+    "<float[2,3] \"w.m\" = {0,0,0,0,0,0}, float[2,3] \"w.v\" = {0,0,0,0,0,0}, float[3] \"b.m\" = {0,0,0},\n"
+    " float[3] \"b.v\" = {0,0,0}, int64 step_count = {3}, float learning_rate = {1}, float \"learning_rate.2\" = {1},\n"
+    " float beta1_2 = {0.9}, float epsilon = {0.5}>\n"
+    "{ m1 = Mul(\"w.m\", beta1_2) scheduled_rate = Identity(learning_rate) a = Mul(m1, scheduled_rate)\n"
+    "  a1 = Add(a, epsilon) w1 = Sub(w, a1) n1 = Mul(\"b.m\", \"learning_rate.2\") b1 = Sub(b, n1)\n"
+    "  s1 = Identity(step_count) r1 = Identity(learning_rate) r2 = Identity(\"learning_rate.2\") }\n"
+    "  update_binding: [\"w\" : \"w1\", \"b\" : \"b1\", \"w.m\" : \"m1\", \"w.v\" : \"m1\", \"b.m\" : \"n1\", \"b.v\" "
+    ": \"n1\",\n"
+    "    \"step_count\" : \"s1\", \"learning_rate\" : \"r1\", \"learning_rate.2\" : \"r2\"] }\n";
+
+static const struct tensor *numbers(const struct shape *shape, double first)
+{
+    struct tensor *const t = tensor_new(&arena, DTYPE_FLOAT, shape);
+    for (int64_t i = 0; i < t->count; i++)
+        tensor_set_double(t, i, first + (double)i);
+    return t;
+}
+
+static void add_weight(struct checkpoint *c, const char *name, const struct shape *shape, double first)
+{
+    vec_push(&arena, &c->weights, ((struct named_tensor){name, numbers(shape, first)}));
+}
+
+static void add_parameter(struct checkpoint *c, const char *name, size_t group, const struct shape *shape, double first)
+{
+    struct checkpoint_parameter p = {.name = name, .group = group, .steps = 7};
+    vec_push(&arena, &p.state, ((struct named_tensor){"exp_avg", numbers(shape, first)}));
+    vec_push(&arena, &p.state, ((struct named_tensor){"exp_avg_sq", numbers(shape, first + 100)}));
+    vec_push(&arena, &c->parameters, p);
+    while (c->groups.count <= group)
+        vec_push(&arena, &c->groups, ((struct checkpoint_group){0}));
+    c->groups.data[group].count++;
+    c->has_optimizer = true;
+}
+
+static void add_number(struct checkpoint *c, size_t group, const char *key, double x)
+{
+    vec_push(&arena, &c->groups.data[group].numbers, ((struct checkpoint_number){key, x}));
+}
+
+static struct checkpoint empty(void)
+{
+    return (struct checkpoint){.path = "c.pt", .ordered = true, .steps = NAN, .most_steps = NAN};
+}
+
+static const struct shape three = SHAPE(3), two_three = SHAPE(2, 3), three_two = SHAPE(3, 2);
+
+/* w [2,3] of the model is [3,2] in the file; b and c. */
+static struct checkpoint make_checkpoint(void)
+{
+    struct checkpoint c = empty();
+    add_weight(&c, "w", &three_two, 1);
+    add_weight(&c, "b", &three, 10);
+    add_weight(&c, "c", &three, 20);
+    return c;
+}
+
+static bool fill_with(struct model *m, struct checkpoint *c, const struct fill_options *o, struct filled *out)
+{
+    *out = (struct filled){.set.arena = &arena};
+    return checkpoint_fill(&diag, &arena, m, c, o, &report, out);
+}
+
+static double value(const struct filled *f, const char *name, int64_t i)
+{
+    const struct tensor *const t = map_get(&f->set, name);
+    ck_assert_msg(t, "'%s' is not set", name);
+    return tensor_get_double(t, i);
+}
+
+static bool said(const char *text)
+{
+    vec_each_ptr(const struct diag_message, m, &diag.messages)
+        if (strstr(m->text, text))
+            return true;
+    return strstr(strbuf_text(&report), text) != NULL;
+}
+
+#define assert_said(text) ck_assert_msg(said(text), "no '%s' in\n%s", text, strbuf_text(&report))
+
+START_TEST(all_is_filled)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, NULL, 0, &three_two, 1000);
+    add_parameter(&c, NULL, 1, &three, 2000);
+    add_number(&c, 0, "lr", 0.25);
+    add_number(&c, 0, "initial_lr", 0.5);
+    add_number(&c, 0, "eps", 0.5);
+    add_number(&c, 0, "beta1", 0.8);
+    add_number(&c, 1, "lr", 0.125);
+    struct model *const m = read_model(", metadata_props: [\"stepc.parameters\" : \"w\nb\"]", adam);
+    const bool ok = fill_with(m, &c, &(struct fill_options){0}, &f);
+    ck_assert_msg(ok, "%s", diag_first_error(&diag));
+    ck_assert_double_eq(value(&f, "w", 1), 3); /* transposed, and what is kept for it */
+    ck_assert_double_eq(value(&f, "w.m", 1), 1002);
+    ck_assert_double_eq(value(&f, "w.v", 1), 1102);
+    ck_assert_double_eq(value(&f, "b.m", 1), 2001);
+    ck_assert_double_eq(value(&f, "c", 0), 20);          /* a constant of the model, which is there, too */
+    ck_assert_double_eq(value(&f, "step_count", 0), 10); /* from 3 */
+    ck_assert_int_eq(f.steps, 7);
+    ck_assert_double_eq(value(&f, "learning_rate", 0), 0.5);     /* a factor follows */
+    ck_assert_double_eq(value(&f, "learning_rate.2", 0), 0.125); /* none does */
+    assert_said("the model's list of them");
+    assert_said("the optimizer's beta1 was 0.8; the model's updates have 0.9");
+    ck_assert(!said("optimizer's eps"));
+    /* Once more: the count does not add up. */
+    add_weight(&c, "d", &three, 20);
+    ck_assert(fill_with(m, &c, &(struct fill_options){0}, &f));
+    ck_assert_double_eq(value(&f, "step_count", 0), 7);
+    assert_said("'d' float[3] fits no initializer of the model by name");
+}
+END_TEST
+
+START_TEST(some_starts_anew)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    add_parameter(&c, "b", 0, &three, 2000);
+    static const char *names[] = {"optimizer", "c"};
+    const struct fill_options o = {.reset = {names, 2, 2}};
+    ck_assert(fill_with(read_model("", adam), &c, &o, &f));
+    ck_assert(map_has(&f.set, "w") && !map_has(&f.set, "w.m") && !map_has(&f.set, "c"));
+    ck_assert(!map_has(&f.set, "step_count"));
+}
+END_TEST
+
+START_TEST(what_is_missing_is_listed)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    ck_assert(!fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
+    assert_said("what the model's optimizer keeps is not in it: b.m, b.v");
+    begin();
+    c = empty();
+    add_weight(&c, "w", &two_three, 1);
+    ck_assert(!fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
+    assert_said("initializer 'b': c.pt has no tensor 'b'");
+    ck_assert(!said("initializer 'c'")); /* training does not write it */
+    begin();
+    c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    add_parameter(&c, "b", 0, &three, 2000);
+    c.parameters.data[1].steps = 5;
+    c.parameters.data[1].state.data[0].tensor = numbers(&two_three, 1);
+    ck_assert(!fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
+    assert_said("'b.m' is float[3], but the checkpoint has float[2,3] for it");
+    assert_said("from 5 to 7 steps");
+    begin();
+    c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    add_parameter(&c, "b", 0, &three, 2000);
+    c.parameters.data[0].steps = 0.5;
+    ck_assert(!fill_with(read_model("", adam), &c, &(struct fill_options){.weights.partial = true}, &f) ||
+              f.steps == 7);
+}
+END_TEST
+
+/* Rates of two groups, of which the model has one variable. */
+START_TEST(rates_that_differ_are_told)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    add_parameter(&c, "b", 1, &three, 2000);
+    add_number(&c, 0, "lr", 0.25);
+    add_number(&c, 1, "lr", 0.5);
+    char *const one = arena_strdup(&arena, adam);
+    memcpy(strstr(one, "\"b.m\", \"learning_rate.2\")"), "\"b.m\", learning_rate    )", 24);
+    ck_assert_msg(fill_with(read_model("", one), &c, &(struct fill_options){0}, &f), "%s", diag_first_error(&diag));
+    assert_said("'b' had learning rate 0.5; the model has one, 'learning_rate', for it and others: 0.25 is taken");
+}
+END_TEST
+
+/* Of ONNX's operator, several tensors at once: places say what is what, whatever names say. */
+START_TEST(operators_say_what_is_what)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    add_parameter(&c, "b", 0, &three, 2000);
+    add_number(&c, 0, "lr", 0.25);
+    static const char operators[] =
+        "@training_info { algorithm: train () => (float[2,3] w1, float[3] b1, float[2,3] m1, float[3] n1, float[2,3] "
+        "v1,\n"
+        "float[3] u1, int64 s1, float r1)\n"
+        "<float[2,3] m = {0,0,0,0,0,0}, float[2,3] v = {0,0,0,0,0,0}, float[3] n = {0,0,0}, float[3] u = {0,0,0},\n"
+        " int64 T = {1}, int64 one = {1}, float R = {1}>\n"
+        "{ w1, b1, m1, n1, v1, u1 = ai.onnx.preview.training.Adam<alpha = 0.9>(R, T, w, b, w, b, m, n, v, u)\n"
+        "  s1 = Add(T, one) r1 = Identity(R) }\n"
+        "  update_binding: [\"w\" : \"w1\", \"b\" : \"b1\", \"m\" : \"m1\", \"n\" : \"n1\", \"v\" : \"v1\", \"u\" : "
+        "\"u1\",\n"
+        "    \"T\" : \"s1\", \"R\" : \"r1\"] }\n";
+    ck_assert_msg(fill_with(read_model("", operators), &c, &(struct fill_options){0}, &f), "%s",
+                  diag_first_error(&diag));
+    ck_assert_double_eq(value(&f, "m", 1), 1002);
+    ck_assert_double_eq(value(&f, "n", 1), 2001);
+    ck_assert_double_eq(value(&f, "v", 1), 1102);
+    ck_assert_double_eq(value(&f, "u", 1), 2101);
+    ck_assert_double_eq(value(&f, "T", 0), 8);
+    ck_assert_double_eq(value(&f, "R", 0), 0.25);
+}
+END_TEST
+
+/* ---- order ------------------------------------------------------------------------------------------------------- */
+
+static const struct shape four = SHAPE(4), square = SHAPE(3, 3), scalar = {.rank = 0};
+
+struct order_case {
+    const char *title;
+    struct {
+        const char *name;
+        const struct shape *shape;
+    } weights[6];
+    struct {
+        size_t group;
+        const struct shape *shape;
+        const char *name; /* that it should get */
+    } parameters[5];
+    bool unordered, decays; /* the first group, and not the second */
+    const char *alias, *said, *error;
+};
+
+static const struct order_case orders[] = {
+    {"in order", {{"a", &square}, {"b", &square}}, {{0, &square, "a"}, {0, &square, "b"}}, .said = "of the checkpoint"},
+    {"buffers are none",
+     {{"a", &three},
+      {"bn.running_mean", &three},
+      {"bn.running_var", &three},
+      {"bn.num_batches_tracked", &scalar},
+      {"b", &three}},
+     {{0, &three, "a"}, {0, &three, "b"}},
+     .said = "of the checkpoint"},
+    {"a second name is none",
+     {{"a", &three}, {"a2", &three}, {"b", &three}},
+     {{0, &three, "a"}, {0, &three, "b"}},
+     .alias = "a2",
+     .said = "of the checkpoint"},
+    {"what the model trains",
+     {{"w", &three_two}, {"x", &three}, {"b", &three}},
+     {{0, &three_two, "w"}, {0, &three, "b"}},
+     .said = "of the checkpoint"},
+    {"biases decay in the second group",
+     {{"a.weight", &square}, {"a.bias", &three}, {"b.weight", &square}, {"b.bias", &three}},
+     {{0, &square, "a.weight"}, {0, &square, "b.weight"}, {1, &three, "a.bias"}, {1, &three, "b.bias"}},
+     .said = "biases and normalizations in the second group"},
+    {"norms are of them, though matrices",
+     {{"a", &square}, {"Norm", &square}, {"b", &square}},
+     {{0, &square, "a"}, {0, &square, "b"}, {1, &square, "Norm"}},
+     .decays = true,
+     .said = "biases and normalizations in the second group"},
+    {"parts of the network",
+     {{"a", &square}, {"Norm", &square}, {"b", &square}},
+     {{0, &square, "a"}, {0, &square, "Norm"}, {1, &square, "b"}},
+     .said = "of the checkpoint"},
+    {"vectors in the first group",
+     {{"a", &square}, {"v", &three}, {"b", &square}},
+     {{0, &three, "v"}, {1, &square, "a"}, {1, &square, "b"}},
+     .said = "vectors in the first group"},
+    {"vectors in the second group",
+     {{"a", &square}, {"v", &three}, {"b", &square}},
+     {{0, &square, "a"}, {0, &square, "b"}, {1, &three, "v"}},
+     .said = "vectors in the second group"},
+    {"by shapes alone",
+     {{"b", &three}, {"w", &three_two}},
+     {{0, &three_two, "w"}, {0, &three, "b"}},
+     .unordered = true,
+     .said = "each of which is one weight's"},
+    {"two of one shape",
+     {{"b", &three}, {"c", &three}, {"w", &three_two}},
+     {{0, &three_two, "w"}, {0, &three, "b"}, {0, &three, "c"}},
+     .unordered = true,
+     .error = "which weights the 3 parameters of the optimizer are cannot be told"},
+    {"another number", {{"a", &three}, {"b", &four}}, {{0, &three, NULL}}, .error = "cannot be told"},
+    {"other shapes", {{"a", &three}, {"b", &four}}, {{0, &four, NULL}, {0, &three, NULL}}, .error = "cannot be told"},
+};
+
+START_TEST(parameters_get_names)
+{
+    const struct order_case *const o = &orders[_i];
+    struct checkpoint c = empty();
+    c.ordered = !o->unordered;
+    for (int i = 0; o->weights[i].name; i++)
+        add_weight(&c, o->weights[i].name, o->weights[i].shape, 0);
+    for (int i = 0; o->parameters[i].shape; i++)
+        add_parameter(&c, NULL, o->parameters[i].group, o->parameters[i].shape, 0);
+    if (o->decays)
+        add_number(&c, 0, "weight_decay", 0.1);
+    if (o->alias)
+        vec_push(&arena, &c.aliases, o->alias);
+    const bool ok =
+        checkpoint_name_parameters(&diag, &arena, read_model("", adam), &c, &(struct fill_options){0}, &report);
+    ck_assert_msg(ok == !o->error, "%s: %s", o->title, diag_first_error(&diag) ? diag_first_error(&diag) : "no error");
+    if (o->error)
+        assert_said(o->error);
+    else
+        assert_said(o->said);
+    for (size_t i = 0; ok && i < c.parameters.count; i++)
+        ck_assert_msg(str_equal(c.parameters.data[i].name, o->parameters[i].name),
+                      "%s: parameter %zu is '%s', not '%s'", o->title, i, c.parameters.data[i].name,
+                      o->parameters[i].name);
+}
+END_TEST
+
+/* A norm that is a matrix decays like one where the order says so; by name where sizes of groups ask for it. */
+START_TEST(names_of_the_command_line_come_first)
+{
+    struct checkpoint c = empty();
+    static const char *names[] = {"b", "a"};
+    add_weight(&c, "a", &three, 0);
+    add_weight(&c, "b", &three, 0);
+    add_parameter(&c, NULL, 0, &three, 0);
+    add_parameter(&c, NULL, 0, &three, 0);
+    const struct fill_options o = {.parameters = {names, 2, 2}};
+    ck_assert(checkpoint_name_parameters(&diag, &arena, read_model("", adam), &c, &o, &report));
+    ck_assert_str_eq(c.parameters.data[0].name, "b");
+    const struct fill_options one = {.parameters = {names, 1, 1}};
+    c.parameters.data[0].name = NULL;
+    ck_assert(!checkpoint_name_parameters(&diag, &arena, read_model("", adam), &c, &one, &report));
+    assert_said("the 1 names of --parameters do not fit");
+}
+END_TEST
+
+START_TEST(names_have_prefixes)
+{
+    struct filled f;
+    struct checkpoint c = empty();
+    add_weight(&c, "module._orig_mod.w", &two_three, 1);
+    add_weight(&c, "module._orig_mod.b", &three, 1);
+    add_weight(&c, "module._orig_mod.c", &three, 1);
+    add_parameter(&c, "module._orig_mod.w", 0, &two_three, 1000);
+    add_parameter(&c, "module._orig_mod.b", 0, &three, 2000);
+    ck_assert_msg(fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f), "%s", diag_first_error(&diag));
+    ck_assert_double_eq(value(&f, "w.m", 1), 1001);
+    assert_said("without 'module.'");
+    assert_said("without '_orig_mod.'");
+}
+END_TEST
+
+/* Others are transposed, so a square one may be, too. */
+START_TEST(squares_are_told)
+{
+    static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                               "n (float[1,2] x) => (float[1,3] y) <float[2,3] w = {1,2,3,4,5,6}, float[3,3] s = "
+                               "{0,0,0,0,0,0,0,0,0}> { h = MatMul(x, w) y = MatMul(h, s) }\n";
+    for (int turned = 0; turned < 2; turned++) {
+        struct model *m;
+        struct filled f;
+        struct checkpoint c = empty();
+        static const char *globs[] = {"s"};
+        const struct fill_options o = {.weights.transpose = {globs, (size_t)turned, 1}};
+        begin();
+        add_weight(&c, "w", &three_two, 1);
+        add_weight(&c, "s", &square, 1);
+        ck_assert(model_read_text(&diag, &arena, "n.onnxtxt", text, sizeof text - 1, &m));
+        ck_assert(fill_with(m, &c, &o, &f));
+        ck_assert_double_eq(value(&f, "s", 1), turned ? 4 : 2);
+        ck_assert(said("'s'") == turned);
+        ck_assert(said("others are transposed here, but s is square") == !turned);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *const tests = tcase_create("fill");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, all_is_filled);
+    tcase_add_test(tests, some_starts_anew);
+    tcase_add_test(tests, what_is_missing_is_listed);
+    tcase_add_test(tests, rates_that_differ_are_told);
+    tcase_add_test(tests, operators_say_what_is_what);
+    tcase_add_loop_test(tests, parameters_get_names, 0, sizeof orders / sizeof *orders);
+    tcase_add_test(tests, names_of_the_command_line_come_first);
+    tcase_add_test(tests, names_have_prefixes);
+    tcase_add_test(tests, squares_are_told);
+    return run_tests("fill", tests);
+}
