@@ -10,7 +10,7 @@
 #include "base/diag.h"
 #include "tensor/tensor.h"
 
-#define PICKLE_MAX_BYTES ((size_t)32 << 20) /* a thousand tensors take 150 KiB */
+#define PICKLE_MAX_BYTES ((size_t)16 << 20) /* a thousand tensors take 150 KiB */
 
 enum pickle_kind {
     PICKLE_NONE,

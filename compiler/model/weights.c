@@ -38,6 +38,21 @@ static bool is_transposed(const struct weight_options *o, const char *name)
     return false;
 }
 
+void weights_find_transposed(struct arena *a, const struct model *m, bool squares, str_list *out)
+{
+    struct map listed = {.arena = a};
+    vec_each_ptr(const struct model_pair, p, &m->metadata)
+        for (const char *at = p->value; str_equal(p->key, METADATA_TRANSPOSED) && *at != '\0';) {
+            const size_t n = strcspn(at, "\n");
+            map_set(&listed, arena_strndup(a, at, n), NULL);
+            at += n + (at[n] == '\n');
+        }
+    vec_each(const struct model_initializer *, x, &m->graph->initializers)
+        if (map_has(&listed, x->name) && x->tensor->shape.rank == 2 &&
+            (!squares || x->tensor->shape.dim[0] == x->tensor->shape.dim[1]))
+            vec_push(a, out, x->name);
+}
+
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Between floating types values round; between integer types each must fit. */

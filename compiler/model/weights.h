@@ -18,6 +18,12 @@ struct weight_options {
     bool partial;                /* what is missing or does not fit is a warning */
 };
 
+/* Names, one a line: matrices that the framework has the other way round. Preparation notes it where it finds out. */
+#define METADATA_TRANSPOSED "stepc.transposed"
+/* Adds those of them that are initializers of the main graph; `squares`: only those of which the shape does not say
+ * how they stand. */
+void weights_find_transposed(struct arena *a, const struct model *m, bool squares, str_list *out);
+
 /* The name under the first rule that matches, which is noted in used[] (may be NULL); else the name itself. */
 const char *weights_renamed(struct arena *a, const struct weight_options *o, const char *name, bool *used);
 /* The floating-point initializers of the main graph, under the names of the file. */

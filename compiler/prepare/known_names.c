@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "model/weights.h"
 #include "prepare/rename.h"
 #include <string.h>
 
@@ -61,7 +62,7 @@ static bool lists_names(const char *key)
 {
     static const char *const keys[] = {METADATA_PARAMETERS, METADATA_BUFFERS, METADATA_FROZEN,
                                        METADATA_FROZEN_STATISTICS, METADATA_DETACHED, METADATA_WIDENED,
-                                       METADATA_LISTED_INPUTS};
+                                       METADATA_LISTED_INPUTS, METADATA_TRANSPOSED};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (str_equal(key, keys[i]))
             return true;

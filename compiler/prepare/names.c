@@ -1,6 +1,7 @@
 #include "prepare/names.h"
 
 #include "foreign/checkpoint.h"
+#include "model/weights.h"
 #include "prepare/prepare_internal.h"
 #include <string.h>
 
@@ -127,7 +128,8 @@ static bool is_wanted(const struct edit *e, const struct model_initializer *init
 }
 
 /* The first tensor of that content whose name is free. A repeated number is no content to go by. */
-static bool find_name(struct edit *e, struct model_initializer *init, const named_tensors *tensors)
+static bool find_name(struct edit *e, struct model_initializer *init, const named_tensors *tensors,
+                      struct strbuf *transposed)
 {
     const bool repeats = is_uniform_piece(&(struct piece){init->tensor, 0, init->tensor->count, 1});
     for (size_t i = 0; !repeats && i < tensors->count; i++) {
@@ -138,6 +140,8 @@ static bool find_name(struct edit *e, struct model_initializer *init, const name
         edit_changed(e, "names of initializers");
         edit_say(e, "'%s' is '%s'%s", init->name, t->name, how);
         rename_initializer(e, init, arena_strdup(e->arena, t->name));
+        if (how[0] != '\0')
+            strbuf_addf(transposed, "%s%s", transposed->length > 0 ? "\n" : "", t->name);
         return true;
     }
     return false;
@@ -168,10 +172,14 @@ void name_from_tensors(struct edit *e, const char *path, const named_tensors *te
 {
     const struct model_graph *const g = e->model->graph;
     str_list nameless = {0};
+    struct strbuf transposed = {.arena = e->arena};
     for (size_t i = 0; i < g->initializers.count; i++)
-        if (is_wanted(e, g->initializers.data[i]) && !find_name(e, g->initializers.data[i], tensors) &&
+        if (is_wanted(e, g->initializers.data[i]) && !find_name(e, g->initializers.data[i], tensors, &transposed) &&
             !find_pieces(e, g->initializers.data[i], tensors))
             vec_push(e->arena, &nameless, g->initializers.data[i]->name);
+    if (transposed.length > 0)
+        vec_push(e->arena, &e->model->metadata,
+                 ((struct model_pair){METADATA_TRANSPOSED, strbuf_text(&transposed)}));
     if (nameless.count > 0)
         diag_warning(e->diag, &e->loc, "names from %s: no tensor has the content of %s, which keep%s %s", path,
                      names_text(e->arena, &nameless, MOST_NAMED), nameless.count == 1 ? "s" : "",
