@@ -31,6 +31,7 @@ struct entry_text {
     size_t size;
     unsigned method;
     uint64_t unpacked; /* what it says; 0: its size */
+    size_t more;       /* bytes that it claims beyond its own */
     uint32_t crc;      /* 0: computed */
     size_t at;         /* set by put_archive(); else where the directory says it begins, if `moved` */
     bool moved;
@@ -38,13 +39,13 @@ struct entry_text {
 
 static void put_row(struct strbuf *b, const struct entry_text *e, bool zip64)
 {
-    const uint64_t size = e->unpacked ? e->unpacked : e->size;
+    const uint64_t packed = e->size + e->more, size = e->unpacked ? e->unpacked : packed;
     const uint32_t crc = e->crc ? e->crc : crc_of(e->bytes, e->size);
     strbuf_add_n(b, "PK\x01\x02\x2d\0\x2d\0\0\0", 10);
     put_number(b, e->method, 2);
     put_number(b, 0, 4);
     put_number(b, crc, 4);
-    put_number(b, zip64 ? 0xffffffff : e->size, 4);
+    put_number(b, zip64 ? 0xffffffff : packed, 4);
     put_number(b, zip64 ? 0xffffffff : size, 4);
     put_number(b, strlen(e->name), 2);
     put_number(b, zip64 ? 28 : 0, 2);
@@ -55,7 +56,7 @@ static void put_row(struct strbuf *b, const struct entry_text *e, bool zip64)
         put_number(b, 1, 2);
         put_number(b, 24, 2);
         put_number(b, size, 8);
-        put_number(b, e->size, 8);
+        put_number(b, packed, 8);
         put_number(b, e->at, 8);
     }
 }

@@ -234,6 +234,8 @@ static const struct {
     PICKLE("X\xff\xff\xff\xff\x61.", "a length of 4294967295 goes beyond the pickle"),
     PICKLE("\x8d\xff\xff\xff\xff\xff\xff\xff\xff.", "goes beyond the pickle"),
     PICKLE("\x8b\xff\xff\xff\x7f.", "goes beyond the pickle"),
+    PICKLE("X\5\0\0\0ab.", "a length of 5 goes beyond the pickle"),
+    PICKLE("\x8a\1\xff.", "-1 was saved"),
     PICKLE("\x95\xff\0\0\0\0\0\0\0.", "a frame goes beyond"),
     PICKLE("\x80\x06.", "protocol 6"),
     PICKLE("h\0.", "memo 0 is read, but not set"),
@@ -414,13 +416,24 @@ static const struct {
     {"hello", 5, 0, 6, "is stored, but says that 5 bytes are 6"},
     {"hello", 5, 12, 0, "compressed by method 12"},
 #ifdef STEPC_ZLIB
-    {"\x01\x05\x00\xfa\xffhello", 10, 8, 1u << 30, "cannot unpack to 1073741824 bytes from 10"},
+    {"\x01\x05\x00\xfa\xffhello", 10, 8, 1u << 22, "cannot unpack to 4194304 bytes from 10"},
     {"\x01\x05\x00\xfa\xffhello", 10, 8, 4, "does not unpack to its 4 bytes"},
     {"\x01\x05\x00\xfa\xffhello", 10, 8, 6, "does not unpack to its 6 bytes"},
     {"\x01\x05\x00\xfa\xffhell", 9, 8, 5, "does not unpack to its 5 bytes"},
     {"\x07\x05\x00\xfa\xffhello", 10, 8, 5, "does not unpack to its 5 bytes"},
 #endif
 };
+
+START_TEST(entries_end_before_the_directory)
+{
+    struct zip z;
+    struct strbuf file = {.arena = &arena};
+    struct entry_text e = {.name = "a", .bytes = "hello", .size = 5, .more = 1};
+    put_archive(&file, &e, 1, false);
+    ck_assert(!zip_open(&diag, &arena, "a.zip", (const unsigned char *)file.text, file.length, &z));
+    assert_error("entry 'a' ends behind the file");
+}
+END_TEST
 
 START_TEST(entries_say_what_they_are)
 {
@@ -624,6 +637,7 @@ int main(void)
     tcase_add_loop_test(tests, archives_with_and_without_zip64, 0, 2);
     tcase_add_loop_test(tests, damaged_archives_do_no_harm, 0, 2);
     tcase_add_test(tests, entries_may_not_overlap);
+    tcase_add_test(tests, entries_end_before_the_directory);
     tcase_add_loop_test(tests, entries_say_what_they_are, 0, sizeof packed_entries / sizeof *packed_entries);
     tcase_add_test(tests, entries_are_unpacked);
     tcase_add_test(tests, checksums_are_compared);

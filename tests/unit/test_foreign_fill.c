@@ -314,6 +314,11 @@ static const struct order_case orders[] = {
      {{0, &three_two, "w"}, {0, &three, "b"}},
      .unordered = true,
      .said = "each of which is one weight's"},
+    {"one of two of one shape",
+     {{"b", &three}, {"c", &three}, {"w", &three_two}},
+     {{0, &three_two, "w"}, {0, &three, "b"}},
+     .unordered = true,
+     .error = "which weights the 2 parameters of the optimizer are cannot be told"},
     {"two of one shape",
      {{"b", &three}, {"c", &three}, {"w", &three_two}},
      {{0, &three_two, "w"}, {0, &three, "b"}, {0, &three, "c"}},
@@ -336,8 +341,10 @@ START_TEST(parameters_get_names)
         add_number(&c, 0, "weight_decay", 0.1);
     if (o->alias)
         vec_push(&arena, &c.aliases, o->alias);
-    const bool ok =
-        checkpoint_name_parameters(&diag, &arena, read_model("", adam), &c, &(struct fill_options){0}, &report);
+    const char *const end = strstr(adam, "\"learning_rate\" : ");
+    struct model *const m =
+        read_model("", arena_printf(&arena, "%.*s\"c\" : \"n1\", %s", (int)(end - adam), adam, end)); /* c is trained */
+    const bool ok = checkpoint_name_parameters(&diag, &arena, m, &c, &(struct fill_options){0}, &report);
     ck_assert_msg(ok == !o->error, "%s: %s", o->title, diag_first_error(&diag) ? diag_first_error(&diag) : "no error");
     if (o->error)
         assert_said(o->error);
