@@ -64,6 +64,8 @@ void warn_of_unknown_sizes(struct session *s, const struct options *o, const str
     {"simd", 0, OPTION_TEXT, "auto|none|4|8|16",                                                                       \
      "floats of a vector: as the target has (default), no vectors at all, or so many"}
 bool read_code_options(struct diag *d, const struct options *o, struct pipeline_options *out);
+/* --opset of what is expanded. What is wrong is reported. */
+bool read_opset(struct diag *d, const struct options *o, int *out);
 /* `stepc help machines`. */
 void print_machines(void);
 /* The only positional argument; NULL after a message. */

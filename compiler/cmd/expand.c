@@ -34,8 +34,9 @@ struct job {
     struct pipeline_options pipeline;
 };
 
-static bool read_opset(struct diag *d, const char *text, int *out)
+bool read_opset(struct diag *d, const struct options *o, int *out)
 {
+    const char *const text = option_text(o, "opset");
     long long n;
     if (text != NULL && (!str_to_int64(text, &n) || n < EXPAND_OLDEST_OPSET || n > EXPAND_NEWEST_OPSET))
         return diag_usage(d, "--opset %s: expected a number from %d to %d", text, EXPAND_OLDEST_OPSET,
@@ -49,7 +50,7 @@ static bool read_options(struct job *j)
     static const char *const randoms[] = {"exact", "native", NULL};
     const struct options *const o = j->options;
     struct diag *const d = &j->session->diag;
-    bool ok = read_opset(d, option_text(o, "opset"), &j->expand.opset);
+    bool ok = read_opset(d, o, &j->expand.opset);
     j->expand.native_random = option_choice(d, o, "random", randoms, &ok) == 1;
     j->expand.entry = option_text(o, "entry");
     if (option_given(o, "gradient-of") != option_given(o, "with-respect-to"))

@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "expand/expand.h"
 #include "graph/op_def.h"
 #include "model/model.h"
 #include "train/combine.h"
@@ -25,7 +26,9 @@
 #include <unistd.h>
 
 static const struct option_spec specs[] = {
-    {"engine", 0, OPTION_TEXT, "interpreted|generated|both", "who computes (default: both)"},
+    {"engine", 0, OPTION_TEXT, "interpreted|generated|both|expanded",
+     "who computes (default: both); expanded: the interpreter, what 'stepc expand' makes of the model"},
+    {"opset", 0, OPTION_TEXT, "N", "with --engine expanded: as 'stepc expand' has it (default: 18)"},
     {"rtol", 0, OPTION_TEXT, "R", "relative tolerance (default 1e-3)"},
     {"atol", 0, OPTION_TEXT, "A", "absolute tolerance (default 1e-7)"},
     {"jobs", 'j', OPTION_TEXT, "N", "tests at a time (default: the processors)"},
@@ -40,7 +43,8 @@ struct suite {
     const char *root;
     str_list tests; /* paths below root */
     struct map wanted;
-    bool use_list, interpreted, generated;
+    bool use_list, interpreted, generated, expanded;
+    int opset; /* of what is expanded */
     double rtol, atol;
     const char *cc;
     unsigned timeout;
@@ -193,17 +197,42 @@ static bool draws_random(const struct entry *e)
     return false;
 }
 
+/* The model as `stepc expand` writes it. What it has beside the model's inputs is the state of random numbers: 0. */
+static bool expand_model(struct test *t, struct map *fed, struct model **out, bool *draws)
+{
+    struct arena *const a = &t->s->arena;
+    struct diag *const d = &t->s->diag;
+    const struct pipeline_options pipeline = {.entries = "infer", .name = "test", .import = {.fed = fed}};
+    const struct expand_options o = {.opset = t->suite->opset, .entry = "infer"};
+    struct program *p;
+    expanded_list list;
+    if (!pipeline_canonical(d, a, t->m, &pipeline, &p))
+        return false;
+    *draws = draws_random(program_entry(p, "infer"));
+    if (!expand_program(d, a, p, &o, &list) ||
+        !model_read_written(d, a, t->m->file, list.data[0].model, out))
+        return false;
+    vec_each(const struct model_value_info *, v, &(*out)->graph->inputs)
+        if (str_starts_with(v->name, "random_") && !map_has(fed, v->name))
+            map_set(fed, v->name, tensor_scalar_int(a, 0));
+    return true;
+}
+
 static enum verdict run_data_set(struct test *t, const char *set, enum engine_kind kind)
 {
     struct arena *a = &t->s->arena;
     struct map *fed = arena_new(a, struct map);
+    struct model *m = t->m;
+    bool draws = false;
     fed->arena = a;
-    if (!read_inputs(t, set, fed))
+    if (!read_inputs(t, set, fed) || (t->suite->expanded && !expand_model(t, fed, &m, &draws)))
         return conclude_from_messages(t);
-    struct engine_options o = {.kind = kind, .cc = t->suite->cc, .pipeline = {.entries = "infer", .name = "test",
+    /* What is expanded is rounded as it says: a Cast to integers of a double that is no float is another number. */
+    const enum arithmetic arithmetic = t->suite->expanded ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
+    struct engine_options o = {.kind = kind, .arithmetic = arithmetic, .cc = t->suite->cc, .pipeline = {.entries = "infer", .name = "test",
                                                                               .import = {.fed = fed}}};
     struct engine *e;
-    if (!engine_open(&t->s->diag, a, t->m, &o, &e))
+    if (!engine_open(&t->s->diag, a, m, &o, &e))
         return conclude_from_messages(t);
     const struct entry *entry = program_entry(engine_program(e), "infer");
     const struct graph *g = entry->graph;
@@ -212,14 +241,15 @@ static enum verdict run_data_set(struct test *t, const char *set, enum engine_ki
     for (size_t i = 0; i < g->inputs.count; i++)
         inputs[i] = map_get(fed, g->inputs.data[i]->name);
     enum verdict v = engine_init(e, 0) && engine_run(e, entry, inputs, outputs, a) ? PASS : conclude_from_messages(t);
-    const bool random = draws_random(entry);
+    const bool random = draws || draws_random(entry);
+    const char *const name_of_interpreted = t->suite->expanded ? "expanded" : "interpreted";
     for (size_t i = 0; i < g->outputs.count && v == PASS; i++) {
         struct tensor *want;
         const char *inner;
         if (!tensor_file_read(&t->s->diag, a, path_join(a, set, arena_printf(a, "output_%zu.pb", i)), &want, &inner))
             v = conclude_from_messages(t);
         else
-            v = compare_output(t, kind == ENGINE_GENERATED ? "generated" : "interpreted", g->outputs.data[i].name,
+            v = compare_output(t, kind == ENGINE_GENERATED ? "generated" : name_of_interpreted, g->outputs.data[i].name,
                                outputs[i], want, random);
     }
     engine_close(e);
@@ -352,13 +382,16 @@ static bool read_number(struct session *s, const struct options *o, const char *
 static bool verify(struct session *s, const struct options *o, long long jobs, long long timeout)
 {
     struct suite t = {.s = s, .cc = option_text(o, "cc"), .timeout = (unsigned)timeout};
-    enum { BOTH, INTERPRETED, GENERATED };
-    static const char *const engines[] = {"both", "interpreted", "generated", NULL};
+    enum { BOTH, INTERPRETED, GENERATED, EXPANDED };
+    static const char *const engines[] = {"both", "interpreted", "generated", "expanded", NULL};
     bool ok = true;
     const int engine = option_choice(&s->diag, o, "engine", engines, &ok);
     t.interpreted = engine != GENERATED;
-    t.generated = engine != INTERPRETED;
-    if (!ok || !read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) ||
+    t.generated = engine != INTERPRETED && engine != EXPANDED;
+    t.expanded = engine == EXPANDED;
+    if (option_given(o, "opset") && !t.expanded)
+        return diag_usage(&s->diag, "--opset goes with --engine expanded");
+    if (!ok || !read_opset(&s->diag, o, &t.opset) || !read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) ||
         !read_list(&t, option_text(o, "list")))
         return false;
     for (size_t i = 0; i < o->arguments.count; i++) {

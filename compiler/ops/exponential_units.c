@@ -106,13 +106,18 @@ static bool exponential_lower(struct lower_ctx *c)
 
 enum { CELU_OPSET = 28 };
 
-/* Of other types than float since 28 only: max(0, x) + min(0, alpha (exp(x / alpha) - 1)). */
+/* Of other types than float since 28 only: max(0, x) + min(0, alpha (exp(x / alpha) - 1)), of narrow ones as float. */
 static bool celu_plain(struct expand_ctx *c)
 {
     struct value *const x = expand_in(c, 0), *const zero = build_like(c, x, 0.0);
-    struct value *const alpha = build_like(c, x, op_attr_float(c->node, "alpha"));
+    const struct attr number = attr_float("alpha", op_attr_float(c->node, "alpha"));
+    struct value *const alpha = build_like(c, x, number.f);
     if (x->dtype == DTYPE_FLOAT || c->target->opset >= CELU_OPSET)
         return true;
+    if (dtype_is_float16(x->dtype)) {
+        struct value *const y = build_with(c, "Celu", ATTRS(number), build_cast(c->b, x, DTYPE_FLOAT));
+        return expand_out(c, 0, build_cast(c->b, y, x->dtype));
+    }
     struct value *const power = build(c, "Exp", build(c, "Div", x, alpha));
     struct value *const curve = build(c, "Mul", alpha, build(c, "Sub", power, build_like(c, x, 1.0)));
     struct value *const below = build(c, "Min", zero, curve);

@@ -31,7 +31,7 @@ verified() {
     "$stepc" convert "$2.onnxtxt" case/model.onnx >/dev/null
     numbers case/test_data_set_0/input_0.pb "$3" "$4" 2
     numbers case/test_data_set_0/output_0.pb "$3" "$5" 2
-    for engine in interpreted generated; do
+    for engine in interpreted generated expanded; do
         expect "$1" "$stepc" verify case --engine $engine "${@:6}"
     done
 }
