@@ -47,7 +47,7 @@ exports.write = (path, { type, dims, data }) => {
 // dims (1), data_type (2), raw_data (9)
 exports.readProto = path => {
   const bytes = fs.readFileSync(path);
-  const elements = { 1: '<f4', 7: '<i8', 11: '<f8', 6: '<i4' };
+  const elements = { 1: '<f4', 6: '<i4', 7: '<i8', 9: '|b1', 11: '<f8' };
   let at = 0, type, raw;
   const dims = [];
   const varint = () => {
