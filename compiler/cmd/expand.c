@@ -112,14 +112,21 @@ static bool expand(struct job *j)
     struct model *m;
     struct program *p;
     expanded_list list;
+    struct pipeline_gradient gradient = {loss, names, NULL};
     if (!read_import_options(s, j->options, import) || !refuse_range(s, import, "expand") ||
-        !read_model(s, j->options, import, j->path, &m) ||
-        (loss != NULL && !gradient_model(&s->diag, &s->arena, m, loss, &names)))
+        !read_model(s, j->options, import, j->path, &m))
         return false;
-    if (loss != NULL)
-        j->pipeline.entries = j->expand.entry = "infer";
+    if (loss != NULL && gradient_model_has(m, loss)) {
+        if (!gradient_model(&s->diag, &s->arena, m, loss, &names))
+            return false;
+        j->pipeline.entries = gradient.entry = "infer";
+    } else if (loss != NULL) {
+        j->pipeline.gradient = &gradient;
+    }
     if (!may_need_outputs(s, import, m, pipeline_canonical(&s->diag, &s->arena, m, &j->pipeline, &p)))
         return false;
+    if (loss != NULL)
+        j->expand.entry = gradient.entry;
     return check_entry(j, p) && check_files(j, m, p) && expand_program(&s->diag, &s->arena, p, &j->expand, &list) &&
            write_models(j, &list);
 }

@@ -229,8 +229,8 @@ static enum verdict run_data_set(struct test *t, const char *set, enum engine_ki
         return conclude_from_messages(t);
     /* What is expanded is rounded as it says: a Cast to integers of a double that is no float is another number. */
     const enum arithmetic arithmetic = t->suite->expanded ? ARITHMETIC_SAME : ARITHMETIC_DOUBLE;
-    struct engine_options o = {.kind = kind, .arithmetic = arithmetic, .cc = t->suite->cc, .pipeline = {.entries = "infer", .name = "test",
-                                                                              .import = {.fed = fed}}};
+    struct engine_options o = {.kind = kind, .arithmetic = arithmetic, .cc = t->suite->cc,
+                               .pipeline = {.entries = "infer", .name = "test", .import = {.fed = fed}}};
     struct engine *e;
     if (!engine_open(&t->s->diag, a, m, &o, &e))
         return conclude_from_messages(t);
@@ -391,7 +391,8 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
     t.expanded = engine == EXPANDED;
     if (option_given(o, "opset") && !t.expanded)
         return diag_usage(&s->diag, "--opset goes with --engine expanded");
-    if (!ok || !read_opset(&s->diag, o, &t.opset) || !read_number(s, o, "rtol", 1e-3, &t.rtol) || !read_number(s, o, "atol", 1e-7, &t.atol) ||
+    if (!ok || !read_opset(&s->diag, o, &t.opset) || !read_number(s, o, "rtol", 1e-3, &t.rtol) ||
+        !read_number(s, o, "atol", 1e-7, &t.atol) ||
         !read_list(&t, option_text(o, "list")))
         return false;
     for (size_t i = 0; i < o->arguments.count; i++) {

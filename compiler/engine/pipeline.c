@@ -7,6 +7,7 @@
 #include "engine/narrow_machine.h"
 #include "engine/training_forms.h"
 #include "fuse/fuse.h"
+#include "graph/build.h"
 #include "lower/state_layout.h"
 #include "report/report.h"
 #include "train/adjoint.h"
@@ -56,6 +57,58 @@ static bool add_fetches(struct diag *d, const struct model *m, struct program *p
     return ok;
 }
 
+/* ---- a gradient in the place of an entry ------------------------------------------------------------------------- */
+
+/* Of one training_info alone, rather than of the step that runs several. */
+static struct entry *find_loss(struct program *p, const char *loss)
+{
+    struct entry *found = NULL;
+    vec_each_ptr(struct entry, e, &p->entries)
+        if (e->kind != ENTRY_INIT && graph_find(e->graph, loss) &&
+            (!found || (found->training < 0 && e->training >= 0)))
+            found = e;
+    return found;
+}
+
+static bool check_differentiable(struct diag *d, const struct model *m, const struct graph *g, const char *name)
+{
+    const struct value *const v = graph_find(g, name);
+    if (v == NULL)
+        return diag_error(d, &LOC_FILE(m->file), "--with-respect-to %s: what computes the loss has no such tensor",
+                          name);
+    return v->kind != VALUE_CONSTANT ||
+           diag_error(d, &LOC_FILE(m->file), "--with-respect-to %s: nothing trains it, so it is a constant", name);
+}
+
+static bool take_gradient(struct diag *d, const struct model *m, struct program *p, struct pipeline_gradient *o)
+{
+    struct entry *const e = find_loss(p, o->loss);
+    struct builder b = {.prefix = ""};
+    VEC(struct value *) xs = {0};
+    bool ok = true;
+    if (e == NULL)
+        return diag_error(d, &LOC_FILE(m->file), "--gradient-of %s: no entry computes such a tensor", o->loss);
+    b.graph = e->graph;
+    b.loc = LOC_FILE(m->file);
+    vec_each(const char *, name, &o->names) {
+        ok = check_differentiable(d, m, e->graph, name) && ok;
+        vec_push(p->arena, &xs, graph_find(e->graph, name));
+    }
+    if (!ok)
+        return false;
+    const struct attr list = {.name = "xs", .type = ATTR_STRINGS, .strings = o->names.data, .count = o->names.count};
+    const struct node *const n = build_node(&b, "ai.onnx.preview.training.Gradient",
+                                            ATTRS(list, attr_string("y", o->loss)), xs.data, xs.count, xs.count);
+    o->entry = e->name;
+    e->graph->bindings.count = e->graph->outputs.count = 0;
+    e->counter_count = 0;
+    vec_push(p->arena, &e->graph->outputs, ((struct graph_output){o->loss, graph_find(e->graph, o->loss)}));
+    for (size_t i = 0; i < xs.count && !b.failed; i++)
+        vec_push(p->arena, &e->graph->outputs,
+                 ((struct graph_output){arena_printf(p->arena, "%s.gradient", o->names.data[i]), n->outputs.data[i]}));
+    return !b.failed;
+}
+
 static const char *program_name(struct arena *a, const struct model *m, const struct pipeline_options *o)
 {
     return name_mangle(a, o->name ? o->name : path_stem(a, m->file));
@@ -66,6 +119,8 @@ bool pipeline_one_program(struct diag *d, struct arena *a, const struct model *m
 {
     struct program *p;
     if (!combine_program(d, a, m, &o->import, program_name(a, m, o), o->entries, &p))
+        return false;
+    if (o->gradient && !take_gradient(d, m, p, o->gradient))
         return false;
     dump_graphs(a, p, o, "combine");
     bool ok = true;

@@ -6,6 +6,14 @@
 #include "graph/import.h"
 #include "rewrite/pass.h"
 
+/* What an entry computes is replaced by a gradient: its outputs are the loss and NAME.gradient for each name, and it
+ * changes nothing. */
+struct pipeline_gradient {
+    const char *loss;
+    str_list names;
+    const char *entry; /* set: the first one that has the loss */
+};
+
 struct pipeline_options {
     const char *name;             /* C prefix; NULL: from the model's file */
     const char *entries;          /* comma-separated entries to make; NULL: all */
@@ -13,6 +21,7 @@ struct pipeline_options {
     const char *const *fetch;     /* values to add as outputs of `fetch_entry`, beside its own */
     size_t fetch_count;
     const char *fetch_entry;
+    struct pipeline_gradient *gradient; /* NULL: all stays */
     /* Names of the inputs that `fetch_entry` will be given; NULL: all. Outputs of the main graph that need others are
      * left out, and these inputs with them, if neither the entry's own outputs and bindings nor `fetch` need them. */
     const struct map *given;

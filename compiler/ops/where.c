@@ -23,6 +23,17 @@ static bool where_grad(struct grad_ctx *c)
     return !grad_wants(c, 2) || grad_accumulate(c, 2, build(c, "Where", condition, zero, dy));
 }
 
+/* A choice between bools, which onnxruntime has no kernel for: (c and x) or (not c and y). */
+static bool where_plain(struct expand_ctx *c)
+{
+    struct value *const condition = expand_in(c, 0), *const x = expand_in(c, 1);
+    if (x->dtype != DTYPE_BOOL)
+        return true;
+    struct value *const first = build(c, "And", condition, x);
+    struct value *const second = build(c, "And", build(c, "Not", condition), expand_in(c, 2));
+    return expand_out(c, 0, build(c, "Or", first, second));
+}
+
 static bool where_eval(struct eval_ctx *c)
 {
     struct eval_tensor *y = eval_output(c, 0);
@@ -52,6 +63,7 @@ static const struct op_sample samples[] = {
     {.text = "g (bool[2,3] c, float[2,3] x, float[2,3] y) => (float[2,3] z) { z = Where(c, x, y) }"},
     {.text = "g (bool[3,1] c, double[4] x, double[2,1,1] y) => (double[2,3,4] z) { z = Where(c, x, y) }"},
     {.text = "g (bool c, int64[4] x, int64[4] y) => (int64[4] z) { z = Where(c, x, y) }", .no_gradient = true},
+    {.text = "g (bool[4] c, bool[2,1] x, bool[4] y) => (bool[2,4] z) { z = Where(c, x, y) }", .no_gradient = true},
     {.text = "g (int32[4] c, float[4] x, float[4] y) => (float[4] z) { z = Where(c, x, y) }", .error = "int32"},
     {.text = "g (bool[3,4] c, float16[3,4] a, float16[1,4] b) => (float16[3,4] y) { y = Where(c, a, b) }"},
     {0}};
@@ -101,8 +113,8 @@ static const struct op_sample taken_samples[] = {
 
 const struct op_def op_defs_where[] = {
     {.name = "Where", .written = "?:", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .infer = infer_broadcast, .grad = where_grad, .eval = where_eval, .lower = where_lower, .is_elementwise = true,
-     .samples = samples},
+     .infer = infer_broadcast, .grad = where_grad, .plain = where_plain, .eval = where_eval, .lower = where_lower,
+     .is_elementwise = true, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "IfTaken", .versions = taken_versions, .inputs = taken_inputs,
      .outputs = taken_outputs, .infer = taken_infer, .grad = taken_grad, .expand = taken_expand, .eval = taken_eval,
      .samples = taken_samples},

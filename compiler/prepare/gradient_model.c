@@ -24,6 +24,11 @@ static bool is_result(const struct model_graph *g, const char *name)
     return false;
 }
 
+bool gradient_model_has(const struct model *m, const char *loss)
+{
+    return is_result(m->graph, loss);
+}
+
 static str_list all_names(struct arena *a, const struct model_graph *g)
 {
     str_list names = {0};
@@ -93,7 +98,7 @@ static void add_gradient(struct arena *a, struct model_graph *g, const char *los
 bool gradient_model(struct diag *d, struct arena *a, struct model *m, const char *loss, const str_list *names)
 {
     struct model_graph *const g = m->graph;
-    bool ok = check_name(d, a, m, "--gradient-of", loss);
+    bool ok = true;
     vec_each(const char *, name, names)
         ok = check_name(d, a, m, "--with-respect-to", name) && ok;
     if (!ok)

@@ -105,7 +105,25 @@ expect 0 "$stepc" run slope.onnx --feed x=x1.npy --feed w=w1.npy --fetch w.gradi
 expect 1 "$stepc" expand bowl.onnxtxt -o slope.onnx --gradient-of y --with-respect-to v
 has stderr '--with-respect-to v: the main graph has no such tensor'
 expect 1 "$stepc" expand bowl.onnxtxt -o slope.onnx --gradient-of loss --with-respect-to w
-has stderr '--gradient-of loss: the main graph has no such tensor'
+has stderr '--gradient-of loss: no entry computes such a tensor'
+
+# Of a training model, whose loss is in its algorithm: its variables are inputs, as they are; there is nothing else.
+expect 0 "$stepc" expand adam.onnx -o slope.onnx --gradient-of loss --with-respect-to fc1.bias --with-respect-to x --dim batch=32
+expect 0 "$stepc" expand adam.onnx -o plain.onnx --dim batch=32 --quiet
+steps 1 plain
+expect 0 "$stepc" inspect slope.onnx --json inspect.json
+lacks inspect.json fc1.bias.v
+feed=(--feed x=x.npy --feed target=t.npy)
+for v in fc{1,2}.{weight,bias}; do feed+=(--feed "$v=state.0/$v.npy"); done
+expect 0 "$stepc" run slope.onnx "${feed[@]}" --fetch fc1.bias.gradient=g.npy --fetch x.gradient=dx.npy --csv one.csv --steps 1
+[ "$(tail -n 1 one.csv | cut -d, -f2)" = "$(tail -n 1 losses)" ] || fail 'the loss is another one'
+expect 0 "$stepc" prepare "$source_folder/examples/digits/model.onnx" -o grad.onnx --loss softmax-cross-entropy --gradients
+expect 0 "$stepc" run grad.onnx --feed x=x.npy --feed target=t.npy --steps 1 --fetch fc1.bias.gradient=expected.npy --dim batch=32
+same g.npy expected.npy
+expect 1 "$stepc" expand adam.onnx -o slope.onnx --gradient-of loss --with-respect-to nothing --dim batch=32
+has stderr '--with-respect-to nothing: what computes the loss has no such tensor'
+expect 1 "$stepc" expand adam.onnx -o slope.onnx --gradient-of loss --with-respect-to one_step --dim batch=32
+has stderr '--with-respect-to one_step: nothing trains it, so it is a constant'
 
 # What cannot be is refused, by name, and nothing is written.
 cat >late.onnxtxt <<'END'

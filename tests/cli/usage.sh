@@ -73,7 +73,7 @@ done
 misused '--engine gen: expected interpreted or generated' run train.onnx --engine gen
 misused '--arithmetic single: expected double or same' run train.onnx --arithmetic single
 misused '--arithmetic single: expected double or same' compare train.onnx --arithmetic single
-misused '--engine gen: expected both, interpreted or generated' verify . --engine gen
+misused '--engine gen: expected both, interpreted, generated or expanded' verify . --engine gen
 misused '--rtol much: expected a number' verify . --rtol much
 misused '--rtol much: expected a number' compare train.onnx --against . --rtol much
 misused '--rtol belongs to --against' compare train.onnx --rtol 1

@@ -126,3 +126,15 @@ begun=$SECONDS
 expect 1 "$stepc" verify all --engine generated --jobs 1 --timeout 1 --cc ./slow
 [ $((SECONDS - begun)) -lt 20 ] || fail 'a test that takes too long is waited for'
 [ "$(cat stdout)" = $'FAIL a  took too long\nFAIL b/c  took too long\n0 passed, 2 failed, 0 unsupported' ] || fail "$(cat stdout)"
+
+# What `stepc expand` makes of a model is another one, of the opset asked for.
+cat >late.onnxtxt <<'MODEL'
+<ir_version: 9, opset_import: ["" : 18]>
+net (int32[2] x) => (int32[2] y) { y = BitwiseNot(x) }
+MODEL
+zeros='\000\000\000\000' ones='\377\377\377\377'
+verified 0 late 6 "$zeros$ones" "$ones$zeros"
+expect 1 "$stepc" verify case --engine expanded --opset 17
+has stdout 'BitwiseNot needs --opset 18'
+expect 2 "$stepc" verify case --opset 17
+has stderr '--opset goes with --engine expanded'
