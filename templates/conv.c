@@ -140,12 +140,20 @@ static STEPC_INLINE void compute_dy(T *restrict to, const int n, const int k, co
     }
 }
 
-/* Copies of a plane that may be read beyond its ends: what is kept of them is marked behind it. */
+/* Copies of a plane that may be read beyond its ends: what is kept of them is marked behind it. Each ends with zeros that
+ * may lie in what is written next. */
 static inline void shift_plane(T *restrict image, const T *restrict plane)
 {
-    for (int z = 0; z < D; z++)
-        stepc_fill_shifted(PW, H, W, SHIFT, SHIFT_STEP, image + ((z + PAD_D) * QH + PAD_H) * QW, QD * QH * QW,
-                           plane + z * (H * W), plane + (D * H * W + 32));
+    if (D == 1)
+        stepc_fill_shifted(PW, H, W, SHIFT, SHIFT_STEP, image + (PAD_D * QH + PAD_H) * QW, QD * QH * QW, plane,
+                           plane + (H * W + 32));
+    else
+        for (int c = 0; c < PW; c++) {
+            for (int z = 0; z < D; z++)
+                stepc_fill_shifted(1, H, W, SHIFT + c * SHIFT_STEP, 0,
+                                   image + c * (QD * QH * QW) + ((z + PAD_D) * QH + PAD_H) * QW, 0, plane + z * (H * W),
+                                   plane + (D * H * W + 32) + c * ((H * W + 15) / 16 * 16));
+        }
 }
 
 /* Of each line what a column of the window sees. */

@@ -530,6 +530,11 @@ static const struct op_sample samples[] = {
              "{ y = Conv <pads = [0, 1, 0, 2]> (x, w) }"},
     {.text = "g (double[1,2,3,4,5] x, double[3,2,3,2,3] w) => (double[1,3,3,5,5] y) "
              "{ y = Conv <pads = [1, 1, 1, 1, 1, 1]> (x, w) }"},
+    /* copies of planes that no zeros part */
+    {.text = "g (double[1,2,3,4,5] x, double[3,2,2,2,3] w) => (double[1,3,4,5,5] y) "
+             "{ y = Conv <pads = [1, 1, 1, 1, 1, 1]> (x, w) }"},
+    {.text = "g (float[1,2,4,4,5] x, float[3,2,1,3,3] w) => (float[1,3,4,4,5] y) "
+             "{ y = Conv <pads = [0, 1, 1, 0, 1, 1]> (x, w) }"},
     {.text = "g (float[2,3,7] x, float[4,3,3] w, float[4] b) => (float[2,4,7] y) "
              "{ y = Conv <pads = [1, 1]> (x, w, b) }"},
     /* windows larger than the image */
