@@ -1,13 +1,13 @@
 /* What stands beside the samples: each model of a sample with one thing changed, and what stepc says of it.
- *   neighbours [--check] FOLDER [PATTERN...]: writes FOLDER/OPERATOR.txt
+ *   neighbours [--check CC] FOLDER [PATTERN...]: writes FOLDER/OPERATOR.txt
  *
  * A change is a dimension more or one that is larger, another type, an operand or a result more or less, an attribute
  * that is next to what it was, another text or left out, a constant integer that is next to what it was, a version of
  * the operator. A line each: what was changed, and the shapes of the results or the errors. That shows every condition
  * that an operator asks of its inputs.
  *
- * --check: the accepted ones must stand all checks of test_ops, too (an hour); those that do not are printed. What is
- * drawn for them may be an index or a size out of range: a person reads them. */
+ * --check: the accepted ones must stand all checks of test_ops, too, compiled by CC (tests/quick_cc: half an hour); those
+ * that do not are printed. What is drawn for them may be an index out of range or beside a kink: a person reads them. */
 #include "base/file.h"
 #include "base/str.h"
 #include "graph/op_def.h"
@@ -189,7 +189,7 @@ static void make_change(struct change *c, struct model *m, const struct op_def *
 struct run {
     const struct op_def *def;
     FILE *out;
-    bool checks;
+    const char *cc; /* of --check, or NULL */
 };
 
 static void print_refusal(const struct run *r, const struct diag *d)
@@ -214,14 +214,30 @@ static void print_results(const struct run *r, struct arena *a, const struct gra
     fputc('\n', r->out);
 }
 
+/* So that the model's text has them. */
+static void declare_results(struct arena *a, struct model *m, const struct graph *g)
+{
+    for (size_t i = 0; i < g->outputs.count; i++) {
+        struct model_type *const t = &m->graph->outputs.data[i]->type;
+        const struct value *const v = g->outputs.data[i].value;
+        t->elem = v->dtype;
+        t->has_shape = true;
+        t->dims.count = 0;
+        for (int d = 0; d < v->shape.rank; d++)
+            vec_push(a, &t->dims, ((struct model_dim){.value = v->shape.dim[d], .param = "", .denotation = ""}));
+    }
+}
+
 /* Everything that test_ops looks at, of the changed model as a sample of its own. */
 static void check_neighbour(const struct run *r, const struct op_sample *of, const struct model *m, const char *name)
 {
-    struct sample_test t = {.def = r->def, .cc = "cc -O0", .seed = 1};
+    struct sample_test t = {.def = r->def, .cc = r->cc, .seed = 1};
     struct op_sample sample = *of;
     size_t size;
     t.diag.arena = &t.arena;
     t.sample = &sample;
+    sample.error = NULL;
+    sample.opset = 0;
     if (!model_encode_text(&t.diag, &t.arena, m, true, &sample.text, &size) || !sample_check(&t))
         printf("%s: %s: %s\n%s\n", op_display_name(r->def), name, t.reason ? t.reason : "not text", of->text);
     fflush(stdout);
@@ -247,9 +263,11 @@ static bool tell(const struct run *r, const struct op_sample *sample, int number
         if (!engine_open(&t.diag, &t.arena, m, &o, &e)) {
             print_refusal(r, &t.diag);
         } else {
-            print_results(r, &t.arena, program_entry(engine_program(e), "infer")->graph);
+            const struct graph *const g = program_entry(engine_program(e), "infer")->graph;
+            print_results(r, &t.arena, g);
+            declare_results(&t.arena, m, g);
             engine_close(e);
-            if (r->checks)
+            if (r->cc)
                 check_neighbour(r, sample, m, c.name);
         }
     }
@@ -269,14 +287,14 @@ static void tell_all(const struct run *r)
 }
 
 /* In a process of its own: whatever one does is not done to the others. */
-static bool write_operator(const struct op_def *def, const char *folder, bool checks)
+static bool write_operator(const struct op_def *def, const char *folder, const char *cc)
 {
     struct arena a = {0};
     const char *const path = arena_printf(&a, "%s/%s.txt", folder, op_display_name(def));
     fflush(stdout);
     const pid_t pid = fork();
     if (pid == 0) {
-        struct run r = {.def = def, .out = fopen(path, "w"), .checks = checks};
+        struct run r = {.def = def, .out = fopen(path, "w"), .cc = cc};
         if (!r.out)
             _exit(1);
         tell_all(&r);
@@ -292,12 +310,15 @@ static bool write_operator(const struct op_def *def, const char *folder, bool ch
 
 int main(int argc, char **argv)
 {
-    const bool checks = argc > 1 && str_equal(argv[1], "--check");
+    const char *cc = NULL;
     bool ok = true;
-    argv += checks;
-    argc -= checks;
+    if (argc > 2 && str_equal(argv[1], "--check")) {
+        cc = argv[2];
+        argv += 2;
+        argc -= 2;
+    }
     if (argc < 2) {
-        fprintf(stderr, "usage: neighbours [--check] FOLDER [PATTERN...]\n");
+        fprintf(stderr, "usage: neighbours [--check CC] FOLDER [PATTERN...]\n");
         return 2;
     }
     for (const struct op_def *const *file = op_table; *file; file++)
@@ -306,7 +327,7 @@ int main(int argc, char **argv)
             for (int i = 2; i < argc; i++)
                 wanted |= str_glob(argv[i], op_display_name(def));
             if (wanted && !def->is_structural)
-                ok &= write_operator(def, argv[1], checks);
+                ok &= write_operator(def, argv[1], cc);
         }
     return !ok;
 }
