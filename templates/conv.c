@@ -140,8 +140,8 @@ static STEPC_INLINE void compute_dy(T *restrict to, const int n, const int k, co
     }
 }
 
-/* Copies of a plane that may be read beyond its ends: what is kept of them is marked behind it. Each ends with zeros that
- * may lie in what is written next. */
+/* Copies of a plane that may be read beyond its ends: what is kept of them is marked behind it. Each ends with zeros
+ * that may lie in what is written next. */
 static inline void shift_plane(T *restrict image, const T *restrict plane)
 {
     if (D == 1)

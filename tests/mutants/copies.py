@@ -3,6 +3,8 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -45,19 +47,38 @@ def copy_tree(to, kept=()):
                 os.remove(path)
 
 
-def call(command, cwd, seconds=None, variables=None, before=None):
-    """Status and output; a test that does not end is stopped with all that it started. `before` runs in the new process."""
+def wait(p, seconds):
+    """Status, or None if it takes longer, and the seconds that processors took for it and for all that it waited for."""
+    end = time.monotonic() + seconds
+    while True:
+        pid, status, usage = os.wait4(p.pid, os.WNOHANG)
+        if pid != 0:
+            p.returncode = os.waitstatus_to_exitcode(status)
+            return p.returncode, usage.ru_utime + usage.ru_stime
+        if time.monotonic() > end:
+            return None, 0
+        time.sleep(0.005)
+
+
+def measured(command, cwd, seconds=None, variables=None, before=None):
+    """Status, output and the seconds that processors took; a test that does not end is stopped with all that it started. `before` runs in
+    the new process."""
     environment = dict(os.environ, CK_FORK='yes', CCACHE_BASEDIR=cwd, CCACHE_NOHASHDIR='1', **(variables or {}))
-    with subprocess.Popen(command, shell=isinstance(command, str), cwd=cwd, env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=before) as p:
-        try:
-            out, _ = p.communicate(timeout=seconds)
-            return p.returncode, out.decode(errors='replace')
-        except subprocess.TimeoutExpired:
+    with tempfile.TemporaryFile() as out:
+        # pylint: disable-next=consider-using-with
+        p = subprocess.Popen(command, shell=isinstance(command, str), cwd=cwd, env=environment, stdout=out, stderr=subprocess.STDOUT,
+                             start_new_session=True, preexec_fn=before)
+        status, used = wait(p, seconds or 1e9)
+        if status is None:
             os.killpg(p.pid, signal.SIGTERM)  # stepc passes it on to compilers, which have a group of their own
-            try:
-                p.communicate(timeout=GRACE)
-            except subprocess.TimeoutExpired:
+            if wait(p, GRACE)[0] is None:
                 os.killpg(p.pid, signal.SIGKILL)
-                p.communicate()
-            return 124, f'ran for more than {seconds} seconds'
+                wait(p, 1e9)
+            return 124, f'ran for more than {seconds} seconds', seconds
+        out.seek(0)
+        return status, out.read().decode(errors='replace'), used
+
+
+def call(command, cwd, seconds=None, variables=None, before=None):
+    """Status and output, as above."""
+    return measured(command, cwd, seconds, variables, before)[:2]

@@ -6,8 +6,9 @@
  * the operator. A line each: what was changed, and the shapes of the results or the errors. That shows every condition
  * that an operator asks of its inputs.
  *
- * --check: the accepted ones must stand all checks of test_ops, too, compiled by CC (tests/quick_cc: half an hour); those
- * that do not are printed. What is drawn for them may be an index out of range or beside a kink: a person reads them. */
+ * --check: the accepted ones must stand all checks of test_ops, too, compiled by CC (tests/quick_cc: half an hour);
+ * those that do not are printed. What is drawn for them may be an index out of range or beside a kink: a person reads
+ * them. */
 #include "base/file.h"
 #include "base/str.h"
 #include "graph/op_def.h"
