@@ -245,6 +245,16 @@ static void add_milestones(struct checkpoint_reader *r, const struct pickle_valu
                 vec_push(r->arena, &r->to->milestones, at);
 }
 
+/* OneCycleLR: how many phases, and where the first ends. */
+static void add_phases(struct checkpoint_reader *r, const struct pickle_value *v)
+{
+    if (v->kind != PICKLE_LIST || v->items->count == 0 || !is_dict(v->items->data[0]) ||
+        pairs(v->items->data[0]) > MOST_KEYS)
+        return;
+    vec_push(r->arena, &r->to->schedule, ((struct checkpoint_number){"phases", (double)v->items->count}));
+    add_number(r, &r->to->schedule, "first_end", pickle_get(v->items->data[0], "end_step"));
+}
+
 void checkpoint_add_schedule(struct checkpoint_reader *r, const struct pickle_value *v)
 {
     r->to->has_schedule = true;
@@ -254,6 +264,10 @@ void checkpoint_add_schedule(struct checkpoint_reader *r, const struct pickle_va
             continue;
         if (str_equal(key->text, "milestones"))
             add_milestones(r, x);
+        if (str_equal(key->text, "_schedule_phases"))
+            add_phases(r, x);
+        if (str_equal(key->text, "_anneal_func_type") && x->kind == PICKLE_TEXT && str_equal(x->text, "linear"))
+            vec_push(r->arena, &r->to->schedule, ((struct checkpoint_number){"linear", 1}));
         if (x->kind == PICKLE_LIST && x->items->count > 0)
             add_number(r, &r->to->schedule, key->text, x->items->data[0]);
         else

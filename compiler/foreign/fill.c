@@ -367,11 +367,13 @@ static void set_rate(struct filler *f, struct map *rates, const char *name, doub
     strbuf_addf(f->report, "learning rate: '%s' is %g\n", name, x);
 }
 
-/* With a schedule in the model, the rate before its factor. */
-static double rate_of(const checkpoint_numbers *group, bool scheduled)
+const char *checkpoint_rate_key(const checkpoint_numbers *group, bool scheduled)
 {
-    const double rate = checkpoint_number(group, "lr", NAN);
-    return scheduled ? checkpoint_number(group, "initial_lr", rate) : rate;
+    static const char *const bases[] = {"max_lr", "initial_lr"};
+    for (size_t i = 0; scheduled && i < 2; i++)
+        if (!isnan(checkpoint_number(group, bases[i], NAN)))
+            return bases[i];
+    return "lr";
 }
 
 static void warn_of_schedule(struct filler *f, bool scheduled)
@@ -400,7 +402,7 @@ static void fill_groups(struct filler *f)
             continue;
         updates_facts(&f->updates, x->name, &facts);
         compare_group(f, &told, group, &facts);
-        const double rate = rate_of(group, facts.scheduled);
+        const double rate = checkpoint_number(group, checkpoint_rate_key(group, facts.scheduled), NAN);
         if (facts.rate && !isnan(rate))
             set_rate(f, &rates, facts.rate, rate, p->name);
         scheduled = scheduled || facts.scheduled;

@@ -20,6 +20,10 @@ struct filled {
     named_tensors own; /* what `stepc run` wrote beside */
 };
 
+/* Under which key a group has the learning rate that the variable is to hold: with a schedule in the model that before
+ * its factor, which of OneCycleLR is the largest. */
+const char *checkpoint_rate_key(const checkpoint_numbers *group, bool scheduled);
+
 /* The parameters of the optimizer get names, if they have none. False after an error that says how to give them.
  * (order.c) */
 bool checkpoint_name_parameters(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,

@@ -65,7 +65,7 @@ static bool pop_mark(struct pickler *p, struct pickle_value ***values, size_t *c
     if (p->marks.count == 0)
         return pickle_fault(p, "there is no mark on the stack");
     const size_t height = p->marks.data[--p->marks.count];
-    *values = p->stack.data + height;
+    *values = p->stack.data ? p->stack.data + height : NULL; /* no value was pushed yet */
     *count = p->stack.count - height;
     p->stack.count = height;
     return true;

@@ -148,6 +148,21 @@ static const char *exact(const struct taker *t, double x)
     }
 }
 
+/* OneCycleLR: its state has the phases, the group the rates. */
+static const char *cycle_text(const struct taker *t)
+{
+    const checkpoint_numbers *const s = &t->checkpoint->schedule;
+    const double steps = checkpoint_number(s, "total_steps", NAN), end = checkpoint_number(s, "first_end", NAN),
+                 phases = checkpoint_number(s, "phases", NAN), most = number(t, "max_lr"),
+                 first = number(t, "initial_lr"), last = number(t, "min_lr");
+    if (isnan(steps) || isnan(end) || (phases != 2 && phases != 3) || !(most > 0 && first > 0 && last > 0))
+        return NULL;
+    return arena_printf(t->arena,
+                        "onecycle:steps=%.0f,pct_start=%s,div_factor=%s,final_div_factor=%s,linear=%g,three_phase=%d",
+                        steps, exact(t, (end + 1) / steps), exact(t, most / first), exact(t, first / last),
+                        checkpoint_number(s, "linear", 0), phases == 3);
+}
+
 /* As --schedule has it; NULL where none is equal. base: the rate that factors multiply. */
 static const char *schedule_text(const struct taker *t, double base)
 {
@@ -155,6 +170,8 @@ static const char *schedule_text(const struct taker *t, double base)
     const double gamma = checkpoint_number(s, "gamma", NAN), every = checkpoint_number(s, "step_size", NAN),
                  most = checkpoint_number(s, "T_max", NAN), least = checkpoint_number(s, "eta_min", 0),
                  total = checkpoint_number(s, "total_iters", NAN);
+    if (!isnan(checkpoint_number(s, "phases", NAN)))
+        return cycle_text(t);
     if (!isnan(gamma) && !isnan(every))
         return arena_printf(t->arena, "step:every=%.0f,gamma=%s", every, exact(t, gamma));
     if (!isnan(gamma) && t->checkpoint->milestones.count > 0)
@@ -232,13 +249,13 @@ bool options_from_checkpoint(struct diag *d, struct arena *a, const struct model
     t.numbers = &c->groups.data[0].numbers;
     if ((!given->optimizer && !take_optimizer(&t)) || (!given->schedule && c->has_schedule && !take_schedule(&t)))
         return false;
-    const bool scheduled = p->schedule.kind != SCHEDULE_CONSTANT && has(&t, "initial_lr");
-    if (!given->learning_rate && has(&t, "lr"))
-        p->learning_rate = number(&t, scheduled ? "initial_lr" : "lr");
+    const char *const rate = checkpoint_rate_key(t.numbers, p->schedule.kind != SCHEDULE_CONSTANT);
+    if (!given->learning_rate && has(&t, rate))
+        p->learning_rate = number(&t, rate);
     if (given->groups || c->groups.count == 1)
         return true;
     if (!checkpoint_name_parameters(d, a, m, c, fill, report))
         return false;
-    take_groups(&t, m, fill, scheduled ? "initial_lr" : "lr");
+    take_groups(&t, m, fill, rate);
     return true;
 }

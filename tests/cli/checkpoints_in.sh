@@ -45,6 +45,19 @@ expect 0 "$stepc" prepare "$files/net.onnxtxt" -o drawn.onnx --optimizer adamw:w
 expect 0 "$stepc" run drawn.onnx "${feeds[@]}" --load "$files/adam.pt"
 losses_are adam
 
+# Averages begin with the checkpoint's weights; what is frozen is read, too, and what was kept for it has no place.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o ema.onnx --optimizer adamw:weight_decay=0 --ema 0.5 "${prepare[@]}"
+expect 0 "$stepc" run ema.onnx "${feeds[@]}" --load "$files/adam.pt"
+losses_are adam
+has stderr "moving averages: they start from the checkpoint's weights (6)"
+expect 0 "$stepc" convert "$files/adam.pt" ema_10.onnxtxt --model ema.onnx
+[ "$(sed -n 's/.*"\(0\.bias\|0\.bias\.average\)" = \({[^}]*}\).*/\2/p' ema_10.onnxtxt | sort -u | wc -l)" -eq 1 ] || fail 'averages are others'
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o frozen.onnx --optimizer adamw:weight_decay=0 --freeze '0.*' "${prepare[@]}"
+expect 0 "$stepc" run frozen.onnx "${feeds[@]}" --load "$files/adam.pt"
+has stderr "the model has no variable for what the optimizer keeps: exp_avg of '0.weight', exp_avg_sq of '0.weight'"
+sed -n 's/^step 10 .* loss \([^ ]*\).*/\1/p' stdout >first
+head -n 1 "$files/adam.losses" | cut -c 1-6 | grep -qf - first || fail "the frozen weights are not the checkpoint's"
+
 # ONNX's own Adam counts from 1; its epsilon is told, since it stands elsewhere.
 expect 0 "$stepc" prepare "$files/net.onnxtxt" -o onnx.onnx --optimizer adam "${prepare[@]}"
 expect 0 "$stepc" run onnx.onnx "${feeds[@]}" --load "$files/adam.pt"
@@ -72,6 +85,7 @@ losses_are adam
 expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/sgd.pt" --depfile from.d
 has stdout '--optimizer momentum:alpha=0.9,beta=1,norm_coefficient=0.01'
 has stdout '--schedule step:every=4,gamma=0.7'
+has stdout "learning rate: 0.1, the variable 'learning_rate'"
 has from.d tests/foreign/sgd.pt
 expect 0 "$stepc" run from.onnx "${feeds[@]}" --from 10
 losses_are sgd

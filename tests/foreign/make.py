@@ -4,10 +4,12 @@
 Writes the checkpoints and losses of this folder: what PyTorch saves after 10 steps, and its losses in the 20 steps after them.
 They are committed, so that tests need no PyTorch.
 """
+import io
 import json
 import os
 import struct
 import sys
+import zipfile
 
 import numpy as np
 import torch
@@ -85,12 +87,27 @@ def decayed(net):
                               {'params': [p for p in net.parameters() if p.dim() < 2], 'weight_decay': 0.0}], 0.02)
 
 
+def write_seed(path):
+    """Of the fuzzer (tests/fuzz/fuzz_torch.c), whose archives have these storages: the pickle alone."""
+    net = torch.nn.Module()
+    net.w, net.b = torch.nn.Parameter(torch.ones(3, 2)), torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Adam([{'params': [net.w], 'weight_decay': 0.1}, {'params': [net.b]}], 0.02)
+    schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 5], 0.5)
+    (net.w.sum() + net.b.sum()).backward()
+    optimizer.step()
+    file = io.BytesIO()
+    torch.save({'model': net.state_dict(), 'optimizer': optimizer.state_dict(), 'scheduler': schedule.state_dict(), 'epoch': 3}, file)
+    with zipfile.ZipFile(file) as archive, open(path, 'wb') as out:
+        out.write(archive.read('archive/data.pkl'))
+
+
 def main():
     folder = sys.argv[1]
     run(folder, 'adam', lambda net: torch.optim.Adam(net.parameters(), 0.02))
     run(folder, 'sgd', lambda net: torch.optim.SGD(net.parameters(), 0.1, momentum=0.9, weight_decay=0.01),
         lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 4, 0.7))
     run(folder, 'trainer', decayed, lambda optimizer: torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / 60), save_folder)
+    write_seed(f'{folder}/seed.pkl')
 
 
 main()

@@ -10,6 +10,12 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
 
+/* As many floats as tests/foreign/seed.pkl asks for. */
+#define STORAGE(key, count)                                                                                            \
+    {                                                                                                                  \
+        .name = "n/data/" key, .bytes = (const char *)values, .size = (count) * sizeof(float)                          \
+    }
+
 static const char net[] =
     "<ir_version: 8, opset_import: [\"\" : 17], metadata_props: [\"stepc.parameters\" : \"w\nb\"]>\n"
     "m (float[1,2] x) => (float[1,3] y) <float[3,2] w = {1,2,3,4,5,6}, float[3] b = {0,0,0}>\n"
@@ -65,11 +71,16 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
     static const float values[6] = {1, 2, 3, 4, 5, 6};
     struct entry_text entries[] = {
         {.name = "n/data.pkl", .bytes = (const char *)bytes, .size = size},
-        {.name = "n/data/0", .bytes = (const char *)values, .size = sizeof values},
-        {.name = "n/data/1", .bytes = (const char *)values, .size = 3 * sizeof *values},
-        {.name = "n/data/2", .bytes = (const char *)values, .size = sizeof *values},
+        STORAGE("0", 6),
+        STORAGE("1", 3),
+        STORAGE("2", 1),
+        STORAGE("3", 6),
+        STORAGE("4", 6),
+        STORAGE("5", 1),
+        STORAGE("6", 3),
+        STORAGE("7", 3),
     };
-    put_archive(&file, entries, 4, false);
+    put_archive(&file, entries, sizeof entries / sizeof *entries, false);
     unsigned char *const exact = malloc(file.length); /* sanitizers see one byte more */
     if (!exact)
         return 0;

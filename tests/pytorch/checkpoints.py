@@ -204,6 +204,9 @@ SCHEDULES = [
     ('MultiStepLR', lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [5, 15, 20], 0.5), 'multistep:milestones=5,15,20,gamma=0.5'),
     ('ExponentialLR', lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.9), 'exponential:gamma=0.9'),
     ('CosineAnnealingLR', lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 40, 0.001), 'cosine:steps=40,floor=0.1'),
+    ('OneCycleLR', lambda o: torch.optim.lr_scheduler.OneCycleLR(o, 0.02, total_steps=40, cycle_momentum=False), 'onecycle:steps=40'),
+    ('three phases', lambda o: torch.optim.lr_scheduler.OneCycleLR(o, 0.02, total_steps=40, pct_start=0.4, three_phase=True, cycle_momentum=False,
+                                                                  div_factor=10), 'onecycle:steps=40,pct_start=0.4,div_factor=10,three_phase=1'),
     ('LinearLR', lambda o: torch.optim.lr_scheduler.LinearLR(o, 1, 0, 50), 'linear:steps=50'),
 ]
 
@@ -217,7 +220,10 @@ def try_schedules(stepc, work):
         export_net(net, f'{work}/net.onnx')
 
         def save():
-            torch.save({'net': net.state_dict(), 'optim': optimizer.state_dict(), 'lr_scheduler': schedule.state_dict()}, f'{work}/c.pt')
+            state = schedule.state_dict()
+            if state.pop('anneal_func', None):  # a bound method, which PyTorch 2 names instead
+                state['_anneal_func_type'] = 'cos'
+            torch.save({'net': net.state_dict(), 'optim': optimizer.state_dict(), 'lr_scheduler': state}, f'{work}/c.pt')
 
         want = train(net, optimizer, schedule, save)
         _, told = three_ways(stepc, work, name, want, f'{work}/c.pt', ['--optimizer', 'adamw:weight_decay=0', '--schedule', option])

@@ -249,6 +249,8 @@ static const struct {
     PICKLE("\x86.", "the stack is empty"),
     PICKLE("Nt.", "no mark"),
     PICKLE("Nu.", "no mark"),
+    PICKLE("(t.", "a tuple of 0 was saved"), /* nothing was pushed before the mark */
+    PICKLE("(1N.", "None was saved"),
     PICKLE("}(Nu.", "a key without a value"),
     PICKLE("(Nd.", "a key without a value"),
     PICKLE("NNa.", "elements are added to None"),

@@ -179,13 +179,13 @@ START_TEST(what_is_missing_is_listed)
     add_parameter(&c, "w", 0, &three_two, 1000);
     ck_assert(!fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
     assert_said("what the model's optimizer keeps is not in it: b.m, b.v");
-    begin();
+    end(), begin();
     c = empty();
     add_weight(&c, "w", &two_three, 1);
     ck_assert(!fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
     assert_said("initializer 'b': c.pt has no tensor 'b'");
     ck_assert(!said("initializer 'c'")); /* training does not write it */
-    begin();
+    end(), begin();
     c = make_checkpoint();
     add_parameter(&c, "w", 0, &three_two, 1000);
     add_parameter(&c, "b", 0, &three, 2000);
@@ -194,7 +194,7 @@ START_TEST(what_is_missing_is_listed)
     ck_assert(!fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
     assert_said("'b.m' is float[3], but the checkpoint has float[2,3] for it");
     assert_said("from 5 to 7 steps");
-    begin();
+    end(), begin();
     c = make_checkpoint();
     add_parameter(&c, "w", 0, &three_two, 1000);
     add_parameter(&c, "b", 0, &three, 2000);
@@ -404,7 +404,7 @@ START_TEST(squares_are_told)
         struct checkpoint c = empty();
         static const char *globs[] = {"s"};
         const struct fill_options o = {.weights.transpose = {globs, (size_t)turned, 1}};
-        begin();
+        end(), begin();
         add_weight(&c, "w", &three_two, 1);
         add_weight(&c, "s", &square, 1);
         ck_assert(model_read_text(&diag, &arena, "n.onnxtxt", text, sizeof text - 1, &m));
