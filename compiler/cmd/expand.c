@@ -123,6 +123,8 @@ static bool expand(struct job *j)
     } else if (loss != NULL) {
         j->pipeline.gradient = &gradient;
     }
+    struct expand_choice choice = {.opset = j->expand.opset};
+    j->pipeline.passes = (struct pass_options){.stays = expand_stays, .stays_to = &choice};
     if (!may_need_outputs(s, import, m, pipeline_canonical(&s->diag, &s->arena, m, &j->pipeline, &p)))
         return false;
     if (loss != NULL)

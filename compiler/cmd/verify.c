@@ -202,7 +202,9 @@ static bool expand_model(struct test *t, struct map *fed, struct model **out, bo
 {
     struct arena *const a = &t->s->arena;
     struct diag *const d = &t->s->diag;
-    const struct pipeline_options pipeline = {.entries = "infer", .name = "test", .import = {.fed = fed}};
+    struct expand_choice choice = {.opset = t->suite->opset};
+    const struct pipeline_options pipeline = {.entries = "infer", .name = "test", .import = {.fed = fed},
+                                              .passes = {.stays = expand_stays, .stays_to = &choice}};
     const struct expand_options o = {.opset = t->suite->opset, .entry = "infer"};
     struct program *p;
     expanded_list list;

@@ -16,6 +16,16 @@ struct expand_options {
     bool native_random; /* RandomNormal and RandomUniform, in place of the numbers of docs/numerics-functions.md */
 };
 
+/* For pass_options.stays of the canonical graph: composites of float that may stay for an opset; runtimes have few of
+ * other types. Normalizations, recurrent layers and the like are faster as one node; but where derivatives are taken,
+ * their parts are shared with those. */
+struct expand_choice {
+    int opset;
+    const struct graph *graph; /* that was asked for last, and */
+    bool is_differentiated;    /* whether a node of it is of a gradient */
+};
+bool expand_stays(const struct node *n, void *choice);
+
 struct expanded {
     const char *entry;
     struct model *model;

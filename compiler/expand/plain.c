@@ -11,6 +11,30 @@
 
 enum { MOST_ROUNDS = 100 };
 
+/* ---- composites -------------------------------------------------------------------------------------------------- */
+
+static bool is_of_gradient(const struct node *n)
+{
+    return n->loc.origin != NULL && str_starts_with(n->loc.origin, "gradient of");
+}
+
+bool expand_stays(const struct node *n, void *choice)
+{
+    struct expand_choice *const c = choice;
+    if (n->def->stays == NULL || !n->def->stays(n) || n->inputs.data[0]->dtype != DTYPE_FLOAT ||
+        !downgrade_fits(n, c->opset))
+        return false;
+    if (c->graph != n->graph) {
+        c->graph = n->graph;
+        c->is_differentiated = false;
+        for (const struct node *x = n->graph->first; x != NULL; x = x->next)
+            c->is_differentiated = c->is_differentiated || is_of_gradient(x);
+    }
+    return !c->is_differentiated;
+}
+
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
+
 static const char *prefix_of(const struct node *n)
 {
     for (size_t i = 0; i < n->outputs.count; i++)

@@ -38,6 +38,9 @@ static void write_attr(struct writer *w, struct model_node *n, const struct attr
     case ATTR_INTS:
         model_set_ints(w->arena, n, x->name, x->ints, x->count);
         break;
+    case ATTR_FLOATS:
+        model_set_floats(w->arena, n, x->name, x->floats, x->count);
+        break;
     case ATTR_STRINGS:
         model_set_strings(w->arena, n, x->name, x->strings, x->count);
         break;

@@ -156,6 +156,30 @@ bool downgrade_node(struct diag *d, struct node *n, int opset)
     return check_operands(&c) && ok && !b.failed;
 }
 
+static bool attrs_fit(const struct node *n, const struct op_version *v)
+{
+    for (size_t i = 0; i < n->attrs.count; i++)
+        if (!has_attr(n->def, v, n->attrs.data[i].name) &&
+            !is_default(find_attr(n->def->attrs, n->attrs.data[i].name), &n->attrs.data[i]))
+            return false;
+    return true;
+}
+
+bool downgrade_fits(const struct node *n, int opset)
+{
+    const struct op_version *const version = version_at(n->def, opset);
+    if (version == NULL || !attrs_fit(n, version))
+        return false;
+    for (const struct op_version *v = newest_of(n->def); v > version; v--)
+        if (v[-1].downgrade != NULL)
+            return false;
+    for (size_t i = 0; i < n->inputs.count; i++)
+        if (n->inputs.data[i] != NULL &&
+            !takes(n->def, version, &(struct operand){true, i, n->inputs.data[i]->dtype}))
+            return false;
+    return true;
+}
+
 /* ---- for rules --------------------------------------------------------------------------------------------------- */
 
 bool downgrade_input_to_attr(struct downgrade_ctx *c, int at, const char *attr)

@@ -19,6 +19,9 @@ struct downgrade_ctx {
  * type of elements came later. */
 bool downgrade_node(struct diag *d, struct node *n, int opset) MUST_USE;
 
+/* Has the opset the operator, with the form, the attributes and the types of the node? Says and changes nothing. */
+bool downgrade_fits(const struct node *n, int opset);
+
 /* For rules `downgrade`: an input that is known, a list of integers, becomes an attribute; nothing where it is
  * omitted. */
 bool downgrade_input_to_attr(struct downgrade_ctx *c, int at, const char *attr);

@@ -125,6 +125,12 @@ const struct op_param *op_param_at(const struct op_param *params, size_t i)
     return count > 0 && (params[count - 1].flags & PARAM_VARIADIC) ? &params[count - 1] : NULL;
 }
 
+bool op_stays(const struct node *n)
+{
+    (void)n;
+    return true;
+}
+
 bool node_is(const struct node *n, const char *op)
 {
     return (n->def->domain == NULL || n->def->domain[0] == '\0') && strcmp(n->def->name, op) == 0;

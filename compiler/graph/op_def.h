@@ -106,6 +106,9 @@ struct op_def {
      * Asked of every node that has the rule; outputs that it leaves to their readers stay the node's. What is of the
      * domain stepc and has `lower` needs one, or is refused there. */
     bool (*plain)(struct expand_ctx *c);
+    /* For `stepc expand` too: a composite that runtimes have a kernel for stays one, where nothing is differentiated.
+     * NULL: none does; op_stays: always. */
+    bool (*stays)(const struct node *n);
     /* Asked before a Gradient is taken: a node through which no gradient flows as it stands, but which together
      * with its producers is one that has a gradient (integers between floats), replaces itself. NULL: never.
      * Returns whether it did. */
@@ -184,6 +187,9 @@ size_t op_names(const char *domain, const char **names, size_t capacity);
 /* Has any output an element? Where none has, rules are not asked for values: a table that they keep for each element
  * along one axis may be large where another axis has none. */
 bool node_makes_elements(const struct node *n);
+
+/* For .stays. */
+bool op_stays(const struct node *n);
 
 /* Is it the ONNX operator of this name (domain "")? */
 bool node_is(const struct node *n, const char *op);

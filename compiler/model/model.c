@@ -230,6 +230,14 @@ void model_set_ints(struct arena *a, struct model_node *n, const char *name, con
         attr->ints.data[attr->ints.count++] = x[i];
 }
 
+void model_set_floats(struct arena *a, struct model_node *n, const char *name, const double *x, size_t count)
+{
+    struct model_attr *attr = set_attr(a, n, name, ATTR_FLOATS);
+    VEC_RESERVE(a, &attr->floats, count);
+    for (size_t i = 0; i < count; i++)
+        attr->floats.data[attr->floats.count++] = (float)x[i];
+}
+
 void model_set_strings(struct arena *a, struct model_node *n, const char *name, const char *const *x, size_t count)
 {
     struct model_attr *attr = set_attr(a, n, name, ATTR_STRINGS);

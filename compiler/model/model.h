@@ -238,6 +238,7 @@ void model_set_int(struct arena *a, struct model_node *n, const char *name, int6
 void model_set_float(struct arena *a, struct model_node *n, const char *name, float x);
 void model_set_string(struct arena *a, struct model_node *n, const char *name, const char *x);
 void model_set_ints(struct arena *a, struct model_node *n, const char *name, const int64_t *x, size_t count);
+void model_set_floats(struct arena *a, struct model_node *n, const char *name, const double *x, size_t count);
 void model_set_strings(struct arena *a, struct model_node *n, const char *name, const char *const *x, size_t count);
 void model_set_tensor(struct arena *a, struct model_node *n, const char *name, struct tensor *t);
 void model_set_graph(struct arena *a, struct model_node *n, const char *name, struct model_graph *g);

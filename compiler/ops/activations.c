@@ -443,11 +443,14 @@ static const struct op_sample prelu_samples[] = {
 #define FLOATS .inputs = inputs, .outputs = outputs
 const struct op_def op_defs_activations[] = {
     {.name = "Gelu", .versions = versions_20, FLOATS, .attrs = gelu_attrs, .infer = gelu_infer, .grad = gelu_grad,
-     .expand = gelu_expand, .eval = gelu_eval, .in_float = true, .bounded = bounded_same, .samples = gelu_samples},
+
+     .stays = op_stays, .expand = gelu_expand, .eval = gelu_eval, .in_float = true, .bounded = bounded_same,
+     .samples = gelu_samples},
     {.name = "HardSigmoid", .versions = versions_hard, FLOATS, .attrs = hard_attrs, .infer = infer_same_as_input,
-     .expand = hard_sigmoid_expand, .eval = hard_sigmoid_eval, .in_float = true,
+     .stays = op_stays, .expand = hard_sigmoid_expand, .eval = hard_sigmoid_eval, .in_float = true,
      .bounded = bounded_same, .samples = hard_sigmoid_samples},
-    {.name = "HardSwish", .versions = versions_14_22, FLOATS, .infer = infer_same_as_input, .expand = hard_swish_expand,
+    {.name = "HardSwish", .versions = versions_14_22, FLOATS, .infer = infer_same_as_input,
+     .stays = op_stays, .expand = hard_swish_expand,
      .eval = hard_swish_eval, .in_float = true, .bounded = bounded_same, .samples = hard_swish_samples},
     {.name = "Mish", .versions = versions_18_22, FLOATS, .infer = infer_same_as_input, .expand = mish_expand,
      .eval = mish_eval, .in_float = true, .bounded = bounded_same, .samples = mish_samples},
@@ -457,14 +460,16 @@ const struct op_def op_defs_activations[] = {
      .infer = swiglu_infer, .expand = swiglu_expand, .eval = swiglu_eval, .in_float = true,
      .bounded = bounded_elementwise, .samples = swiglu_samples},
     {.name = "Softsign", .versions = versions_1_22, FLOATS, .infer = infer_same_as_input, .grad = softsign_grad,
-     .expand = softsign_expand, .eval = softsign_eval, .in_float = true,
+     .stays = op_stays, .expand = softsign_expand, .eval = softsign_eval, .in_float = true,
      .bounded = bounded_same, .samples = softsign_samples},
     {.name = "ThresholdedRelu", .versions = versions_10_22, FLOATS, .attrs = alpha_attrs, .infer = infer_same_as_input,
-     .expand = thresholded_relu_expand, .eval = thresholded_relu_eval,
+     .stays = op_stays, .expand = thresholded_relu_expand, .eval = thresholded_relu_eval,
      .bounded = bounded_same, .samples = thresholded_relu_samples},
     {.name = "Shrink", .versions = versions_9, .inputs = numbers_in, .outputs = numbers_out, .attrs = shrink_attrs,
      .infer = infer_same_as_input, .expand = shrink_expand, .eval = shrink_eval,
      .bounded = bounded_same, .samples = shrink_samples},
     {.name = "PRelu", .versions = versions_sloped, .inputs = sloped_in, .outputs = sloped_out, .infer = prelu_infer,
-     .expand = prelu_expand, .eval = prelu_eval, .bounded = bounded_elementwise, .samples = prelu_samples},
+
+     .stays = op_stays, .expand = prelu_expand, .eval = prelu_eval, .bounded = bounded_elementwise,
+     .samples = prelu_samples},
     {0}};

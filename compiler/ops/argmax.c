@@ -212,10 +212,10 @@ static bool argmax_bounded(struct bounded_ctx *c)
 
 const struct op_def op_defs_argmax[] = {
     {.name = "ArgMax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
-     .grad = grad_none, .expand = argmax_expand, .eval = argmax_eval,
+     .grad = grad_none, .stays = op_stays, .expand = argmax_expand, .eval = argmax_eval,
      .bounded = argmax_bounded, .samples = max_samples},
     {.name = "ArgMin", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
-     .grad = grad_none, .expand = argmin_expand, .eval = argmin_eval,
+     .grad = grad_none, .stays = op_stays, .expand = argmin_expand, .eval = argmin_eval,
      .bounded = argmax_bounded, .samples = min_samples},
     {.domain = DOMAIN_STEPC, .name = "Positions", .versions = position_versions, .inputs = position_inputs,
      .outputs = position_outputs, .attrs = position_attrs, .infer = position_infer, .grad = grad_none,

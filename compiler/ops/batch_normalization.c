@@ -412,8 +412,15 @@ static const struct op_sample samples[] = {
      .error = "expected [3]"},
     {0}};
 
+/* In training form runtimes that only infer refuse it. */
+static bool batch_normalization_stays(const struct node *n)
+{
+    return op_attr_int(n, "training_mode") == 0;
+}
+
 const struct op_def op_defs_batch_normalization[] = {
     {.name = "BatchNormalization", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = batch_normalization_infer, .grad = batch_normalization_grad, .expand = batch_normalization_expand,
+     .infer = batch_normalization_infer, .grad = batch_normalization_grad,
+     .stays = batch_normalization_stays, .expand = batch_normalization_expand,
      .eval = batch_normalization_eval, .samples = samples},
     {0}};

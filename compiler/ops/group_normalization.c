@@ -208,6 +208,7 @@ const struct op_def op_defs_group_normalization[] = {
      .eval = group_normalization_eval, .bounded = bounded_samples, .samples = samples},
     {.name = "InstanceNormalization", .versions = instance_versions, .inputs = instance_inputs,
      .outputs = instance_outputs, .attrs = instance_attrs, .infer = group_normalization_infer,
-     .grad = group_normalization_grad, .expand = group_normalization_expand, .eval = group_normalization_eval,
+     .grad = group_normalization_grad, .stays = op_stays, .expand = group_normalization_expand,
+     .eval = group_normalization_eval,
      .bounded = bounded_samples, .samples = instance_samples},
     {0}};

@@ -271,7 +271,8 @@ static bool norm_bounded(struct bounded_ctx *c)
 
 const struct op_def op_defs_layer_normalization[] = {
     {.name = "LayerNormalization", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = layer_normalization_infer, .grad = layer_normalization_grad, .expand = layer_normalization_expand,
+     .infer = layer_normalization_infer, .grad = layer_normalization_grad,
+     .stays = op_stays, .expand = layer_normalization_expand,
      .eval = layer_normalization_eval, .bounded = norm_bounded, .samples = samples},
     {.name = "RMSNormalization", .versions = rms_versions, .inputs = rms_inputs, .outputs = rms_outputs, .attrs = attrs,
      .infer = rms_normalization_infer, .grad = rms_normalization_grad, .expand = rms_normalization_expand,

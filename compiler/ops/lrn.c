@@ -161,6 +161,12 @@ static const struct op_sample samples[] = {
     {.text = "g (float[2,5] x) => (float[2,5] y) { y = LRN(x) }", .error = "size"},
     {0}};
 
+/* What onnxruntime takes. */
+static bool lrn_stays(const struct node *n)
+{
+    return n->inputs.data[0]->shape.rank == 4 && op_attr_int(n, "size") % 2 == 1;
+}
+
 const struct op_def op_defs_lrn[] = {{.name = "LRN",
                                       .versions = versions,
                                       .inputs = inputs,
@@ -168,6 +174,7 @@ const struct op_def op_defs_lrn[] = {{.name = "LRN",
                                       .attrs = attrs,
                                       .infer = lrn_infer,
                                       .grad = lrn_grad,
+                                      .stays = lrn_stays,
                                       .expand = lrn_expand,
                                       .eval = lrn_eval,
                                       .samples = samples},

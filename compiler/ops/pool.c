@@ -856,9 +856,10 @@ const struct op_def op_defs_pool[] = {
      .plain = average_grad_plain,
      .eval = average_grad_eval, .lower = average_grad_lower, .is_sum = true, .samples = average_grad_samples},
     {.name = "GlobalAveragePool", .versions = global_versions, .inputs = float_inputs, .outputs = float_outputs,
-     .infer = global_infer, .expand = global_average_expand, .eval = global_average_eval, .is_sum = true,
+     .infer = global_infer,
+     .stays = op_stays, .expand = global_average_expand, .eval = global_average_eval, .is_sum = true,
      .bounded = bounded_samples, .samples = global_average_samples},
     {.name = "GlobalMaxPool", .versions = global_versions, .inputs = float_inputs, .outputs = float_outputs,
-     .infer = global_infer, .expand = global_max_expand, .eval = global_max_eval,
+     .infer = global_infer, .stays = op_stays, .expand = global_max_expand, .eval = global_max_eval,
      .bounded = bounded_samples, .samples = global_max_samples},
     {0}};

@@ -502,12 +502,28 @@ static const struct op_sample lstm_samples[] = {
      .no_gradient = true},
     {0}};
 
+/* Runtimes want to be told what W's shape says. */
+static bool recurrent_plain(struct expand_ctx *c)
+{
+    const struct value *const r = expand_in(c, 2);
+    node_set_attr(c->node, attr_int("hidden_size", r->shape.dim[2]));
+    return true;
+}
+
+/* With layout 1 a runtime may have none. */
+static bool recurrent_stays(const struct node *n)
+{
+    return op_attr_int(n, "layout") == 0;
+}
+
 const struct op_def op_defs_recurrent[] = {{.name = "RNN",
                                             .versions = rnn_versions,
                                             .inputs = inputs,
                                             .outputs = outputs,
                                             .attrs = rnn_attrs,
                                             .infer = recurrent_infer,
+                                            .stays = recurrent_stays,
+                                            .plain = recurrent_plain,
                                             .expand = recurrent_expand,
                                             .eval = recurrent_eval,
                                             .samples = rnn_samples,
@@ -518,6 +534,8 @@ const struct op_def op_defs_recurrent[] = {{.name = "RNN",
                                             .outputs = outputs,
                                             .attrs = gru_attrs,
                                             .infer = recurrent_infer,
+                                            .stays = recurrent_stays,
+                                            .plain = recurrent_plain,
                                             .expand = recurrent_expand,
                                             .eval = recurrent_eval,
                                             .samples = gru_samples,
@@ -528,6 +546,8 @@ const struct op_def op_defs_recurrent[] = {{.name = "RNN",
                                             .outputs = lstm_outputs,
                                             .attrs = lstm_attrs,
                                             .infer = recurrent_infer,
+                                            .stays = recurrent_stays,
+                                            .plain = recurrent_plain,
                                             .expand = recurrent_expand,
                                             .eval = recurrent_eval,
                                             .samples = lstm_samples,

@@ -135,5 +135,5 @@ static const struct op_sample samples[] = {
 /* The gradient follows from the expansion: the adjoint is summed over the copies. */
 const struct op_def op_defs_tile[] = {
     {.name = "Tile", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = tile_infer,
-     .expand = tile_expand, .eval = tile_eval, .samples = samples},
+     .stays = op_stays, .expand = tile_expand, .eval = tile_eval, .samples = samples},
     {0}};

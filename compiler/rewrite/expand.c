@@ -68,11 +68,16 @@ static bool expand_and_remove(struct graph *g, struct node *n)
 
 bool rewrite_expand(struct graph *g)
 {
+    return rewrite_expand_some(g, NULL);
+}
+
+bool rewrite_expand_some(struct graph *g, const struct pass_options *o)
+{
     bool ok = true;
     for (int round = 0; round < MOST_ROUNDS; round++) {
         bool any = false;
         graph_each_node(g, n) {
-            if (!is_composite(n))
+            if (!is_composite(n) || (o && o->stays && o->stays(n, o->stays_to)))
                 continue;
             any = true;
             if (!expand_and_remove(g, n))

@@ -61,7 +61,7 @@ static bool run_round(struct graph *g, int round, const struct pass_options *o)
     if (!canonicalise_regions(g, o))
         return false;
     for (size_t i = 0; i < PASS_COUNT; i++) {
-        if (!passes[i].run(g))
+        if (passes[i].run == rewrite_expand ? !rewrite_expand_some(g, o) : !passes[i].run(g))
             return false;
         dump(g, &passes[i], round, o);
 #ifndef NDEBUG

@@ -6,6 +6,8 @@
 #include "graph/graph.h"
 #include <stdio.h>
 
+struct pass_options;
+
 /* For program->fold: the content of v if it follows from constants and shapes alone (integers, bools and shapes always;
  * floats in contract arithmetic), at most 65,536 elements; cached in v->constant. */
 const struct tensor *fold_value(struct value *v);
@@ -29,6 +31,8 @@ bool rewrite_recognise(struct graph *g, recognised_list *found) MUST_USE;
 /* Each returns false only after a report. They keep the meaning: under ARITHMETIC_SAME the bits. */
 /* composites without lowering -> primitives */
 bool rewrite_expand(struct graph *g);
+/* The same but for those that o->stays says; o may be NULL */
+bool rewrite_expand_some(struct graph *g, const struct pass_options *o);
 /* nodes with known results -> constants (repeated numbers: Expand of a scalar) */
 bool rewrite_fold(struct graph *g);
 /* local rules: x*1, x+0 for integers, no-op casts and reshapes, double transpose, Where with known condition ... */
@@ -44,6 +48,9 @@ bool rewrite_zeros(struct graph *g);
 struct pass_options {
     const char *dump_after; /* a pass's name or NULL */
     FILE *dump_to;
+    /* Composites that are not taken apart; NULL: all are, as what is lowered must be. */
+    bool (*stays)(const struct node *n, void *to);
+    void *stays_to;
 };
 /* The passes that dump_after may name, in order; NULL-terminated. */
 extern const char *const pass_names[];

@@ -61,8 +61,8 @@ bool sample_check(struct sample_test *t);
 
 /* The same of what `stepc expand` makes of it, at several opsets. */
 bool sample_check_expanded(struct sample_test *t);
-/* Writes the plain model and its numbers to a new folder: model.onnx, input_NAME.npy, output_NAME.npy. Nothing where
- * the default opset is too old. */
+/* Writes the plain model and its numbers to a new folder: model.onnx, input_NAME.npy, output_NAME.npy; and with all
+ * derivatives to FOLDER_derived. Nothing where the default opset is too old. */
 bool sample_write_expanded(struct sample_test *t, const char *folder);
 
 #endif

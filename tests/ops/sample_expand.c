@@ -48,7 +48,9 @@ static bool compute(struct sample_test *t, const struct model *m, struct compute
 static bool expand(struct sample_test *t, const struct model *m, int opset, struct model **out)
 {
     struct diag said = {.arena = &t->arena};
-    const struct pipeline_options pipeline = {.name = "sample", .entries = "init,infer"};
+    struct expand_choice choice = {.opset = opset};
+    const struct pipeline_options pipeline = {.name = "sample", .entries = "init,infer",
+                                              .passes = {.stays = expand_stays, .stays_to = &choice}};
     const struct expand_options o = {.opset = opset, .entry = "infer"};
     struct program *p;
     expanded_list list;
@@ -149,33 +151,48 @@ static bool opens(struct sample_test *t, const struct model *m)
     return pipeline_canonical(&said, &t->arena, m, &pipeline, &p);
 }
 
-/* The sample with all derivatives that it has, and what it computes. */
-static bool read_whole(struct sample_test *t, struct model **m, struct computed *want)
+/* How often it can be differentiated; -1 after a failure. */
+static int most_derivatives(struct sample_test *t)
 {
-    if (!read_order(t, 0, m))
-        return sample_fail(t, "%s", diag_first_error(&t->diag));
-    int order = sample_is_differentiated(t, *m) && t->def->grad != grad_undefined ? 2 : 0;
-    while (order > 0 && read_order(t, order, m) && !opens(t, *m))
+    struct model *m;
+    if (!read_order(t, 0, &m)) {
+        sample_fail(t, "%s", diag_first_error(&t->diag));
+        return -1;
+    }
+    int order = sample_is_differentiated(t, m) && t->def->grad != grad_undefined ? 2 : 0;
+    while (order > 0 && read_order(t, order, &m) && !opens(t, m))
         order--;
-    if (!read_order(t, order, m) || !compute(t, *m, want))
-        return sample_fail(t, "%s", diag_first_error(&t->diag));
-    t->checked_value = true;
-    t->checked_gradient = order > 0;
-    t->checked_second = order > 1;
-    return true;
+    return order;
 }
 
-bool sample_check_expanded(struct sample_test *t)
+static bool read_and_compute(struct sample_test *t, int order, struct model **m, struct computed *want)
+{
+    return (read_order(t, order, m) && compute(t, *m, want)) || sample_fail(t, "%s", diag_first_error(&t->diag));
+}
+
+static bool check_order(struct sample_test *t, int order)
 {
     struct model *m;
     struct computed want;
-    if (t->sample->error)
-        return true;
-    if (!read_whole(t, &m, &want))
+    if (!read_and_compute(t, order, &m, &want))
         return false;
     for (size_t i = 0; i < sizeof opsets / sizeof *opsets; i++)
         if (!check_opset(t, m, &want, opsets[i]))
             return false;
+    return true;
+}
+
+/* By itself, where composites stay, and with all derivatives that it has. */
+bool sample_check_expanded(struct sample_test *t)
+{
+    if (t->sample->error)
+        return true;
+    const int order = most_derivatives(t);
+    if (order < 0 || !check_order(t, 0) || (order > 0 && !check_order(t, order)))
+        return false;
+    t->checked_value = true;
+    t->checked_gradient = order > 0;
+    t->checked_second = order > 1;
     return true;
 }
 
@@ -188,11 +205,11 @@ static bool write_tensor(struct sample_test *t, const char *folder, const char *
            sample_fail(t, "%s", diag_first_error(&t->diag));
 }
 
-bool sample_write_expanded(struct sample_test *t, const char *folder)
+static bool write_order(struct sample_test *t, int order, const char *folder)
 {
     struct model *m, *plain;
     struct computed want;
-    if (!read_whole(t, &m, &want) || !expand(t, m, EXPAND_DEFAULT_OPSET, &plain))
+    if (!read_and_compute(t, order, &m, &want) || !expand(t, m, EXPAND_DEFAULT_OPSET, &plain))
         return false;
     if (!plain)
         return true; /* the opset is too old */
@@ -210,4 +227,11 @@ bool sample_write_expanded(struct sample_test *t, const char *folder)
         if (!write_tensor(t, folder, "output", want.graph->outputs.data[i].name, want.outputs[i]))
             return false;
     return true;
+}
+
+bool sample_write_expanded(struct sample_test *t, const char *folder)
+{
+    const int order = most_derivatives(t);
+    return order >= 0 && write_order(t, 0, folder) &&
+           (order == 0 || write_order(t, order, arena_printf(&t->arena, "%s_derived", folder)));
 }

@@ -13,7 +13,9 @@ static const char *give_name; /* to the first output of the main graph, which th
 
 static bool expand(const char *text, const struct expand_options *o)
 {
-    const struct pipeline_options pipeline = {.name = "test"};
+    struct expand_choice choice = {.opset = o->opset};
+    const struct pipeline_options pipeline = {.name = "test",
+                                              .passes = {.stays = expand_stays, .stays_to = &choice}};
     struct model *m;
     struct program *p;
     const char *const whole = arena_printf(
@@ -296,11 +298,36 @@ START_TEST(format_of_the_opset)
 }
 END_TEST
 
+/* ---- composites -------------------------------------------------------------------------------------------------- */
+
+/* What runtimes know stays, but for what the opset has not, or what another node computes as well. */
+START_TEST(composites_stay)
+{
+    static const char text[] = "net (float[2,3] x) => (float[2,3] y) { s = Softmax(x) y = Gelu(s) }";
+    must_expand(text, AT(20));
+    ck_assert(node_of(model_of("infer")->graph, "Softmax") && node_of(model_of("infer")->graph, "Gelu"));
+    must_expand(text, AT(19));
+    ck_assert(node_of(model_of("infer")->graph, "Softmax") && !node_of(model_of("infer")->graph, "Gelu"));
+    must_expand("net (float16[2,3] x) => (float16[2,3] y) { y = Softmax(x) }", AT(20));
+    ck_assert_str_eq(node_of(model_of("infer")->graph, "Cast")->outputs.data[0],
+                     node_of(model_of("infer")->graph, "Softmax")->inputs.data[0]);
+}
+END_TEST
+
+START_TEST(composites_of_gradients_do_not_stay)
+{
+    must_expand("net (float[2,3] x) => (float y, float[2,3] d) { s = Softmax(x) q = Mul(s, s) "
+                "y = ReduceSum <keepdims = 0> (q) "
+                "d = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"y\"> (x) }", AT(20));
+    ck_assert(!node_of(model_of("infer")->graph, "Softmax") && node_of(model_of("infer")->graph, "Exp"));
+}
+END_TEST
+
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 #define RECURRENT                                                                                                      \
-    "net (float[4,2,3] x, float[1,5,3] w, float[1,5,5] r) => (float[4,1,2,5] y, float[1,2,5] h) "                      \
-    "{ y, h = RNN <hidden_size = 5%s> (x, w, r) }"
+    "net (float[2,4,3] x, float[1,5,3] w, float[1,5,5] r) => (float[2,4,1,5] y, float[2,1,5] h) "                      \
+    "{ y, h = RNN <hidden_size = 5, layout = 1%s> (x, w, r) }"
 
 START_TEST(recurrent_layer_is_a_scan)
 {
@@ -345,6 +372,8 @@ int main(void)
     tcase_add_test(tests, defaults_are_left_out);
     tcase_add_test(tests, what_came_later_is_refused);
     tcase_add_test(tests, format_of_the_opset);
+    tcase_add_test(tests, composites_stay);
+    tcase_add_test(tests, composites_of_gradients_do_not_stay);
     tcase_add_test(tests, recurrent_layer_is_a_scan);
     tcase_add_test(tests, reverse_layer_is_a_scan_backwards);
     return run_tests("expand", tests);
