@@ -1,6 +1,7 @@
 /* stepc strip MODEL -o OUT.onnx: a training model becomes an inference model, with trained weights. */
 #include "base/clean.h"
 #include "cmd/files.h"
+#include "foreign/fill.h"
 
 #include "base/str.h"
 #include "engine/state_file.h"
@@ -9,7 +10,8 @@
 
 static const struct option_spec specs[] = {
     {"out", 'o', OPTION_TEXT, "OUT.onnx", "file to write"},
-    {"state", 0, OPTION_TEXT, "FILE", "trained values: what 'stepc run --save' or a program's checkpoint wrote"},
+    {"state", 0, OPTION_TEXT, "FILE",
+     "trained values: what 'stepc run --save' or a program's checkpoint wrote; or a framework's checkpoint"},
     {"average", 0, OPTION_FLAG, NULL, "weights become their moving averages, which prepare --ema keeps"},
     {"quiet", 'q', OPTION_FLAG, NULL, "do not print what was taken out"},
     {0}};
@@ -58,6 +60,17 @@ static bool put_values(struct session *s, const strip_list *trained, const strip
     return ok;
 }
 
+/* The same of a framework's checkpoint. */
+static bool put_checkpoint(struct session *s, struct model *m, const char *path, struct strbuf *report)
+{
+    static const char *optimizer = "optimizer";
+    const struct fill_options fill = {.reset = {&optimizer, 1, 1}};
+    struct filled filled = {.set.arena = &s->arena};
+    struct checkpoint c;
+    return checkpoint_read(&s->diag, &s->arena, path, &c) &&
+           checkpoint_fill(&s->diag, &s->arena, m, &c, &fill, report, &filled);
+}
+
 static bool strip(struct session *s, const struct options *o, const char *path, const char *out)
 {
     struct model *m;
@@ -76,13 +89,15 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
     if (average && !strip_find_averages(&s->arena, m, &trained, &averages))
         return diag_error(&s->diag, &LOC_FILE(path),
                           "--average: the model keeps no moving averages of weights; prepare --ema does");
-    if (state && !put_values(s, &trained, average ? &averages : &trained, state))
+    const bool foreign = state && checkpoint_is_one(state);
+    if (state && !(foreign ? put_checkpoint(s, m, state, &report)
+                           : put_values(s, &trained, average ? &averages : &trained, state)))
         return false;
-    for (size_t i = 0; i < averages.count && !state; i++)
+    for (size_t i = 0; i < averages.count && (!state || foreign); i++)
         trained.data[i]->tensor = averages.data[i]->tensor;
     if (average)
         strbuf_addf(&report, "weights: their moving averages\n");
-    if (state)
+    if (state && !foreign)
         strbuf_addf(&report, "trained values: %zu of %zu initializers\n", trained.count, m->graph->initializers.count);
     strip_model(&s->diag, m, &report);
     if (!model_write(&s->diag, m, out))

@@ -101,7 +101,7 @@ static bool find_storage(struct torch_reader *r, const struct pickle_tensor *t, 
     const size_t unit = s->dtype == DTYPE_UNDEFINED ? 1 : dtype_size(s->dtype);
     if (!e)
         return diag_error(r->diag, &r->loc, "storage '%s' of the pickle is not in the archive", s->key);
-    if (e->size / unit != (size_t)s->count || e->size % unit != 0)
+    if ((int64_t)(e->size / unit) != s->count || e->size % unit != 0)
         return diag_error(r->diag, &r->loc, "storage '%s' has %zu bytes, expected %lld elements of %zu", s->key,
                           e->size, (long long)s->count, unit);
     return zip_read(&r->zip, e, out);
@@ -163,7 +163,8 @@ static bool open_archive(struct torch_reader *r, const char *path, const unsigne
 bool torch_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
                  const struct pickle_value **out)
 {
-    struct torch_reader r = {.diag = d, .arena = a, .loc = LOC_FILE(path), .budget = size * MOST_COPIES};
+    struct torch_reader r = {.diag = d, .arena = a, .loc = LOC_FILE(path),
+                             .budget = size < SIZE_MAX / MOST_COPIES ? size * MOST_COPIES : SIZE_MAX};
     const unsigned char *pickle;
     pickle_tensors tensors = {0};
     if (!open_archive(&r, path, bytes, size))

@@ -160,6 +160,17 @@ mv stdout wanted
 expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load mid.safetensors
 same stdout wanted
 has stdout 'step 15 '
+expect 0 "$stepc" strip adam.onnx -o a.onnx --state mid.state
+expect 0 "$stepc" strip adam.onnx -o b.onnx --state mid.safetensors
+has stdout 'set: 6 initializers'
+same a.onnx b.onnx
+expect 0 "$stepc" run ema.onnx "${feeds[@]}" --load "$files/adam.pt" --steps 5 --save ema.state
+expect 0 "$stepc" run ema.onnx "${feeds[@]}" --load "$files/adam.pt" --steps 5 --save ema.safetensors
+for name in state safetensors; do
+    expect 0 "$stepc" strip ema.onnx -o ema_$name.onnx --average --state ema.$name
+done
+same ema_state.onnx ema_safetensors.onnx
+differ ema_state.onnx a.onnx
 expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load mid.safetensors --steps 1 --save mid.safetensors
 expect 2 "$stepc" run adam.onnx "${feeds[@]}" --save mid.pt
 has stderr 'goes into a file that ends in .safetensors'
