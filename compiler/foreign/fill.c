@@ -211,7 +211,11 @@ static bool set_state(struct filler *f, const char *variable, const struct tenso
     if (!shape_equal(&t->shape, &x->tensor->shape) || !dtype_is_float(t->dtype) || !dtype_is_float(x->tensor->dtype))
         return misfit(f, arena_printf(f->arena, "'%s' is %s, but the checkpoint has %s for it", variable,
                                       type_text(f->arena, x->tensor), type_text(f->arena, t)));
-    x->tensor = tensor_cast(f->arena, t, x->tensor->dtype);
+    if (t->dtype == x->tensor->dtype) {
+        x->tensor = tensor_new(f->arena, t->dtype, &t->shape);
+        memcpy(x->tensor->data, t->data, tensor_bytes(t)); /* NaNs keep their bits */
+    } else
+        x->tensor = tensor_cast(f->arena, t, x->tensor->dtype);
     note_set(f, x);
     return true;
 }

@@ -147,10 +147,10 @@ static bool add_weights_of(struct checkpoint_reader *r, const char *folder)
 
 bool checkpoint_add_folder(struct checkpoint_reader *r, const char *path)
 {
-    static const char *const
-        optimizers[] = {"optimizer.pt", "optimizer.bin", NULL},
-        *const schedules[] = {"scheduler.pt", "scheduler.bin", NULL}, *const states[] = {"trainer_state.json", NULL},
-        *const passed_over[] = {"rng_state.pth", "random_states_0.pkl", "scaler.pt", "training_args.bin"};
+    static const char *const optimizers[] = {"optimizer.pt", "optimizer.bin", NULL};
+    static const char *const schedules[] = {"scheduler.pt", "scheduler.bin", NULL};
+    static const char *const states[] = {"trainer_state.json", NULL};
+    static const char *const passed_over[] = {"rng_state.pth", "random_states_0.pkl", "scaler.pt", "training_args.bin"};
     struct arena *const a = r->arena;
     const char *const optimizer = find_file(a, path, optimizers), *const schedule = find_file(a, path, schedules),
                       *const state = find_file(a, path, states);

@@ -152,9 +152,11 @@ static void set_one(struct setter *s, struct model_initializer *x)
     if (t->dtype != x->tensor->dtype)
         strbuf_addf(s->report, "converted: '%s' from %s to %s\n", x->name, dtype_name(t->dtype),
                     dtype_name(x->tensor->dtype));
-    x->tensor = tensor_cast(s->arena, t, x->tensor->dtype);
-    if (t->dtype == x->tensor->dtype)
+    if (t->dtype == x->tensor->dtype) {
+        x->tensor = tensor_new(s->arena, t->dtype, &t->shape);
         memcpy(x->tensor->data, t->data, tensor_bytes(t)); /* NaNs keep their bits */
+    } else
+        x->tensor = tensor_cast(s->arena, t, x->tensor->dtype);
     x->external_location = NULL;
     s->set++;
 }

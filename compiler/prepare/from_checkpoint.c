@@ -207,10 +207,9 @@ static bool take_schedule(const struct taker *t)
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* NAN where it is that of the first group. */
-static double own_number(const struct taker *t, const struct checkpoint_group *g, const char *key, double common)
+static double own_number(const struct checkpoint_group *g, const char *key, double common)
 {
     const double x = checkpoint_number(&g->numbers, key, NAN);
-    (void)t;
     return x == common ? NAN : x;
 }
 
@@ -222,8 +221,8 @@ static void take_groups(const struct taker *t, const struct model *m, const stru
     for (size_t i = 1; i < t->checkpoint->groups.count; i++) {
         const struct checkpoint_group *const theirs = &t->checkpoint->groups.data[i];
         struct group g = {.title = arena_printf(t->arena, "group %zu of %s", i + 1, t->checkpoint->path),
-                          .learning_rate = own_number(t, theirs, rate, number(t, rate)),
-                          .weight_decay = own_number(t, theirs, "weight_decay", number(t, "weight_decay"))};
+                          .learning_rate = own_number(theirs, rate, number(t, rate)),
+                          .weight_decay = own_number(theirs, "weight_decay", number(t, "weight_decay"))};
         vec_each_ptr(const struct checkpoint_parameter, p, &t->checkpoint->parameters)
             if (p->group == i && p->name && map_has(&in_model, p->name))
                 vec_push(t->arena, &g.names, (const char *)map_get(&in_model, p->name));
