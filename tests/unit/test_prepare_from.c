@@ -1,0 +1,193 @@
+/* prepare --from: which options a checkpoint's optimizer and schedule are. */
+#include "prepare/from_checkpoint.h"
+#include "suite.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+static struct arena arena;
+static struct diag diag;
+
+static void begin(void)
+{
+    arena = (struct arena){0};
+    diag = (struct diag){.arena = &arena};
+}
+
+static void end(void)
+{
+    arena_free(&arena);
+}
+
+struct pair {
+    const char *key;
+    double value;
+};
+
+static const struct from_case {
+    const char *title;
+    struct pair group[12];
+    const char *kept; /* for the only parameter */
+    struct pair schedule[8];
+    double milestones[4];
+    double most_steps;        /* 0: no trainer_state.json */
+    const char *said, *error; /* in the report, or a warning */
+    double rate;
+} cases[] = {
+    {"Adam",
+     {{"beta1", 0.9}, {"beta2", 0.99}, {"eps", 1e-8}, {"amsgrad", 0}, {"weight_decay", 0}, {"lr", 0.25}},
+     .said = "--optimizer adamw:beta1=0.9,beta2=0.99,epsilon=1e-08,weight_decay=0,norm_coefficient=0,amsgrad=0\n",
+     .rate = 0.25},
+    {"Adam or AdamW",
+     {{"beta1", 0.9}, {"beta2", 0.99}, {"eps", 1e-8}, {"amsgrad", 0}, {"weight_decay", 0.5}},
+     .error = "weight decay 0.5 may be Adam's or AdamW's"},
+    {"AdamW says so",
+     {{"beta1", 0.9}, {"eps", 1}, {"amsgrad", 1}, {"weight_decay", 0.5}, {"decoupled_weight_decay", 1}},
+     .said = "weight_decay=0.5,norm_coefficient=0,amsgrad=1\n"},
+    {"Adam says so",
+     {{"beta1", 0.9}, {"eps", 1}, {"amsgrad", 0}, {"weight_decay", 0.5}, {"decoupled_weight_decay", 0}},
+     .said = "weight_decay=0,norm_coefficient=0.5,amsgrad=0\n"},
+    {"Trainer's",
+     {{"beta1", 0.9}, {"eps", 1}, {"amsgrad", 0}, {"weight_decay", 0.5}},
+     .most_steps = 60,
+     .said = "taken for AdamW, as Trainer has it"},
+    {"Adamax",
+     {{"beta1", 0.9}, {"beta2", 0.5}, {"eps", 1}, {"weight_decay", 0.25}},
+     .kept = "exp_inf",
+     .said = "--optimizer adamax:beta1=0.9,beta2=0.5,epsilon=1,norm_coefficient=0.25\n"},
+    {"NAdam",
+     {{"beta1", 0.9}, {"beta2", 0.5}, {"eps", 1}, {"momentum_decay", 0.125}},
+     .said = "--optimizer nadam:beta1=0.9,beta2=0.5,epsilon=1,norm_coefficient=0,momentum_decay=0.125\n"},
+    {"RAdam",
+     {{"beta1", 0.9}, {"beta2", 0.5}, {"eps", 1}},
+     .said = "--optimizer radam:beta1=0.9,beta2=0.5,epsilon=1,norm_coefficient=0\n"},
+    {"Lion",
+     {{"beta1", 0.9}, {"beta2", 0.5}, {"weight_decay", 0.25}},
+     .said = "--optimizer lion:beta1=0.9,beta2=0.5,weight_decay=0.25\n"},
+    {"SGD",
+     {{"momentum", 0}, {"weight_decay", 0.25}, {"lr", 0.5}},
+     .said = "--optimizer sgd:norm_coefficient=0.25\n",
+     .rate = 0.5},
+    {"with momentum",
+     {{"momentum", 0.5}, {"dampening", 0.25}},
+     .said = "--optimizer momentum:alpha=0.5,beta=0.75,norm_coefficient=0\n"},
+    {"of Nesterov", {{"momentum", 0.5}, {"nesterov", 1}}, .said = "--optimizer nesterov:alpha=0.5,beta=1,"},
+    {"RMSprop",
+     {{"alpha", 0.75}, {"eps", 1}, {"momentum", 0.5}, {"centered", 1}},
+     .said = "--optimizer rmsprop:alpha=0.75,epsilon=1,norm_coefficient=0,momentum=0.5,centered=1\n"},
+    {"Adagrad",
+     {{"lr_decay", 0.5}, {"eps", 1}},
+     .said = "--optimizer adagrad:decay_factor=0.5,norm_coefficient=0,epsilon=1\n"},
+    {"it maximizes", {{"momentum", 0}, {"maximize", 1}}, .error = "its optimizer maximizes"},
+    {"nobody knows", {{"rho", 1}}, .error = "which optimizer has kept its state cannot be told"},
+    {"StepLR",
+     {{"momentum", 0}, {"lr", 0.1}, {"initial_lr", 0.5}},
+     .schedule = {{"step_size", 7}, {"gamma", 0.7}},
+     .said = "--schedule step:every=7,gamma=0.7\n",
+     .rate = 0.5},
+    {"MultiStepLR",
+     {{"momentum", 0}},
+     .schedule = {{"gamma", 0.5}},
+     .milestones = {5, 15},
+     .said = "--schedule multistep:milestones=5,15,gamma=0.5\n"},
+    {"ExponentialLR", {{"momentum", 0}}, .schedule = {{"gamma", 0.9}}, .said = "--schedule exponential:gamma=0.9\n"},
+    {"CosineAnnealingLR",
+     {{"momentum", 0}},
+     .schedule = {{"T_max", 40}, {"eta_min", 0.125}, {"base_lrs", 0.5}},
+     .said = "--schedule cosine:steps=40,floor=0.25\n"},
+    {"LinearLR",
+     {{"momentum", 0}},
+     .schedule = {{"total_iters", 40}, {"start_factor", 1}, {"end_factor", 0}},
+     .said = "--schedule linear:steps=40\n"},
+    {"LinearLR that rises",
+     {{"momentum", 0}},
+     .schedule = {{"total_iters", 40}, {"start_factor", 0.5}, {"end_factor", 1}},
+     .said = "its schedule is a function"},
+    {"OneCycleLR",
+     {{"momentum", 0}, {"lr", 0.1}, {"initial_lr", 0.25}, {"max_lr", 1}, {"min_lr", 0.125}},
+     .schedule = {{"total_steps", 40}, {"phases", 2}, {"first_end", 9}},
+     .said = "--schedule onecycle:steps=40,pct_start=0.25,div_factor=4,final_div_factor=2,linear=0,three_phase=0\n",
+     .rate = 1},
+    {"OneCycleLR of three",
+     {{"momentum", 0}, {"initial_lr", 0.25}, {"max_lr", 1}, {"min_lr", 0.125}},
+     .schedule = {{"total_steps", 40}, {"phases", 3}, {"first_end", 9}, {"linear", 1}},
+     .said = "linear=1,three_phase=1\n",
+     .rate = -1},
+    {"LambdaLR",
+     {{"momentum", 0}, {"lr", 0.125}, {"initial_lr", 0.5}},
+     .schedule = {{"last_epoch", 3}},
+     .most_steps = 60,
+     .said = "the learning rate stays at 0.125; --schedule linear:steps=60",
+     .rate = 0.125},
+};
+
+static void add_numbers(checkpoint_numbers *to, const struct pair *from)
+{
+    for (int i = 0; from[i].key; i++)
+        vec_push(&arena, to, ((struct checkpoint_number){from[i].key, from[i].value}));
+}
+
+static bool said(const struct strbuf *report, const char *text)
+{
+    vec_each_ptr(const struct diag_message, m, &diag.messages)
+        if (strstr(m->text, text))
+            return true;
+    return strstr(strbuf_text(report), text) != NULL;
+}
+
+START_TEST(options_are_the_checkpoints)
+{
+    const struct from_case *const c = &cases[_i];
+    struct checkpoint from = {.path = "c.pt",
+                              .has_optimizer = true,
+                              .steps = NAN,
+                              .most_steps = c->most_steps > 0 ? c->most_steps : NAN,
+                              .has_schedule = c->schedule[0].key};
+    struct checkpoint_group group = {.count = 1};
+    struct checkpoint_parameter p = {.name = "w", .steps = NAN};
+    struct model m = {.graph = model_graph_new(&arena, "g")};
+    struct prepare_options o = {.learning_rate = -1};
+    struct strbuf report = {.arena = &arena};
+    add_numbers(&group.numbers, c->group);
+    add_numbers(&from.schedule, c->schedule);
+    for (int i = 0; c->milestones[i] > 0; i++)
+        vec_push(&arena, &from.milestones, c->milestones[i]);
+    if (c->kept)
+        vec_push(&arena, &p.state, ((struct named_tensor){c->kept, tensor_scalar_double(&arena, DTYPE_FLOAT, 1)}));
+    vec_push(&arena, &from.groups, group);
+    vec_push(&arena, &from.parameters, p);
+    const bool ok = options_from_checkpoint(&diag, &arena, &m, &from, &(struct fill_options){0},
+                                            &(struct given_options){0}, &o, &report);
+    ck_assert_msg(ok == !c->error, "%s: %s", c->title, diag_first_error(&diag) ? diag_first_error(&diag) : "no error");
+    const char *const wanted = c->error ? c->error : c->said;
+    ck_assert_msg(said(&report, wanted), "%s: no '%s' in\n%s", c->title, wanted, strbuf_text(&report));
+    if (c->rate > 0)
+        ck_assert_double_eq(o.learning_rate, c->rate);
+}
+END_TEST
+
+/* What the command line says is not looked for. */
+START_TEST(the_command_line_counts)
+{
+    struct checkpoint from = {.path = "c.pt", .has_optimizer = true, .steps = NAN, .most_steps = NAN};
+    struct checkpoint_group group = {.count = 1};
+    struct model m = {.graph = model_graph_new(&arena, "g")};
+    struct prepare_options o = {.learning_rate = 3};
+    struct strbuf report = {.arena = &arena};
+    add_numbers(&group.numbers, (const struct pair[]){{"lr", 0.5}, {"rho", 1}, {NULL, 0}});
+    vec_push(&arena, &from.groups, group);
+    const struct given_options given = {.optimizer = true, .learning_rate = true};
+    ck_assert(options_from_checkpoint(&diag, &arena, &m, &from, &(struct fill_options){0}, &given, &o, &report));
+    ck_assert_double_eq(o.learning_rate, 3);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *const tests = tcase_create("from");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_loop_test(tests, options_are_the_checkpoints, 0, sizeof cases / sizeof *cases);
+    tcase_add_test(tests, the_command_line_counts);
+    return run_tests("from", tests);
+}
