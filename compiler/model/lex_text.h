@@ -16,7 +16,7 @@ struct token {
 };
 
 #define TEXT_MAX_DEPTH 32 /* of graphs in attributes of nodes of graphs ..., and of types */
-
+#define TEXT_MAX_REPEATED (1 << 22) /* elements of all tensors that are written {0, ...} */
 /* Words that begin a type when '(' follows: seq, map, ... */
 bool text_is_type_word(const char *word);
 /* inf, infinity and nan in any case, with or without '-'. */

@@ -12,6 +12,7 @@ struct text_parser {
     struct model *model;
     const char *graph; /* name of the graph at hand, for locations */
     int depth;
+    int64_t repeated; /* elements of tensors with "..." so far: at most TEXT_MAX_REPEATED, whatever a small file says */
 };
 
 /* ---- tokens; `what` says in messages what was expected ("a node's name") ----------------------------------------- */

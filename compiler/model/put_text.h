@@ -41,6 +41,8 @@ struct text_writer {
     size_t line;          /* where the line at hand begins in it */
     int indent, depth;    /* depth as the reader counts it: graphs and types */
     const struct loc *at; /* what is being written */
+    bool repeats;         /* "..." may stand for elements */
+    int64_t repeated;     /* elements of tensors with it so far, as the reader counts them */
     struct {
         size_t count;
         struct loc first;

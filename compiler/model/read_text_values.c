@@ -212,6 +212,7 @@ struct literals {
     VEC(int64_t) ints;
     str_list strings;
     VEC(size_t) sizes;
+    bool repeated; /* "..." stood behind the last one */
 };
 
 static bool is_narrow_float(enum dtype d)
@@ -238,9 +239,26 @@ static bool parse_integer_literal(struct text_parser *p, enum dtype d, int64_t *
     return true;
 }
 
+static size_t literal_count(const struct literals *l)
+{
+    return l->floats.count + l->ints.count + l->strings.count;
+}
+
+/* "..." as the last item: the number before it fills what is left. */
+static bool parse_repeat(struct text_parser *p, struct literals *l)
+{
+    l->repeated = dtype_is_float(l->dtype) || dtype_is_int(l->dtype);
+    if (!l->repeated || literal_count(l) == 0)
+        return lexer_error(&p->lex, "'...' repeats a number that stands before it");
+    return text_expect(p, '.') && text_expect(p, '.') && text_expect(p, '.') &&
+           (lexer_is(&p->lex, '}') || text_expect(p, '}'));
+}
+
 static bool parse_literal(struct text_parser *p, void *data)
 {
     struct literals *l = data;
+    if (lexer_is(&p->lex, '.'))
+        return parse_repeat(p, l);
     if (l->dtype == DTYPE_STRING) {
         if (p->lex.token.kind != TOKEN_STRING)
             return lexer_error(&p->lex, "expected a string, found %s", lexer_describe(&p->lex));
@@ -264,6 +282,12 @@ static bool parse_literal(struct text_parser *p, void *data)
     return true;
 }
 
+/* Of element i among the numbers that were written: the last one repeats. */
+static size_t place(int64_t i, size_t written)
+{
+    return (size_t)i < written ? (size_t)i : written - 1;
+}
+
 static void store_literals(struct tensor *t, const struct literals *l)
 {
     const bool complex_type = t->dtype == DTYPE_COMPLEX64 || t->dtype == DTYPE_COMPLEX128;
@@ -279,9 +303,9 @@ static void store_literals(struct tensor *t, const struct literals *l)
             t->strings[i] = l->strings.data[i];
             t->string_lengths[i] = l->sizes.data[i];
         } else if (l->floats.count) {
-            dtype_store_double(part, at, l->floats.data[i]);
+            dtype_store_double(part, at, l->floats.data[place(i, l->floats.count)]);
         } else {
-            dtype_store_int(bits, at, l->ints.data[i]);
+            dtype_store_int(bits, at, l->ints.data[place(i, l->ints.count)]);
         }
     }
 }
@@ -303,12 +327,15 @@ bool text_data(struct text_parser *p, const struct model_type *type, struct tens
         return lexer_error(&p->lex, "external data in text models is not supported by this version");
     if (!text_list(p, '{', '}', parse_literal, &l))
         return false;
-    const size_t got = l.floats.count + l.ints.count + l.strings.count;
+    const size_t got = literal_count(&l);
     const bool complex_type = type->elem == DTYPE_COMPLEX64 || type->elem == DTYPE_COMPLEX128;
     if (complex_type && (got % 2 != 0 || (int64_t)(got / 2) != count))
         return lexer_error_at(&p->lex, &at, "%zu numbers for a tensor of shape %s: a complex element is two", got,
                               shape_text(p->arena, &shape));
-    if (!complex_type && (int64_t)got != count)
+    if (l.repeated && (p->repeated += count) > TEXT_MAX_REPEATED)
+        return lexer_error_at(&p->lex, &at, "tensors with '...' have more than %d elements together",
+                              TEXT_MAX_REPEATED);
+    if (!complex_type && (l.repeated ? (int64_t)got > count : (int64_t)got != count))
         return lexer_error_at(&p->lex, &at, "%zu element%s for a tensor of shape %s", got, str_plural(got),
                               shape_text(p->arena, &shape));
     *out = tensor_new(p->arena, type->elem, &shape);

@@ -522,7 +522,7 @@ bool model_encode_text(struct diag *d, struct arena *a, const struct model *m, b
                        size_t *size)
 {
     const struct loc at = LOC_FILE(m->file);
-    struct text_writer w = {.out.arena = a, .at = &at};
+    struct text_writer w = {.out.arena = a, .at = &at, .repeats = m->training.count > 0};
     write_model(&w, m);
     if (!judge_losses(d, &w, &at, lossy))
         return false;

@@ -312,6 +312,17 @@ static void put_element(struct text_writer *w, const struct tensor *t, int64_t i
     }
 }
 
+/* A file with training_info is no text of ONNX's own anyway: there, what starts alike is written {0, ...}. */
+static bool is_repeated(struct text_writer *w, const struct tensor *t)
+{
+    enum { FEW = 16 };
+    if (!w->repeats || t->count <= FEW || !(dtype_is_float(t->dtype) || dtype_is_int(t->dtype)) ||
+        !tensor_is_uniform(t) || t->count > TEXT_MAX_REPEATED - w->repeated)
+        return false;
+    w->repeated += t->count;
+    return true;
+}
+
 void text_put_tensor(struct text_writer *w, const char *name, const struct tensor *t)
 {
     const bool complex_type = t->dtype == DTYPE_COMPLEX64 || t->dtype == DTYPE_COMPLEX128;
@@ -325,11 +336,12 @@ void text_put_tensor(struct text_writer *w, const char *name, const struct tenso
         text_put(w, " = ");
     }
     text_put(w, "{");
-    for (int64_t i = 0; i < count; i++) {
+    const bool repeated = is_repeated(w, t);
+    for (int64_t i = 0; i < (repeated ? 1 : count); i++) {
         text_separate(w, (size_t)i);
         put_element(w, t, i);
     }
-    text_put(w, "}");
+    text_put(w, repeated ? ", ...}" : "}");
 }
 
 struct tensor *text_make_dense(struct text_writer *w, const struct model_sparse *s)

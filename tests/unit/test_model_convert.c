@@ -326,6 +326,32 @@ START_TEST(test_long_lists_are_wrapped)
 }
 END_TEST
 
+/* Only where there is a training_info, and only what its reader takes. */
+START_TEST(test_equal_elements_are_written_once)
+{
+    struct model *m = new_model();
+    struct tensor *const ones = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(17));
+    for (int64_t i = 0; i < ones->count; i++)
+        tensor_set_double(ones, i, 1);
+    model_add_initializer(&arena, m->graph, "few", tensor_new(&arena, DTYPE_FLOAT, &SHAPE(4)));
+    model_add_initializer(&arena, m->graph, "ones", ones);
+    ck_assert_ptr_null(strstr(assert_round_trip(m), "..."));
+    struct model_training *const t = arena_new(&arena, struct model_training);
+    t->algorithm = model_graph_new(&arena, "a");
+    vec_push(&arena, &m->training, t);
+    const char *text = assert_round_trip(m);
+    ck_assert_ptr_nonnull(strstr(text, "float[4] few = {0, 0, 0, 0}"));
+    ck_assert_ptr_nonnull(strstr(text, "float[17] ones = {1, ...}"));
+    model_add_initializer(&arena, m->graph, "many", tensor_new(&arena, DTYPE_INT8, &SHAPE((1 << 22) - 17)));
+    model_add_initializer(&arena, m->graph, "more", tensor_new(&arena, DTYPE_INT8, &SHAPE(20)));
+    text = assert_round_trip(m);
+    ck_assert_ptr_nonnull(strstr(text, "many = {0, ...}"));
+    ck_assert_ptr_nonnull(strstr(text, "int8[20] more = {0, 0, "));
+    tensor_set_double(ones, 16, 2);
+    ck_assert_ptr_nonnull(strstr(assert_round_trip(m), "1, 2}"));
+}
+END_TEST
+
 /* ---- what text has no place for ---------------------------------------------------------------------------------- */
 
 static struct model_sparse *new_sparse(const char *name, bool linear)
@@ -598,6 +624,7 @@ int main(void)
     tcase_add_test(c, test_files_by_extension);
     tcase_add_test(c, test_layout);
     tcase_add_test(c, test_long_lists_are_wrapped);
+    tcase_add_test(c, test_equal_elements_are_written_once);
     tcase_add_test(c, test_losses_are_refused);
     tcase_add_test(c, test_losses_are_accepted);
     tcase_add_test(c, test_losses_are_noted);

@@ -294,6 +294,31 @@ START_TEST(element)
 }
 END_TEST
 
+START_TEST(last_element_repeats)
+{
+    const struct model_node *n = read_attrs("f = float[2,2] {1, 2, ...}, i = int8[5] {-1, ...}, "
+                                            "h = float16[3] {15360, ...}");
+    const float *const f = find_attr(n, "f")->t->data;
+    ck_assert(f[0] == 1 && f[1] == 2 && f[2] == 2 && f[3] == 2);
+    for (int64_t k = 0; k < 5; k++)
+        ck_assert_int_eq(tensor_get_int(find_attr(n, "i")->t, k), -1);
+    ck_assert(tensor_get_double(find_attr(n, "h")->t, 2) == 1);
+}
+END_TEST
+
+/* Many times the same megabytes cost a few letters each: they are counted together. */
+START_TEST(repeated_elements_are_bounded)
+{
+    static const char text[] = HEAD "g (float[2097152] v = {0, ...}, int8[2097152] w = {0, ...}%s) => () {}";
+    struct model *m;
+    const char *const most = arena_printf(&arena, text, "");
+    ck_assert(model_read_text(&diag, &arena, "m.onnxtxt", most, strlen(most), &m));
+    const char *const more = arena_printf(&arena, text, ", int8[1] x = {0, ...}");
+    ck_assert(!model_read_text(&diag, &arena, "m.onnxtxt", more, strlen(more), &m));
+    ck_assert_ptr_nonnull(strstr(diag_first_error(&diag), "more than 4194304 elements together"));
+}
+END_TEST
+
 START_TEST(elements_without_value)
 {
     const struct model_node *n = read_attrs("c = complex64[1] {1.5, -2}, s = string[2] {\"a\\\"\", \"\"}");
@@ -347,6 +372,12 @@ static const struct {
     {HEAD "g (float[] w = {1}) => () {}", "a known shape", 2, 16},
     {HEAD "g (float[2] w = {1}) => () {}", "1 element for a tensor of shape [2]", 2, 17},
     {HEAD "g (float[1] w = {1, 2}) => () {}", "2 elements for a tensor of shape [1]", 2, 17},
+    {HEAD "g (float[1] w = {...}) => () {}", "'...' repeats a number that stands before it", 2, 18},
+    {HEAD "g (float[1] w = {1, 2, ...}) => () {}", "2 elements for a tensor of shape [1]", 2, 17},
+    {HEAD "g (float[2] w = {1, ..}) => () {}", "expected '.', found '}'", 2, 23},
+    {HEAD "g (float[4] w = {1, ..., 2}) => () {}", "expected '}', found ','", 2, 24},
+    {HEAD "g (string[2] w = {\"a\", ...}) => () {}", "'...' repeats a number", 2, 24},
+    {HEAD "g (complex64[2] w = {1, ...}) => () {}", "'...' repeats a number", 2, 25},
     {HEAD "g (complex64[1] w = {1}) => () {}", "a complex element is two", 2, 21},
     {HEAD "g (float[9000000000,9000000000,9] w = {1}) => () {}", "fits memory", 2, -1},
     {HEAD "g (int8[1] w = {128}) => () {}", "the number 128 does not fit int8", 2, 17},
@@ -488,6 +519,8 @@ int main(void)
     tcase_add_test(t, attribute_lists);
     tcase_add_test(t, attribute_tensors_graphs_types);
     tcase_add_loop_test(t, element, 0, (int)(sizeof elements / sizeof *elements));
+    tcase_add_test(t, last_element_repeats);
+    tcase_add_test(t, repeated_elements_are_bounded);
     tcase_add_test(t, elements_without_value);
     tcase_add_loop_test(t, fault, 0, (int)(sizeof faults / sizeof *faults));
     tcase_add_test(t, names_without_nul);
