@@ -115,6 +115,9 @@ static void reach_inputs(struct rules *r, const struct model_node *n)
     for (size_t i = 0; i < n->inputs.count; i++)
         if (passes_gradient(n, i))
             reach(r, n->inputs.data[i]);
+    const struct model_attr *const y = model_find_attr(&n->attrs, "y");
+    if (str_equal(n->op_type, "Gradient") && y != NULL && y->type == ATTR_STRING && y->s.data != NULL)
+        reach(r, y->s.data); /* of what it differentiates it names the result alone */
     model_each_inner(n, inner)
         reach_captures(r, inner);
 }

@@ -29,6 +29,13 @@ for engine in interpreted generated; do
     awk 'NR == 1 { first = $NF } END { exit !($NF < 0.5 * first) }' stdout || fail "$engine learns nothing"
 done
 
+# All of a network that is seen through its derivative alone is trained.
+sed -e 's/Add(ux, u)/Identity(ux)/' pinn.onnxtxt >slope.onnxtxt
+expect 0 "$stepc" prepare slope.onnxtxt -o slope.onnx --loss output --output loss
+has stdout 'w1'
+expect 0 "$stepc" inspect slope.onnx
+has stdout 'trains     12 parameters in 3 tensors'
+
 # The only output is the loss: 'loss' is what a step minimizes, in all entries.
 cat >own.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17]>
