@@ -1,5 +1,6 @@
 /* stepc check: is the file right? Every rule of the format and of training_info, all errors at once. */
 #include "base/clean.h"
+#include "cmd/check_recipe.h"
 #include "cmd/cmd.h"
 
 #include "base/str.h"
@@ -14,6 +15,7 @@
 
 static const struct option_spec specs[] = {
     {"training", 0, OPTION_FLAG, NULL, "what an exporter did that would spoil training, and the cure"},
+    {"recipe", 0, OPTION_FLAG, NULL, "does the file alone say how to train, without weights, the same run everywhere?"},
     {"quiet", 'q', OPTION_FLAG, NULL, "only errors"},
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
@@ -143,6 +145,8 @@ static bool check_model(struct session *s, const struct options *o, const char *
     const bool right = check_with_sizes(s, m, &pipeline, assumed, &p, &size);
     if (!may_need_outputs(s, &pipeline.import, m, right) || !as_demanded || !check_nodes(&s->diag, m))
         return false;
+    if (option_given(o, "recipe") && !check_recipe(&s->diag, &s->arena, m, &pipeline, p, assumed))
+        return false;
     if (option_given(o, "quiet"))
         return true;
     if (size == 0)
@@ -152,6 +156,8 @@ static bool check_model(struct session *s, const struct options *o, const char *
                    p->variables.count, (long long)size, assumed);
     else
         print_text("%s: ok (%zu entries, %zu variables)\n", path, p->entries.count, p->variables.count);
+    if (option_given(o, "recipe"))
+        print_text("%s: a recipe\n", path);
     return true;
 }
 

@@ -2,7 +2,6 @@
 #include "base/checked.h"
 #include "base/clean.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/feeds.h"
@@ -11,6 +10,7 @@
 #include "cmd/not_finite.h"
 #include "cmd/progress.h"
 #include "cmd/run_data.h"
+#include "cmd/run_digest.h"
 #include "cmd/run_state.h"
 #include "cmd/run_table.h"
 #include "cmd/run_validate.h"
@@ -60,7 +60,8 @@ static const struct option_spec specs[] = {
     OPTION_HEADING("results"),
     {"csv", 0, OPTION_TEXT, "FILE", "scalar outputs of every step as a table"},
     {"plot", 0, OPTION_TEXT, "FILE.svg", "scalar outputs over the steps as a picture"},
-    {"hash", 0, OPTION_FLAG, NULL, "print a SHA-256 of all outputs and variables"},
+    {"hash", 0, OPTION_FLAG, NULL,
+     "print digests of the curve of scalars, of all outputs and of the final state (SHA-256)"},
     {"quiet", 'q', OPTION_FLAG, NULL, "print nothing"},
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
@@ -101,7 +102,7 @@ struct run {
     double *sums;    /* per output: over the epoch so far */
     struct history history;
     struct progress progress;
-    struct sha256 hash;
+    struct run_digest digest;
 };
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -294,11 +295,6 @@ static void print_scalars(const struct run *r, struct tensor *const *outputs, in
     arena_free(&a);
 }
 
-static void hash_tensor(struct run *r, const struct tensor *t)
-{
-    sha256_add(&r->hash, t->data, tensor_bytes(t));
-}
-
 static void add_to_table(struct run *r, struct tensor *const *outputs)
 {
     for (size_t i = 0; i < r->entry->graph->outputs.count; i++)
@@ -358,8 +354,8 @@ static bool use_outputs(struct run *r, struct tensor *const *outputs, int64_t st
     keep_fetches(r, outputs, step);
     if (r->print_steps)
         print_scalars(r, outputs, step);
-    for (size_t i = 0; option_given(r->o, "hash") && i < r->entry->graph->outputs.count; i++)
-        hash_tensor(r, outputs[i]);
+    if (option_given(r->o, "hash"))
+        run_digest_step(&r->digest, r->entry->graph, outputs);
     add_to_table(r, outputs);
     bool ok = check_finite(r, outputs, step);
     if (ok && ends_epoch)
@@ -396,18 +392,6 @@ static bool write_fetches(struct run *r)
         ok &= tensor_file_write(&r->s->diag, f->path, f->name, t);
     }
     return ok;
-}
-
-static void print_hash(struct run *r)
-{
-    const struct program *p = engine_program(r->engine);
-    unsigned char digest[32];
-    vec_each(const struct variable *, v, &p->variables)
-        hash_tensor(r, engine_read(r->engine, v, &r->s->arena));
-    sha256_end(&r->hash, digest);
-    for (int i = 0; i < 32; i++)
-        print_text("%02x", digest[i]);
-    putchar('\n');
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -515,13 +499,13 @@ static bool save_now_and_then(struct run *r, int64_t steps)
 
 static bool run_steps(struct run *r)
 {
-    sha256_begin(&r->hash);
+    run_digest_begin(&r->digest);
     progress_begin(&r->progress, wants_bar(r), r->end - r->first);
     for (int64_t i = r->first; i < r->end; i++)
         if (!one_step(r, i) || !save_now_and_then(r, i + 1))
             return false;
     if (option_given(r->o, "hash"))
-        print_hash(r);
+        run_digest_print(&r->digest, r->engine, &r->s->arena);
     return write_fetches(r) && state_save(r->s, &r->state, r->m, r->engine, r->end);
 }
 

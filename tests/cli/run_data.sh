@@ -42,7 +42,7 @@ expect 0 "${train[@]}" --epochs 2 --shuffle 7 --quiet --hash --arithmetic same
 cp stdout same.hash
 expect 0 "${train[@]}" --epochs 2 --shuffle 7 --quiet --hash --engine generated --reproducible
 same stdout same.hash
-grep -qxE '[0-9a-f]{64}' same.hash || fail 'no hash'
+[ "$(grep -cxE '(curve|outputs|state) [0-9a-f]{64}' same.hash)" = 3 ] || fail 'no digests'
 
 # Validation without an entry evaluate: accuracy by infer, and what is computed is said.
 validate=(--validate x=vx.npy --validate target=vt.npy)
