@@ -1,4 +1,4 @@
-/* usage: data digits DIGITS.CSV | data marks
+/* usage: data digits DIGITS.CSV | data marks | words | pictures | names
  * Writes the data of a recipe into the current folder, as .npy files: the same bytes everywhere, since all is computed
  * in integers and in fractions of powers of two. README.md says which recipe wants which. */
 #include <inttypes.h>
@@ -94,12 +94,114 @@ static int marks(void)
     return 0;
 }
 
+/* ---- words: spectrograms in which a tone goes up, down or stays, in three heights: twelve kinds, in noise -------- */
+
+enum { WORDS = 1920, WORDS_TRAIN = 1536, FRAMES = 49, BANDS = 10, KINDS = 12 };
+static float sound[WORDS][FRAMES][BANDS];
+static int64_t word[WORDS];
+
+/* In sixteenths of a band; the tone goes around at the ends. */
+static int tone(int kind, int t)
+{
+    static const int slopes[KINDS / 3] = {-3, 0, 2, 5};
+    const int place = 48 * (kind % 3) + slopes[kind / 3] * t;
+    return ((place % (16 * BANDS)) + 16 * BANDS) % (16 * BANDS);
+}
+
+static int words(void)
+{
+    for (int i = 0; i < WORDS; i++) {
+        const int kind = draw(KINDS), shift = draw(17) - 8, late = draw(9);
+        word[i] = kind;
+        for (int t = 0; t < FRAMES; t++)
+            for (int b = 0; b < BANDS; b++) {
+                const int away = abs(16 * b - tone(kind, t + late) - shift);
+                sound[i][t][b] = (float)(draw(32) + (away < 32 ? 32 - away : 0)) / 32;
+            }
+    }
+    write_npy("sound.npy", "<f4", "1536, 49, 10", sound, WORDS_TRAIN * sizeof *sound);
+    write_npy("word.npy", "<i8", "1536,", word, WORDS_TRAIN * sizeof *word);
+    write_npy("test_sound.npy", "<f4", "384, 49, 10", sound[WORDS_TRAIN], (WORDS - WORDS_TRAIN) * sizeof *sound);
+    write_npy("test_word.npy", "<i8", "384,", word + WORDS_TRAIN, (WORDS - WORDS_TRAIN) * sizeof *word);
+    return 0;
+}
+
+/* ---- pictures: stripes of ten directions and widths, in any colour and place, in noise --------------------------- */
+
+enum { PICTURES = 800, PICTURES_TRAIN = 640, SIDE = 32, PATTERNS = 10 };
+static float picture[PICTURES][3][SIDE][SIDE];
+static int64_t pattern[PICTURES];
+
+static int pictures(void)
+{
+    static const int across[PATTERNS] = {0, 4, 4, 4, 2, 0, 7, 7, 2, 5};
+    static const int down[PATTERNS] = {4, 0, 4, -4, 4, 8, 0, 7, 2, -2};
+    for (int i = 0; i < PICTURES; i++) {
+        const int kind = draw(PATTERNS), place = draw(32);
+        pattern[i] = kind;
+        for (int c = 0; c < 3; c++) {
+            const int colour = draw(3) - 1;
+            for (int y = 0; y < SIDE; y++)
+                for (int x = 0; x < SIDE; x++) {
+                    const int wave = (x * across[kind] + y * down[kind] + place) & 31;
+                    picture[i][c][y][x] = (float)((wave < 16 ? colour : -colour) * 16 + draw(32) - 16) / 32;
+                }
+        }
+    }
+    write_npy("picture.npy", "<f4", "640, 3, 32, 32", picture, PICTURES_TRAIN * sizeof *picture);
+    write_npy("pattern.npy", "<i8", "640,", pattern, PICTURES_TRAIN * sizeof *pattern);
+    write_npy("test_picture.npy", "<f4", "160, 3, 32, 32", picture[PICTURES_TRAIN],
+              (PICTURES - PICTURES_TRAIN) * sizeof *picture);
+    write_npy("test_pattern.npy", "<i8", "160,", pattern + PICTURES_TRAIN,
+              (PICTURES - PICTURES_TRAIN) * sizeof *pattern);
+    return 0;
+}
+
+/* ---- names: one to three syllables, an ending; letters 1 to 26, and 0 where a name begins and ends --------------- */
+
+enum { NAMES = 2304, NAMES_TRAIN = 2048, PLACES = 12 };
+static int64_t letters[NAMES][PLACES], next[NAMES][PLACES]; /* next: -1 behind the end, where nothing is asked */
+
+static const char *one_of(const char *const *list, int count)
+{
+    return list[draw(count)];
+}
+
+static int names(void)
+{
+    static const char *const syllables[] = {"an", "bel", "ca", "dor", "el", "fi", "ga", "hel", "is", "jo", "ka", "li",
+                                            "mar", "no", "ra", "sel", "ti", "va", "wen", "zo"};
+    static const char *const endings[] = {"a", "o", "us", "ne", "ra", "dan", "ie", "th"};
+    for (int i = 0; i < NAMES; i++) {
+        char name[PLACES + 8] = "";
+        const int count = 1 + draw(3);
+        for (int k = 0; k < count; k++)
+            strcat(name, one_of(syllables, sizeof syllables / sizeof *syllables));
+        strcat(name, one_of(endings, sizeof endings / sizeof *endings));
+        const int length = (int)strlen(name) < PLACES ? (int)strlen(name) : PLACES - 1;
+        for (int k = 0; k < PLACES; k++) {
+            letters[i][k] = k > 0 && k <= length ? name[k - 1] - 'a' + 1 : 0;
+            next[i][k] = k < length ? name[k] - 'a' + 1 : k == length ? 0 : -1;
+        }
+    }
+    write_npy("letters.npy", "<i8", "2048, 12", letters, NAMES_TRAIN * sizeof *letters);
+    write_npy("next.npy", "<i8", "2048, 12", next, NAMES_TRAIN * sizeof *next);
+    write_npy("test_letters.npy", "<i8", "256, 12", letters[NAMES_TRAIN], (NAMES - NAMES_TRAIN) * sizeof *letters);
+    write_npy("test_next.npy", "<i8", "256, 12", next[NAMES_TRAIN], (NAMES - NAMES_TRAIN) * sizeof *next);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        int (*write)(void);
+    } sets[] = {{"marks", marks}, {"words", words}, {"pictures", pictures}, {"names", names}};
     if (argc == 3 && strcmp(argv[1], "digits") == 0)
         return digits(argv[2]);
-    if (argc == 2 && strcmp(argv[1], "marks") == 0)
-        return marks();
-    fprintf(stderr, "usage: data digits DIGITS.CSV | data marks\n");
+    for (size_t i = 0; argc == 2 && i < sizeof sets / sizeof *sets; i++)
+        if (strcmp(argv[1], sets[i].name) == 0)
+            return sets[i].write();
+    fprintf(stderr, "usage: data digits DIGITS.CSV | data marks | words | pictures | names\n");
     return 2;
 }
