@@ -104,6 +104,8 @@ static bool check_attributes(struct infer_ctx *c, const struct recurrent *r)
     if (hidden && hidden->i != r->hidden)
         return infer_error(c, "hidden_size is %lld, but R has %lld columns", (long long)hidden->i,
                            (long long)r->hidden);
+    if (r->clips && !(r->clip >= 0))
+        return infer_error(c, "clip is %g, expected 0 or more", r->clip);
     if (r->unknown)
         return infer_unsupported(c, "the activation '%s' is not known", r->unknown);
     if (r->steps == 0)
@@ -485,6 +487,9 @@ static const struct op_sample gru_samples[] = {
     {.text = "g (float[3,2,3] x, float[1,12,3] w, float[1,12,4] r) => (float[3,1,2,4] y) { "
              "y = GRU <hidden_size = 5> (x, w, r) }",
      .error = "hidden_size is 5, but R has 4 columns"},
+    {.text = "g (float[3,2,3] x, float[1,12,3] w, float[1,12,4] r) => (float[3,1,2,4] y) { "
+             "y = GRU <clip = -1.0> (x, w, r) }",
+     .error = "clip is -1, expected 0 or more"},
     {0}};
 static const struct op_sample lstm_samples[] = {
     {.text = "g (float[4,2,3] x, float[1,20,3] w, float[1,20,5] r, float[1,40] b) => (float[4,1,2,5] y, float[1,2,5] "
