@@ -127,9 +127,11 @@ static bool expand(struct job *j)
     j->pipeline.passes = (struct pass_options){.stays = expand_stays, .stays_to = &choice};
     if (!may_need_outputs(s, import, m, pipeline_canonical(&s->diag, &s->arena, m, &j->pipeline, &p)))
         return false;
-    if (loss != NULL)
+    if (loss != NULL) {
         j->expand.entry = gradient.entry;
-    return check_entry(j, p) && check_files(j, m, p) && expand_program(&s->diag, &s->arena, p, &j->expand, &list) &&
+        j->expand.title = "gradient";
+    }
+    return check_entry(j, p) && check_files(j, m, p) && expand_program(&s->arena, p, &j->expand, &list) &&
            write_models(j, &list);
 }
 

@@ -211,7 +211,7 @@ static bool expand_model(struct test *t, struct map *fed, struct model **out, bo
     if (!pipeline_canonical(d, a, t->m, &pipeline, &p))
         return false;
     *draws = draws_random(program_entry(p, "infer"));
-    if (!expand_program(d, a, p, &o, &list) ||
+    if (!expand_program(a, p, &o, &list) ||
         !model_read_written(d, a, t->m->file, list.data[0].model, out))
         return false;
     vec_each(const struct model_value_info *, v, &(*out)->graph->inputs)

@@ -262,7 +262,7 @@ static bool expand_graph(struct expansion *x, struct graph *g, const struct entr
         bind_initial(x, g);
     if (!plain_nodes(g, &t) || !plain_versions(g, t.opset))
         return false;
-    const struct expanded made = {name, write_model(x, g, name)};
+    const struct expanded made = {name, write_model(x, g, x->options->title ? x->options->title : name)};
     vec_push(x->arena, x->out, made);
     return true;
 }
@@ -272,10 +272,9 @@ static bool is_wanted(const struct expand_options *o, const char *entry)
     return o->entry == NULL || str_equal(o->entry, entry);
 }
 
-bool expand_program(struct diag *d, struct arena *a, struct program *p, const struct expand_options *o,
-                    expanded_list *out)
+bool expand_program(struct arena *a, struct program *p, const struct expand_options *o, expanded_list *out)
 {
-    struct expansion x = {.diag = d, .arena = a, .program = p, .options = o, .out = out};
+    struct expansion x = {.arena = a, .program = p, .options = o, .out = out};
     bool ok = true, has_init = false;
     *out = (expanded_list){0};
     add_random_state(&x);

@@ -13,6 +13,7 @@ enum { EXPAND_OLDEST_OPSET = 13, EXPAND_NEWEST_OPSET = 28, EXPAND_DEFAULT_OPSET 
 struct expand_options {
     int opset;          /* of ai.onnx */
     const char *entry;  /* the only one that is wanted; NULL: all */
+    const char *title;  /* what it is called in the model; NULL: as it is */
     bool native_random; /* RandomNormal and RandomUniform, in place of the numbers of docs/numerics-functions.md */
 };
 
@@ -33,8 +34,8 @@ struct expanded {
 typedef VEC(struct expanded) expanded_list;
 
 /* The entries of a canonical program, whose graphs are changed. There is always one called init where there are
- * variables: it gives what they start from. False after a report: some node cannot be written so. */
-bool expand_program(struct diag *d, struct arena *a, struct program *p, const struct expand_options *o,
-                    expanded_list *out) MUST_USE;
+ * variables: it gives what they start from. False after a report to the program's messages: some node cannot be written
+ * so. */
+bool expand_program(struct arena *a, struct program *p, const struct expand_options *o, expanded_list *out) MUST_USE;
 
 #endif

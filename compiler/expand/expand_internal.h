@@ -5,7 +5,6 @@
 #include "graph/build.h"
 
 struct expansion {
-    struct diag *diag;
     struct arena *arena;
     struct program *program;
     const struct expand_options *options;

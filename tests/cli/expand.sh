@@ -113,6 +113,8 @@ expect 0 "$stepc" expand adam.onnx -o plain.onnx --dim batch=32 --quiet
 steps 1 plain
 expect 0 "$stepc" inspect slope.onnx --json inspect.json
 lacks inspect.json fc1.bias.v
+expect 0 "$stepc" convert slope.onnx slope.onnxtxt --lossy
+has slope.onnxtxt '"stepc.entry" : "gradient"'
 feed=(--feed x=x.npy --feed target=t.npy)
 for v in fc{1,2}.{weight,bias}; do feed+=(--feed "$v=state.0/$v.npy"); done
 expect 0 "$stepc" run slope.onnx "${feed[@]}" --fetch fc1.bias.gradient=g.npy --fetch x.gradient=dx.npy --csv one.csv --steps 1

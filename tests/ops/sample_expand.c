@@ -57,7 +57,7 @@ static bool expand(struct sample_test *t, const struct model *m, int opset, stru
     *out = NULL;
     if (!pipeline_canonical(&said, &t->arena, m, &pipeline, &p))
         return sample_fail(t, "%s", diag_first_error(&said));
-    if (!expand_program(&said, &t->arena, p, &o, &list))
+    if (!expand_program(&t->arena, p, &o, &list))
         return (opset < EXPAND_NEWEST_OPSET && strstr(diag_first_error(&said), "--opset")) ||
                sample_fail(t, "opset %d: %s", opset, diag_first_error(&said));
     return model_read_written(&said, &t->arena, "plain.onnx", list.data[0].model, out) ||

@@ -27,7 +27,7 @@ static bool expand(const char *text, const struct expand_options *o)
     give_name = NULL;
     if (!pipeline_canonical(&diag, &arena, m, &pipeline, &p))
         ck_abort_msg("%s", diag_first_error(&diag));
-    return expand_program(&diag, &arena, p, o, &list);
+    return expand_program(&arena, p, o, &list);
 }
 
 static void must_expand(const char *text, const struct expand_options *o)
