@@ -29,6 +29,32 @@ static const struct data_set *find_label(const struct model *m, const struct dat
     return NULL;
 }
 
+/* What a value in front of node `end` was, before it got another shape. */
+static const char *before_reshapes(const struct model_graph *g, size_t end, const char *name)
+{
+    while (end-- > 0) {
+        const struct model_node *const n = g->nodes.data[end];
+        if (str_equal(n->op_type, "Reshape") && n->inputs.count > 0 && n->outputs.count > 0 &&
+            str_equal(n->outputs.data[0], name))
+            name = n->inputs.data[0];
+    }
+    return name;
+}
+
+/* ignore_index of a loss that compares with these labels, or NULL. */
+static const int64_t *find_ignored(const struct model *m, const char *label)
+{
+    vec_each(const struct model_training *, t, &m->training)
+        for (size_t i = 0; t->algorithm && i < t->algorithm->nodes.count; i++) {
+            const struct model_node *const n = t->algorithm->nodes.data[i];
+            const struct model_attr *const x = model_find_attr(&n->attrs, "ignore_index");
+            if (x && x->type == ATTR_INT && n->inputs.count > 1 &&
+                str_equal(before_reshapes(t->algorithm, i, n->inputs.data[1]), label))
+                return &x->i;
+        }
+    return NULL;
+}
+
 /* Are these scores over classes for labels of this shape? The classes stand on axis 1 or on the last one. */
 static bool are_scores(const struct shape *scores, const struct shape *labels, int *class_axis)
 {
@@ -48,6 +74,7 @@ static void add_metrics(struct arena *a, const struct model *m, struct validatio
 {
     const struct graph *g = v->entry->graph;
     v->label = find_label(m, &v->data);
+    v->ignored = v->label ? find_ignored(m, v->label->name) : NULL;
     for (size_t i = 0; i < g->outputs.count; i++) {
         const struct graph_output *o = &g->outputs.data[i];
         if (!dtype_is_float(o->value->dtype) || shape_count(&o->value->shape) != 1)
@@ -96,6 +123,8 @@ const char *validation_text(struct arena *a, const struct validation *v)
                         output, v->class_axis);
         else
             strbuf_addf(&b, "; mean of '%s'", output);
+        if (m->accuracy && v->ignored)
+            strbuf_addf(&b, ", without those that are %lld", (long long)*v->ignored);
     }
     if (v->entry->kind == ENTRY_INFER)
         strbuf_add(&b, "; no loss: the model has no entry 'evaluate'");
@@ -104,13 +133,18 @@ const char *validation_text(struct arena *a, const struct validation *v)
 
 /* ---- computing it ------------------------------------------------------------------------------------------------ */
 
-/* Labels whose class has the largest score; of equal scores the first counts. A NaN is never the largest. */
-static int64_t count_right(const struct tensor *scores, const struct tensor *labels, int axis)
+/* Labels whose class has the largest score; of equal scores the first counts. A NaN is never the largest. *counted:
+ * goes up by the labels that are not ignored (NULL: all). */
+static int64_t count_right(const struct tensor *scores, const struct tensor *labels, int axis, const int64_t *ignored,
+                           int64_t *counted)
 {
     const int64_t classes = scores->shape.dim[axis],
                   inner = shape_count_range(&scores->shape, axis + 1, scores->shape.rank);
     int64_t right = 0;
     for (int64_t i = 0; i < labels->count; i++) {
+        if (ignored && tensor_get_int(labels, i) == *ignored)
+            continue;
+        ++*counted;
         const int64_t first = i / inner * classes * inner + i % inner;
         int64_t best = -1;
         double most = 0;
@@ -139,7 +173,8 @@ static bool run_batch(struct engine *e, struct validation *v, const int64_t *ord
         struct metric *m = &v->metrics.data[i];
         if (m->accuracy) {
             const struct tensor *labels = data_batch(&v->data, v->label->name, order, batch, &a);
-            m->value += (double)count_right(outputs[m->output], labels, v->class_axis) / (double)labels->count;
+            m->value +=
+                (double)count_right(outputs[m->output], labels, v->class_axis, v->ignored, &m->counted);
         } else {
             m->value += tensor_get_double(outputs[m->output], 0);
         }
@@ -154,12 +189,14 @@ bool validation_run(struct engine *e, struct validation *v)
     int64_t *order = arena_array(&a, int64_t, (size_t)v->data.samples);
     bool ok = true;
     data_order(&v->data, NULL, 0, order);
-    for (size_t i = 0; i < v->metrics.count; i++)
-        v->metrics.data[i].value = 0;
+    vec_each_ptr(struct metric, m, &v->metrics) {
+        m->value = 0;
+        m->counted = 0;
+    }
     for (int64_t b = 0; ok && b < v->data.batches; b++)
         ok = run_batch(e, v, order, b);
-    for (size_t i = 0; i < v->metrics.count; i++)
-        v->metrics.data[i].value /= (double)v->data.batches;
+    vec_each_ptr(struct metric, m, &v->metrics)
+        m->value /= (double)(m->accuracy ? m->counted : v->data.batches);
     arena_free(&a);
     return ok;
 }

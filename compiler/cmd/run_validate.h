@@ -10,6 +10,7 @@ struct metric {
     size_t output;    /* of the entry: a scalar to be averaged, or the class scores */
     bool accuracy;
     double value;
+    int64_t counted; /* labels so far, without those that the loss ignores */
     size_t column; /* in the table */
 };
 
@@ -17,6 +18,7 @@ struct validation {
     struct data data;
     const struct entry *entry; /* evaluate, or infer where the model has no evaluate */
     const struct data_set *label; /* of the accuracy, or NULL */
+    const int64_t *ignored; /* the label that its losses ignore, or NULL */
     int class_axis;
     VEC(struct metric) metrics;
 };

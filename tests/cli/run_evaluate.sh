@@ -40,3 +40,18 @@ expect 1 "$stepc" run line.onnxtxt --data x=x.npy --data t=t.npy --batch 2
 has stderr "input 'x' takes batches of 4, not of 2"
 expect 1 "$stepc" run line.onnxtxt --data x=x.npy --data t=t.npy --validate x=vx.npy
 has stderr "entry 'evaluate': input 't' has no data; give --validate t=FILE"
+
+# Labels that the loss ignores count for nothing: two right ones of four, in two batches.
+cat >places.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+places (float[1,3,3] x) => (float[1,3,3] scores) <float[3] w = {1, 1, 1}> { scores = Mul(x, w) }
+MODEL
+printf '1 0 0 0 1 0 0 0 1 1 0 0 0 1 0 0 0 1' | "$make_npy" f4 2 3 3 >x.npy
+printf '0 -1 -1 0 0 0' | "$make_npy" i8 2 3 >t.npy
+for axis in -1 1; do
+    expect 0 "$stepc" prepare places.onnxtxt -o places.onnx --loss softmax-cross-entropy --class-axis $axis --ignore-index -1 --evaluate \
+        --learning-rate 0.001
+    expect 0 "$stepc" run places.onnx --data x=x.npy --data target=t.npy --steps 1 --validate x=x.npy --validate target=t.npy
+    has stdout ', without those that are -1'
+    grep -qE 'validate.accuracy 0.5$' stdout || fail "accuracy: $(tail -n 1 stdout)"
+done
