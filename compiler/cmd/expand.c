@@ -84,6 +84,9 @@ static bool check_entry(struct job *j, const struct program *p)
 {
     const char *names[64];
     size_t count = 0;
+    if (j->expand.entry != NULL && str_equal(j->expand.entry, "init") && p->variables.count == 0)
+        return diag_error(&j->session->diag, &LOC_FILE(j->path),
+                          "nothing changes in the model: init() has nothing to give");
     if (j->expand.entry == NULL || program_entry(p, j->expand.entry) != NULL || str_equal(j->expand.entry, "init"))
         return true;
     for (; count < p->entries.count && count < 64; count++)

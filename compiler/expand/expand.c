@@ -267,9 +267,12 @@ static bool expand_graph(struct expansion *x, struct graph *g, const struct entr
     return true;
 }
 
-static bool is_wanted(const struct expand_options *o, const char *entry)
+/* Without variables init() does nothing, and a model of it has no nodes, which runtimes refuse: only if asked for. */
+static bool is_wanted(const struct expansion *x, const char *entry)
 {
-    return o->entry == NULL || str_equal(o->entry, entry);
+    if (x->options->entry != NULL)
+        return str_equal(x->options->entry, entry);
+    return x->program->variables.count > 0 || !str_equal(entry, "init");
 }
 
 bool expand_program(struct arena *a, struct program *p, const struct expand_options *o, expanded_list *out)
@@ -280,10 +283,10 @@ bool expand_program(struct arena *a, struct program *p, const struct expand_opti
     add_random_state(&x);
     vec_each_ptr(const struct entry, e, &p->entries) {
         has_init = has_init || e->kind == ENTRY_INIT;
-        if (is_wanted(o, e->name))
+        if (is_wanted(&x, e->name))
             ok = expand_graph(&x, e->graph, e, e->name) && ok;
     }
-    if (!has_init && p->variables.count > 0 && is_wanted(o, "init"))
+    if (!has_init && p->variables.count > 0 && is_wanted(&x, "init"))
         ok = expand_graph(&x, graph_new(p, "init"), NULL, "init") && ok;
     return ok;
 }

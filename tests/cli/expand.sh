@@ -127,6 +127,12 @@ has stderr '--with-respect-to nothing: what computes the loss has no such tensor
 expect 1 "$stepc" expand adam.onnx -o slope.onnx --gradient-of loss --with-respect-to one_step --dim batch=32
 has stderr '--with-respect-to one_step: nothing trains it, so it is a constant'
 
+# An inference model has no variables.
+expect 0 "$stepc" expand bowl.onnxtxt -o bowl.onnx
+[ "$(ls bowl.*.onnx)" = bowl.infer.onnx ] || fail "a model without variables becomes $(ls bowl.*.onnx)"
+expect 1 "$stepc" expand bowl.onnxtxt -o bowl.onnx --entry init
+has stderr 'init() has nothing to give'
+
 # What cannot be is refused, by name, and nothing is written.
 cat >late.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 18]>

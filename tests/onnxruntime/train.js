@@ -18,7 +18,7 @@ for (const name of ['--dim', '--shape'])
   while (args.includes(name)) sizes.push(name, option(name));
 const [modules, stepc, work, model, ...given] = args;
 const ort = require(path.resolve(modules, 'onnxruntime-node'));
-const lossTolerance = 1e-5, nothing = 1e-7; // the latter absolute: a gradient that is 0 is rounding errors
+const lossTolerance = 1e-5, nothing = 1e-5; // the latter absolute: a gradient that is 0 is rounding errors
 
 const call = (...list) => {
   const r = spawnSync(stepc, list, { encoding: 'utf8' });
