@@ -93,6 +93,17 @@ static bool check_starts(struct diag *d, struct arena *a, const struct program *
     return ok;
 }
 
+/* Whoever writes {0, ...} means to have it drawn; if a rule or a name stood in the way, it stays so. */
+static void warn_of_unset(struct diag *d, struct arena *a, const struct model *m, const struct program *p)
+{
+    vec_each(const struct model_initializer *, x, &m->graph->initializers) {
+        const struct tensor *const t = x->tensor;
+        if (dtype_is_float(t->dtype) && t->count > FEW && tensor_is_uniform(t) && program_variable(p, x->name) == NULL)
+            diag_warning(d, &x->loc, "recipe: all elements of '%s' %s are one number, and nothing draws or trains it",
+                         x->name, shape_text(a, &t->shape));
+    }
+}
+
 static bool check_whole(struct diag *d, const struct model *m, const char *assumed)
 {
     bool ok = true;
@@ -112,6 +123,7 @@ bool check_recipe(struct diag *d, struct arena *a, const struct model *m, const 
                                       .reproducible = true, .without_data = true};
     bool ok = check_whole(d, m, assumed);
     ok = check_entries(d, m, p) && ok;
+    warn_of_unset(d, a, m, p);
     ok = check_starts(d, a, p) && ok;
     return ok && pipeline_compile(d, a, m, o, &emit, &text, &compiled);
 }

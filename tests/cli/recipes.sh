@@ -121,6 +121,13 @@ head -c 4096 /dev/zero >weights.bin
 expect 1 "$stepc" check --recipe external.onnx
 has stderr 'part of it is in another file'
 
+# A weight that was forgotten.
+sed -e 's/float\[6,6\] w =/float[6,6] v = {0, ...}, &/; s/Gemm(x, w, b)/Gemm(xv, w, b)/; s/y = Gemm/xv = MatMul(x, v)\n&/' recipe.onnxtxt >unset.onnxtxt
+expect 0 "$stepc" check --recipe unset.onnxtxt
+has stderr "all elements of 'v' [6,6] are one number, and nothing draws or trains it"
+expect 0 "$stepc" check --recipe recipe.onnxtxt
+[ ! -s stderr ] || fail 'a warning of a recipe that is none'
+
 # All that is wrong is said at once.
 sed -e "s/w = {0, ...}/w = {$numbers}/; s/(float loss, /(/" recipe.onnxtxt >none.onnxtxt
 expect 1 "$stepc" check --recipe none.onnxtxt
