@@ -75,19 +75,22 @@ static const struct pickle_value *first_of(const struct pickle_value *v)
 }
 
 /* Under a usual key, else the only one that is of the kind, else NULL. */
-static const struct pickle_value *find_part(const struct pickle_value *root, const char *const *keys,
-                                            bool (*is_one)(const struct pickle_value *v))
+static const struct pickle_value *find_part(struct checkpoint_reader *r, const struct pickle_value *root,
+                                            const char *const *keys, bool (*is_one)(const struct pickle_value *v))
 {
     const struct pickle_value *found = NULL;
     size_t count = 0;
     for (size_t k = 0; keys[k]; k++)
         if (is_one(first_of(pickle_get(root, keys[k]))))
             return first_of(pickle_get(root, keys[k]));
-    for (size_t i = 0; i < pairs(root); i++)
+    for (size_t i = 0; i < pairs(root); i++) {
+        if (!look(r))
+            return NULL;
         if (is_one(first_of(value_at(root, i)))) {
             found = first_of(value_at(root, i));
             count++;
         }
+    }
     return count == 1 ? found : NULL;
 }
 
@@ -152,6 +155,8 @@ static bool add_group(struct checkpoint_reader *r, const struct pickle_value *di
     struct checkpoint_group g = {0};
     if (!is_dict(dict) || pairs(dict) > MOST_KEYS || !list || list->kind != PICKLE_LIST)
         return diag_error(r->diag, &r->loc, "a group of the optimizer has no list 'params'");
+    if (!look(r))
+        return false;
     g.count = list->items->count;
     for (size_t i = 0; i < g.count; i++) {
         const struct pickle_value *const id = list->items->data[i];
@@ -170,9 +175,12 @@ static bool add_group(struct checkpoint_reader *r, const struct pickle_value *di
         vec_push(r->arena, &c->parameters, p);
         map_set(ids, key, (void *)(uintptr_t)c->parameters.count);
     }
-    for (size_t i = 0; i < pairs(dict); i++)
+    for (size_t i = 0; i < pairs(dict); i++) {
+        if (!look(r))
+            return false;
         if (key_at(dict, i)->kind == PICKLE_TEXT)
             add_number(r, &g.numbers, key_at(dict, i)->text, value_at(dict, i));
+    }
     const struct pickle_value *const betas = pickle_get(dict, "betas");
     if (betas && (betas->kind == PICKLE_TUPLE || betas->kind == PICKLE_LIST) && betas->items->count == 2) {
         add_number(r, &g.numbers, "beta1", betas->items->data[0]);
@@ -317,15 +325,17 @@ static void drop_only_key(struct checkpoint_reader *r, const struct pickle_value
 {
     const char *only = NULL;
     for (size_t i = 0; i < pairs(root); i++)
-        if (is_dict(value_at(root, i)) && has_tensor(value_at(root, i)) && key_at(root, i)->kind == PICKLE_TEXT) {
-            if (only)
+        if (is_dict(value_at(root, i)) && has_tensor(value_at(root, i))) {
+            if (only || key_at(root, i)->kind != PICKLE_TEXT || strlen(key_at(root, i)->text) > MOST_NAME)
                 return;
-            only = key_at(root, i)->text;
+            only = arena_printf(r->arena, "%s.", key_at(root, i)->text);
         }
-    for (size_t i = 0; only && i < r->to->weights.count; i++)
-        r->to->weights.data[i].name += strlen(only) + 1;
-    for (size_t i = 0; only && i < r->to->aliases.count; i++)
-        r->to->aliases.data[i] += strlen(only) + 1;
+    vec_each_ptr(struct named_tensor, w, &r->to->weights)
+        if (only && str_starts_with(w->name, only))
+            w->name += strlen(only);
+    vec_each_ptr(const char *, name, &r->to->aliases)
+        if (only && str_starts_with(*name, only))
+            *name += strlen(only);
 }
 
 bool checkpoint_add_saved(struct checkpoint_reader *r, const struct pickle_value *root)
@@ -341,11 +351,8 @@ bool checkpoint_add_saved(struct checkpoint_reader *r, const struct pickle_value
         checkpoint_add_schedule(r, root);
         return true;
     }
-    const struct pickle_value *const optimizer = find_part(root, optimizer_keys, is_optimizer), *const schedule =
-                                                                                                    find_part(
-                                                                                                        root,
-                                                                                                        schedule_keys,
-                                                                                                        is_schedule);
+    const struct pickle_value *const optimizer = find_part(r, root, optimizer_keys, is_optimizer),
+                              *const schedule = find_part(r, root, schedule_keys, is_schedule);
     for (size_t k = 0; step_keys[k] && isnan(r->to->steps); k++)
         if (pickle_number(pickle_get(root, step_keys[k]), &x)) {
             r->to->steps = x;

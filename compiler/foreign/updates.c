@@ -96,7 +96,8 @@ static void add_operator(struct updates *u, const struct model_node *n, const st
     for (size_t i = 0; i < tensors; i++)
         for (size_t k = 0; k < form->states; k++) {
             const char *const weight = n->inputs.data[2 + i], *const state = n->inputs.data[2 + (2 + k) * tensors + i];
-            if (!map_has(&u->bound, weight) || !map_has(&u->bound, state))
+            if (!map_has(&u->bound, weight) || !map_has(&u->bound, state) || !map_has(&u->initializers, weight) ||
+                !map_has(&u->initializers, state))
                 continue;
             map_set(&u->slots, arena_printf(u->arena, "%s %s", form->keys[k], weight), (void *)(uintptr_t)state);
             map_set(&u->states, state, NULL);

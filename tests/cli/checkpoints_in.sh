@@ -215,6 +215,13 @@ has stderr "initializer '0.weight'"
 expect 0 "$stepc" convert "$files/adam.pt" net.onnx --model "$files/net.onnxtxt"
 has stdout "optimizer: not taken, since the model has none"
 
+# An operator that keeps what is no initializer: not the checkpoint's to fill.
+"$stepc" convert onnx.onnx text.onnxtxt
+sed -e 's/"0.weight.gradient", "0.weight.v",/"0.weight.gradient", "ghost",/; s/"0.weight.v" : "0.weight.v.new",/& "ghost" : "0.weight.v.new",/' text.onnxtxt >ghost.onnxtxt
+grep -q '"ghost" :' ghost.onnxtxt || fail 'no ghost'
+expect 1 "$stepc" convert "$files/adam.pt" no.onnx --model ghost.onnxtxt
+has stderr 'error'
+
 # No checkpoint: an error, and nothing else.
 head -c 2000 "$files/adam.pt" >cut.pt
 expect 1 "$stepc" run adam.onnx "${feeds[@]}" --load cut.pt

@@ -594,6 +594,63 @@ START_TEST(optimizers_list_what_they_keep)
 }
 END_TEST
 
+static const char *long_name(void)
+{
+    struct strbuf text = {.arena = &arena};
+    for (int i = 0; i < 600; i++)
+        strbuf_add(&text, "n");
+    return strbuf_text(&text);
+}
+
+/* {'mine': {'w': ...}}: w. Another key beside it, or a very long one, is no name to leave out. */
+START_TEST(an_only_key_is_left_out)
+{
+    static const char *const names[] = {"w", "mine.w", "?.w", "?.w"};
+    struct checkpoint c;
+    struct strbuf p = {.arena = &arena};
+    strbuf_add(&p, "}(");
+    for (int i = 0; i < (_i == 1 ? 2 : 1); i++) {
+        if (i == 1 || _i == 3)
+            put_int_op(&p, 3);
+        else
+            put_text_op(&p, _i == 2 ? long_name() : "mine");
+        strbuf_add(&p, "}(");
+        put_floats(&p, "w");
+        strbuf_add(&p, "u");
+    }
+    strbuf_add(&p, "u.");
+    ck_assert_msg(parse_pickle(p.text, p.length, FLOATS(1, 2, 3, 4, 5, 6), &c), "%s", diag_first_error(&diag));
+    ck_assert_str_eq(c.weights.data[0].name, names[_i]);
+    for (size_t i = 0; i < c.aliases.count; i++)
+        ck_assert_str_eq(c.aliases.data[i], "?.w");
+}
+END_TEST
+
+/* One group of 200 numbers, which the list has 10,000 times. */
+START_TEST(groups_are_bounded)
+{
+    struct checkpoint c;
+    struct strbuf p = {.arena = &arena};
+    strbuf_add(&p, "}(");
+    put_text_op(&p, "state");
+    strbuf_add(&p, "}");
+    put_text_op(&p, "param_groups");
+    strbuf_add(&p, "](}(");
+    put_text_op(&p, "params");
+    strbuf_add(&p, "]");
+    for (int i = 0; i < 200; i++) {
+        put_text_op(&p, arena_printf(&arena, "k%d", i));
+        put_int_op(&p, i);
+    }
+    strbuf_add_n(&p, "uq\0", 3);
+    for (int i = 0; i < 10000; i++)
+        strbuf_add_n(&p, "h\0", 2);
+    strbuf_add(&p, "eu.");
+    ck_assert(!parse_pickle(p.text, p.length, FLOATS(1, 2, 3, 4, 5, 6), &c));
+    assert_error("contain each other too often");
+}
+END_TEST
+
 /* Weights alone; tied ones; dicts of dicts. */
 START_TEST(weights_are_found)
 {
@@ -647,5 +704,7 @@ int main(void)
     tcase_add_loop_test(tests, optimizers_are_found, 0, 3);
     tcase_add_test(tests, optimizers_list_what_they_keep);
     tcase_add_test(tests, weights_are_found);
+    tcase_add_loop_test(tests, an_only_key_is_left_out, 0, 4);
+    tcase_add_test(tests, groups_are_bounded);
     return run_tests("foreign", tests);
 }
