@@ -128,6 +128,11 @@ has stderr "all elements of 'v' [6,6] are one number, and nothing draws or train
 expect 0 "$stepc" check --recipe recipe.onnxtxt
 [ ! -s stderr ] || fail 'a warning of a recipe that is none'
 
+# Sizes that are open, which nobody can judge.
+sed 's/float\[8,6\] x/float[n,6] x/' recipe.onnxtxt >open.onnxtxt
+expect 1 "$stepc" check --recipe open.onnxtxt
+has stderr 'recipe: it leaves sizes open: n'
+
 # All that is wrong is said at once.
 sed -e "s/w = {0, ...}/w = {$numbers}/; s/(float loss, /(/" recipe.onnxtxt >none.onnxtxt
 expect 1 "$stepc" check --recipe none.onnxtxt
