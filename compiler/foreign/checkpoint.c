@@ -141,7 +141,7 @@ bool checkpoint_add_file(struct checkpoint_reader *r, const char *path)
 
 static struct checkpoint_reader begin(struct diag *d, struct arena *a, const char *path, struct checkpoint *out)
 {
-    *out = (struct checkpoint){.path = path, .steps = NAN, .most_steps = NAN};
+    *out = (struct checkpoint){.path = path, .steps = NAN, .most_steps = NAN, .epochs = NAN};
     return (struct checkpoint_reader){.diag = d, .arena = a, .loc = LOC_FILE(path), .to = out};
 }
 

@@ -41,6 +41,7 @@ struct checkpoint {
     checkpoint_numbers schedule; /* all numbers of its state; "base_lrs" and "_last_lr" as the first of the list */
     VEC(double) milestones;
     double steps, most_steps; /* that the file itself counts, and that it was to make; NAN: it does not say */
+    double epochs;            /* "epoch", or NAN */
     named_tensors own;        /* what `stepc run` has written beside: "stepc.run_steps"... */
     str_list rest;            /* what is there beside: "'epoch' (3)" */
 };

@@ -358,6 +358,8 @@ bool checkpoint_add_saved(struct checkpoint_reader *r, const struct pickle_value
             r->to->steps = x;
             steps = step_keys[k];
         }
+    if (pickle_number(pickle_get(root, "epoch"), &x))
+        r->to->epochs = x;
     if (!add_parts(r, root, optimizer, schedule, steps))
         return false;
     if (!find_weights(root) && !has_tensor(root))

@@ -272,8 +272,16 @@ static double count_steps(struct filler *f)
                      least, most, most);
     if (isnan(most))
         most = f->checkpoint->steps;
-    if (isnan(most) && f->checkpoint->has_schedule)
+    if (isnan(most) && f->checkpoint->has_schedule) {
         most = checkpoint_number(&f->checkpoint->schedule, "last_epoch", NAN);
+        if (fabs(most - f->checkpoint->epochs) <= 1)
+            diag_warning(f->diag, &f->loc,
+                         "the optimizer does not count its steps: %g, how often its schedule was called, is taken for "
+                         "them, but the epoch is %g: a schedule that was called once an epoch counts epochs",
+                         most, f->checkpoint->epochs);
+        else if (!isnan(most))
+            strbuf_addf(f->report, "steps: %g, as often as the schedule was called\n", most);
+    }
     return most;
 }
 

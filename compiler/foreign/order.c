@@ -153,11 +153,15 @@ static bool try_split(const struct orderer *o, const str_list *names, decay_rule
     return try_names(o, &list);
 }
 
+static double decay_of(const struct checkpoint *c, size_t group)
+{
+    return group < c->groups.count ? checkpoint_number(&c->groups.data[group].numbers, "weight_decay", 0) : 0;
+}
+
 /* Groups that differ in their decay are made by such a rule; others are parts of the network, one after the other. */
 static bool differ_in_decay(const struct checkpoint *c)
 {
-    return c->groups.count == 2 && checkpoint_number(&c->groups.data[0].numbers, "weight_decay", 0) !=
-                                       checkpoint_number(&c->groups.data[1].numbers, "weight_decay", 0);
+    return c->groups.count == 2 && decay_of(c, 0) != decay_of(c, 1);
 }
 
 static const char *try_rules(const struct orderer *o, const str_list *names)
@@ -170,14 +174,32 @@ static const char *try_rules(const struct orderer *o, const str_list *names)
                  {decays_by_rank, true, ", vectors in the second group"},
                  {decays_by_name, false, ", biases and normalizations in the first group"},
                  {decays_by_rank, false, ", vectors in the first group"}};
+    const bool differ = differ_in_decay(o->checkpoint), first = decay_of(o->checkpoint, 0) > decay_of(o->checkpoint, 1);
     for (size_t i = 0; o->checkpoint->groups.count == 2 && i < sizeof rules / sizeof *rules; i++)
-        if (try_split(o, names, rules[i].decays, rules[i].first))
+        if ((!differ || rules[i].first == first) && try_split(o, names, rules[i].decays, rules[i].first))
             return rules[i].what;
     return NULL;
 }
 
+/* Would another order of groups fit as well? Two weights of different groups have one shape. */
+static bool may_be_others(const struct orderer *o, const str_list *names)
+{
+    const struct checkpoint *const c = o->checkpoint;
+    struct map group_of = {.arena = o->arena};
+    for (size_t i = 0; c->groups.count > 1 && i < names->count; i++) {
+        const struct tensor *const t = map_get(&o->weights, names->data[i]);
+        const char *const shape = t ? shape_text(o->arena, &t->shape) : "";
+        const size_t group = c->parameters.data[i].group + 1, other = (size_t)(uintptr_t)map_get(&group_of, shape);
+        if (other != 0 && other != group)
+            return true;
+        map_set(&group_of, shape, (void *)(uintptr_t)group);
+    }
+    return false;
+}
+
 static bool try_order(const struct orderer *o, const str_list *names, struct strbuf *report, const char *from)
 {
+    const struct loc at = LOC_FILE(o->checkpoint->path);
     const char *split = differ_in_decay(o->checkpoint) ? try_rules(o, names) : NULL;
     if (!split && try_names(o, names))
         split = "";
@@ -185,6 +207,10 @@ static bool try_order(const struct orderer *o, const str_list *names, struct str
         split = try_rules(o, names);
     if (split)
         strbuf_addf(report, "optimizer's parameters: %zu, in the order of %s%s\n", names->count, from, split);
+    if (split && split[0] == '\0' && names != &o->options->parameters && may_be_others(o, names))
+        diag_warning(o->diag, &at,
+                     "the optimizer's groups are taken for parts of the network, one after the other; their shapes "
+                     "would allow others: --parameters FILE says the optimizer's order");
     return split != NULL;
 }
 

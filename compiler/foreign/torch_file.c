@@ -104,6 +104,8 @@ static bool find_storage(struct torch_reader *r, const struct pickle_tensor *t, 
     if ((int64_t)(e->size / unit) != s->count || e->size % unit != 0)
         return diag_error(r->diag, &r->loc, "storage '%s' has %zu bytes, expected %lld elements of %zu", s->key,
                           e->size, (long long)s->count, unit);
+    if (e->size > r->budget)
+        return diag_error(r->diag, &r->loc, "storage '%s' is larger than %d times the file", s->key, MOST_COPIES);
     return zip_read(&r->zip, e, out);
 }
 
@@ -170,6 +172,8 @@ bool torch_parse(struct diag *d, struct arena *a, const char *path, const unsign
     if (!open_archive(&r, path, bytes, size))
         return false;
     struct zip_entry *const e = find_entry(&r, "data.pkl");
+    if (e->size > PICKLE_MAX_BYTES)
+        return diag_error(d, &r.loc, "its pickle has %zu bytes, at most %zu are read", e->size, PICKLE_MAX_BYTES);
     if (!zip_read(&r.zip, e, &pickle) || !pickle_parse(d, a, path, e->name, pickle, e->size, out, &tensors))
         return false;
     vec_each(struct pickle_tensor *, t, &tensors)

@@ -53,23 +53,67 @@ static bool find_decoupling(const struct taker *t, bool *decoupled)
         strbuf_add(t->report, "optimizer: taken for AdamW, as Trainer has it\n");
         return true;
     }
+    double most = 0;
+    vec_each_ptr(const struct checkpoint_group, g, &t->checkpoint->groups)
+        most = fmax(most, checkpoint_number(&g->numbers, "weight_decay", 0));
     return diag_error(t->diag, &t->loc,
                       "weight decay %g may be Adam's or AdamW's, which the checkpoint does not say; --optimizer "
                       "adamw:weight_decay=%g is AdamW, --optimizer adamw:weight_decay=0,norm_coefficient=%g Adam",
-                      number(t, "weight_decay"), number(t, "weight_decay"), number(t, "weight_decay"));
+                      most, most, most);
 }
 
-/* Adam and its relatives: how each is known. */
+static bool is_one_of(const char *const *names, const char *name)
+{
+    while (*names && !str_equal(*names, name))
+        names++;
+    return *names != NULL;
+}
+
+/* Has the list any number that is none of these? */
+static bool has_others(const checkpoint_numbers *numbers, const char *const *known)
+{
+    vec_each_ptr(const struct checkpoint_number, x, numbers)
+        if (!is_one_of(known, x->key))
+            return true;
+    return false;
+}
+
+/* By what PyTorch's own have; transformers.AdamW is the one that may correct no bias. NULL: somebody else's. */
+static const char *adam_name(const struct taker *t)
+{
+    static const char *const radam[] = {"lr", "initial_lr", "betas", "beta1", "beta2", "eps", "weight_decay",
+                                        "decoupled_weight_decay", "foreach", "maximize", "capturable",
+                                        "differentiable", NULL};
+    if (keeps(t, "exp_inf"))
+        return "adamax";
+    if (has(t, "momentum_decay"))
+        return "nadam";
+    if (has(t, "amsgrad") || number(t, "correct_bias") != 0)
+        return "adamw";
+    if (!has(t, "eps"))
+        return "lion";
+    return has_others(t->numbers, radam) ? NULL : "radam";
+}
+
+static bool fail_to_tell(const struct taker *t)
+{
+    return diag_error(t->diag, &t->loc,
+                      "which optimizer has kept its state cannot be told; --optimizer NAME says it");
+}
+
+/* Adam and its relatives. */
 static bool adam_text(const struct taker *t, const char **out)
 {
-    const char *const name = keeps(t, "exp_inf")        ? "adamax"
-                             : has(t, "momentum_decay") ? "nadam"
-                             : has(t, "amsgrad")        ? "adamw"
-                             : has(t, "eps")            ? "radam"
-                                                        : "lion";
+    const char *const name = adam_name(t);
     bool decoupled = true;
-    if (str_equal(name, "adamw") && !find_decoupling(t, &decoupled))
+    if (!name)
+        return fail_to_tell(t);
+    if (str_equal(name, "adamw") && !has(t, "correct_bias") && !find_decoupling(t, &decoupled))
         return false;
+    if ((str_equal(name, "nadam") || str_equal(name, "radam")) && number(t, "decoupled_weight_decay") != 0 &&
+        any_decays(t))
+        return diag_error(t->diag, &t->loc, "its optimizer is %s with the weight decay of AdamW, which there is not",
+                          name);
     const double decay = number(t, "weight_decay");
     struct strbuf b = {.arena = t->arena};
     strbuf_addf(&b, "%s:beta1=%.9g,beta2=%.9g", name, number(t, "beta1"), number(t, "beta2"));
@@ -113,8 +157,7 @@ static bool optimizer_text(const struct taker *t, const char **out)
     else if (has(t, "momentum"))
         *out = sgd_text(t);
     else
-        return diag_error(t->diag, &t->loc,
-                          "which optimizer has kept its state cannot be told; --optimizer NAME says it");
+        return fail_to_tell(t);
     return true;
 }
 
@@ -163,6 +206,14 @@ static const char *cycle_text(const struct taker *t)
                         checkpoint_number(s, "linear", 0), phases == 3);
 }
 
+/* ExponentialLR has nothing but its factor; others have one as well. */
+static bool is_exponential(const checkpoint_numbers *s)
+{
+    static const char *const keys[] = {"gamma", "last_epoch", "base_lrs", "verbose", "_step_count", "_last_lr",
+                                       "_get_lr_called_within_step", "_is_initial", NULL};
+    return !isnan(checkpoint_number(s, "gamma", NAN)) && !has_others(s, keys);
+}
+
 /* As --schedule has it; NULL where none is equal. base: the rate that factors multiply. */
 static const char *schedule_text(const struct taker *t, double base)
 {
@@ -180,7 +231,24 @@ static const char *schedule_text(const struct taker *t, double base)
         return arena_printf(t->arena, "cosine:steps=%.0f,floor=%s", most, exact(t, least / base));
     if (!isnan(total) && checkpoint_number(s, "start_factor", NAN) == 1 && checkpoint_number(s, "end_factor", NAN) == 0)
         return arena_printf(t->arena, "linear:steps=%.0f", total);
-    return isnan(gamma) ? NULL : arena_printf(t->arena, "exponential:gamma=%s", exact(t, gamma));
+    return is_exponential(s) ? arena_printf(t->arena, "exponential:gamma=%s", exact(t, gamma)) : NULL;
+}
+
+/* What the schedule does that its text does not say. */
+static void warn_of_schedule(const struct taker *t)
+{
+    const checkpoint_numbers *const s = &t->checkpoint->schedule;
+    const double least = checkpoint_number(s, "eta_min", 0);
+    if (checkpoint_number(s, "cycle_momentum", 0) != 0)
+        diag_warning(t->diag, &t->loc, "its schedule moves the %s as well, which stays what it is now: %g",
+                     has(t, "beta1") ? "first beta" : "momentum", number(t, has(t, "beta1") ? "beta1" : "momentum"));
+    vec_each_ptr(const struct checkpoint_group, g, &t->checkpoint->groups)
+        if (least != 0 && checkpoint_number(&g->numbers, "initial_lr", 0) != number(t, "initial_lr")) {
+            diag_warning(t->diag, &t->loc,
+                         "its schedule ends at %g for each group; here it is a share of a group's own learning rate",
+                         least);
+            return;
+        }
 }
 
 static bool take_schedule(const struct taker *t)
@@ -190,17 +258,18 @@ static bool take_schedule(const struct taker *t)
     const char *const text = schedule_text(t, base);
     if (text) {
         strbuf_addf(t->report, "from %s: --schedule %s\n", t->checkpoint->path, text);
+        warn_of_schedule(t);
         return schedule_parse(t->diag, t->arena, text, &t->options->schedule);
     }
     t->checkpoint->has_schedule = false; /* this is all that can be said of it */
     if (isnan(t->checkpoint->most_steps))
         return diag_warning(t->diag, &t->loc,
-                            "its schedule is a function, which a checkpoint does not hold: the "
-                            "learning rate stays at %g; --schedule says another",
+                            "its schedule is a function, which a checkpoint does not hold, or one that --schedule has "
+                            "not: the learning rate stays at %g; --schedule says another",
                             number(t, "lr"));
     return diag_warning(t->diag, &t->loc,
-                        "its schedule is a function, which a checkpoint does not hold: the learning rate stays at %g; "
-                        "--schedule linear:steps=%.0f is Trainer's own without warm-up",
+                        "its schedule is a function, which a checkpoint does not hold, or one that --schedule has not: "
+                        "the learning rate stays at %g; --schedule linear:steps=%.0f is Trainer's own without warm-up",
                         number(t, "lr"), t->checkpoint->most_steps);
 }
 
