@@ -405,8 +405,9 @@ static bool prepare_evaluation(struct preparer *p)
 /* What exporters do to a model is undone first. */
 static bool undo_export(struct edit *e, const struct prepare_options *o)
 {
-    bool ok = !o->names_from || name_initializers(e, o->names_from);
-    if (o->from && !o->names_from)
+    bool ok = (!o->names_from && !o->from) || o->tie.count > 0 || tie_what_was_cut(e);
+    ok = ok && (!o->names_from || name_initializers(e, o->names_from));
+    if (ok && o->from && !o->names_from)
         name_from_tensors(e, o->from->path, &o->from->weights);
     ok = ok && untie_initializers(e, &o->untie);
     ok = ok && tie_initializers(e, &o->tie);

@@ -605,6 +605,21 @@ static bool both_are_there(const struct edit *e, const struct tie *t)
     return model_find_initializer(e->model->graph, t->tensor) && model_find_initializer(e->model->graph, t->equals);
 }
 
+static bool tie_all(struct edit *e, const tie_list *sure)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < sure->count; i++)
+        ok = !both_are_there(e, &sure->data[i]) || tie_both(e, tie_text(e->arena, &sure->data[i]), &sure->data[i]);
+    return ok;
+}
+
+bool tie_what_was_cut(struct edit *e)
+{
+    tie_list sure = {0}, unknown = {0};
+    find_cut_ties(e, &sure, &unknown);
+    return tie_all(e, &sure);
+}
+
 bool tie_initializers(struct edit *e, const str_list *ties)
 {
     bool ok = true;
@@ -614,8 +629,7 @@ bool tie_initializers(struct edit *e, const str_list *ties)
     if (str_list_has(ties, "never"))
         return ok;
     find_cut_ties(e, &sure, &unknown);
-    for (size_t i = 0; ok && i < sure.count; i++)
-        ok = !both_are_there(e, &sure.data[i]) || tie_both(e, tie_text(e->arena, &sure.data[i]), &sure.data[i]);
+    ok = ok && tie_all(e, &sure);
     for (size_t i = 0; ok && i < unknown.count; i++) {
         const struct tie *const t = &unknown.data[i];
         diag_warning(e->diag, &e->loc,

@@ -49,5 +49,7 @@ bool untie_initializers(struct edit *e, const str_list *which) MUST_USE;
 /* --tie, each "A=B" or "A=B^T"; what the exporter cut is joined unasked, unless one is "never"; what may be
  * cut is warned of. */
 bool tie_initializers(struct edit *e, const str_list *ties) MUST_USE;
+/* Only what the exporter cut, which the names tell that it made up: before these get others. */
+bool tie_what_was_cut(struct edit *e) MUST_USE;
 
 #endif

@@ -183,6 +183,19 @@ trains merged.onnxtxt embedding.weight layers.0.scale layers.0.shift layers.1.sc
 has stdout "'onnx::MatMul_7' is 'embedding.weight' transposed: one variable"
 has stdout "'again' is 'shared': one parameter under two names"
 lacks stderr warning
+# So it is where a checkpoint has a name for the copy.
+cat >tied.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[3,2] x) => (float[3,2] y)
+<float[3,2] "embedding.weight" = {0.1,-0.2,0.3,0.4,-0.5,0.6}, float[3,2] "head.weight" = {0.1,-0.2,0.3,0.4,-0.5,0.6}>
+{
+    e = Add(x, "embedding.weight")
+    y = Add(e, "head.weight")
+}
+MODEL
+expect 0 "$stepc" convert tied.onnxtxt tied.safetensors
+options=(--loss mse --names-from tied.safetensors)
+trains merged.onnxtxt embedding.weight layers.0.scale layers.0.shift layers.1.scale layers.1.shift shared
 options=(--loss mse --untie never --tie never)
 trains merged.onnxtxt embedding.weight layers.0.scale layers.0.shift onnx::MatMul_7 shared
 
