@@ -434,9 +434,9 @@ static bool list_missing(struct filler *f)
     }
     if (missing.count == 0)
         return true;
+    const char *const cure = f->out->steps == 0 ? "" : "; 'stepc run --load FILE --reset optimizer' starts it anew";
     return misfit(f, arena_printf(f->arena, "what the model's optimizer keeps is not in it: %s%s",
-                                  listed(f->arena, &missing),
-                                  f->out->steps == 0 ? "" : "; --reset optimizer starts the optimizer anew"));
+                                  listed(f->arena, &missing), cure));
 }
 
 static bool fill_optimizer(struct filler *f)
