@@ -29,14 +29,6 @@ static const struct value *stored_source(struct arena *a, const struct graph *g,
     return NULL;
 }
 
-static const struct binding *find_binding(const struct graph *g, const struct variable *v)
-{
-    vec_each_ptr(const struct binding, b, &g->bindings)
-        if (b->variable == v)
-            return b;
-    return NULL;
-}
-
 static const char *elements_text(struct arena *a, const struct shape *s)
 {
     return arena_printf(a, "%s: %lld stored elements", shape_text(a, s), (long long)shape_count(s));
@@ -45,7 +37,7 @@ static const char *elements_text(struct arena *a, const struct shape *s)
 static bool check_start(struct diag *d, struct arena *a, const struct graph *init, const struct variable *v)
 {
     static const char cure[] = "a recipe draws them in an initialization graph, or fills them with one number";
-    const struct binding *const b = init != NULL ? find_binding(init, v) : NULL;
+    const struct binding *const b = init != NULL ? graph_find_binding(init, v) : NULL;
     const struct value *const source = b != NULL ? stored_source(a, init, b->value) : NULL;
     if (source != NULL)
         return diag_error(d, &b->loc, "recipe: variable '%s' starts from '%s' %s; %s", v->name, source->name,

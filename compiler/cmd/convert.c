@@ -100,11 +100,8 @@ static bool weights_out(struct session *s, const struct options *o, const struct
     named_tensors list = {0};
     if (!model_read(&s->diag, &s->arena, in, &m) || !check_files(s, o, in, m, NULL, out))
         return false;
-    struct weight_options own = *w;
-    own.transpose = (str_list){0};
-    vec_each(const char *, pattern, &w->transpose)
-        vec_push(&s->arena, &own.transpose, pattern);
-    weights_find_transposed(&s->arena, m, false, &own.transpose);
+    struct weight_options own;
+    weights_as_noted(&s->arena, m, false, w, &own);
     weights_list(&s->arena, m, &own, &list);
     if (list.count == 0)
         return diag_error(&s->diag, &LOC_FILE(in), "the model has no floating-point initializer");

@@ -3,14 +3,6 @@
 
 #include "base/str.h"
 
-static const struct binding *binding_of(const struct graph *g, const struct variable *v)
-{
-    vec_each_ptr(const struct binding, b, &g->bindings)
-        if (b->variable == v)
-            return b;
-    return NULL;
-}
-
 /* ---- the random state -------------------------------------------------------------------------------------------- */
 
 static bool graph_draws(const struct graph *g)
@@ -61,7 +53,7 @@ static void bind(struct graph *g, struct variable *v, struct value *to)
 static void bind_initial(struct expansion *x, struct graph *g)
 {
     vec_each(struct variable *, v, &x->program->variables)
-        if (binding_of(g, v) == NULL)
+        if (graph_find_binding(g, v) == NULL)
             bind(g, v, graph_add_constant(g, arena_printf(g->arena, "%s.initial", v->name), v->initial));
 }
 
@@ -125,7 +117,7 @@ static void name_variables(struct signature *s)
     const struct program *const p = s->expansion->program;
     vec_each(struct variable *, x, &p->variables) {
         const struct value *const v = map_get(&s->graph->variables, x->name);
-        const struct binding *const b = binding_of(s->graph, x);
+        const struct binding *const b = graph_find_binding(s->graph, x);
         struct ends *const e = &s->ends[x_at];
         const bool is_read = v != NULL && graph_is_used(s->graph, v);
         if (is_read)

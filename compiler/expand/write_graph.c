@@ -65,14 +65,6 @@ static void write_node(struct writer *w, const struct node *n)
 
 /* ---- regions become Scan ----------------------------------------------------------------------------------------- */
 
-static const struct binding *find_binding(const struct graph *g, const struct variable *v)
-{
-    vec_each_ptr(const struct binding, b, &g->bindings)
-        if (b->variable == v)
-            return b;
-    return NULL;
-}
-
 /* ONNX wants one slice at least: the number of the step. Returns its name in the graph around. */
 static const char *write_steps(struct writer *w, const struct region *r)
 {
@@ -119,7 +111,7 @@ static void write_body(struct writer *body, const struct region *r)
     const struct graph *const g = region_graph(r);
     write_nodes(body, g);
     vec_each(const struct variable *, v, &r->program->variables) {
-        const struct binding *const b = find_binding(g, v);
+        const struct binding *const b = graph_find_binding(g, v);
         if (b != NULL)
             write_value(body, 1, write_name(body, b->value), v->dtype, &v->shape);
     }
@@ -160,7 +152,7 @@ static const char **scan_outputs(struct writer *w, const struct node *n)
     for (size_t i = 0; i < r->program->variables.count; i++) {
         const struct variable *const v = r->program->variables.data[i];
         const struct value *const y = node_output(n, i);
-        if (find_binding(region_graph(r), v) == NULL)
+        if (graph_find_binding(region_graph(r), v) == NULL)
             continue;
         vec_push(w->arena, &out, y != NULL ? write_name(w, y) : take_fresh_name(w->names, v->name));
         const struct shape stacked = region_stacked_shape(r, &v->shape);

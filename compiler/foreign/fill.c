@@ -475,11 +475,8 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
                        .of_file.arena = a};
     vec_each_ptr(const struct checkpoint_parameter, p, &c->parameters)
         f.kept += p->state.count;
-    struct fill_options own = *o; /* with what the model says of itself */
-    own.weights.transpose = (str_list){0};
-    vec_each(const char *, pattern, &o->weights.transpose)
-        vec_push(a, &own.weights.transpose, pattern);
-    weights_find_transposed(a, m, true, &own.weights.transpose);
+    struct fill_options own = *o;
+    weights_as_noted(a, m, true, &o->weights, &own.weights);
     f.options = &own;
     updates_find(a, m, &f.updates);
     f.fresh = updates_is_fresh(&f.updates);

@@ -158,11 +158,8 @@ bool checkpoint_give(struct diag *d, struct arena *a, const struct model *m, con
                      const named_tensors *own, int64_t steps, const struct weight_options *o, const char *path)
 {
     struct giver g = {.diag = d, .arena = a, .options = o, .values = values, .steps = (double)steps, .given.arena = a};
-    struct weight_options with_model = *o; /* with what the model says of itself */
-    with_model.transpose = (str_list){0};
-    vec_each(const char *, pattern, &o->transpose)
-        vec_push(a, &with_model.transpose, pattern);
-    weights_find_transposed(a, m, false, &with_model.transpose);
+    struct weight_options with_model;
+    weights_as_noted(a, m, false, o, &with_model);
     g.options = &with_model;
     updates_find(a, m, &g.updates);
     vec_each(const struct model_initializer *, x, &m->graph->initializers)

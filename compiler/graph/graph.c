@@ -176,6 +176,14 @@ bool graph_gives(const struct graph *g, const struct value *v)
     return false;
 }
 
+const struct binding *graph_find_binding(const struct graph *g, const struct variable *v)
+{
+    vec_each_ptr(const struct binding, b, &g->bindings)
+        if (b->variable == v)
+            return b;
+    return NULL;
+}
+
 bool graph_is_used(const struct graph *g, const struct value *v)
 {
     return v->uses.count != 0 || graph_gives(g, v);

@@ -247,6 +247,8 @@ void graph_move_before(struct graph *g, struct node *n, struct node *before);
 bool graph_gives(const struct graph *g, const struct value *v);
 /* Read by a node, an output or a binding? */
 bool graph_is_used(const struct graph *g, const struct value *v);
+/* What the entry binds to the variable, or NULL. */
+const struct binding *graph_find_binding(const struct graph *g, const struct variable *v);
 /* A name not yet taken in g: `wish`, or wish_2, wish_3... */
 const char *graph_fresh_name(struct graph *g, const char *wish);
 struct value *graph_find(const struct graph *g, const char *name);

@@ -38,9 +38,14 @@ static bool is_transposed(const struct weight_options *o, const char *name)
     return false;
 }
 
-void weights_find_transposed(struct arena *a, const struct model *m, bool squares, str_list *out)
+void weights_as_noted(struct arena *a, const struct model *m, bool squares, const struct weight_options *o,
+                      struct weight_options *out)
 {
     struct map listed = {.arena = a};
+    *out = *o;
+    out->transpose = (str_list){0};
+    vec_each(const char *, pattern, &o->transpose)
+        vec_push(a, &out->transpose, pattern);
     vec_each_ptr(const struct model_pair, p, &m->metadata)
         for (const char *at = p->value; str_equal(p->key, METADATA_TRANSPOSED) && *at != '\0';) {
             const size_t n = strcspn(at, "\n");
@@ -50,7 +55,7 @@ void weights_find_transposed(struct arena *a, const struct model *m, bool square
     vec_each(const struct model_initializer *, x, &m->graph->initializers)
         if (map_has(&listed, x->name) && x->tensor->shape.rank == 2 &&
             (!squares || x->tensor->shape.dim[0] == x->tensor->shape.dim[1]))
-            vec_push(a, out, x->name);
+            vec_push(a, &out->transpose, x->name);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */

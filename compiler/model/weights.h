@@ -20,9 +20,10 @@ struct weight_options {
 
 /* Names, one a line: matrices that the framework has the other way round. Preparation notes it where it finds out. */
 #define METADATA_TRANSPOSED "stepc.transposed"
-/* Adds those of them that are initializers of the main graph; `squares`: only those of which the shape does not say
- * how they stand. */
-void weights_find_transposed(struct arena *a, const struct model *m, bool squares, str_list *out);
+/* *out: the options with those of them that are initializers of the main graph; `squares`: only those of which the
+ * shape does not say how they stand. */
+void weights_as_noted(struct arena *a, const struct model *m, bool squares, const struct weight_options *o,
+                      struct weight_options *out);
 
 /* The name under the first rule that matches, which is noted in used[] (may be NULL); else the name itself. */
 const char *weights_renamed(struct arena *a, const struct weight_options *o, const char *name, bool *used);
