@@ -2,9 +2,9 @@
  *   neighbours [--check CC] FOLDER [PATTERN...]: writes FOLDER/OPERATOR.txt
  *
  * A change is a dimension more or one that is larger, another type, an operand or a result more or less, an attribute
- * that is next to what it was, another text or left out, a constant integer that is next to what it was, a version of
- * the operator. A line each: what was changed, and the shapes of the results or the errors. That shows every condition
- * that an operator asks of its inputs.
+ * that is next to what it was, another text or left out, a constant that is next to what it was or that comes from the
+ * caller, a version of the operator. A line each: what was changed, and the shapes of the results or the errors. That
+ * shows every condition that an operator asks of its inputs.
  *
  * --check: the accepted ones must stand all checks of test_ops, too, compiled by CC (tests/quick_cc: half an hour);
  * those that do not are printed. What is drawn for them may be an index out of range or beside a kink: a person reads
@@ -165,6 +165,35 @@ static void change_node(struct change *c, struct model_node *n, const struct op_
             change_default(c, n, a);
 }
 
+/* Its value is an input of the model then: sizes may follow from data. */
+static void change_constant(struct change *c, struct model_graph *g, size_t at)
+{
+    const struct model_node *const n = g->nodes.data[at];
+    struct model_dim dims[SHAPE_MAX_RANK];
+    if (!str_equal(n->op_type, "Constant") || n->attrs.count != 1)
+        return;
+    const struct model_attr *const value = n->attrs.data[0];
+    enum dtype dtype = value->type == ATTR_INT || value->type == ATTR_INTS ? DTYPE_INT64 : DTYPE_FLOAT;
+    struct shape shape = SHAPE_SCALAR;
+    switch (value->type) {
+    case ATTR_TENSOR:
+        dtype = value->t->dtype;
+        shape = value->t->shape;
+        break;
+    case ATTR_INTS: shape = SHAPE((int64_t)value->ints.count); break;
+    case ATTR_FLOATS: shape = SHAPE((int64_t)value->floats.count); break;
+    case ATTR_INT:
+    case ATTR_FLOAT: break;
+    default: return;
+    }
+    if (!here(c, "%s: from the caller", n->outputs.data[0]))
+        return;
+    for (int d = 0; d < shape.rank; d++)
+        dims[d] = (struct model_dim){.value = shape.dim[d], .param = "", .denotation = ""};
+    model_add_value(c->arena, g, 0, n->outputs.data[0], dtype, dims, (size_t)shape.rank);
+    vec_remove(&g->nodes, at);
+}
+
 static void make_change(struct change *c, struct model *m, const struct op_def *def)
 {
     struct model_graph *const g = m->graph;
@@ -180,6 +209,8 @@ static void make_change(struct change *c, struct model *m, const struct op_def *
             change_node(c, n, def);
         for (size_t k = n->attrs.count; k-- > 0 && c->name == NULL;)
             change_attr(c, n, k);
+        if (c->name == NULL)
+            change_constant(c, g, i);
     }
     for (size_t i = 0; i < g->outputs.count; i++)
         g->outputs.data[i]->type.has_shape = false;
