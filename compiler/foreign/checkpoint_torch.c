@@ -96,11 +96,21 @@ static const struct pickle_value *find_part(struct checkpoint_reader *r, const s
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
+/* Where its elements lie, as text. */
+static const char *place_of(struct arena *a, const struct pickle_tensor *t)
+{
+    struct strbuf b = {.arena = a};
+    strbuf_addf(&b, "%s %s %lld %s", t->storage->key, dtype_name(t->dtype), (long long)t->offset,
+                shape_text(a, &t->shape));
+    for (int i = 0; i < t->shape.rank; i++)
+        strbuf_addf(&b, " %lld", (long long)t->stride[i]);
+    return strbuf_text(&b);
+}
+
 /* Tensors of the same elements are one that has several names. */
 static void add_weight(struct checkpoint_reader *r, const char *name, const struct pickle_tensor *t, struct map *seen)
 {
-    const char *const place =
-        arena_printf(r->arena, "%s %lld %s", t->storage->key, (long long)t->offset, shape_text(r->arena, &t->shape));
+    const char *const place = place_of(r->arena, t);
     if (t->tensor->count > 1 && map_has(seen, place))
         vec_push(r->arena, &r->to->aliases, name);
     map_set(seen, place, NULL);

@@ -1,5 +1,7 @@
 #include "foreign/fill_internal.h"
 
+#include "base/checked.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@ struct filler {
     struct filled *out;
     struct map weights; /* of the checkpoint: name -> const struct tensor * */
     struct map of_file; /* the checkpoint's name -> struct model_initializer * of the main graph */
+    struct map aliases; /* of the checkpoint */
     bool fresh;         /* the optimizer's variables held nothing before */
     size_t kept;        /* tensors that the checkpoint's optimizer keeps */
     int64_t count;      /* steps that the optimizer has made */
@@ -122,7 +125,7 @@ static void match_names(struct filler *f)
 static bool is_passed_over(const struct filler *f, const char *name)
 {
     return !map_has(&f->of_file, name) &&
-           (str_ends_with(name, "num_batches_tracked") || str_list_has(&f->checkpoint->aliases, name));
+           (str_ends_with(name, "num_batches_tracked") || map_has(&f->aliases, name));
 }
 
 /* A square matrix says nothing about itself: where others stand transposed, it may, too. */
@@ -159,7 +162,9 @@ static bool fill_weights(struct filler *f)
     bool transposes = false;
     if (f->checkpoint->weights.count == 0) {
         strbuf_add(f->report, "weights: those of the model, since the checkpoint has none\n");
-        return true;
+        return diag_warning(f->diag, &f->loc,
+                            "it has no weights, only what an optimizer keeps: those of the model stay, which are not "
+                            "those that were trained; they may be in a file beside it");
     }
     vec_each(struct model_initializer *, x, &f->model->graph->initializers) {
         const char *const name = weights_renamed(f->arena, &f->options->weights, x->name, NULL);
@@ -303,8 +308,9 @@ static bool find_steps(struct filler *f, int64_t *out)
 }
 
 /* The count before the first step is what a fresh model has; else what prepare gives. */
-static void fill_counters(struct filler *f)
+static bool fill_counters(struct filler *f)
 {
+    bool ok = true;
     for (size_t i = 0; i < f->updates.counters.count; i++) {
         const char *const name = f->updates.counters.entries[i].key;
         struct model_initializer *const x = map_get(&f->updates.initializers, name);
@@ -312,12 +318,19 @@ static void fill_counters(struct filler *f)
                       first = f->fresh ? tensor_get_int(x->tensor, 0) : usual;
         if (is_reset(f, name, true))
             continue;
+        int64_t sum;
+        if (!checked_add(first, f->count, &sum) || dtype_wrap(x->tensor->dtype, sum) != sum) {
+            ok = diag_error(f->diag, &x->loc, "'%s' %s counts from %lld: %lld more do not fit", name,
+                            dtype_name(x->tensor->dtype), (long long)first, (long long)f->count);
+            continue;
+        }
         x->tensor = tensor_cast(f->arena, x->tensor, x->tensor->dtype);
-        tensor_set_int(x->tensor, 0, first + f->count);
+        tensor_set_int(x->tensor, 0, sum);
         note_set(f, x);
-        strbuf_addf(f->report, "step count: '%s' is %lld, after %lld step%s\n", name, (long long)(first + f->count),
+        strbuf_addf(f->report, "step count: '%s' is %lld, after %lld step%s\n", name, (long long)sum,
                     (long long)f->count, str_plural((size_t)f->count));
     }
+    return ok;
 }
 
 /* ---- what groups say --------------------------------------------------------------------------------------------- */
@@ -454,8 +467,8 @@ static bool fill_optimizer(struct filler *f)
     vec_each_ptr(const struct checkpoint_parameter, p, &f->checkpoint->parameters)
         if (!p->name)
             return true; /* it was said that the optimizer starts anew */
-    const bool ok = fill_states(f);
-    fill_counters(f);
+    bool ok = fill_states(f);
+    ok = fill_counters(f) && ok;
     fill_groups(f);
     return ok && (f->checkpoint->parameters.count == 0 || list_missing(f));
 }
@@ -472,7 +485,8 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
                        .report = report,
                        .out = out,
                        .weights.arena = a,
-                       .of_file.arena = a};
+                       .of_file.arena = a,
+                       .aliases.arena = a};
     vec_each_ptr(const struct checkpoint_parameter, p, &c->parameters)
         f.kept += p->state.count;
     struct fill_options own = *o;
@@ -485,6 +499,8 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
     match_names(&f);
     vec_each_ptr(const struct named_tensor, t, &c->weights)
         map_set(&f.weights, t->name, (void *)(uintptr_t)t->tensor);
+    vec_each(const char *, name, &c->aliases)
+        map_set(&f.aliases, name, NULL);
     if (!fill_weights(&f) || !fill_optimizer(&f))
         return false;
     start_averages(&f);

@@ -10,6 +10,29 @@
 
 enum { MOST_JSON = 64 << 20, MOST_SHARDS = 10000 };
 
+/* NaN, Infinity and -Infinity, which Python writes and JSON has not, become empty lists, which are no numbers: they
+ * are losses of the log, for which nobody asks. */
+static void mend_numbers(unsigned char *text, size_t size)
+{
+    static const char *const words[] = {"NaN", "Infinity"};
+    bool quoted = false;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"')
+            quoted = !quoted;
+        if (quoted && text[i] == '\\')
+            i++;
+        for (size_t w = 0; !quoted && w < 2; w++) {
+            const size_t n = strlen(words[w]);
+            if (size - i < n || memcmp(text + i, words[w], n) != 0)
+                continue;
+            memset(text + i, ' ', n);
+            memcpy(text + i, "[]", 2);
+            if (i > 0 && text[i - 1] == '-')
+                text[i - 1] = ' ';
+        }
+    }
+}
+
 /* An object; to be released. NULL after an error. */
 static json_t *read_json(struct checkpoint_reader *r, const char *path)
 {
@@ -18,6 +41,7 @@ static json_t *read_json(struct checkpoint_reader *r, const char *path)
     json_error_t fault;
     if (!file_read(r->diag, r->arena, path, MOST_JSON, &bytes, &size))
         return NULL;
+    mend_numbers(bytes, size);
     json_t *const root = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &fault);
     if (!root)
         diag_error(r->diag, &LOC_FILE(path), "no JSON: line %d: %s", fault.line, arena_strdup(r->arena, fault.text));

@@ -16,6 +16,7 @@ struct orderer {
     struct updates updates;
     struct map weights;  /* of the checkpoint: name -> const struct tensor * */
     struct map in_model; /* the checkpoint's name of an initializer -> const struct tensor * */
+    struct map aliases;  /* of the checkpoint */
 };
 
 /* ---- names that may be parameters -------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ static bool is_buffer(const struct orderer *o, const struct map *buffers, const 
         if (str_ends_with(t->name, endings[i]))
             return true;
     return !dtype_is_float(t->tensor->dtype) || map_has(buffers, t->name) ||
-           str_list_has(&o->checkpoint->aliases, t->name);
+           map_has(&o->aliases, t->name);
 }
 
 static const char *name_in_file(const struct orderer *o, const char *name)
@@ -253,6 +254,8 @@ static void enter_weights(struct orderer *o)
 {
     vec_each_ptr(const struct named_tensor, t, &o->checkpoint->weights)
         map_set(&o->weights, t->name, (void *)(uintptr_t)t->tensor);
+    vec_each(const char *, name, &o->checkpoint->aliases)
+        map_set(&o->aliases, name, NULL);
     vec_each(const struct model_initializer *, x, &o->model->graph->initializers)
         map_set(&o->in_model, name_in_file(o, x->name), x->tensor);
 }
@@ -278,7 +281,8 @@ bool checkpoint_name_parameters(struct diag *d, struct arena *a, const struct mo
                         .checkpoint = c,
                         .options = options,
                         .weights.arena = a,
-                        .in_model.arena = a};
+                        .in_model.arena = a,
+                        .aliases.arena = a};
     str_list names = {0};
     if (!c->has_optimizer || have_names(c))
         return true;

@@ -207,10 +207,15 @@ static bool is_called(const char *name, const char *wish)
             (name[n] == '_' && name[n + 1] != '\0' && name[n + 1 + strspn(name + n + 1, "0123456789")] == '\0'));
 }
 
+/* What stands there first, but no 0: a decay may stand in an attribute or in a constant. */
 static void add_fact(const struct updates *u, struct update_facts *f, const char *key, double x)
 {
-    if (isnan(checkpoint_number(&f->numbers, key, NAN)) || checkpoint_number(&f->numbers, key, 0) == 0)
-        vec_push(u->arena, &f->numbers, ((struct checkpoint_number){key, x}));
+    vec_each_ptr(struct checkpoint_number, n, &f->numbers)
+        if (str_equal(n->key, key)) {
+            n->value = n->value == 0 ? x : n->value;
+            return;
+        }
+    vec_push(u->arena, &f->numbers, ((struct checkpoint_number){key, x}));
 }
 
 static void see_initializer(const struct updates *u, const struct model_initializer *x, struct update_facts *f)

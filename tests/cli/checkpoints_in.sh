@@ -118,6 +118,12 @@ losses_are trainer
 expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/trainer" --parameters order.txt
 has stderr 'the learning rate stays at 0.0166667'
 has stderr '--schedule linear:steps=60'
+# Python writes what JSON has not.
+cp -r "$files/trainer" nan
+printf '%s' '{"global_step": 10, "max_steps": 60, "log_history": [{"loss": NaN, "grad_norm": -Infinity, "said": "NaN \" NaN"}, Infinity]}' \
+    >nan/trainer_state.json
+expect 0 "$stepc" run trainer.onnx "${feeds[@]}" --load nan --parameters order.txt
+losses_are trainer
 # Shards are sorted, so nobody knows which bias is which.
 expect 1 "$stepc" run trainer.onnx "${feeds[@]}" --load "$files/trainer"
 has stderr 'which weights the 6 parameters of the optimizer are cannot be told'

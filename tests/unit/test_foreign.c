@@ -680,6 +680,59 @@ START_TEST(weights_are_found)
 }
 END_TEST
 
+/* A square matrix and its transpose have one storage, but are two. */
+START_TEST(other_strides_are_another_weight)
+{
+    struct checkpoint c;
+    struct strbuf p = {.arena = &arena};
+    strbuf_add(&p, "}(");
+    put_text_op(&p, "a");
+    put_tensor_op(&p, "Float", "0", 6, 0, 2, INTS(2, 2), INTS(2, 1));
+    put_text_op(&p, "b");
+    put_tensor_op(&p, "Float", "0", 6, 0, 2, INTS(2, 2), INTS(1, 2));
+    put_text_op(&p, "c");
+    put_tensor_op(&p, "Float", "0", 6, 0, 2, INTS(2, 2), INTS(2, 1));
+    strbuf_add(&p, "u.");
+    ck_assert(parse_pickle(p.text, p.length, FLOATS(1, 2, 3, 4, 5, 6), &c));
+    ck_assert_uint_eq(c.aliases.count, 1);
+    ck_assert_str_eq(c.aliases.data[0], "c");
+}
+END_TEST
+
+/* What people save beside: paths, dates, numbers of other kinds. Objects, of which nothing is looked at. */
+static const struct {
+    const char *bytes;
+    size_t size;
+} beside[] = {
+#define BESIDE(bytes) {bytes, sizeof(bytes) - 1}
+    BESIDE("cpathlib\nPosixPath\n(X\1\0\0\0/X\4\0\0\0runstR"),
+    BESIDE("cpathlib._local\nPosixPath\n(X\4\0\0\0runstR"),
+    BESIDE("cdatetime\ndatetime\n(c_codecs\nencode\n(X\2\0\0\0\x07\x65X\6\0\0\0latin1tRtR"),
+    BESIDE("cdatetime\ntimedelta\n(K\1K\2K\3tR"),
+    BESIDE("cuuid\nUUID\n)\x81}X\3\0\0\0intK\5sb"),
+    BESIDE("cdecimal\nDecimal\n(X\3\0\0\0" "1.5tR"),
+    BESIDE("ccollections\ndeque\n(]K\x0atR(K\1K\2e"),
+    BESIDE("ctypes\nSimpleNamespace\n)R}X\1\0\0\0aK\1sb"),
+    BESIDE("c__builtin__\nxrange\n(K\0K\4K\1tR"),
+#undef BESIDE
+};
+
+START_TEST(what_is_beside_is_passed_over)
+{
+    struct checkpoint c;
+    struct strbuf p = {.arena = &arena};
+    strbuf_add(&p, "}(");
+    put_floats(&p, "w");
+    put_text_op(&p, "beside");
+    strbuf_add_n(&p, beside[_i].bytes, beside[_i].size);
+    strbuf_add(&p, "u.");
+    ck_assert_msg(parse_pickle(p.text, p.length, FLOATS(1, 2, 3, 4, 5, 6), &c), "%s", diag_first_error(&diag));
+    ck_assert_uint_eq(c.rest.count, 1);
+    ck_assert_str_eq(c.rest.data[0], "'beside' (an object)");
+    ck_assert_ptr_nonnull(weight(&c, "w"));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("foreign");
@@ -706,5 +759,7 @@ int main(void)
     tcase_add_test(tests, weights_are_found);
     tcase_add_loop_test(tests, an_only_key_is_left_out, 0, 4);
     tcase_add_test(tests, groups_are_bounded);
+    tcase_add_test(tests, other_strides_are_another_weight);
+    tcase_add_loop_test(tests, what_is_beside_is_passed_over, 0, sizeof beside / sizeof *beside);
     return run_tests("foreign", tests);
 }

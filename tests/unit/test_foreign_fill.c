@@ -416,6 +416,75 @@ START_TEST(squares_are_told)
 }
 END_TEST
 
+/* Tied names are looked up, not searched for: this took minutes. */
+START_TEST(many_names_of_one_tensor)
+{
+    enum { NAMES = 300000 };
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    const struct tensor *const shared = c.weights.data[1].tensor;
+    for (int i = 0; i < NAMES; i++) {
+        const char *const name = arena_printf(&arena, "again.%d", i);
+        vec_push(&arena, &c.weights, ((struct named_tensor){name, shared}));
+        vec_push(&arena, &c.aliases, name);
+    }
+    add_parameter(&c, NULL, 0, &three_two, 1000);
+    add_parameter(&c, NULL, 0, &three, 2000);
+    ck_assert_msg(fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f), "%s", diag_first_error(&diag));
+    ck_assert_uint_eq(diag.warnings, 0);
+}
+END_TEST
+
+/* A counter at the end of its type has no next number. */
+START_TEST(counts_stay_within_their_type)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    add_parameter(&c, "b", 0, &three, 2000);
+    const char *const at = strstr(adam, "{3}");
+    const char *const text =
+        arena_printf(&arena, "%.*s{9223372036854775807}%s", (int)(at - adam), adam, at + strlen("{3}"));
+    ck_assert(!fill_with(read_model("", text), &c, &(struct fill_options){0}, &f));
+    assert_said("'step_count' int64 counts from 9223372036854775807: 7 more do not fit");
+}
+END_TEST
+
+/* A decay may be the operator's, or added to the gradient by a constant of that name. */
+START_TEST(a_zero_is_not_the_last_word)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    c.parameters.data[0].state.count = 0;
+    vec_push(&arena, &c.parameters.data[0].state,
+             ((struct named_tensor){"momentum_buffer", numbers(&three_two, 1000)}));
+    add_number(&c, 0, "weight_decay", 0.25);
+    static const char momentum[] =
+        "@training_info { algorithm: train () => (float[2,3] w1, float[2,3] v1)\n"
+        "<float[2,3] v = {0,0,0,0,0,0}, int64 T = {0}, float R = {1}, float norm_coefficient = {0.25}>\n"
+        "{ d = Mul(w, norm_coefficient)\n"
+        "  w1, v1 = ai.onnx.preview.training.Momentum<alpha = 0.9, beta = 1.0, norm_coefficient = 0.0, "
+        "mode = \"standard\">(R, T, w, d, v) }\n"
+        "  update_binding: [\"w\" : \"w1\", \"v\" : \"v1\"] }\n";
+    ck_assert_msg(fill_with(read_model("", momentum), &c, &(struct fill_options){0}, &f), "%s",
+                  diag_first_error(&diag));
+    ck_assert(!said("weight_decay was"));
+}
+END_TEST
+
+START_TEST(an_optimizer_alone_is_no_checkpoint)
+{
+    struct filled f;
+    struct checkpoint c = empty();
+    add_parameter(&c, "w", 0, &two_three, 1000);
+    add_parameter(&c, "b", 0, &three, 2000);
+    ck_assert(fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
+    ck_assert_uint_eq(diag.warnings, 1);
+    assert_said("it has no weights, only what an optimizer keeps: those of the model stay");
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("fill");
@@ -429,5 +498,9 @@ int main(void)
     tcase_add_test(tests, names_of_the_command_line_come_first);
     tcase_add_test(tests, names_have_prefixes);
     tcase_add_test(tests, squares_are_told);
+    tcase_add_test(tests, many_names_of_one_tensor);
+    tcase_add_test(tests, counts_stay_within_their_type);
+    tcase_add_test(tests, a_zero_is_not_the_last_word);
+    tcase_add_test(tests, an_optimizer_alone_is_no_checkpoint);
     return run_tests("fill", tests);
 }
