@@ -3,6 +3,7 @@
 #include "base/clean.h"
 #include "base/str.h"
 #include "cmd/foreign.h"
+#include "cmd/run_rates.h"
 #include "engine/state_file.h"
 #include "foreign/give.h"
 #include "model/model.h"
@@ -101,6 +102,7 @@ static bool give_items(struct session *s, struct arena *a, const struct state_op
             map_set(&values, items->data[i].name, items->data[i].tensor);
         else
             vec_push(a, &own, ((struct named_tensor){items->data[i].name, items->data[i].tensor}));
+    run_rates_add(a, m, &values);
     return checkpoint_give(&s->diag, a, m, &values, &own, steps, &o->weights, o->save);
 }
 
@@ -205,7 +207,7 @@ static void take_items(struct engine *e, const struct state_options *o, const st
 
 bool state_fill(struct session *s, const struct options *o, struct state_options *state, struct model *m)
 {
-    struct strbuf report = {.arena = &s->arena};
+    struct strbuf report = {.arena = &s->arena, .clean = true};
     if (!state->foreign)
         return true;
     if (!fill_from(s, o, m, state->load, &report, &state->filled))

@@ -427,10 +427,10 @@ static void fill_groups(struct filler *f)
             continue;
         updates_facts(&f->updates, x->name, &facts);
         compare_group(f, &told, group, &facts);
-        const double rate = checkpoint_number(group, checkpoint_rate_key(group, facts.scheduled), NAN);
+        const double rate = checkpoint_number(group, checkpoint_rate_key(group, facts.scheduled != NULL), NAN);
         if (facts.rate && !isnan(rate))
             set_rate(f, &rates, facts.rate, rate, p->name);
-        scheduled = scheduled || facts.scheduled;
+        scheduled = scheduled || facts.scheduled != NULL;
     }
     warn_of_schedule(f, scheduled);
 }

@@ -7,7 +7,9 @@
 /* What the update of one variable is made of. */
 struct update_facts {
     const char *rate;           /* variable of the learning rate; NULL: none was found */
-    bool scheduled;             /* a factor stands between */
+    double fixed_rate;          /* of an operator whose rate is a constant; NAN where it is none */
+    const char *scheduled;      /* the rate times a factor; NULL: no factor stands between */
+    bool descends;              /* it reads a gradient */
     bool decoupled;             /* the decay is taken from the weight, not added to the gradient */
     bool rectified;             /* RAdam */
     double dampening, nesterov; /* of the operator Momentum; NAN where there is none */

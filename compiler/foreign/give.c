@@ -58,10 +58,13 @@ static void give_number(struct giver *g, const char *name, const char *key, doub
 static void give_group(struct giver *g, const char *name, const struct update_facts *facts)
 {
     const struct model_initializer *const rate = facts->rate ? map_get(&g->updates.initializers, facts->rate) : NULL;
-    if (rate && value_of(g, rate)->count == 1)
-        give_number(g, name, "lr", tensor_get_double(value_of(g, rate), 0));
-    if (rate && facts->scheduled && value_of(g, rate)->count == 1)
-        give_number(g, name, "initial_lr", tensor_get_double(value_of(g, rate), 0));
+    const struct tensor *const now = facts->scheduled ? map_get(g->values, facts->scheduled) : NULL;
+    const double base = rate && value_of(g, rate)->count == 1 ? tensor_get_double(value_of(g, rate), 0)
+                                                              : facts->fixed_rate;
+    if (!isnan(base))
+        give_number(g, name, "lr", now && now->count == 1 ? tensor_get_double(now, 0) : base);
+    if (!isnan(base) && facts->scheduled)
+        give_number(g, name, "initial_lr", base);
     vec_each_ptr(const struct checkpoint_number, n, &facts->numbers)
         give_number(g, name, n->key, n->value);
     if (!isnan(facts->dampening))
@@ -128,9 +131,10 @@ static void give_weight(struct giver *g, const struct model_initializer *x)
     if (!map_has(&g->updates.bound, x->name))
         return;
     updates_facts(&g->updates, x->name, &facts);
-    if (!facts.rate)
-        return; /* a running statistic or an average */
-    map_set(&g->given, facts.rate, NULL);
+    if (!facts.rate && !facts.descends)
+        return; /* a running statistic */
+    if (facts.rate)
+        map_set(&g->given, facts.rate, NULL);
     give_group(g, name, &facts);
     give_kind(g, x, name, &facts);
     give_states(g, x, name, &facts);

@@ -2,7 +2,8 @@
  *
  *   optimizer.state.NAME.exp_avg        what the optimizer keeps for weight NAME, as PyTorch calls it
  *   optimizer.state.NAME.step           float, the steps done
- *   optimizer.param_groups.NAME.lr      double; and eps, beta1... as far as the model's update says them
+ *   optimizer.param_groups.NAME.lr      double, of the next step; under a schedule also initial_lr, what it begins
+ *                                       with; and eps, beta1... as far as the model's update says them
  *   stepc.run_steps, stepc.random_...   what `stepc run` goes on with
  *
  * the names that torch.distributed.checkpoint gives to flattened states. checkpoint_read() reads it. */
@@ -15,7 +16,8 @@
 #define GIVEN_OWN "stepc."
 #define GIVEN_STEPS "stepc.run_steps"
 
-/* values: variable -> const struct tensor *; initializers without one are taken from the model. own: tensors that begin
+/* values: variable -> const struct tensor *, and the same of rates that a schedule has changed ("scheduled_rate"...),
+ * by the names of the outputs; initializers without one are taken from the model. own: tensors that begin
  * with GIVEN_OWN. What PyTorch has no name for is a warning. */
 bool checkpoint_give(struct diag *d, struct arena *a, const struct model *m, const struct map *values,
                      const named_tensors *own, int64_t steps, const struct weight_options *o,

@@ -244,10 +244,15 @@ static void see_node(const struct updates *u, const struct model_node *n, struct
         f->dampening = beta && beta->type == ATTR_FLOAT ? 1 - (double)beta->f : 0;
         f->nesterov = mode && mode->type == ATTR_STRING && str_equal(mode->s.data, "nesterov");
     }
-    if (form_of(n) && n->inputs.count > 0 && map_has(&u->bound, n->inputs.data[0]))
-        f->rate = n->inputs.data[0];
+    const struct model_initializer *const rate =
+        form_of(n) && n->inputs.count > 0 ? map_get(&u->initializers, n->inputs.data[0]) : NULL;
+    if (rate && map_has(&u->bound, rate->name))
+        f->rate = rate->name;
+    else if (rate && rate->tensor->count == 1 && dtype_is_float(rate->tensor->dtype))
+        f->fixed_rate = tensor_get_double(rate->tensor, 0);
     vec_each(const char *, output, &n->outputs) {
-        f->scheduled = f->scheduled || str_starts_with(output, "scheduled_rate");
+        if (!f->scheduled && str_starts_with(output, "scheduled_rate"))
+            f->scheduled = output; /* the last one that is computed */
         f->rectified = f->rectified || str_starts_with(output, "rectification");
     }
 }
@@ -257,7 +262,7 @@ void updates_facts(const struct updates *u, const char *weight, struct update_fa
 {
     struct map seen = {.arena = u->arena};
     const char *const value = map_get(&u->bound, weight);
-    *out = (struct update_facts){.dampening = NAN, .nesterov = NAN};
+    *out = (struct update_facts){.fixed_rate = NAN, .dampening = NAN, .nesterov = NAN};
     if (!value)
         return;
     map_set(&seen, value, NULL);
@@ -266,6 +271,7 @@ void updates_facts(const struct updates *u, const char *weight, struct update_fa
         const struct model_initializer *const x = n ? NULL : map_get(&u->initializers, seen.entries[i].key);
         if (x)
             see_initializer(u, x, out);
+        out->descends = out->descends || (n && str_equal(n->op_type, "Gradient"));
         if (!n || str_equal(n->op_type, "Gradient"))
             continue;
         see_node(u, n, out);

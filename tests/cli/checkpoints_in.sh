@@ -75,6 +75,12 @@ expect 0 "$stepc" prepare "$files/net.onnxtxt" -o flat.onnx --optimizer $sgd "${
 expect 0 "$stepc" run flat.onnx "${feeds[@]}" --load "$files/sgd.pt"
 has stderr "it has a schedule, the model has none"
 has stderr "learning rate: 'learning_rate' is 0.049"
+# What is saved for PyTorch has both rates: that of the next step, and that with which the schedule begins.
+expect 0 "$stepc" run sgd.onnx "${feeds[@]}" --load "$files/sgd.pt" --steps 5 --save later.safetensors
+expect 0 "$stepc" run flat.onnx "${feeds[@]}" --load later.safetensors --steps 0
+has stderr "learning rate: 'learning_rate' is 0.0343"
+expect 0 "$stepc" run sgd.onnx "${feeds[@]}" --load later.safetensors --steps 0
+has stderr "learning rate: 'learning_rate' is 0.1"
 
 # prepare --from says nothing of the optimizer: the checkpoint does.
 expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/adam.pt"
@@ -227,6 +233,20 @@ sed -e 's/"0.weight.gradient", "0.weight.v",/"0.weight.gradient", "ghost",/; s/"
 grep -q '"ghost" :' ghost.onnxtxt || fail 'no ghost'
 expect 1 "$stepc" convert "$files/adam.pt" no.onnx --model ghost.onnxtxt
 has stderr 'error'
+
+# A rate that is a constant: what is kept is PyTorch's all the same.
+sed -e 's/"learning_rate" : "learning_rate.new",*//' text.onnxtxt >constant.onnxtxt
+lacks constant.onnxtxt '"learning_rate" : '
+expect 0 "$stepc" run constant.onnxtxt "${feeds[@]}" --steps 1 --save constant.safetensors
+lacks stderr 'PyTorch has no name for'
+has constant.safetensors '"optimizer.state.0.weight.exp_avg"'
+has constant.safetensors '"optimizer.param_groups.0.weight.lr"'
+
+# A name that would look like another line.
+LC_ALL=C sed 's/epoch/e\nset/' "$files/adam.pt" >odd.pt
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load odd.pt --steps 0
+has stderr 'passed over: '
+lacks stderr "stepc run: set'"
 
 # No checkpoint: an error, and nothing else.
 head -c 2000 "$files/adam.pt" >cut.pt

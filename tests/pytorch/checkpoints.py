@@ -12,13 +12,14 @@ import struct
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import numpy as np
 import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../examples/pytorch'))
 from export import export  # noqa: E402
-from resume import resume  # noqa: E402
+from resume import read_safetensors, resume  # noqa: E402
 
 STEPS, SAVED_AT, BATCH, FEATURES, CLASSES = 30, 10, 4, 6, 3
 # Losses near 1 in float32 after up to 20 steps.
@@ -81,7 +82,8 @@ def train(net, optimizer, schedule, save):
 
 def write_safetensors(path, tensors):
     """Sorted by name, as its library does."""
-    names = {'torch.float32': 'F32', 'torch.float64': 'F64', 'torch.float16': 'F16', 'torch.bfloat16': 'BF16', 'torch.int64': 'I64'}
+    names = {'torch.float32': 'F32', 'torch.float64': 'F64', 'torch.float16': 'F16', 'torch.bfloat16': 'BF16', 'torch.int64': 'I64',
+             'torch.int32': 'I32', 'torch.int8': 'I8', 'torch.uint8': 'U8', 'torch.bool': 'BOOL'}
     header, blobs, at = {'__metadata__': {'format': 'pt'}}, [], 0
     for name in sorted(tensors):
         t = tensors[name].detach().contiguous()
@@ -211,6 +213,53 @@ SCHEDULES = [
 ]
 
 
+def back_with_schedule(stepc, work, name, want, make):
+    """Seven steps by stepc, the rest by PyTorch with a schedule that is made anew; both rates of the state are right."""
+    losses_of(stepc, work, f'{work}/train.onnx', '--load', f'{work}/c.pt', '--steps', 7, '--save', f'{work}/back.safetensors')
+    net = mlp()
+    plain = torch.optim.Adam(net.parameters(), 0.7)
+    resume(f'{work}/back.safetensors', net, plain)
+    optimizer = torch.optim.Adam(net.parameters(), 0.02 if name == 'OneCycleLR' else 0.01)
+    schedule = make(optimizer)
+    steps = resume(f'{work}/back.safetensors', net, optimizer, schedule)
+    rates = plain.param_groups[0]['lr'], optimizer.param_groups[0]['lr']
+    if not math.isclose(*rates, rel_tol=1e-6):
+        failures.append(name)
+        print(f'FAIL {name}: the rate that was saved is {rates[0]}, that of the schedule {rates[1]}')
+    x, target = data()
+    losses = []
+    for step in range(steps, STEPS):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x[step]), target[step])
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.item())
+    compare(f'{name}, back in PyTorch', want[7:], np.array(losses))
+
+
+def try_resume(stepc, work):
+    """Names that are none of the network's are an error; some that are not there a warning. Other types of tensors are read."""
+    write_safetensors(f'{work}/r.safetensors', {'0.weight': torch.ones(8, FEATURES), 'stepc.run_steps': torch.tensor(3),
+                                                'a': torch.tensor([1, 2], dtype=torch.int32), 'b': torch.tensor([True, False]),
+                                                'c': torch.tensor([1], dtype=torch.uint8), 'd': torch.tensor([-1], dtype=torch.int8)})
+    found = read_safetensors(f'{work}/r.safetensors')
+    ok = found['a'].tolist() == [1, 2] and found['b'].tolist() == [True, False] and found['c'].item() == 1 and found['d'].item() == -1
+    net, other = mlp(), torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter('always')
+        ok = ok and resume(f'{work}/r.safetensors', net, torch.optim.Adam(net.parameters())) == 3
+    ok = ok and net[0].weight.min().item() == 1 and '0.bias, 2.weight' in str(told[0].message)
+    try:
+        resume(f'{work}/r.safetensors', other, torch.optim.Adam(other.parameters()))
+        ok = False
+    except KeyError as error:
+        ok = ok and '0.0.weight' in str(error)
+    print(f'{"PASS" if ok else "FAIL"} resume: names and types')
+    if not ok:
+        failures.append('resume')
+
+
 def try_schedules(stepc, work):
     for name, make, option in SCHEDULES:
         torch.manual_seed(0)
@@ -228,6 +277,7 @@ def try_schedules(stepc, work):
         want = train(net, optimizer, schedule, save)
         _, told = three_ways(stepc, work, name, want, f'{work}/c.pt', ['--optimizer', 'adamw:weight_decay=0', '--schedule', option])
         expect(name, told, f'--schedule {option.split(":")[0]}')
+        back_with_schedule(stepc, work, name, want, make)
 
 
 def linear(optimizer, steps):
@@ -419,7 +469,8 @@ def try_hostile(stepc, work):
 
 def main():
     stepc, chosen = os.path.abspath(sys.argv[1]), sys.argv[2:]
-    cases = {'optimizers': try_optimizers, 'schedules': try_schedules, 'folders': try_folders, 'names': try_names, 'layers': try_layers, 'hostile': try_hostile}
+    cases = {'optimizers': try_optimizers, 'schedules': try_schedules, 'folders': try_folders, 'names': try_names, 'layers': try_layers, 'resume': try_resume,
+             'hostile': try_hostile}
     for name, case in cases.items():
         if chosen and name not in chosen:
             continue
