@@ -161,5 +161,6 @@ bool model_check(struct diag *d, const struct model *m)
         ok = diag_error(d, &LOC_FILE(m->file), "the graph has no name");
     ok = check_shapes_declared(d, m->graph) && ok;
     ok = check_initializers_listed(d, m) && ok;
+    ok = model_check_devices(d, m) && ok;
     return check_functions(d, m) && ok;
 }

@@ -7,5 +7,7 @@
 
 /* Reports all that is wrong. Spec: ONNX IR.md. */
 bool model_check(struct diag *d, const struct model *m) MUST_USE;
+/* The part of it about distribution over devices (check_devices.c). */
+bool model_check_devices(struct diag *d, const struct model *m) MUST_USE;
 
 #endif

@@ -77,11 +77,46 @@ struct model_pair { /* StringStringEntryProto */
 };
 typedef VEC(struct model_attr *) model_attrs;
 typedef VEC(struct model_pair) model_pairs;
+
+/* How a model is distributed over devices (IR 11): hints on nodes, docs/devices.md. Numbers are as the file has
+ * them. */
+struct model_shards { /* SimpleShardedDimProto */
+    int64_t size;       /* of the axis, or of one of those fused into it; -1: see symbol */
+    const char *symbol; /* "": not said */
+    int64_t count;
+};
+struct model_sharded_axis {
+    int64_t axis;
+    VEC(struct model_shards) shards;
+};
+struct model_device_group { /* an entry of index_to_device_group_map */
+    int64_t key;
+    VEC(int64_t) devices;
+};
+struct model_sharding { /* ShardingSpecProto */
+    const char *tensor;
+    VEC(int64_t) devices; /* or keys of groups */
+    VEC(struct model_device_group) groups;
+    VEC(struct model_sharded_axis) axes;
+};
+struct model_node_devices { /* NodeDeviceConfigurationProto */
+    const char *configuration;
+    bool has_stage;
+    int32_t stage;
+    VEC(struct model_sharding) shardings;
+};
+struct model_devices { /* DeviceConfigurationProto */
+    const char *name;
+    int32_t count;
+    str_list names; /* of the devices; empty: not said */
+};
+
 struct model_node {
     const char *name, *op_type, *domain /* "ai.onnx" is read as "" */, *overload, *doc;
     str_list inputs, outputs; /* "" = omitted */
     model_attrs attrs;
     model_pairs metadata;
+    VEC(struct model_node_devices) devices;
     struct loc loc; /* .graph, .node, .op, .index set */
 };
 
@@ -169,6 +204,7 @@ struct model {
     struct model_graph *graph; /* never NULL after a successful read */
     VEC(struct model_training *) training;
     VEC(struct model_function *) functions;
+    VEC(struct model_devices) configurations;
     unsigned char digest[32]; /* SHA-256 of the file's bytes (external data not included) */
     str_list external_files; /* paths read, for dependency files */
 };

@@ -32,6 +32,12 @@ bool text_number(struct text_parser *p, bool single, double *out);
 typedef bool (*text_rule)(struct text_parser *p, void *data);
 bool text_list(struct text_parser *p, char open, char close, text_rule rule, void *data);
 
+/* ---- distribution over devices (text_devices.c) ------------------------------------------------------------------ */
+
+/* An item of the header's `configuration`; data: the struct model. What stands behind a node. */
+bool text_configuration(struct text_parser *p, void *data);
+bool text_node_devices(struct text_parser *p, struct model_node *n);
+
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
 /* Does a TYPE begin here? */

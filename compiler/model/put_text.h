@@ -73,6 +73,11 @@ void text_put_names(struct text_writer *w, const str_list *names);
 void text_put_identifier(struct text_writer *w, const char *s);
 void text_put_domain(struct text_writer *w, const char *s);
 
+/* ---- distribution over devices (text_devices.c) ------------------------------------------------------------------ */
+
+void text_put_configurations(struct text_writer *w, const struct model *m);
+void text_put_node_devices(struct text_writer *w, const struct model_node *n);
+
 /* ---- types and tensors ------------------------------------------------------------------------------------------- */
 
 /* A type_proto attribute's; an incomplete one is lost. */

@@ -396,6 +396,70 @@ static bool read_attr(struct reader *r, const struct loc *at, const Onnx__Attrib
     return find_attr_type(r, at, p, x) && (*x->ref || read_attr_value(r, at, p, x));
 }
 
+/* ---- distribution over devices ------------------------------------------------ */
+
+static bool read_shards(struct reader *r, const struct loc *at, const Onnx__SimpleShardedDimProto *p,
+                        struct model_shards *out)
+{
+    const bool sized = p->dim_case == ONNX__SIMPLE_SHARDED_DIM_PROTO__DIM_DIM_VALUE;
+    *out = (struct model_shards){.size = -1, .symbol = "", .count = p->num_shards};
+    if (sized && p->dim_value < 0)
+        return diag_error(r->diag, at, "a sharding specification's dim_value is %lld", (long long)p->dim_value);
+    if (sized)
+        out->size = p->dim_value;
+    return p->dim_case != ONNX__SIMPLE_SHARDED_DIM_PROTO__DIM_DIM_PARAM ||
+           read_text(r, at, p->dim_param, "a sharding specification's dim_param", &out->symbol);
+}
+
+static bool read_sharded_axis(struct reader *r, const struct loc *at, const Onnx__ShardedDimProto *p,
+                              struct model_sharded_axis *out)
+{
+    bool ok = true;
+    out->axis = p->axis;
+    READ_LIST(r, ok, &out->shards, p->n_simple_sharding,
+              read_shards(r, at, p->simple_sharding[i], &out->shards.data[i]));
+    return ok;
+}
+
+static bool read_device_group(struct reader *r, const Onnx__IntIntListEntryProto *p, struct model_device_group *out)
+{
+    bool ok = true;
+    out->key = p->key;
+    READ_LIST(r, ok, &out->devices, p->n_value, (out->devices.data[i] = p->value[i], true));
+    return ok;
+}
+
+static bool read_sharding(struct reader *r, const struct loc *at, const Onnx__ShardingSpecProto *p,
+                          struct model_sharding *out)
+{
+    bool ok = read_text(r, at, p->tensor_name, "a sharding specification's tensor_name", &out->tensor);
+    READ_LIST(r, ok, &out->devices, p->n_device, (out->devices.data[i] = p->device[i], true));
+    READ_LIST(r, ok, &out->groups, p->n_index_to_device_group_map,
+              read_device_group(r, p->index_to_device_group_map[i], &out->groups.data[i]));
+    READ_LIST(r, ok, &out->axes, p->n_sharded_dim,
+              read_sharded_axis(r, at, p->sharded_dim[i], &out->axes.data[i]));
+    return ok;
+}
+
+static bool read_node_devices(struct reader *r, const struct loc *at, const Onnx__NodeDeviceConfigurationProto *p,
+                              struct model_node_devices *out)
+{
+    bool ok = read_text(r, at, p->configuration_id, "a device configuration's configuration_id", &out->configuration);
+    out->has_stage = p->has_pipeline_stage;
+    out->stage = p->pipeline_stage;
+    READ_LIST(r, ok, &out->shardings, p->n_sharding_spec,
+              read_sharding(r, at, p->sharding_spec[i], &out->shardings.data[i]));
+    return ok;
+}
+
+static bool read_devices(struct reader *r, const struct loc *at, const Onnx__DeviceConfigurationProto *p,
+                         struct model_devices *out)
+{
+    out->count = p->num_devices;
+    return read_text(r, at, p->name, "a device configuration's name", &out->name) &&
+           read_names(r, at, p->n_device, p->device, "a device's name", &out->names);
+}
+
 /* ---- nodes, graphs, functions ------------------------------------------------- */
 
 /* PyTorch's newer exporter keeps it as metadata, the older one as a doc_string. Nodes in a graph of a node that have
@@ -439,6 +503,8 @@ static bool read_node(struct reader *r, const struct loc *in, size_t index, cons
          read_names(r, &n->loc, p->n_input, p->input, "an input's name", &n->inputs) &&
          read_names(r, &n->loc, p->n_output, p->output, "an output's name", &n->outputs);
     READ_LIST(r, ok, &n->attrs, p->n_attribute, read_attr(r, &n->loc, p->attribute[i], &n->attrs.data[i]));
+    READ_LIST(r, ok, &n->devices, p->n_device_configurations,
+              read_node_devices(r, &n->loc, p->device_configurations[i], &n->devices.data[i]));
     r->trace = trace;
     r->scopes = scopes;
     return ok;
@@ -549,6 +615,8 @@ static bool read_model(struct reader *r, const Onnx__ModelProto *p)
     ok = read_graph(r, p->graph, &m->graph) && ok;
     READ_LIST(r, ok, &m->training, p->n_training_info, read_training(r, p->training_info[i], &m->training.data[i]));
     READ_LIST(r, ok, &m->functions, p->n_functions, read_function(r, p->functions[i], &m->functions.data[i]));
+    READ_LIST(r, ok, &m->configurations, p->n_configuration,
+              read_devices(r, &at, p->configuration[i], &m->configurations.data[i]));
     return ok;
 }
 

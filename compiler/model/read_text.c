@@ -1,6 +1,6 @@
-/* The ONNX text syntax with the @training_info extension: recursive descent over the grammar of ONNX Syntax.md, one
- * function per rule, in the order of the grammar from the leaves up. Types and tensors are read in
- * read_text_values.c. */
+/* The ONNX text syntax with two extensions, @training_info and devices (text_devices.c): recursive descent over the
+ * grammar of ONNX Syntax.md, one function per rule, in the order of the grammar from the leaves up. Types and tensors
+ * are read in read_text_values.c. */
 #include "model/model.h"
 
 #include "base/hash.h"
@@ -247,6 +247,8 @@ static bool parse_node(struct text_parser *p, struct model_node **out, int index
         return false;
     if (!attrs_first && lexer_is(&p->lex, '<') && !text_list(p, '<', '>', parse_attr, n))
         return false;
+    if (!text_node_devices(p, n))
+        return false;
     *out = n;
     return true;
 }
@@ -401,6 +403,8 @@ static bool parse_head(struct text_parser *p, void *data)
         return text_list(p, '[', ']', parse_opset, &m->opsets);
     if (!strcmp(key, "metadata_props"))
         return text_list(p, '[', ']', parse_pair, &m->metadata);
+    if (!strcmp(key, "configuration"))
+        return text_list(p, '[', ']', text_configuration, m);
     return lexer_error_at(&p->lex, &at, "unknown field '%s' of the model", key);
 }
 

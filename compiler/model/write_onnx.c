@@ -304,6 +304,72 @@ static Onnx__AttributeProto *write_attr(struct arena *a, const struct model_attr
     return p;
 }
 
+static Onnx__SimpleShardedDimProto *write_shards(struct arena *a, const struct model_shards *s)
+{
+    Onnx__SimpleShardedDimProto *const p = new_message(a, &onnx__simple_sharded_dim_proto__descriptor);
+    if (s->size >= 0) {
+        p->dim_case = ONNX__SIMPLE_SHARDED_DIM_PROTO__DIM_DIM_VALUE;
+        p->dim_value = s->size;
+    } else if (*s->symbol) {
+        p->dim_case = ONNX__SIMPLE_SHARDED_DIM_PROTO__DIM_DIM_PARAM;
+        p->dim_param = write_text(s->symbol);
+    }
+    p->has_num_shards = true;
+    p->num_shards = s->count;
+    return p;
+}
+
+static Onnx__ShardedDimProto *write_sharded_axis(struct arena *a, const struct model_sharded_axis *x)
+{
+    Onnx__ShardedDimProto *const p = new_message(a, &onnx__sharded_dim_proto__descriptor);
+    p->has_axis = true;
+    p->axis = x->axis;
+    WRITE_LIST(a, &x->shards, p->n_simple_sharding, p->simple_sharding, write_shards(a, &x->shards.data[i]));
+    return p;
+}
+
+static Onnx__IntIntListEntryProto *write_device_group(struct arena *a, const struct model_device_group *g)
+{
+    Onnx__IntIntListEntryProto *const p = new_message(a, &onnx__int_int_list_entry_proto__descriptor);
+    p->has_key = true;
+    p->key = g->key;
+    p->n_value = g->devices.count;
+    p->value = g->devices.data;
+    return p;
+}
+
+static Onnx__ShardingSpecProto *write_sharding(struct arena *a, const struct model_sharding *s)
+{
+    Onnx__ShardingSpecProto *const p = new_message(a, &onnx__sharding_spec_proto__descriptor);
+    WRITE_TEXT(p, tensor_name, s->tensor);
+    p->n_device = s->devices.count;
+    p->device = s->devices.data;
+    WRITE_LIST(a, &s->groups, p->n_index_to_device_group_map, p->index_to_device_group_map,
+               write_device_group(a, &s->groups.data[i]));
+    WRITE_LIST(a, &s->axes, p->n_sharded_dim, p->sharded_dim, write_sharded_axis(a, &s->axes.data[i]));
+    return p;
+}
+
+static Onnx__NodeDeviceConfigurationProto *write_node_devices(struct arena *a, const struct model_node_devices *x)
+{
+    Onnx__NodeDeviceConfigurationProto *const p = new_message(a, &onnx__node_device_configuration_proto__descriptor);
+    WRITE_TEXT(p, configuration_id, x->configuration);
+    p->has_pipeline_stage = x->has_stage;
+    p->pipeline_stage = x->stage;
+    WRITE_LIST(a, &x->shardings, p->n_sharding_spec, p->sharding_spec, write_sharding(a, &x->shardings.data[i]));
+    return p;
+}
+
+static Onnx__DeviceConfigurationProto *write_devices(struct arena *a, const struct model_devices *x)
+{
+    Onnx__DeviceConfigurationProto *const p = new_message(a, &onnx__device_configuration_proto__descriptor);
+    WRITE_TEXT(p, name, x->name);
+    p->has_num_devices = true;
+    p->num_devices = x->count;
+    write_names(a, &x->names, &p->n_device, &p->device);
+    return p;
+}
+
 static Onnx__NodeProto *write_node(struct arena *a, const struct model_node *n)
 {
     Onnx__NodeProto *const p = new_message(a, &onnx__node_proto__descriptor);
@@ -316,6 +382,8 @@ static Onnx__NodeProto *write_node(struct arena *a, const struct model_node *n)
     write_names(a, &n->outputs, &p->n_output, &p->output);
     WRITE_LIST(a, &n->attrs, p->n_attribute, p->attribute, write_attr(a, n->attrs.data[i]));
     WRITE_METADATA(a, p, n);
+    WRITE_LIST(a, &n->devices, p->n_device_configurations, p->device_configurations,
+               write_node_devices(a, &n->devices.data[i]));
     return p;
 }
 
@@ -392,6 +460,8 @@ Onnx__ModelProto *model_message(struct arena *a, const struct model *m)
     WRITE_METADATA(a, p, m);
     WRITE_LIST(a, &m->training, p->n_training_info, p->training_info, write_training(a, m->training.data[i]));
     WRITE_LIST(a, &m->functions, p->n_functions, p->functions, write_function(a, m->functions.data[i]));
+    WRITE_LIST(a, &m->configurations, p->n_configuration, p->configuration,
+               write_devices(a, &m->configurations.data[i]));
     return p;
 }
 

@@ -221,6 +221,7 @@ static void write_node(struct text_writer *w, const struct model_node *n)
     text_put(w, ")");
     if (graphs)
         put_attrs(w, n, true);
+    text_put_node_devices(w, n);
     w->at = outer;
 }
 
@@ -376,6 +377,10 @@ static void write_head(struct text_writer *w, const struct model *m)
     if (m->metadata.count) {
         begin_entry(w, n++);
         put_pairs(w, "metadata_props", &m->metadata, text_put_string);
+    }
+    if (m->configurations.count) {
+        begin_entry(w, n++);
+        text_put_configurations(w, m);
     }
     end_entries(w, n);
     text_new_line(w);

@@ -44,6 +44,9 @@ void rename_in_node(struct model_node *n, const struct map *to)
 {
     rename_in_list(&n->inputs, to);
     rename_in_list(&n->outputs, to);
+    vec_each_ptr(struct model_node_devices, x, &n->devices)
+        vec_each_ptr(struct model_sharding, s, &x->shardings)
+            s->tensor = renamed(to, s->tensor);
     rename_attributes(n, to);
     model_each_inner(n, inner)
         rename_in_graph(inner, to);
