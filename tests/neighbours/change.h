@@ -1,0 +1,25 @@
+/* Models with one thing changed: all changes are counted as they are come by, and one of them is made. */
+#ifndef STEPC_TESTS_CHANGE_H
+#define STEPC_TESTS_CHANGE_H
+
+#include "model/model.h"
+
+struct change {
+    struct arena *arena;
+    int count, wanted;
+    const char *name; /* NULL until it was made */
+};
+
+/* Is this the change that is wanted? The text is its name then. */
+bool change_here(struct change *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* The type or a dimension of an input. */
+void change_input(struct change *c, struct model_value_info *v);
+/* Elements of a constant, which are called `name`. */
+void change_tensor(struct change *c, const char *name, struct tensor *t);
+/* An attribute that is there. */
+void change_attr(struct change *c, struct model_node *n, size_t at);
+/* Node number `at`, where it is a Constant, becomes an input: sizes may follow from data. */
+void change_constant(struct change *c, struct model_graph *g, size_t at);
+
+#endif
