@@ -19,6 +19,7 @@ static const struct option_spec specs[] = {
     {"no-value-info", 0, OPTION_FLAG, NULL, "leave out the declared types of inner values, which may be wrong"},
     {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed in the weights file, square ones too"},
     FOREIGN_PARAMETERS,
+    FOREIGN_STEPS,
     {"partial", 0, OPTION_FLAG, NULL,
      "weights that are missing or do not fit are warnings, and what the model has stays"},
     {0}};
@@ -59,10 +60,16 @@ static bool check_arguments(const struct options *o)
         say_text("stepc convert: IN or OUT must be a model\n");
         return false;
     }
-    static const char *const of_models[] = {"sort", "no-value-info"};
+    static const char *const of_models[] = {"sort", "no-value-info"}, *const of_checkpoints[] = {"parameters",
+                                                                                                 "steps-made"};
     for (size_t i = 0; i < 2; i++)
         if (option_given(o, of_models[i]) && (is_checkpoint(in) || is_weight_file(out))) {
             say_text("stepc convert: --%s is for models\n", of_models[i]);
+            return false;
+        }
+    for (size_t i = 0; i < 2; i++)
+        if (option_given(o, of_checkpoints[i]) && !option_given(o, "model")) {
+            say_text("stepc convert: --%s belongs to --model\n", of_checkpoints[i]);
             return false;
         }
     if (is_checkpoint(in) != option_given(o, "model")) {

@@ -20,7 +20,12 @@ bool read_weight_options(struct session *s, const struct options *o, struct weig
 bool read_fill_options(struct session *s, const struct options *o, struct fill_options *out)
 {
     const char *const parameters = option_text(o, "parameters");
+    long long steps;
     *out = (struct fill_options){.reset = option_list(o, "reset")};
+    if (!option_count(o, "steps-made", 0, &steps))
+        return false;
+    if (option_given(o, "steps-made"))
+        out->steps = arena_copy(&s->arena, &(int64_t){steps}, sizeof(int64_t), alignof(int64_t));
     return read_weight_options(s, o, &out->weights) &&
            (!parameters || read_lines(&s->diag, &s->arena, parameters, &out->parameters));
 }

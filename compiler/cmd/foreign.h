@@ -12,10 +12,16 @@
             "names of what PyTorch's optimizer updates, in its order, one a line (default: as checkpoint or model "    \
             "say)"                                                                                                     \
     }
+#define FOREIGN_STEPS                                                                                                  \
+    {                                                                                                                  \
+        "steps-made", 0, OPTION_TEXT, "N",                                                                             \
+            "how many steps the checkpoint has behind it, where it does not say (SGD counts none): schedules go on "   \
+            "there"                                                                                                    \
+    }
 
 /* --rename, --transpose, --partial. */
 bool read_weight_options(struct session *s, const struct options *o, struct weight_options *out) MUST_USE;
-/* These, and --parameters and --reset. */
+/* These, and --parameters, --steps-made and --reset. */
 bool read_fill_options(struct session *s, const struct options *o, struct fill_options *out) MUST_USE;
 /* Reads the checkpoint and fills the model. What is to be told is added to *report. */
 bool fill_from(struct session *s, const struct options *o, struct model *m, const char *path, struct strbuf *report,

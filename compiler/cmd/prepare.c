@@ -22,6 +22,7 @@ static const struct option_spec from_options[] = {
     {"rename", 0, OPTION_LIST, "NAME=NAME", "name in the model = name in the checkpoint; one * for many"},
     {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed in the checkpoint, square ones too"},
     FOREIGN_PARAMETERS,
+    FOREIGN_STEPS,
     {"partial", 0, OPTION_FLAG, NULL,
      "what is missing or does not fit is a warning, and what the model has stays"},
     {0}};
@@ -32,7 +33,7 @@ static const struct option_spec *const tables[] = {specs,           training_opt
 static bool read_from(struct session *s, const struct options *o, const struct model *m, struct checkpoint *c,
                       struct fill_options *fill, struct prepare_options *p, struct strbuf *report)
 {
-    const struct given_options given = {.optimizer = option_given(o, "optimizer"),
+    const struct given_options given = {.optimizer = option_text(o, "optimizer"),
                                         .learning_rate = option_given(o, "learning-rate") ||
                                                          option_given(o, "learning-rate-input"),
                                         .schedule = option_given(o, "schedule") ||
@@ -55,7 +56,7 @@ static bool fill_prepared(struct session *s, const struct options *o, struct mod
 
 static bool check_from(struct session *s, const struct options *o)
 {
-    static const char *const names[] = {"rename", "transpose", "parameters", "partial"};
+    static const char *const names[] = {"rename", "transpose", "parameters", "steps-made", "partial"};
     bool ok = true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (option_given(o, names[i]) && !option_given(o, "from"))

@@ -55,6 +55,7 @@ static const struct option_spec specs[] = {
     {"rename", 0, OPTION_LIST, "NAME=NAME", "name in the model = name in the framework's checkpoint; one * for many"},
     {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed there, square ones too"},
     FOREIGN_PARAMETERS,
+    FOREIGN_STEPS,
     {"from", 0, OPTION_TEXT, "N",
      "number of the first step, and its place in feeds and data (default: where --load goes on, or 0)"},
     OPTION_HEADING("results"),

@@ -20,7 +20,7 @@ bool state_read_options(struct session *s, const struct options *o, struct state
                                   .save = option_text(o, "save"),
                                   .partial = option_given(o, "partial"),
                                   .reset = option_list(o, "reset")};
-    static const char *const of_checkpoints[] = {"rename", "transpose", "parameters"},
+    static const char *const of_checkpoints[] = {"rename", "transpose", "parameters", "steps-made"},
                              *const not_written[] = {".pt", ".pth", ".npz"};
     bool ok = read_weight_options(s, o, &out->weights);
     out->foreign = out->load && checkpoint_is_one(out->load);

@@ -293,15 +293,15 @@ static double count_steps(struct filler *f)
 static bool find_steps(struct filler *f, int64_t *out)
 {
     enum { MOST_STEPS = 1 << 30 };
-    const double steps = count_steps(f);
+    const double steps = f->options->steps ? (double)*f->options->steps : count_steps(f);
     *out = 0;
     if (!isnan(steps) && !(steps >= 0 && steps <= MOST_STEPS && steps == floor(steps)))
         return diag_error(f->diag, &f->loc, "%g steps are no number of steps", steps);
     *out = isnan(steps) ? 0 : (int64_t)steps;
     if (isnan(steps) && f->updates.counters.count > 0)
         diag_warning(f->diag, &f->loc,
-                     "it does not say how many steps were made: data go on from their beginning ('stepc run --from N' "
-                     "says otherwise)%s",
+                     "it does not say how many steps were made: data and a schedule go on from their beginning; "
+                     "--steps-made N says it ('stepc run --from N': of the data alone)%s",
                      f->kept > 0 ? ", the optimizer as after its first step" : "");
     f->count = isnan(steps) && f->kept > 0 ? 1 : *out; /* a momentum is there */
     return true;

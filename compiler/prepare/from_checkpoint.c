@@ -170,6 +170,85 @@ static bool take_optimizer(const struct taker *t)
     return optimizer_parse(t->diag, t->arena, text, &t->options->optimizer);
 }
 
+/* ---- what --optimizer leaves out --------------------------------------------------------------------------------- */
+
+/* Does the text have the key, as in "adamw:beta1=0.8,amsgrad=1"? */
+static bool says(const char *text, const char *key)
+{
+    const size_t n = strlen(key);
+    for (const char *at = strchr(text, ':'); at; at = strchr(at + 1, ','))
+        if (strncmp(at + 1, key, n) == 0 && at[1 + n] == '=')
+            return true;
+    return false;
+}
+
+struct completion {
+    const struct taker *taker;
+    const char *text; /* of --optimizer */
+    struct strbuf taken;
+};
+
+static void complete(struct completion *c, const char *key, double x)
+{
+    double *const own = optimizer_key(&c->taker->options->optimizer, key);
+    if (!own || isnan(x) || says(c->text, key) || (float)*own == (float)x)
+        return;
+    *own = x;
+    strbuf_addf(&c->taken, "%s%s=%.9g", c->taken.length > 0 ? ", " : "", key, x);
+}
+
+/* Which decay is AdamW's and which is added to the gradient: where the checkpoint does not say it, the optimizer that
+ * was named does. */
+static void complete_decay(struct completion *c)
+{
+    const struct taker *const t = c->taker;
+    struct optimizer *const o = &t->options->optimizer;
+    const bool both = optimizer_key(o, "weight_decay") && optimizer_key(o, "norm_coefficient"),
+               decoupled = has(t, "decoupled_weight_decay") ? number(t, "decoupled_weight_decay") != 0
+                                                            : optimizer_key(o, "weight_decay") != NULL;
+    const double decay = checkpoint_number(t->numbers, "weight_decay", NAN);
+    if (both && (says(c->text, "weight_decay") || says(c->text, "norm_coefficient")))
+        return;
+    if (both || decoupled)
+        complete(c, "weight_decay", decoupled ? decay : 0);
+    if (both || !decoupled)
+        complete(c, "norm_coefficient", decoupled ? 0 : decay);
+}
+
+/* An optimizer of the same family as the checkpoint's: numbers that nobody said are the checkpoint's. */
+static void complete_optimizer(const struct taker *t, const char *text)
+{
+    static const struct {
+        const char *key, *theirs;
+    } adam[] = {{"beta1", "beta1"},       {"beta2", "beta2"},     {"alpha", "beta1"},
+                {"beta", "beta2"},        {"epsilon", "eps"},     {"momentum_decay", "momentum_decay"},
+                {"amsgrad", "amsgrad"}},
+      others[] = {{"epsilon", "eps"}, {"alpha", "alpha"}, {"centered", "centered"}, {"momentum", "momentum"},
+                  {"decay_factor", "lr_decay"}};
+    struct optimizer *const o = &t->options->optimizer;
+    struct completion c = {.taker = t, .text = text, .taken.arena = t->arena};
+    const bool is_adam = optimizer_key(o, "beta2") || o->kind == OPTIMIZER_ADAM,
+               is_momentum = o->kind == OPTIMIZER_MOMENTUM || o->kind == OPTIMIZER_NESTEROV,
+               is_plain = is_momentum || o->kind == OPTIMIZER_SGD,
+               fits = is_adam  ? has(t, "beta1") && has(t, "eps") == (o->kind != OPTIMIZER_LION)
+                      : is_plain ? has(t, "momentum") && !has(t, "centered")
+                                 : has(t, o->kind == OPTIMIZER_RMSPROP ? "centered" : "lr_decay");
+    if (!fits)
+        return;
+    for (size_t i = 0; is_adam && i < sizeof adam / sizeof *adam; i++)
+        complete(&c, adam[i].key, checkpoint_number(t->numbers, adam[i].theirs, NAN));
+    for (size_t i = 0; !is_adam && !is_momentum && i < sizeof others / sizeof *others; i++)
+        complete(&c, others[i].key, checkpoint_number(t->numbers, others[i].theirs, NAN));
+    if (is_momentum && number(t, "momentum") != 0) {
+        complete(&c, "alpha", number(t, "momentum"));
+        complete(&c, "beta", 1 - number(t, "dampening"));
+    }
+    complete_decay(&c);
+    if (c.taken.length > 0)
+        strbuf_addf(t->report, "from %s: %s, of which --optimizer says nothing\n", t->checkpoint->path,
+                    strbuf_text(&c.taken));
+}
+
 /* ---- the schedule ------------------------------------------------------------------------------------------------ */
 
 static const char *milestones_text(const struct taker *t)
@@ -315,6 +394,8 @@ bool options_from_checkpoint(struct diag *d, struct arena *a, const struct model
                                                 "it has no state of an optimizer; --optimizer NAME says which "
                                                 "one goes on");
     t.numbers = &c->groups.data[0].numbers;
+    if (given->optimizer)
+        complete_optimizer(&t, given->optimizer);
     if ((!given->optimizer && !take_optimizer(&t)) || (!given->schedule && c->has_schedule && !take_schedule(&t)))
         return false;
     const char *const rate = checkpoint_rate_key(t.numbers, p->schedule.kind != SCHEDULE_CONSTANT);

@@ -8,7 +8,8 @@
 
 /* What the command line says, so that the checkpoint need not. */
 struct given_options {
-    bool optimizer, learning_rate, schedule, groups;
+    const char *optimizer; /* as it was said: keys that it leaves out are the checkpoint's; NULL: not at all */
+    bool learning_rate, schedule, groups;
 };
 
 /* Parameters of the checkpoint's optimizer must have names where groups differ. What cannot be told is an error that

@@ -101,6 +101,14 @@ bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct o
     return true;
 }
 
+double *optimizer_key(struct optimizer *o, const char *name)
+{
+    for (const struct spec_key *k = rules[o->kind].keys; k->name; k++)
+        if (str_equal(k->name, name))
+            return spec_field(o, k);
+    return NULL;
+}
+
 /* ---- values that all updates share ------------------------------------------------------------------------------- */
 
 /* A variable that no node changes is bound to itself: that makes it part of the state, to be saved and set at run time.
@@ -265,21 +273,13 @@ static void say_optimizer(struct preparer *p, const struct optimizer *o)
     say(p, "optimizer: %s%s", rules[o->kind].name, strbuf_text(&b));
 }
 
-static bool has_key(enum optimizer_kind kind, const char *name)
-{
-    for (const struct spec_key *k = rules[kind].keys; k->name; k++)
-        if (str_equal(k->name, name))
-            return true;
-    return false;
-}
-
 /* Decay by a group's word is what PyTorch's optimizer calls weight_decay, and spares no tensor. */
 static void add_update(struct updater *u, const struct trainable *t)
 {
     const struct optimizer *const common = u->o;
     struct optimizer own = *common;
     if (!isnan(t->weight_decay)) {
-        *(has_key(own.kind, "weight_decay") ? &own.weight_decay : &own.norm_coefficient) = t->weight_decay;
+        *(optimizer_key(&own, "weight_decay") ? &own.weight_decay : &own.norm_coefficient) = t->weight_decay;
         own.decay_min_rank = 0;
     }
     u->o = &own;

@@ -141,6 +141,9 @@ bool loss_parse(struct diag *d, const char *name, enum loss_kind *out) MUST_USE;
 /* "adam:alpha=0.9,epsilon=1e-6" */
 bool optimizer_parse(struct diag *d, struct arena *a, const char *text, struct optimizer *out) MUST_USE;
 
+/* The number of a key that the optimizer has; NULL where it has none of that name. */
+double *optimizer_key(struct optimizer *o, const char *name);
+
 /* "frozen", "train:bn1.*" */
 bool batchnorm_parse(struct diag *d, struct arena *a, const char *text, struct batchnorm_choice *out) MUST_USE;
 

@@ -9,6 +9,7 @@ files=$source_folder/tests/foreign
 "$make_npy" i8 30 4 <"$files/target.txt" >t.npy
 feeds=(--feed x=x.npy --feed target=t.npy --dim batch=4)
 prepare=(--loss softmax-cross-entropy --quiet)
+printf '%s\n' 0.weight 0.bias 2.weight 2.bias 4.weight 4.bias >order.txt
 
 # losses_are NAME: those of the run just made are PyTorch's
 losses_are() {
@@ -58,6 +59,19 @@ has stderr "the model has no variable for what the optimizer keeps: exp_avg of '
 sed -n 's/^step 10 .* loss \([^ ]*\).*/\1/p' stdout >first
 head -n 1 "$files/adam.losses" | cut -c 1-6 | grep -qf - first || fail "the frozen weights are not the checkpoint's"
 
+# How many steps were made is what --steps-made says.
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --steps-made 4 --steps 1
+has stdout 'step 4 '
+has stderr "step count: 'step_count' is 4, after 4 steps"
+expect 2 "$stepc" run adam.onnx "${feeds[@]}" --steps-made 4
+has stderr "--steps-made belongs to --load of a framework's checkpoint"
+expect 1 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/adam.pt" --steps-made 2000000000
+has stderr '2e+09 steps are no number of steps'
+expect 2 "$stepc" convert adam.onnx copy.onnx --steps-made 4
+has stderr '--steps-made belongs to --model'
+expect 2 "$stepc" prepare "$files/net.onnxtxt" -o no.onnx --loss mse --steps-made 4
+has stderr '--steps-made belongs to --from'
+
 # ONNX's own Adam counts from 1; its epsilon is told, since it stands elsewhere.
 expect 0 "$stepc" prepare "$files/net.onnxtxt" -o onnx.onnx --optimizer adam "${prepare[@]}"
 expect 0 "$stepc" run onnx.onnx "${feeds[@]}" --load "$files/adam.pt"
@@ -101,13 +115,29 @@ expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss mse --target-
 has stdout 'learning rate: 0.25'
 lacks stdout "learning rate: 'learning_rate' is 0.02"
 has stderr "the optimizer's beta1 was 0.9; the model's updates have 0.8"
+lacks stdout 'of which --optimizer says nothing'
+# What it does not say is the checkpoint's.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/sgd.pt" --optimizer momentum:alpha=0.5
+has stdout 'sgd.pt: norm_coefficient=0.01, of which --optimizer says nothing'
+has stdout 'optimizer: momentum alpha=0.5 beta=1 norm_coefficient=0.01'
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/trainer" --parameters order.txt \
+    --optimizer adamw --schedule linear:steps=60
+has stdout 'weight_decay=0.1, of which --optimizer says nothing'
+expect 0 "$stepc" run from.onnx "${feeds[@]}" --from 10
+losses_are trainer
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/adam.pt" --optimizer adam
+has stdout 'epsilon=1e-08, of which --optimizer says nothing'
+# Another family: its numbers are none of this one's.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o from.onnx --loss softmax-cross-entropy --from "$files/adam.pt" --optimizer lion
+has stdout 'optimizer: lion beta1=0.9 beta2=0.99 '
+has stderr "the model has no variable for what the optimizer keeps: exp_avg_sq"
+lacks stdout 'of which --optimizer says nothing'
 expect 1 "$stepc" prepare "$files/net.onnxtxt" -o no.onnx --loss mse --from "$files/adam.pt" --optimizer momentum
 expect 2 "$stepc" prepare "$files/net.onnxtxt" -o no.onnx --loss mse --partial
 has stderr '--partial belongs to --from'
 [ ! -e no.onnx ] || fail 'a model is written after an error'
 
 # A folder of Trainer's: weights in shards, two groups, a schedule that is a function.
-printf '%s\n' 0.weight 0.bias 2.weight 2.bias 4.weight 4.bias >order.txt
 expect 0 "$stepc" prepare "$files/net.onnxtxt" -o trainer.onnx --optimizer adamw:weight_decay=0.1,decay_min_rank=2 \
     --schedule linear:steps=60 "${prepare[@]}"
 expect 0 "$stepc" run trainer.onnx "${feeds[@]}" --load "$files/trainer" --parameters order.txt

@@ -130,7 +130,8 @@ def three_ways(stepc, work, name, want, checkpoint, options, tolerance=TOLERANCE
     prepare(stepc, work, *options, '--learning-rate', '0.7')
     got, text = losses_of(stepc, work, f'{work}/train.onnx', '--load', checkpoint, *begin)
     compare(f'{name}, run --load', want, got, tolerance)
-    call(stepc, 'convert', checkpoint, f'{work}/filled.onnx', '--model', f'{work}/train.onnx')
+    call(stepc, 'convert', checkpoint, f'{work}/filled.onnx', '--model', f'{work}/train.onnx',
+         *(begin if '--steps-made' in begin else ()))
     got, _ = losses_of(stepc, work, f'{work}/filled.onnx', '--from', SAVED_AT)
     compare(f'{name}, convert', want, got, tolerance)
     told = prepare(stepc, work, '--from', checkpoint, *taken, out='from.onnx')
@@ -238,6 +239,21 @@ def back_with_schedule(stepc, work, name, want, make):
     compare(f'{name}, back in PyTorch', want[7:], np.array(losses))
 
 
+def try_steps_made(stepc, work):
+    """SGD under a schedule of which nothing was saved: only the user knows the steps. What --optimizer leaves out is taken."""
+    torch.manual_seed(0)
+    net = mlp()
+    optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.8)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 7, 0.5)
+    export_net(net, f'{work}/net.onnx')
+    want = train(net, optimizer, schedule, lambda: torch.save({'model': net.state_dict(), 'optimizer': optimizer.state_dict()}, f'{work}/c.pt'))
+    step = '--schedule', 'step:every=7,gamma=0.5'
+    text, told = three_ways(stepc, work, 'SGD, --steps-made', want, f'{work}/c.pt', ['--optimizer', 'momentum:alpha=0.8', *step],
+                            taken=['--optimizer', 'momentum', '--steps-made', SAVED_AT, *step], begin=['--steps-made', SAVED_AT])
+    expect('SGD, --steps-made', told, 'alpha=0.8, of which --optimizer says nothing')
+    expect('SGD, --steps-made', text, "'step_count' is 10, after 10 steps")
+
+
 def try_resume(stepc, work):
     """Names that are none of the network's are an error; some that are not there a warning. Other types of tensors are read."""
     write_safetensors(f'{work}/r.safetensors', {'0.weight': torch.ones(8, FEATURES), 'stepc.run_steps': torch.tensor(3),
@@ -278,6 +294,7 @@ def try_schedules(stepc, work):
         _, told = three_ways(stepc, work, name, want, f'{work}/c.pt', ['--optimizer', 'adamw:weight_decay=0', '--schedule', option])
         expect(name, told, f'--schedule {option.split(":")[0]}')
         back_with_schedule(stepc, work, name, want, make)
+    try_steps_made(stepc, work)
 
 
 def linear(optimizer, steps):

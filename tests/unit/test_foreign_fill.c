@@ -485,6 +485,28 @@ START_TEST(an_optimizer_alone_is_no_checkpoint)
 }
 END_TEST
 
+/* SGD counts no steps: the command line does, for the schedule too. */
+START_TEST(steps_may_be_said)
+{
+    static const int64_t steps = 5;
+    for (int said_so = 0; said_so < 2; said_so++) {
+        struct filled f;
+        struct checkpoint c = make_checkpoint();
+        add_parameter(&c, "w", 0, &three_two, 1000);
+        add_parameter(&c, "b", 0, &three, 2000);
+        c.parameters.data[0].steps = c.parameters.data[1].steps = NAN;
+        const struct fill_options o = {.steps = said_so ? &steps : NULL};
+        diag = (struct diag){.arena = &arena};
+        ck_assert(fill_with(read_model("", adam), &c, &o, &f));
+        ck_assert_double_eq(value(&f, "step_count", 0), said_so ? 8 : 4); /* from 3 */
+        ck_assert_int_eq(f.steps, said_so ? 5 : 0);
+        ck_assert_uint_eq(diag.warnings, said_so ? 0 : 1);
+        if (!said_so)
+            assert_said("--steps-made N says it");
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("fill");
@@ -502,5 +524,6 @@ int main(void)
     tcase_add_test(tests, counts_stay_within_their_type);
     tcase_add_test(tests, a_zero_is_not_the_last_word);
     tcase_add_test(tests, an_optimizer_alone_is_no_checkpoint);
+    tcase_add_test(tests, steps_may_be_said);
     return run_tests("fill", tests);
 }

@@ -196,9 +196,55 @@ START_TEST(the_command_line_counts)
     struct strbuf report = {.arena = &arena};
     add_numbers(&group.numbers, (const struct pair[]){{"lr", 0.5}, {"rho", 1}, {NULL, 0}});
     vec_push(&arena, &from.groups, group);
-    const struct given_options given = {.optimizer = true, .learning_rate = true};
+    const struct given_options given = {.optimizer = "sgd", .learning_rate = true};
     ck_assert(options_from_checkpoint(&diag, &arena, &m, &from, &(struct fill_options){0}, &given, &o, &report));
     ck_assert_double_eq(o.learning_rate, 3);
+}
+END_TEST
+
+/* Of an optimizer of the same family, what the command line leaves out is the checkpoint's. */
+static const struct {
+    const char *text, *taken; /* NULL: nothing */
+    struct pair group[8];
+} completions[] = {
+    {"adamw", "beta2=0.95, weight_decay=0.1", {{"beta1", 0.9}, {"beta2", 0.95}, {"eps", 1e-8}, {"weight_decay", 0.1}}},
+    {"adamw:beta2=0.99", NULL, {{"beta1", 0.9}, {"beta2", 0.95}, {"eps", 1e-8}, {"weight_decay", 0.01}}},
+    {"adamw:norm_coefficient=0.5", NULL, {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.1}}},
+    {"adamw", "weight_decay=0, norm_coefficient=0.1",
+     {{"beta1", 0.9}, {"eps", 1e-8}, {"weight_decay", 0.1}, {"decoupled_weight_decay", 0}}},
+    {"adamw", "amsgrad=1, weight_decay=0", {{"beta1", 0.9}, {"eps", 1e-8}, {"weight_decay", 0}, {"amsgrad", 1}}},
+    {"adam", "alpha=0.8, beta=0.95, epsilon=1e-08, norm_coefficient=0.1",
+     {{"beta1", 0.8}, {"beta2", 0.95}, {"eps", 1e-8}, {"weight_decay", 0.1}}},
+    {"adam", NULL, {{"beta1", 0.9}, {"eps", 1e-6}, {"weight_decay", 0.1}, {"decoupled_weight_decay", 1}}},
+    {"nadam", "momentum_decay=0.5", {{"beta1", 0.9}, {"eps", 1e-8}, {"momentum_decay", 0.5}}},
+    {"lion", NULL, {{"beta1", 0.8}, {"beta2", 0.95}, {"eps", 1e-8}}},
+    {"lion", "beta1=0.8, weight_decay=0.1", {{"beta1", 0.8}, {"beta2", 0.99}, {"weight_decay", 0.1}}},
+    {"momentum", "alpha=0.5, beta=0.75, norm_coefficient=0.1",
+     {{"momentum", 0.5}, {"dampening", 0.25}, {"weight_decay", 0.1}}},
+    {"sgd", "norm_coefficient=0.1", {{"momentum", 0}, {"weight_decay", 0.1}}},
+    {"sgd", NULL, {{"beta1", 0.9}, {"eps", 1e-8}, {"weight_decay", 0.1}}},
+    {"momentum", NULL, {{"momentum", 0.5}, {"centered", 0}, {"alpha", 0.5}}},
+    {"rmsprop", "alpha=0.5, centered=1, momentum=0.25",
+     {{"momentum", 0.25}, {"centered", 1}, {"alpha", 0.5}, {"eps", 1e-8}}},
+    {"adagrad", "epsilon=1e-10, decay_factor=0.5", {{"lr_decay", 0.5}, {"eps", 1e-10}}},
+    {"rmsprop", NULL, {{"lr_decay", 0.5}, {"eps", 1e-10}}},
+};
+
+START_TEST(keys_that_are_left_out)
+{
+    struct checkpoint from = {.path = "c.pt", .has_optimizer = true, .steps = NAN, .most_steps = NAN};
+    struct checkpoint_group group = {.count = 1};
+    struct model m = {.graph = model_graph_new(&arena, "g")};
+    struct prepare_options o = {.learning_rate = 3};
+    struct strbuf report = {.arena = &arena};
+    const char *const text = completions[_i].text, *const taken = completions[_i].taken;
+    ck_assert(optimizer_parse(&diag, &arena, text, &o.optimizer));
+    add_numbers(&group.numbers, completions[_i].group);
+    vec_push(&arena, &from.groups, group);
+    const struct given_options given = {.optimizer = text};
+    ck_assert(options_from_checkpoint(&diag, &arena, &m, &from, &(struct fill_options){0}, &given, &o, &report));
+    ck_assert_str_eq(strbuf_text(&report),
+                     taken ? arena_printf(&arena, "from c.pt: %s, of which --optimizer says nothing\n", taken) : "");
 }
 END_TEST
 
@@ -208,5 +254,6 @@ int main(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, options_are_the_checkpoints, 0, sizeof cases / sizeof *cases);
     tcase_add_test(tests, the_command_line_counts);
+    tcase_add_loop_test(tests, keys_that_are_left_out, 0, sizeof completions / sizeof *completions);
     return run_tests("from", tests);
 }
