@@ -53,7 +53,13 @@ bool read_model(struct session *s, const struct options *o, const struct import_
 bool may_need_outputs(struct session *s, const struct import_options *import, struct model *m, bool ok);
 /* step if there is one, else infer. */
 const char *default_entry(const struct model *m);
-void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m);
+/* What --dim and --shape may name. */
+struct size_names {
+    str_list dims, inputs;
+};
+void add_size_names(struct session *s, const struct model *m, struct size_names *names);
+void warn_of_unknown_sizes(struct session *s, const struct options *o, const char *path,
+                           const struct size_names *names);
 /* How C is emitted, for commands that do: --machine, --optimize, --simd (rows of a table of options), the machine's
  * row giving what the other two do not say. What is wrong is reported. */
 #define CODE_OPTIONS                                                                                                   \

@@ -377,22 +377,27 @@ bool may_need_outputs(struct session *s, const struct import_options *import, st
 bool read_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
                 struct model **out)
 {
+    struct size_names names = {0};
     if (!read_set_model(s, o, import, path, out))
         return false;
-    warn_of_unknown_sizes(s, o, *out);
+    add_size_names(s, *out, &names);
+    warn_of_unknown_sizes(s, o, (*out)->file, &names);
     return true;
 }
 
-void warn_of_unknown_sizes(struct session *s, const struct options *o, const struct model *m)
+void add_size_names(struct session *s, const struct model *m, struct size_names *names)
 {
-    str_list dims = {0}, inputs = {0};
-    add_sizes(&s->arena, m->graph, &dims, &inputs);
+    add_sizes(&s->arena, m->graph, &names->dims, &names->inputs);
     vec_each(const struct model_training *, t, &m->training)
         if (t->algorithm)
-            add_sizes(&s->arena, t->algorithm, &dims, &inputs);
+            add_sizes(&s->arena, t->algorithm, &names->dims, &names->inputs);
+}
+
+void warn_of_unknown_sizes(struct session *s, const struct options *o, const char *path, const struct size_names *names)
+{
     const str_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
-    warn_of_unknown(s, m->file, &dim_list, "dim", "symbolic dimension", &dims);
-    warn_of_unknown(s, m->file, &shape_list, "shape", "input", &inputs);
+    warn_of_unknown(s, path, &dim_list, "dim", "symbolic dimension", &names->dims);
+    warn_of_unknown(s, path, &shape_list, "shape", "input", &names->inputs);
 }
 
 const char *single_argument(const struct session *s, const struct options *o, const char *what)

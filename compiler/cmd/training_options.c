@@ -2,6 +2,7 @@
 #include "cmd/training_options.h"
 
 #include "base/str.h"
+#include "prepare/fix_sizes.h"
 #include "prepare/merge.h"
 #include "prepare/strip.h"
 #include <string.h>
@@ -263,7 +264,7 @@ static bool add_entry(struct session *s, const struct prepare_options *p, struct
 bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p,
                      const struct import_options *import, struct model *m, struct strbuf *report)
 {
-    p->import = import;
+    p->import = fix_sizes(&s->arena, m, import);
     p->fixed_inputs = option_given(o, "set");
     p->chosen_outputs = option_given(o, "outputs");
     if (!read_class_weights(s, o, p) || !group_read_files(&s->diag, &s->arena, &p->groups))
@@ -303,8 +304,13 @@ bool read_prepared_model(struct session *s, const struct options *o, struct prep
                          struct model **out)
 {
     const struct import_options open = import->range ? without_range(&s->arena, import) : *import;
-    if (!read_set_model(s, o, import, path, out) || (p && !prepare_again(s, o, p, &open, path, report, out)))
+    struct size_names names = {0};
+    if (!read_set_model(s, o, import, path, out))
         return false;
-    warn_of_unknown_sizes(s, o, *out);
+    add_size_names(s, *out, &names);
+    if (p && !prepare_again(s, o, p, &open, path, report, out))
+        return false;
+    add_size_names(s, *out, &names);
+    warn_of_unknown_sizes(s, o, path, &names);
     return true;
 }

@@ -21,6 +21,17 @@ both_ways --loss mse --target wanted --clip-norm 1 --schedule cosine:steps=100 -
 has one/d.h 'd_step('
 both_ways --loss softmax-cross-entropy --class-weights weights.npy --split --output logits
 has one/d.h 'd_accumulate('
+
+# Sizes that were given stand in the model: it needs no --dim any more, and says so of one.
+lacks stderr 'no symbolic dimension'
+expect 0 "$stepc" compile two/digits.onnx -o two/d.c --dim batch=8
+has stderr "two/digits.onnx: warning: --dim batch=8: the model has no symbolic dimension 'batch'"
+expect 0 "$stepc" compile two/digits.onnx -o two/d.c --strict
+expect 0 "$stepc" compile digits.onnx -o one/d.c --dim batch=8 --loss mse --quiet --strict
+# An entry with a size of its own needs the symbol.
+expect 0 "$stepc" prepare digits.onnx -o two/digits.onnxtxt --dim batch=8 --dim infer:batch=1 --loss softmax-cross-entropy
+has two/digits.onnxtxt '(int64[batch] target) =>'
+expect 0 "$stepc" compile digits.onnx -o one/d.c --dim batch=8 --dim infer:batch=1 --loss softmax-cross-entropy --strict
 # sizes of the training model count, though the inference model has no such input
 expect 0 "$stepc" compile digits.onnx -o one/d.c --dim batch=8 --loss mse --shape target=8x10
 lacks stderr warning
