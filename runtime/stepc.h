@@ -249,7 +249,8 @@ typedef enum stepc_role {
     STEPC_ROLE_WEIGHT,    /* trained: weights, biases, scales */
     STEPC_ROLE_STATISTIC, /* running means and variances, moving averages of weights */
     STEPC_ROLE_OPTIMIZER, /* moments, learning rate */
-    STEPC_ROLE_COUNTER    /* step and random counters */
+    STEPC_ROLE_COUNTER,   /* step and random counters */
+    STEPC_ROLE_SUM        /* sums over samples, which machines that share a batch add up: see mpi/stepc_mpi.h */
 } stepc_role;
 
 typedef struct stepc_variable_info {

@@ -56,8 +56,7 @@ const char *state_entries(struct arena *a, const struct state_options *o, const 
 static bool is_reset(const struct state_options *o, const struct variable *v)
 {
     vec_each(const char *, glob, &o->reset)
-        if (str_equal(glob, "optimizer") ? v->role == ROLE_OPTIMIZER || v->role == ROLE_COUNTER
-                                         : str_glob(glob, v->name))
+        if (str_equal(glob, "optimizer") ? v->role >= ROLE_OPTIMIZER : str_glob(glob, v->name))
             return true;
     return false;
 }
@@ -73,7 +72,7 @@ static void add_number(struct arena *a, state_items *items, const char *name, en
 static stepc_role role_of(const struct variable *v)
 {
     static const stepc_role roles[] = {STEPC_ROLE_WEIGHT, STEPC_ROLE_STATISTIC, STEPC_ROLE_OPTIMIZER,
-                                       STEPC_ROLE_COUNTER};
+                                       STEPC_ROLE_COUNTER, STEPC_ROLE_SUM};
     return roles[v->role];
 }
 

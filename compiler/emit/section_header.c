@@ -14,7 +14,7 @@ const char *dims_text(struct arena *a, const struct shape *s)
     return strbuf_text(&b);
 }
 
-static const char *const role_names[] = {"weight", "statistic", "optimizer", "counter"};
+static const char *const role_names[] = {"weight", "statistic", "optimizer", "counter", "sum"};
 
 size_t emission_state_bytes(const struct emission *e)
 {
@@ -66,8 +66,13 @@ static void write_member(struct emission *e, const char *declaration, const char
 static void write_state(struct emission *e)
 {
     struct writer *h = &e->h;
-    write_line(h, "/* Every variable of the model: weights, statistics, optimizer, counters. No pointers: a copy is a "
-                  "snapshot. */");
+    bool has_sums = false;
+    vec_each(const struct variable *, v, &e->program->variables)
+        has_sums |= v->role == ROLE_SUM;
+    write_line(h,
+               "/* Every variable of the model: weights, statistics, optimizer, counters%s. No pointers: a copy is a "
+               "snapshot. */",
+               has_sums ? ", sums" : "");
     write_open(h, "typedef struct %s_state", e->name);
     for (size_t i = 0; i < e->program->variables.count; i++) {
         const struct variable *v = e->program->variables.data[i];

@@ -109,7 +109,7 @@ static void write_counter(struct model_text *t, const char *member)
 
 static void write_variables(struct model_text *t)
 {
-    static const char *const roles[] = {"WEIGHT", "STATISTIC", "OPTIMIZER", "COUNTER"};
+    static const char *const roles[] = {"WEIGHT", "STATISTIC", "OPTIMIZER", "COUNTER", "SUM"};
     struct emission *e = t->e;
     for (size_t i = 0; i < e->program->variables.count; i++) {
         const struct variable *v = e->program->variables.data[i];

@@ -172,7 +172,8 @@ static void add_json_string(struct strbuf *b, const char *key, const char *text)
 static const char *variables_text(const struct signature *s)
 {
     static const char *const roles[] = {[ROLE_WEIGHT] = "weight", [ROLE_STATISTIC] = "statistic",
-                                        [ROLE_OPTIMIZER] = "optimizer", [ROLE_COUNTER] = "counter"};
+                                        [ROLE_OPTIMIZER] = "optimizer", [ROLE_COUNTER] = "counter",
+                                        [ROLE_SUM] = "sum"};
     struct strbuf b = {.arena = s->w.arena};
     vec_each(struct variable *, x, &s->expansion->program->variables) {
         const struct ends *const e = &s->ends[x_at];

@@ -147,7 +147,7 @@ struct graph {
 };
 
 /* A mutable tensor of the model: an initializer that some binding writes. */
-enum variable_role { ROLE_WEIGHT, ROLE_STATISTIC, ROLE_OPTIMIZER, ROLE_COUNTER };
+enum variable_role { ROLE_WEIGHT, ROLE_STATISTIC, ROLE_OPTIMIZER, ROLE_COUNTER, ROLE_SUM };
 
 struct variable {
     const char *name;

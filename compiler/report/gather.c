@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const report_role_names[REPORT_ROLES] = {"weight", "statistic", "optimizer", "counter", "frozen"};
+const char *const report_role_names[REPORT_ROLES] = {"weight", "statistic", "optimizer", "counter", "sum", "frozen"};
 const char *const report_phase_names[REPORT_PHASES] = {"forward", "backward", "update", "copy"};
 const char *const report_temporary_names[TEMPORARY_KINDS] = {"forward", "kept", "gradient", "scratch"};
 
@@ -41,7 +41,8 @@ static void gather_frozen(struct report *r)
 static void gather_parameters(struct report *r)
 {
     static const enum report_role roles[] = {[ROLE_WEIGHT] = REPORT_WEIGHT, [ROLE_STATISTIC] = REPORT_STATISTIC,
-                                             [ROLE_OPTIMIZER] = REPORT_OPTIMIZER, [ROLE_COUNTER] = REPORT_COUNTER};
+                                             [ROLE_OPTIMIZER] = REPORT_OPTIMIZER, [ROLE_COUNTER] = REPORT_COUNTER,
+                                             [ROLE_SUM] = REPORT_SUM};
     vec_each(const struct variable *, v, &r->program->variables) {
         const struct report_tensor t = tensor_of(v->name, v->dtype, &v->shape);
         add_parameter(r, &t, roles[v->role]);

@@ -22,7 +22,15 @@ struct report_tensor {
     int64_t bytes;
 };
 
-enum report_role { REPORT_WEIGHT, REPORT_STATISTIC, REPORT_OPTIMIZER, REPORT_COUNTER, REPORT_FROZEN, REPORT_ROLES };
+enum report_role {
+    REPORT_WEIGHT,
+    REPORT_STATISTIC,
+    REPORT_OPTIMIZER,
+    REPORT_COUNTER,
+    REPORT_SUM,
+    REPORT_FROZEN,
+    REPORT_ROLES
+};
 extern const char *const report_role_names[REPORT_ROLES]; /* "weight", ... */
 
 /* A variable of the state, or a floating initializer of the main graph that nothing changes (REPORT_FROZEN). */

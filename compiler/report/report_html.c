@@ -102,7 +102,7 @@ static void bar_legend(struct page *p, const char *kind, const char *what, int64
 /* What RAM is spent on. */
 static void add_ram(struct page *p)
 {
-    static const char *const about[] = {"weights", "statistics", "the optimizer&#39;s", "counters"};
+    static const char *const about[] = {"weights", "statistics", "the optimizer&#39;s", "counters", "sums"};
     const struct report *r = p->report;
     raw(p, "<h3>RAM</h3>\n<div class=\"bar\">");
     for (int role = 0; role < REPORT_FROZEN; role++)

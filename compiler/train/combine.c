@@ -24,6 +24,7 @@ struct uses {
     struct map differentiated; /* in xs of some Gradient */
     struct map statistics;     /* running mean or variance of some BatchNormalization */
     struct map stand_ins;      /* operands of GraphCall: what the main graph reads in the place of a weight */
+    struct map sums;           /* what an entry only adds to: combine_sums.c */
 };
 
 /* What a GraphCall hands to the main graph in the place of a weight is a running mean of it. */
@@ -57,6 +58,8 @@ static enum variable_role role_of(const struct combiner *c, const struct uses *u
                                   const struct model_initializer *init, bool in_main)
 {
     const struct tensor *const t = init->tensor;
+    if (map_has(&uses->sums, init->name))
+        return ROLE_SUM;
     if (!dtype_is_float(t->dtype))
         return t->count == 1 ? ROLE_COUNTER : in_main ? ROLE_STATISTIC : ROLE_OPTIMIZER;
     if (map_has(&uses->differentiated, init->name))
@@ -86,18 +89,20 @@ static void make_variables(struct combiner *c, const struct uses *uses, const st
     }
 }
 
-/* weights | statistics | optimizer | counters, each in model order: main graph, then the algorithms. */
+/* weights | statistics | optimizer | counters | sums, each in model order: main graph, then the algorithms. */
 static void make_all_variables(struct combiner *c)
 {
     variable_list made = {0};
-    struct uses uses = {{.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}};
+    struct uses uses = {{.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}};
     note_uses(&uses, c->model->graph);
-    vec_each(const struct model_training *, t, &c->model->training)
+    vec_each(const struct model_training *, t, &c->model->training) {
         note_uses(&uses, t->algorithm);
+        combine_note_sums(c, t_at, &uses.sums);
+    }
     make_variables(c, &uses, c->model->graph, &c->main_state, &made);
     for (size_t k = 0; k < c->model->training.count; k++)
         make_variables(c, &uses, c->model->training.data[k]->algorithm, &c->own_state[k], &made);
-    for (int role = ROLE_WEIGHT; role <= ROLE_COUNTER; role++) {
+    for (int role = ROLE_WEIGHT; role <= ROLE_SUM; role++) {
         vec_each(struct variable *, v, &made) {
             if ((int)v->role != role)
                 continue;

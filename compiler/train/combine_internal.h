@@ -1,4 +1,4 @@
-/* Shared by combine.c, combine_check.c, combine_names.c, combine_sizes.c and combine_step.c. */
+/* Shared by combine.c, combine_check.c, combine_names.c, combine_sizes.c, combine_step.c and combine_sums.c. */
 #ifndef STEPC_TRAIN_COMBINE_INTERNAL_H
 #define STEPC_TRAIN_COMBINE_INTERNAL_H
 
@@ -67,6 +67,8 @@ bool combine_without_main(const struct combiner *c, size_t k) MUST_USE;
 /* Symbols of outputs of the main graph that no input has get the sizes that inference gives them;
  * --dim has to agree. */
 bool combine_infer_sizes(struct combiner *c) MUST_USE;
+/* Enters the variables that training_info number k only adds to: sums over samples. */
+void combine_note_sums(const struct combiner *c, size_t k, struct map *sums);
 /* The place of training_info number k. */
 struct loc combine_loc(const struct combiner *c, size_t k);
 

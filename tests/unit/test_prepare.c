@@ -324,7 +324,7 @@ START_TEST(split_batches)
     struct interp *const s = prepared(regression(), 1);
     ck_assert_int_eq(program_entry(program, "step")->graph->inputs.count, 2);
     ck_assert_int_eq(program_entry(program, "apply")->graph->inputs.count, 0);
-    ck_assert_int_eq(program_variable(program, "w.grad_sum")->role, ROLE_OPTIMIZER);
+    ck_assert_int_eq(program_variable(program, "w.grad_sum")->role, ROLE_SUM);
     for (int step = 0; step < 2; step++) { /* the second starts from nothing again */
         EXPECT(run(s, "accumulate", "loss", INPUTS(PART(1, 2), ONE(step ? -2.5 : 5))), step ? 6.25 : 0.25);
         EXPECT(run(s, "accumulate", "sample_count", INPUTS(PART(3, 4), ONE(step ? -7 : 10))), 1);

@@ -207,6 +207,35 @@ START_TEST(roles_follow_from_readers)
 }
 END_TEST
 
+/* Only what an entry adds to and else does not look at, and adds what differs from sample to sample. */
+START_TEST(sums_are_known_by_their_update)
+{
+    struct model *const m = new_model();
+    input(m->graph, "x", DTYPE_DOUBLE, "2");
+    op(m->graph, "y", "Identity", "x");
+    output(m->graph, "y");
+    struct model_training *const t = add_training(m, "a");
+    static const char *const names[] = {"sum", "turned", "fixed", "twice", "looked_at", "told", "by"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        model_add_initializer(&arena, t->algorithm, names[i], DOUBLES(SHAPE(2), 1));
+    op(t->algorithm, "sum_new", "Add", "sum y");
+    op(t->algorithm, "turned_new", "Add", "y turned");
+    op(t->algorithm, "fixed_new", "Add", "fixed by");
+    op(t->algorithm, "twice_new", "Add", "twice twice");
+    op(t->algorithm, "looked_at_new", "Add", "looked_at y");
+    op(t->algorithm, "told_new", "Add", "told y");
+    op(t->algorithm, "seen", "Mul", "looked_at told_new");
+    output(t->algorithm, "sum_new turned_new fixed_new twice_new looked_at_new told_new seen");
+    static const char *const sums[] = {"sum", "turned", "fixed", "twice", "looked_at", "told"};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        update(t, sums[i], arena_printf(&arena, "%s_new", sums[i]));
+    must_combine(m);
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        ck_assert_int_eq(program_variable(program, sums[i])->role == ROLE_SUM, i < 2);
+    ck_assert_str_eq(program->variables.data[5]->name, "turned"); /* behind all others */
+}
+END_TEST
+
 START_TEST(initialization_has_its_own_names)
 {
     struct model *const m = linear_regression();
@@ -524,6 +553,7 @@ int main(void)
     tcase_add_test(good, entries_are_named_after_their_algorithms);
     tcase_add_test(good, variables_stand_in_order_of_their_roles);
     tcase_add_test(good, roles_follow_from_readers);
+    tcase_add_test(good, sums_are_known_by_their_update);
     tcase_add_test(good, initialization_has_its_own_names);
     tcase_add_test(good, functions_are_inlined);
     tcase_add_test(good, graph_call_runs_the_main_graph);
