@@ -17,14 +17,14 @@ system_packages() {
         test_packages=(tcc)
         build_packages=(gcc libc6-dev cmake make pkg-config protobuf-c-compiler libprotobuf-c-dev libclang-dev libjansson-dev zlib1g-dev check)
         all_packages=(g++ clang libclang-rt-dev gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm shellcheck libopenblas-dev
-            python3 python3-numpy python3-onnx)
+            openmpi-bin libopenmpi-dev python3 python3-numpy python3-onnx)
         [ "$(uname -m)" != x86_64 ] || all_packages+=(gcc-multilib) # 32-bit code
         ;;
     *' fedora '*)
         package_tool=dnf
         build_packages=(gcc glibc-devel cmake make pkgconf-pkg-config protobuf-c-compiler protobuf-c-devel clang-devel jansson-devel zlib-devel check-devel)
         all_packages=(gcc-c++ clang compiler-rt libasan libubsan arm-none-eabi-gcc-cs arm-none-eabi-newlib qemu-system-arm ShellCheck
-            openblas-devel python3 python3-numpy python3-onnx python3-torch)
+            openblas-devel openmpi-devel python3 python3-numpy python3-onnx python3-torch)
         ;;
     esac
     case "$id $version" in

@@ -1,0 +1,294 @@
+/* runtime/mpi on models made by hand: sums of all types, in groups of any size, have the bits of one process that adds
+ * up part by part; what ranks disagree on, and what fails on one of them, is told on all. Run by mpirun on any number
+ * of ranks. */
+#include "mpi/stepc_mpi.h"
+#include "stepc_rounding.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDE = 1000, NARROW = 7, STEPS = 3 };
+
+typedef struct toy_state {
+    float weight[3], mean[2], average[2];
+    uint64_t counter;
+    float single, wide[WIDE];
+    double narrow[NARROW];
+    uint16_t half[NARROW], brain[NARROW];
+    int64_t long_count;
+    int32_t count[3];
+    uint8_t flag;
+} toy_state;
+
+static const size_t dim_2[] = {2}, dim_3[] = {3}, dim_narrow[] = {NARROW}, dim_wide[] = {WIDE};
+
+/* What accumulate() of the toy does, besides adding up. */
+static struct {
+    int moves_statistics, moves_weight, fails_at; /* at part number ..., -1: never */
+} toy;
+
+static stepc_mpi mpi;
+static int failures;
+
+#define EXPECT(x) expect(x, #x, __LINE__)
+
+static void expect(int is_right, const char *what, int line)
+{
+    if (is_right)
+        return;
+    fprintf(stderr, "exchange.c:%d: rank %d of %d: not so: %s (%s)\n", line, mpi.rank, mpi.ranks, what, mpi.message);
+    failures++;
+}
+
+/* Every so often a zero with a sign, something tiny, something large. */
+static float number(uint64_t part, uint64_t draw, uint64_t i)
+{
+    uint64_t h = (part + 1) * UINT64_C(0x9E3779B97F4A7C15) + draw * UINT64_C(0xD1B54A32D192ED03) + i;
+    h = (h ^ h >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
+    h ^= h >> 32;
+    const float x = (float)(h % 20001u) / 1e4f - 1.0f;
+    return h % 7 == 0 ? -0.0f : h % 5 == 0 ? x * 1e-38f : h % 11 == 0 ? x * 1e6f : x;
+}
+
+static uint16_t add_half(uint16_t a, uint16_t b)
+{
+    return stepc_float_to_float16(stepc_float16_to_float(a) + stepc_float16_to_float(b));
+}
+
+static uint16_t add_brain(uint16_t a, uint16_t b)
+{
+    return stepc_float_to_bfloat16(stepc_bfloat16_to_float(a) + stepc_bfloat16_to_float(b));
+}
+
+static stepc_status add(toy_state *s, uint64_t part)
+{
+    if ((int)part == toy.fails_at)
+        return STEPC_E_LABEL;
+    for (uint64_t i = 0; i < WIDE; i++)
+        s->wide[i] += number(part, s->counter, i);
+    for (uint64_t i = 0; i < NARROW; i++) {
+        s->narrow[i] += (double)number(part, s->counter, i) / 3.0;
+        s->half[i] = add_half(s->half[i], stepc_float_to_float16(number(part, 7, i) * 1e-2f));
+        s->brain[i] = add_brain(s->brain[i], stepc_float_to_bfloat16(number(part, 8, i)));
+    }
+    s->single += 4.0f;
+    s->long_count += (int64_t)part - 3;
+    s->count[1] -= (int32_t)part;
+    s->counter++;
+    if (toy.moves_statistics)
+        s->mean[1] += number(part, 9, 0);
+    if (toy.moves_weight)
+        s->weight[2] += 1.0f;
+    return STEPC_OK;
+}
+
+static stepc_status call_accumulate(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)arena, (void)seed, (void)out;
+    return add(state, *(const uint64_t *)in[0]);
+}
+
+#define AT(member) offsetof(toy_state, member)
+#define PLAIN NULL, NULL
+static stepc_variable_info variables[] = {
+    {{"weight", STEPC_FLOAT, 1, dim_3}, AT(weight), STEPC_ROLE_WEIGHT, PLAIN},
+    {{"mean", STEPC_FLOAT, 1, dim_2}, AT(mean), STEPC_ROLE_STATISTIC, PLAIN},
+    {{"average", STEPC_FLOAT, 1, dim_2}, AT(average), STEPC_ROLE_STATISTIC, PLAIN},
+    {{"stepc.random_counter_add", STEPC_UINT64, 0, NULL}, AT(counter), STEPC_ROLE_COUNTER, PLAIN},
+    {{"single", STEPC_FLOAT, 0, NULL}, AT(single), STEPC_ROLE_SUM, PLAIN},
+    {{"wide", STEPC_FLOAT, 1, dim_wide}, AT(wide), STEPC_ROLE_SUM, PLAIN},
+    {{"narrow", STEPC_DOUBLE, 1, dim_narrow}, AT(narrow), STEPC_ROLE_SUM, PLAIN},
+    {{"half", STEPC_FLOAT16, 1, dim_narrow}, AT(half), STEPC_ROLE_SUM, PLAIN},
+    {{"brain", STEPC_BFLOAT16, 1, dim_narrow}, AT(brain), STEPC_ROLE_SUM, PLAIN},
+    {{"long_count", STEPC_INT64, 0, NULL}, AT(long_count), STEPC_ROLE_SUM, PLAIN},
+    {{"count", STEPC_INT32, 1, dim_3}, AT(count), STEPC_ROLE_SUM, PLAIN},
+    {{"flag", STEPC_BOOL, 0, NULL}, AT(flag), STEPC_ROLE_COUNTER, PLAIN},
+};
+enum { WEIGHT, VARIABLES = sizeof variables / sizeof *variables, FLAG = VARIABLES - 1 };
+static const stepc_entry entry = {"add", STEPC_ENTRY_MUTATES, 1, 0, NULL, NULL, call_accumulate};
+static stepc_model model = {STEPC_ABI, "toy", "abc", sizeof(toy_state), 0, VARIABLES, 1, variables, &entry};
+
+static void fill(toy_state *s)
+{
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < WIDE; i++)
+        s->wide[i] = (float)(i % 3); /* some sums go on from what they have */
+    s->counter = 40;
+    s->average[0] = 5.0f;
+}
+
+static stepc_status step(toy_state *s)
+{
+    unsigned part;
+    while (stepc_mpi_next(&mpi, s, &part)) {
+        const uint64_t number_of = part;
+        const void *const in[] = {&number_of};
+        stepc_mpi_progress(&mpi);
+        stepc_mpi_done(&mpi, s, call_accumulate(s, NULL, 0, in, NULL));
+        stepc_mpi_progress(&mpi);
+    }
+    return stepc_mpi_finish(&mpi, s);
+}
+
+static stepc_status begin(const stepc_mpi_options *o)
+{
+    return stepc_mpi_open(&mpi, MPI_COMM_WORLD, &model, o);
+}
+
+/* As one process that keeps the statistics of part 0. */
+static void step_alone(toy_state *s, unsigned parts)
+{
+    float mean[2] = {0};
+    for (unsigned part = 0; part < parts; part++) {
+        EXPECT(add(s, part) == STEPC_OK);
+        if (part == 0)
+            memcpy(mean, s->mean, sizeof mean);
+    }
+    memcpy(s->mean, mean, sizeof mean);
+}
+
+static void test_bits(stepc_mpi_options o)
+{
+    static toy_state shared, alone;
+    fill(&shared);
+    fill(&alone);
+    EXPECT(begin(&o) == STEPC_OK);
+    for (int i = 0; i < STEPS; i++) {
+        EXPECT(step(&shared) == STEPC_OK);
+        step_alone(&alone, o.parts);
+        EXPECT(memcmp(&shared, &alone, sizeof alone) == 0);
+    }
+    stepc_mpi_close(&mpi);
+}
+
+/* ---- failures, the same on all ranks ------------------------------------------------ */
+
+static int says(const char *text)
+{
+    return strstr(mpi.message, text) != NULL;
+}
+
+static void test_failing_part(stepc_mpi_options o)
+{
+    static toy_state s, before;
+    fill(&s);
+    EXPECT(begin(&o) == STEPC_OK);
+    EXPECT(step(&s) == STEPC_OK);
+    before = s;
+    toy.fails_at = (int)o.parts - 1;
+    EXPECT(step(&s) == STEPC_E_LABEL);
+    char text[60];
+    snprintf(text, sizeof text, "rank %d, part %u: a class label", mpi.ranks - 1, o.parts - 1);
+    EXPECT(says(text));
+    EXPECT(memcmp(&s, &before, sizeof s) == 0);
+    toy.fails_at = -1;
+    EXPECT(step(&s) == STEPC_OK);
+    step_alone(&before, o.parts);
+    EXPECT(memcmp(&s, &before, sizeof s) == 0);
+    stepc_mpi_close(&mpi);
+}
+
+static void test_what_else_changes(stepc_mpi_options o)
+{
+    static toy_state s;
+    o.statistics = STEPC_MPI_STATISTICS_REFUSED;
+    fill(&s);
+    EXPECT(begin(&o) == STEPC_OK);
+    EXPECT(step(&s) == STEPC_E_MISMATCH && says("adding up changes mean, a running statistic"));
+    stepc_mpi_close(&mpi);
+    toy.moves_statistics = 0;
+    toy.moves_weight = 1;
+    fill(&s);
+    EXPECT(begin(&o) == STEPC_OK);
+    EXPECT(step(&s) == STEPC_E_MISMATCH && says("adding up changes weight, which is no sum"));
+    stepc_mpi_close(&mpi);
+    toy.moves_weight = 0;
+    fill(&s);
+    EXPECT(begin(&o) == STEPC_OK); /* statistics that stay as they are need no word */
+    EXPECT(step(&s) == STEPC_OK);
+    stepc_mpi_close(&mpi);
+    toy.moves_statistics = 1;
+}
+
+static void test_different_states(stepc_mpi_options o)
+{
+    static toy_state s;
+    fill(&s);
+    s.average[1] = (float)mpi.rank;
+    EXPECT(begin(&o) == STEPC_OK);
+    s.average[1] = (float)mpi.rank;
+    if (mpi.ranks > 1) {
+        EXPECT(step(&s) == STEPC_E_MISMATCH && says("different states: see average"));
+        EXPECT(step(&s) == STEPC_E_MISMATCH); /* and so it stays */
+        stepc_mpi_close(&mpi);
+        EXPECT(begin(&o) == STEPC_OK);
+    }
+    EXPECT(stepc_mpi_broadcast(&mpi, &s, mpi.ranks - 1) == STEPC_OK);
+    EXPECT(s.average[1] == (float)(mpi.ranks - 1));
+    EXPECT(step(&s) == STEPC_OK);
+    stepc_mpi_close(&mpi);
+}
+
+static void test_opening(const stepc_mpi_options *usual, int rank, int ranks)
+{
+    const int is_last = ranks > 1 && rank == ranks - 1;
+    stepc_mpi_options o = *usual;
+    char text[60];
+    o.parts = (unsigned)ranks * 3 + 1;
+    EXPECT(ranks == 1 || (begin(&o) == STEPC_E_ARGUMENT && says("cannot be shared equally")));
+    o.parts = 0;
+    EXPECT(begin(&o) == STEPC_E_ARGUMENT && says("0 parts"));
+    o = *usual;
+    o.accumulate = "none";
+    EXPECT(begin(&o) == STEPC_E_NOT_FOUND && says("no entry none"));
+    variables[FLAG].role = STEPC_ROLE_SUM;
+    EXPECT(begin(usual) == STEPC_E_ARGUMENT && says("bool is not added up over ranks") && says("sum flag"));
+    variables[FLAG].role = STEPC_ROLE_COUNTER;
+    model.variable_count = 4;
+    EXPECT(begin(usual) == STEPC_E_ARGUMENT && says("no sums over samples"));
+    model.variable_count = VARIABLES;
+    if (ranks == 1)
+        return;
+    snprintf(text, sizeof text, "rank %d has another ", ranks - 1);
+    o = *usual;
+    o.parts *= is_last ? 2 : 1;
+    EXPECT(begin(&o) == STEPC_E_MISMATCH && says(text) && says("number of parts than rank 0"));
+    o = *usual;
+    o.build = is_last ? 2 : 1;
+    EXPECT(begin(&o) == STEPC_E_MISMATCH && says(text) && says("build of the model"));
+    model.fingerprint = is_last ? "abd" : "abc";
+    EXPECT(begin(usual) == STEPC_E_MISMATCH && says(text) && says("model than"));
+    model.fingerprint = "abc";
+    variables[WEIGHT].role = is_last ? STEPC_ROLE_OPTIMIZER : STEPC_ROLE_WEIGHT;
+    EXPECT(begin(usual) == STEPC_E_MISMATCH && says(text) && says("layout of the state"));
+    variables[WEIGHT].role = STEPC_ROLE_WEIGHT;
+    o = *usual;
+    o.group_bytes = is_last ? 64 : 128;
+    EXPECT(begin(&o) == STEPC_E_MISMATCH && says("has other options"));
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t group_bytes[] = {0, 1, 200, 4000, 100000};
+    int rank, ranks, all;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    toy.fails_at = -1;
+    toy.moves_statistics = 1;
+    stepc_mpi_options o = {.accumulate = "add", .statistics = STEPC_MPI_STATISTICS_OF_PART_0};
+    for (unsigned rounds = 1; rounds <= 3; rounds++)
+        for (size_t i = 0; i < sizeof group_bytes / sizeof *group_bytes; i++) {
+            o.parts = rounds * (unsigned)ranks;
+            o.group_bytes = group_bytes[i];
+            test_bits(o);
+        }
+    o.group_bytes = 1024;
+    test_failing_part(o);
+    test_what_else_changes(o);
+    test_different_states(o);
+    test_opening(&o, rank, ranks);
+    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all > 0;
+}

@@ -1,0 +1,55 @@
+/* What examples/mpi/train.c computes, without MPI: accumulate() for each part, then apply(). Prints the same lines, and
+ * leaves the state in FILE.
+ *
+ *   serial PARTS STEPS FILE INPUT=FILE.npy... */
+#include HEADER
+
+#include "checkpoint.h"
+#include "npy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+
+enum { MOST = 64 };
+
+int main(int argc, char **argv)
+{
+    static union {
+        stepc_max_align align;
+        unsigned char bytes[65536];
+    } work;
+    const stepc_model *const model = &JOIN(MODEL, _model);
+    const stepc_entry *const accumulate = stepc_find_entry(model, "accumulate"), *const apply =
+                                                                                     stepc_find_entry(model, "apply");
+    void *const state = malloc(model->state_bytes), *const arena = malloc(model->arena_bytes);
+    npy data[MOST];
+    int failed = argc < 4 || state == NULL || arena == NULL;
+    for (unsigned i = 0; !failed && i < accumulate->input_count; i++)
+        for (int a = 4; a < argc; a++)
+            if (strncmp(argv[a], accumulate->inputs[i].name, (size_t)(strchr(argv[a], '=') - argv[a])) == 0)
+                failed |= !npy_read(strchr(argv[a], '=') + 1, &data[i]);
+    failed = failed || stepc_find_entry(model, "init")->call(state, arena, 1, NULL, NULL) != STEPC_OK;
+    for (size_t step = 0; !failed && step < (size_t)atol(argv[2]); step++) {
+        const size_t parts = (size_t)atol(argv[1]);
+        const void *inputs[MOST];
+        void *outputs[MOST] = {NULL}, *none[MOST] = {NULL};
+        float loss = 0;
+        for (size_t part = 0; part < parts; part++) {
+            for (unsigned i = 0; i < accumulate->input_count; i++) {
+                const size_t n = accumulate->inputs[i].dims[0], batches = data[i].samples / (n * parts);
+                inputs[i] = data[i].values + ((step % batches) * n * parts + part * n) * data[i].sample_bytes;
+            }
+            failed |= accumulate->call(state, arena, 1, inputs, none) != STEPC_OK;
+        }
+        for (unsigned i = 0; i < apply->output_count; i++)
+            if (strcmp(apply->outputs[i].name, "loss") == 0)
+                outputs[i] = &loss;
+        failed |= apply->call(state, arena, 1, NULL, outputs) != STEPC_OK;
+        printf("step %lu  loss %.9g\n", (unsigned long)step, (double)loss);
+    }
+    return failed || stepc_checkpoint_save_file(model, state, argv[3], &work, sizeof work) != STEPC_OK;
+}
