@@ -3,16 +3,18 @@
  *   neighbours_prepared [--text] FOLDER FILE...: writes FOLDER/NAME.txt for each FILE, NAME.onnxtxt
  *
  * A change is another operator of the same kind, operands that change places, an Identity in between, a node that is
- * left out, an attribute or a constant next to what it was, another name for a tensor, a dimension with a name or a
- * number, a weight that is a Constant, another exporter. For each: what was changed, the warnings and errors, what is
- * said of the tensors that are trained, and hashes of the model that comes out and of what `strip` leaves of it;
- * --text: these models as well. Then the same for labels, and what the doctor says.
+ * left out or stands earlier, an attribute or a constant next to what it was, another name for a tensor, a dimension
+ * with a name or a number, a weight that is a Constant or an input, another exporter or version. For each: what was
+ * changed, the warnings and errors, what is said of the tensors that are trained, and hashes of the model that comes
+ * out, of its canonical graphs, and of what `strip` leaves of it; --text: these as well. Then the same for labels, and
+ * what the doctor says.
  *
  * Files that are training models, or that cannot be prepared as they stand, are left out. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "change.h"
+#include "engine/pipeline.h"
 #include "prepare/doctor.h"
 #include "prepare/outputs.h"
 #include "prepare/prepare.h"
@@ -187,6 +189,12 @@ static void change_weight(struct change *c, struct model_graph *g, size_t at)
         vec_remove(&g->initializers, at);
         return;
     }
+    if (change_here(c, "%s: an input as well", w->name)) {
+        struct model_dim dims[SHAPE_MAX_RANK];
+        for (int d = 0; d < t->shape.rank; d++)
+            dims[d] = (struct model_dim){.value = t->shape.dim[d], .param = "", .denotation = ""};
+        model_add_value(c->arena, g, 0, w->name, t->dtype, dims, (size_t)t->shape.rank);
+    }
     if (t->count > 0 && change_here(c, "%s[0]: one more", w->name))
         tensor_set_double(t, 0, tensor_get_double(t, 0) + 1);
 }
@@ -224,6 +232,11 @@ static void change_node(struct change *c, struct model_graph *g, size_t at)
     if (n->inputs.count == 0 || n->outputs.count == 0)
         return;
     const char *const name = n->outputs.data[0], *const other = of_the_same_kind(n->op_type);
+    if (at > 0 && change_here(c, "%s: a place earlier", name)) {
+        g->nodes.data[at] = g->nodes.data[at - 1];
+        g->nodes.data[at - 1] = n;
+        return;
+    }
     if (change_here(c, "%s: %s", name, other))
         n->op_type = other;
     if (n->inputs.count > 1 && change_here(c, "%s: first two operands change places", name)) {
@@ -267,10 +280,25 @@ static void change_value(struct change *c, struct model_value_info *v)
         t->elem = t->elem == DTYPE_FLOAT ? DTYPE_DOUBLE : t->elem == DTYPE_INT64 ? DTYPE_INT32 : DTYPE_FLOAT;
 }
 
+static void change_versions(struct change *c, struct model *m)
+{
+    static const int formats[] = {0, 1, 2, 3, 4, 7, 13, 99};
+    static const int opsets[] = {1, 6, 7, 9, 11, 12, 14, 16, 18, 20, 23, 28, 99};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (change_here(c, "IR version %d", formats[i]))
+            m->ir_version = formats[i];
+    for (size_t i = 0; i < sizeof opsets / sizeof *opsets; i++)
+        if (change_here(c, "opset %d", opsets[i]))
+            m->opsets.data[0].version = opsets[i];
+    if (change_here(c, "without an opset"))
+        m->opsets.count = 0;
+}
+
 static void change_model(struct change *c, struct model *m)
 {
     static const char *const exporters[] = {"pytorch", "tf2onnx", "keras2onnx", "PaddlePaddle"};
     struct model_graph *const g = m->graph;
+    change_versions(c, m);
     for (size_t i = 0; i < sizeof exporters / sizeof *exporters; i++)
         if (change_here(c, "written by %s", exporters[i]))
             m->producer_name = exporters[i];
@@ -347,7 +375,25 @@ static void print_model(struct trial *t, const char *what)
         fputs(text, t->run->out);
 }
 
-static void print_prepared(struct trial *t)
+/* The canonical graphs that compilation would begin with. */
+static void print_program(struct trial *t)
+{
+    struct pipeline_options o = {.name = "net", .import = *t->options.import};
+    struct program *p;
+    o.import.provisional_dim = 4;
+    t->ok = pipeline_canonical(&t->diag, &t->arena, t->model, &o, &p);
+    if (!t->ok)
+        return;
+    vec_each_ptr(const struct entry, e, &p->entries) {
+        const char *const text = graph_print(&t->arena, e->graph);
+        fprintf(t->run->out, "    %s %zu nodes %016llx\n", e->name, e->graph->node_count,
+                (unsigned long long)hash_bytes(text, strlen(text)));
+        if (t->run->text)
+            fputs(text, t->run->out);
+    }
+}
+
+static void print_prepared(struct trial *t, bool whole)
 {
     FILE *const out = t->run->out;
     struct strbuf report = {.arena = &t->arena};
@@ -357,6 +403,8 @@ static void print_prepared(struct trial *t)
         fputs(strbuf_text(&report), out);
         print_model(t, "model");
     }
+    if (t->ok && whole)
+        print_program(t);
     if (t->ok) {
         strip_model(&t->diag, t->model, &(struct strbuf){.arena = &t->arena});
         print_model(t, "stripped");
@@ -385,7 +433,7 @@ static bool tell(const struct run *r, int number)
         if (way == 1 && t.options.loss == LOSS_MSE)
             t.options.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
         if (there && way < 2)
-            print_prepared(&t);
+            print_prepared(&t, way == 0);
         else if (there)
             print_findings(&t);
         arena_free(&t.arena);
