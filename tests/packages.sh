@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Packages by system, written once: sourced by tests/run and examples/digits/run.
+# Packages by system, written once: sourced by tests/run and by the run scripts of examples.
 # shellcheck disable=SC2034 # read by the scripts that source this file
 
 # system_packages ID VERSION_ID ID_LIKE, which are those of /etc/os-release, sets
@@ -16,22 +16,22 @@ system_packages() {
         package_tool=apt
         test_packages=(tcc)
         build_packages=(gcc libc6-dev cmake make pkg-config protobuf-c-compiler libprotobuf-c-dev libclang-dev libjansson-dev zlib1g-dev check)
-        all_packages=(g++ clang libclang-rt-dev gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm shellcheck libopenblas-dev
+        all_packages=(g++ clang lld libclang-rt-dev gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm shellcheck libopenblas-dev
             openmpi-bin libopenmpi-dev python3 python3-numpy python3-onnx)
         [ "$(uname -m)" != x86_64 ] || all_packages+=(gcc-multilib) # 32-bit code
         ;;
     *' fedora '*)
         package_tool=dnf
         build_packages=(gcc glibc-devel cmake make pkgconf-pkg-config protobuf-c-compiler protobuf-c-devel clang-devel jansson-devel zlib-devel check-devel)
-        all_packages=(gcc-c++ clang compiler-rt libasan libubsan arm-none-eabi-gcc-cs arm-none-eabi-newlib qemu-system-arm ShellCheck
-            openblas-devel openmpi-devel python3 python3-numpy python3-onnx python3-torch)
+        all_packages=(gcc-c++ clang lld compiler-rt libasan libubsan arm-none-eabi-gcc-cs arm-none-eabi-newlib qemu-system-arm ShellCheck
+            openblas-devel openmpi-devel python3 python3-numpy python3-onnx python3-torch chromium)
         ;;
     esac
     case "$id $version" in
     'debian 12') # as it was first asked for
         build_packages=("${build_packages[@]/#libclang-dev/libclang-14-dev}")
         all_packages=("${all_packages[@]/#libclang-rt-dev/libclang-rt-14-dev}")
-        all_packages+=(frama-c-base python3-torch debootstrap)
+        all_packages+=(frama-c-base python3-torch debootstrap chromium)
         ;;
     'ubuntu 22.04') # clang brings its runtime; PyTorch and ONNX of that time are too old
         local package kept=()
@@ -41,7 +41,7 @@ system_packages() {
         all_packages=("${kept[@]}")
         ;;
     'ubuntu 24.04') all_packages+=(frama-c-base) ;;
-    'debian '*) all_packages+=(python3-torch) ;;
+    'debian '*) all_packages+=(python3-torch chromium) ;; # Ubuntu's Chromium is a snap
     esac
     # Node from elsewhere brings npm along and shuts out the system's package.
     command -v npm >/dev/null || all_packages+=(nodejs npm)
