@@ -19,7 +19,7 @@ struct dump_file {
     bool used;
 };
 
-enum line_kind { LINE_START, LINE_TENSOR, LINE_GRADIENT };
+enum line_kind { LINE_START, LINE_TENSOR, LINE_GRADIENT, LINE_UPDATE };
 
 struct dump_line {
     enum line_kind kind;
@@ -296,6 +296,25 @@ static bool run_and_compare(struct comparison *c)
     return true;
 }
 
+/* What the step has left in its variables, as `stepc expand` calls it. Where a node's result has that name, it has been
+ * compared. */
+static bool compare_updates(struct comparison *c)
+{
+    vec_each_ptr(const struct binding, b, &c->entry->graph->bindings) {
+        const struct variable *const v = b->variable;
+        struct dump_file *const f = find_file(c, arena_printf(&c->s->arena, "%s.new", v->name));
+        const struct tensor *const got = c->interp->variables[v->index];
+        struct tensor *want;
+        if (!f || f->used)
+            continue;
+        if (!read_file(c, f, &want))
+            return false;
+        drop_step_axis(want, &got->shape);
+        compare_tensor(c, (struct dump_line){.kind = LINE_UPDATE, .name = v->name}, got, want);
+    }
+    return true;
+}
+
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
 static bool differs(const struct comparison *c, const struct dump_line *l)
@@ -317,10 +336,12 @@ static void print_first(const struct comparison *c, enum line_kind kind, const c
 /* False if something differs, or nothing could be compared. */
 static bool report(struct comparison *c)
 {
-    static const char *const kinds[] = {[LINE_START] = "start", [LINE_TENSOR] = "tensor", [LINE_GRADIENT] = "gradient"};
+    static const char *const kinds[] = {[LINE_START] = "start", [LINE_TENSOR] = "tensor",
+                                        [LINE_GRADIENT] = "gradient", [LINE_UPDATE] = "update"};
     size_t different = 0, compared = 0;
     print_first(c, LINE_GRADIENT, "parameter whose gradient differs");
     print_first(c, LINE_TENSOR, "tensor that differs");
+    print_first(c, LINE_UPDATE, "variable whose value after the step differs");
     print_first(c, LINE_START, "variable that the dump starts from another value (the step was run from the dump's)");
     vec_each_ptr(const struct dump_line, l, &c->lines) {
         different += differs(c, l);
@@ -346,5 +367,6 @@ bool compare_dump(struct session *s, const struct model *m, const struct dump_op
     if (!list_files(&c))
         return false;
     name_gradients(&c);
-    return make_program(&c, &fed) && find_inputs(&c, &fed) && set_variables(&c) && run_and_compare(&c) && report(&c);
+    return make_program(&c, &fed) && find_inputs(&c, &fed) && set_variables(&c) && run_and_compare(&c) &&
+           compare_updates(&c) && report(&c);
 }

@@ -102,3 +102,18 @@ has stdout '2 compared, 1 differ'
 seq 6 | "$make_npy" f4 6 >turned/w.npy
 expect 1 "$stepc" compare net.onnx --against turned
 has stdout "'w', relative distance inf  (shape [3,2], in the dump [6])"
+
+# What the step leaves in a variable is NAME.new, whatever the model calls it, and as `stepc expand` calls it.
+expect 0 "$stepc" convert net.onnx text.onnxtxt
+sed 's/"w\.new"/"w.next"/g' text.onnxtxt >named.onnxtxt
+has named.onnxtxt '"w" : "w.next"'
+mkdir new
+cp turned/{x,target}.npy new
+seq 12 | "$make_npy" f4 1 4 3 >x1.npy
+yes 0 | "$make_npy" f4 1 4 2 >target1.npy || true
+expect 0 "$stepc" run named.onnxtxt --feed x=x1.npy --feed target=target1.npy --steps 1 --fetch w=new/w.new.npy
+expect 0 "$stepc" compare named.onnxtxt --against new
+grep -q '^same *update *w ' stdout || fail 'the new value is not compared'
+cp turned/w.npy new/w.new.npy
+expect 1 "$stepc" compare named.onnxtxt --against new
+has stdout "first variable whose value after the step differs: 'w'"
