@@ -100,6 +100,17 @@ struct signature {
     struct ends *ends;    /* by index of a variable */
 };
 
+/* The name of an output, or a fresh one for it where an input has that name already; this is said. */
+static const char *name_output(struct signature *s, const char *name)
+{
+    const char *const taken = take_fresh_name(s->w.names, name);
+    if (!str_equal(taken, name))
+        diag_note(s->expansion->program->diag, &LOC_FILE(s->expansion->program->model->file),
+                  "entry '%s' has an input or output '%s' already: the output is called '%s'", s->w.to->name, name,
+                  taken);
+    return taken;
+}
+
 /* Names that must be as they are come first. Several outputs of one name cannot be: the model was refused. */
 static void name_arguments(struct signature *s)
 {
@@ -109,7 +120,7 @@ static void name_arguments(struct signature *s)
         map_set(s->w.names, v->name, NULL);
     }
     for (size_t i = 0; i < g->outputs.count; i++)
-        s->outputs[i] = take_fresh_name(s->w.names, g->outputs.data[i].name);
+        s->outputs[i] = name_output(s, g->outputs.data[i].name);
 }
 
 static void name_variables(struct signature *s)
@@ -123,7 +134,7 @@ static void name_variables(struct signature *s)
         if (is_read)
             e->input = s->w.name_of[v->id] = take_fresh_name(s->w.names, x->name);
         if (b != NULL)
-            e->output = take_fresh_name(s->w.names, arena_printf(s->w.arena, "%s.new", x->name));
+            e->output = name_output(s, arena_printf(s->w.arena, "%s.new", x->name));
     }
 }
 

@@ -127,6 +127,14 @@ has stderr '--with-respect-to nothing: what computes the loss has no such tensor
 expect 1 "$stepc" expand adam.onnx -o slope.onnx --gradient-of loss --with-respect-to one_step --dim batch=32
 has stderr '--with-respect-to one_step: nothing trains it, so it is a constant'
 
+# An output that is an input gets another name, which is said.
+cat >twice.onnxtxt <<'END'
+<ir_version: 8, opset_import: ["" : 17]>
+twice (float[2] x) => (float[2] x, float[2] y) { y = Abs(x) }
+END
+expect 0 "$stepc" expand twice.onnxtxt -o twice.onnx
+has stderr "note: entry 'infer' has an input or output 'x' already: the output is called 'x_2'"
+
 # An inference model has no variables.
 expect 0 "$stepc" expand bowl.onnxtxt -o bowl.onnx
 [ "$(ls bowl.*.onnx)" = bowl.infer.onnx ] || fail "a model without variables becomes $(ls bowl.*.onnx)"
