@@ -2,7 +2,7 @@
 // `stepc strip --state` read what this writes.
 
 const magic = [0x89, 0x53, 0x54, 0x45, 0x50, 0x43, 0x0d, 0x0a], end = new TextEncoder().encode('STEPCEND');
-const roles = ['weight', 'statistic', 'optimizer', 'counter'];
+const roles = ['weight', 'statistic', 'optimizer', 'counter', 'sum'];
 const types = { // by ONNX's numbers
   1: ['float32', Float32Array], 6: ['int32', Int32Array], 7: ['int64', BigInt64Array], 11: ['float64', Float64Array],
   13: ['uint64', BigUint64Array],
