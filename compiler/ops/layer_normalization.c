@@ -244,6 +244,7 @@ static const struct op_sample samples[] = {
     {.text = "g (double[2,3] x, double[3] s) => (double[2,1] r) "
              "{ y, m, r = LayerNormalization <stash_type = 11> (x, s) }"},
     {.text = "g (float[2,3] x, float[1] s) => (float[2,3] y) { y = LayerNormalization <axis = 0> (x, s) }"},
+    {.text = "g (float[0,3] x, float[3] s) => (float[0,3] y, float[0,1] r) { y, \"\", r = LayerNormalization(x, s) }"},
     {.text = "g (float[2,3] x, float[4] s) => (float[2,3] y) { y = LayerNormalization(x, s) }",
      .error = "cannot be broadcast"},
     {.text = "g (float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization <axis = 2> (x, s) }",

@@ -48,8 +48,12 @@ bool read_helpers(struct gen *g, const char *path)
     bool ok = true;
     for (size_t i = 0; i < s.nodes.count; i++) {
         const struct cfront_node *n = s.nodes.data[i];
-        const bool constant = n->kind == CFRONT_VARIABLE && n->is_static && n->is_const;
-        if ((n->kind == CFRONT_FUNCTION && n->is_static && n->is_definition) || n->kind == CFRONT_TYPEDEF || constant)
+        const bool is_table = n->kind == CFRONT_VARIABLE && n->is_static;
+        const bool is_function = n->kind == CFRONT_FUNCTION && n->is_static && n->is_definition;
+        const struct loc at = cfront_loc(&s, n->begin);
+        if (is_table && !n->is_const)
+            ok = diag_error(g->diag, &at, "'%s' is a variable: what is emitted has constants only", n->name);
+        else if (is_table || is_function || n->kind == CFRONT_TYPEDEF)
             ok &= add_helper(g, &s, n);
     }
     return ok;

@@ -132,3 +132,14 @@ void change_constant(struct change *c, struct model_graph *g, size_t at)
     model_add_value(c->arena, g, 0, n->outputs.data[0], dtype, dims, (size_t)shape.rank);
     vec_remove(&g->nodes, at);
 }
+
+void print_message(FILE *out, const struct diag_message *m)
+{
+    const struct loc *const at = &m->loc;
+    fprintf(out, "%s/%s", at->graph ? at->graph : "", at->node ? at->node : "");
+    if (at->op)
+        fprintf(out, " (%s)", at->op);
+    if (at->line > 0)
+        fprintf(out, " %d:%d", at->line, at->col);
+    fprintf(out, ": %s%s", m->text, at->origin ? at->origin : "");
+}

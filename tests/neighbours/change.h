@@ -2,7 +2,9 @@
 #ifndef STEPC_TESTS_CHANGE_H
 #define STEPC_TESTS_CHANGE_H
 
+#include "base/diag.h"
 #include "model/model.h"
+#include <stdio.h>
 
 struct change {
     struct arena *arena;
@@ -21,5 +23,8 @@ void change_tensor(struct change *c, const char *name, struct tensor *t);
 void change_attr(struct change *c, struct model_node *n, size_t at);
 /* Node number `at`, where it is a Constant, becomes an input: sizes may follow from data. */
 void change_constant(struct change *c, struct model_graph *g, size_t at);
+
+/* A message and where it is: "g/h (Relu) 3:7: text". */
+void print_message(FILE *out, const struct diag_message *m);
 
 #endif

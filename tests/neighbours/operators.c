@@ -89,7 +89,7 @@ static void print_refusal(const struct run *r, const struct diag *d)
     fputs("refused:", r->out);
     for (size_t i = 0; i < d->messages.count; i++)
         if (d->messages.data[i].severity == DIAG_ERROR)
-            fprintf(r->out, " %s;", d->messages.data[i].text);
+            fputc(' ', r->out), print_message(r->out, &d->messages.data[i]), fputc(';', r->out);
     fputc('\n', r->out);
 }
 

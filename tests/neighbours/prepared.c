@@ -111,6 +111,8 @@ static void change_flags(struct change *c, struct prepare_options *o)
         vec_push(c->arena, &o->freeze, "*b*");
     if (change_here(c, "--batchnorm frozen"))
         vec_push(c->arena, &o->batchnorm, ((struct batchnorm_choice){.kind = BATCHNORM_FROZEN}));
+    if (change_here(c, "--batchnorm frozen:"))
+        vec_push(c->arena, &o->batchnorm, ((struct batchnorm_choice){.kind = BATCHNORM_FROZEN, .glob = ""}));
     if (change_here(c, "--untie '*'"))
         vec_push(c->arena, &o->untie, "*");
     if (change_here(c, "--tie never"))
@@ -409,8 +411,11 @@ static void print_prepared(struct trial *t, bool whole)
         strip_model(&t->diag, t->model, &(struct strbuf){.arena = &t->arena});
         print_model(t, "stripped");
     }
-    for (size_t i = 0; i < t->diag.messages.count; i++)
-        fprintf(out, "    %s\n", t->diag.messages.data[i].text);
+    for (size_t i = 0; i < t->diag.messages.count; i++) {
+        fputs("    ", out);
+        print_message(out, &t->diag.messages.data[i]);
+        fputc('\n', out);
+    }
 }
 
 static void print_findings(struct trial *t)

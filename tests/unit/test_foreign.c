@@ -583,6 +583,32 @@ START_TEST(optimizers_are_found)
 }
 END_TEST
 
+/* What --save writes to .safetensors: the step count is a number, and so is the moment of a parameter of one
+ * element. */
+START_TEST(steps_and_moments_of_one_element)
+{
+    static const char head[] =
+        "{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+        "\"optimizer.state.w.exp_avg\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]},"
+        "\"optimizer.state.w.step\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[8,12]},"
+        "\"optimizer.param_groups.w.lr\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[12,16]}}";
+    static const float values[] = {1.5F, 0.25F, 7, 0.125F};
+    struct checkpoint c;
+    struct strbuf file = {.arena = &arena};
+    const unsigned char length[8] = {(sizeof head - 1) & 255, (sizeof head - 1) >> 8};
+    strbuf_add_n(&file, (const char *)length, sizeof length);
+    strbuf_add(&file, head);
+    strbuf_add_n(&file, (const char *)values, sizeof values);
+    ck_assert_msg(parse_bytes("a.safetensors", file.text, file.length, &c), "%s", diag_first_error(&diag));
+    ck_assert_uint_eq(c.parameters.count, 1);
+    ck_assert_double_eq(c.parameters.data[0].steps, 7);
+    ck_assert_uint_eq(c.parameters.data[0].state.count, 1);
+    ck_assert_str_eq(c.parameters.data[0].state.data[0].name, "exp_avg");
+    ck_assert_double_eq(tensor_get_double(c.parameters.data[0].state.data[0].tensor, 0), 0.25);
+    ck_assert_double_eq(checkpoint_number(&c.groups.data[0].numbers, "lr", NAN), 0.125);
+}
+END_TEST
+
 START_TEST(optimizers_list_what_they_keep)
 {
     struct checkpoint c;
@@ -755,6 +781,7 @@ int main(void)
     tcase_add_test(tests, checksums_are_compared);
     tcase_add_test(tests, files_of_another_kind);
     tcase_add_loop_test(tests, optimizers_are_found, 0, 3);
+    tcase_add_test(tests, steps_and_moments_of_one_element);
     tcase_add_test(tests, optimizers_list_what_they_keep);
     tcase_add_test(tests, weights_are_found);
     tcase_add_loop_test(tests, an_only_key_is_left_out, 0, 4);

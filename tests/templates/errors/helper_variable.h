@@ -1,0 +1,2 @@
+/* error: 2:1: error: 'calls' is a variable: what is emitted has constants only */
+static int calls;
