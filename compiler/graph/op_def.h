@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 
 struct infer_ctx;   /* below */
+struct axes_ctx;    /* graph/axes.h */
 struct bounded_ctx; /* graph/bounded.h */
 struct upgrade_ctx; /* graph/build.h */
 struct expand_ctx;  /* graph/build.h */
@@ -135,6 +136,10 @@ struct op_def {
      * operators by their flags below, the others refuse. */
     bool (*sized_by_data)(struct bounded_ctx *c);
     bool (*bounded)(struct bounded_ctx *c);
+
+    /* Which axes of operands and results run together (graph/axes.h). NULL: as the flags below say, or nothing is
+     * known. */
+    void (*axes)(struct axes_ctx *c);
 
     /* What passes may rely on; none is needed. */
     /* element p of output 0, the only one, depends on the elements of the inputs at p, broadcast among each other

@@ -210,11 +210,22 @@ static bool argmax_bounded(struct bounded_ctx *c)
     return true;
 }
 
+static void arg_axes(struct axes_ctx *c)
+{
+    const int rank = node_input(c->node, 0)->shape.rank, axis = arg_axis(c->node);
+    const bool kept = node_output(c->node, 0)->shape.rank == rank;
+    for (int d = 0; d < rank; d++)
+        if (d != axis)
+            axes_pass(c, 0, d, 0, d - (!kept && d > axis));
+}
+
 const struct op_def op_defs_argmax[] = {
-    {.name = "ArgMax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
+    {.name = "ArgMax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = arg_infer, .axes = arg_axes,
      .grad = grad_none, .stays = op_stays, .expand = argmax_expand, .eval = argmax_eval,
      .bounded = argmax_bounded, .samples = max_samples},
-    {.name = "ArgMin", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = arg_infer,
+    {.name = "ArgMin", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = arg_infer, .axes = arg_axes,
      .grad = grad_none, .stays = op_stays, .expand = argmin_expand, .eval = argmin_eval,
      .bounded = argmax_bounded, .samples = min_samples},
     {.domain = DOMAIN_STEPC, .name = "Positions", .versions = position_versions, .inputs = position_inputs,

@@ -418,9 +418,19 @@ static bool batch_normalization_stays(const struct node *n)
     return op_attr_int(n, "training_mode") == 0;
 }
 
+/* Where it trains, statistics are sums over what Y keeps apart: parts of them are put together in between. */
+static void batch_normalization_axes(struct axes_ctx *c)
+{
+    axes_pass_all(c, X, Y);
+    for (int i = SCALE; i <= VAR; i++)
+        axes_pass(c, i, 0, Y, 1);
+    for (int o = RUNNING_MEAN; o <= SAVED_VAR; o++)
+        axes_pass(c, X, 1, o, 0);
+}
+
 const struct op_def op_defs_batch_normalization[] = {
     {.name = "BatchNormalization", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = batch_normalization_infer, .grad = batch_normalization_grad,
+     .infer = batch_normalization_infer, .axes = batch_normalization_axes, .grad = batch_normalization_grad,
      .stays = batch_normalization_stays, .expand = batch_normalization_expand,
      .eval = batch_normalization_eval, .samples = samples},
     {0}};

@@ -162,8 +162,14 @@ static bool concat_bounded(struct bounded_ctx *c)
     return bounded_out(c, 0, first, first->axis);
 }
 
+static void concat_axes(struct axes_ctx *c)
+{
+    for (size_t i = 0; i < c->node->inputs.count; i++)
+        axes_pass_but(c, (int)i, 0, concat_axis(c->node));
+}
+
 const struct op_def op_defs_concat[] = {
     {.name = "Concat", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = concat_infer, .grad = concat_grad, .eval = concat_eval, .lower = concat_lower,
+     .infer = concat_infer, .axes = concat_axes, .grad = concat_grad, .eval = concat_eval, .lower = concat_lower,
      .bounded = concat_bounded, .samples = samples},
     {0}};

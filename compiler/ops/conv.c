@@ -625,8 +625,23 @@ static const struct op_sample weight_grad_samples[] = {
      .error = "attribute 'kernel_shape' is missing"},
     {0}};
 
+/* Samples and filters are apart, and without groups channels are summed over. Windows see their neighbours: axes of
+ * space are whole. */
+static void conv_axes(struct axes_ctx *c)
+{
+    axes_samples(c);
+    axes_pass(c, 1, 0, 0, 1);
+    axes_pass(c, 2, 0, 0, 1);
+    if (op_attr_int(c->node, "group") != 1)
+        return;
+    const int channels = axes_label(c);
+    axes_put(c, 0, 1, channels);
+    axes_put(c, 1, 1, channels);
+}
+
 const struct op_def op_defs_conv[] = {
-    {.name = "Conv", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = conv_infer,
+    {.name = "Conv", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = conv_infer, .axes = conv_axes,
      .grad = conv_grad, .eval = conv_eval, .lower = lower_conv_forward, .is_sum = true,
      .bounded = bounded_samples, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "ConvGradInput", .versions = grad_versions, .inputs = input_grad_inputs,

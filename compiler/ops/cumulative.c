@@ -335,12 +335,18 @@ static bool cumulative_bounded(struct bounded_ctx *c)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+static void cumulative_axes(struct axes_ctx *c)
+{
+    axes_pass_but(c, 0, 0, axis_of(c->node));
+}
+
 const struct op_def op_defs_cumulative[] = {
     {.name = "CumSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = cumulative_infer, .grad = cum_sum_grad, .eval = cum_sum_eval, .lower = cum_sum_lower,
+     .infer = cumulative_infer, .axes = cumulative_axes,
+     .grad = cum_sum_grad, .eval = cum_sum_eval, .lower = cum_sum_lower,
      .is_sum = true, .bounded = cumulative_bounded, .samples = cum_sum_samples},
     {.name = "CumProd", .versions = product_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = cumulative_infer, .grad = cum_prod_grad,
+     .infer = cumulative_infer, .axes = cumulative_axes, .grad = cum_prod_grad,
      .plain = cum_prod_plain, .eval = cum_prod_eval, .lower = cum_prod_lower,
      .bounded = cumulative_bounded, .samples = cum_prod_samples},
     {0}};

@@ -654,6 +654,30 @@ static bool einsum_eval(struct eval_ctx *c)
 
 /* ---- samples ---------------------------------------------------------------------------------------------------- */
 
+/* As the equation says; a label that occurs twice in a term is a diagonal, whose axes are whole. */
+static void einsum_axes(struct axes_ctx *c)
+{
+    struct arena scratch = {0};
+    struct einsum e;
+    int own[LABELS];
+    if (parse_node(&scratch, c->node, &e) != NULL)
+        UNREACHABLE("an equation that inference refuses");
+    for (int l = 0; l < LABELS; l++)
+        own[l] = e.size[l] > 1 ? axes_label(c) : AXIS_WHOLE;
+    for (size_t i = 0; i < e.count; i++)
+        for (int d = 0; d < e.terms[i].rank; d++)
+            for (int k = 0; k < d; k++)
+                if (e.terms[i].label[k] == e.terms[i].label[d])
+                    own[e.terms[i].label[d]] = AXIS_WHOLE;
+    for (size_t i = 0; i < e.count; i++)
+        for (int d = 0; d < e.terms[i].rank; d++)
+            if (c->node->inputs.data[i]->shape.dim[d] == e.size[e.terms[i].label[d]])
+                axes_put(c, (int)i, d, own[e.terms[i].label[d]]);
+    for (int d = 0; d < e.out.rank; d++)
+        axes_give(c, 0, d, own[e.out.label[d]]);
+    arena_free(&scratch);
+}
+
 static const struct op_sample samples[] = {
     {.text = "g (float[3,4] a, float[4,5] b) => (float[3,5] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }"},
     {.text = "g (double[3,4] a, double[4,5] b) => (double[5,3] y) { y = Einsum <equation = \" i j , j k -> k i \"> (a, "
@@ -728,6 +752,7 @@ const struct op_def op_defs_einsum[] = {{.name = "Einsum",
                                          .outputs = outputs,
                                          .attrs = attrs,
                                          .infer = einsum_infer,
+                                         .axes = einsum_axes,
                                          .expand = einsum_expand,
                                          .eval = einsum_eval,
                                          .samples = samples},

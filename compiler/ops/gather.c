@@ -202,8 +202,19 @@ static bool gather_bounded(struct bounded_ctx *c)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+/* Rows may be asked for in parts; what they are taken from is whole along the axis. */
+static void gather_axes(struct axes_ctx *c)
+{
+    const int axis = gather_axis(c->node), indices = node_input(c->node, 1)->shape.rank;
+    for (int d = 0; d < node_input(c->node, 0)->shape.rank; d++)
+        if (d != axis)
+            axes_pass(c, 0, d, 0, d < axis ? d : d - 1 + indices);
+    for (int d = 0; d < indices; d++)
+        axes_pass(c, 1, d, 0, axis + d);
+}
+
 const struct op_def op_defs_gather[] = {
     {.name = "Gather", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = gather_infer, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
+     .infer = gather_infer, .axes = gather_axes, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
      .selects_from = gather_selects_from, .bounded = gather_bounded, .samples = samples},
     {0}};

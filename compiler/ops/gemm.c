@@ -243,6 +243,18 @@ static bool gemm_lower(struct lower_ctx *c)
 
 /* ---- record ------------------------------------------------------------------------------------------------------ */
 
+static void gemm_axes(struct axes_ctx *c)
+{
+    const struct gemm g = gemm_of(c->node);
+    const int terms = axes_label(c);
+    axes_pass(c, 0, g.trans_a, 0, 0);
+    axes_pass(c, 1, !g.trans_b, 0, 1);
+    axes_put(c, 0, !g.trans_a, terms);
+    axes_put(c, 1, g.trans_b, terms);
+    if (node_input(c->node, 2) != NULL)
+        axes_pass_broadcast(c, 2);
+}
+
 static const struct op_sample samples[] = {
     {.text = "g (float[3,4] a, float[4,5] b, float[5] c) => (float[3,5] y) { y = Gemm(a, b, c) }"},
     {.text = "g (double[4,3] a, double[5,4] b, double[3,1] c) => (double[3,5] y) "
@@ -296,6 +308,7 @@ static bool gemm_bounded(struct bounded_ctx *c)
 
 const struct op_def op_defs_gemm[] = {
     {.name = "Gemm", .written = "ab", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = gemm_infer, .product = gemm_product, .grad = gemm_grad, .eval = gemm_eval, .lower = gemm_lower,
+     .infer = gemm_infer, .axes = gemm_axes,
+     .product = gemm_product, .grad = gemm_grad, .eval = gemm_eval, .lower = gemm_lower,
      .is_sum = true, .bounded = gemm_bounded, .samples = samples},
     {0}};

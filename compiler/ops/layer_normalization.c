@@ -270,12 +270,27 @@ static bool norm_bounded(struct bounded_ctx *c)
     return bounded_same(c);
 }
 
+/* Along which it normalizes are whole. Scale and bias may have some of the axes in front. */
+static void normalization_axes(struct axes_ctx *c)
+{
+    const struct shape *const x = &node_input(c->node, X)->shape;
+    for (size_t o = 0; o < c->node->outputs.count; o++)
+        axes_pass_before(c, X, (int)o, move_axis(c->node));
+    for (int i = SCALE; i <= BIAS; i++) {
+        const struct value *const v = node_input(c->node, (size_t)i);
+        for (int d = 0; v && d < v->shape.rank; d++)
+            if (d + x->rank - v->shape.rank < move_axis(c->node) && v->shape.dim[d] != 1)
+                axes_pass(c, i, d, Y, d + x->rank - v->shape.rank);
+    }
+}
+
 const struct op_def op_defs_layer_normalization[] = {
     {.name = "LayerNormalization", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = layer_normalization_infer, .grad = layer_normalization_grad,
+     .infer = layer_normalization_infer, .axes = normalization_axes, .grad = layer_normalization_grad,
      .stays = op_stays, .expand = layer_normalization_expand,
      .eval = layer_normalization_eval, .bounded = norm_bounded, .samples = samples},
     {.name = "RMSNormalization", .versions = rms_versions, .inputs = rms_inputs, .outputs = rms_outputs, .attrs = attrs,
-     .infer = rms_normalization_infer, .grad = rms_normalization_grad, .expand = rms_normalization_expand,
+     .infer = rms_normalization_infer, .axes = normalization_axes,
+     .grad = rms_normalization_grad, .expand = rms_normalization_expand,
      .eval = rms_normalization_eval, .bounded = norm_bounded, .samples = rms_samples},
     {0}};

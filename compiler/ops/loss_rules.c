@@ -26,6 +26,20 @@ struct loss loss_of(const struct node *n)
     return l;
 }
 
+void loss_axes(struct axes_ctx *c)
+{
+    const int rank = node_input(c->node, 0)->shape.rank, labels = node_input(c->node, 1)->shape.rank;
+    for (int d = 0; d < rank; d++) {
+        const int label = axes_label(c), position = d - (d > 1);
+        if (d == 1)
+            continue;
+        axes_put(c, 0, d, label);
+        axes_put(c, 1, labels == rank ? d : position, label);
+        axes_give(c, 0, position, label);
+        axes_give(c, 1, d, label);
+    }
+}
+
 int64_t loss_selects_from(const struct node *n, int input)
 {
     return input == 1 ? node_input(n, 0)->shape.dim[1] : 0;

@@ -24,6 +24,8 @@ bool loss_ignore_index(const struct node *n, int64_t *index);
 bool loss_infer_inputs(struct infer_ctx *c);
 /* The same where input 1 has the shape of input 0. */
 bool loss_infer_probabilities(struct infer_ctx *c);
+/* For .axes: positions are apart, or summed over; classes are whole. */
+void loss_axes(struct axes_ctx *c);
 /* For .selects_from: labels are input 1. */
 int64_t loss_selects_from(const struct node *n, int input);
 struct shape loss_shape(const struct node *n); /* of the loss: of labels under LOSS_NONE, else scalar */

@@ -137,6 +137,26 @@ static bool matmul_lower(struct lower_ctx *c)
 
 /* ---- record ------------------------------------------------------------------------------------------------------ */
 
+/* Outer axes broadcast; an operand of rank 1 is one row, or one column. */
+static void matmul_axes(struct axes_ctx *c)
+{
+    const int a = node_input(c->node, 0)->shape.rank, b = node_input(c->node, 1)->shape.rank;
+    const int y = node_output(c->node, 0)->shape.rank, rows = y - (b > 1);
+    for (int d = 0; d < a - 2; d++)
+        if (node_input(c->node, 0)->shape.dim[d] != 1)
+            axes_pass(c, 0, d, 0, rows - 1 - (a - 2) + d);
+    for (int d = 0; d < b - 2; d++)
+        if (node_input(c->node, 1)->shape.dim[d] != 1)
+            axes_pass(c, 1, d, 0, rows - (a > 1) - (b - 2) + d);
+    if (a > 1)
+        axes_pass(c, 0, a - 2, 0, rows - 1);
+    if (b > 1)
+        axes_pass(c, 1, b - 1, 0, y - 1);
+    const int terms = axes_label(c);
+    axes_put(c, 0, a - 1, terms);
+    axes_put(c, 1, b > 1 ? b - 2 : 0, terms);
+}
+
 static const struct op_sample samples[] = {
     {.text = "g (float[3,4] a, float[4,5] b) => (float[3,5] y) { y = MatMul(a, b) }"},
     {.text = "g (double[2,3,4] a, double[4,5] b) => (double[2,3,5] y) { y = MatMul(a, b) }"},
@@ -194,6 +214,7 @@ static bool matmul_bounded(struct bounded_ctx *c)
 
 const struct op_def op_defs_matmul[] = {
     {.name = "MatMul", .written = "ab", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .infer = matmul_infer, .product = matmul_product, .grad = matmul_grad, .eval = matmul_eval, .lower = matmul_lower,
+     .infer = matmul_infer, .axes = matmul_axes,
+     .product = matmul_product, .grad = matmul_grad, .eval = matmul_eval, .lower = matmul_lower,
      .is_sum = true, .bounded = matmul_bounded, .samples = samples},
     {0}};

@@ -237,7 +237,8 @@ static const struct op_sample pick_samples[] = {
 
 const struct op_def op_defs_negative_log_likelihood[] = {
     {.name = "NegativeLogLikelihoodLoss", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .attrs = loss_attrs, .infer = nll_infer, .expand = nll_expand, .eval = nll_eval, .selects_from = loss_selects_from,
+     .attrs = loss_attrs, .infer = nll_infer, .axes = loss_axes,
+     .expand = nll_expand, .eval = nll_eval, .selects_from = loss_selects_from,
      .bounded = loss_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "PickLabels", .versions = pick_versions, .inputs = pick_inputs,
      .outputs = pick_outputs, .attrs = pick_attrs, .infer = pick_infer, .grad = pick_grad,

@@ -265,10 +265,28 @@ static bool hot_bounded(struct bounded_ctx *c)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+static void hot_axes(struct axes_ctx *c)
+{
+    int axis;
+    const int rank = node_input(c->node, 0)->shape.rank;
+    (void)shape_axis(rank + 1, op_attr_int(c->node, "axis"), &axis);
+    for (int d = 0; d < rank; d++)
+        axes_pass(c, 0, d, 0, d + (d >= axis));
+}
+
+static void max_axes(struct axes_ctx *c)
+{
+    int axis;
+    (void)shape_axis(node_input(c->node, 0)->shape.rank, op_attr_int(c->node, "axis"), &axis);
+    axes_pass_but(c, 0, 0, axis);
+}
+
 const struct op_def op_defs_one_hot[] = {
-    {.name = "OneHot", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = hot_infer,
+    {.name = "OneHot", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = hot_infer, .axes = hot_axes,
      .grad = hot_grad, .plain = hot_plain, .eval = hot_eval, .lower = hot_lower, .selects_from = hot_selects_from,
      .bounded = hot_bounded, .samples = samples},
     {.name = "Hardmax", .versions = max_versions, .inputs = max_inputs, .outputs = max_outputs, .attrs = attrs,
-     .infer = max_infer, .grad = grad_none, .expand = max_expand, .eval = max_eval, .samples = max_samples},
+     .infer = max_infer, .axes = max_axes,
+     .grad = grad_none, .expand = max_expand, .eval = max_eval, .samples = max_samples},
     {0}};

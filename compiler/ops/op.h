@@ -3,6 +3,7 @@
 #define STEPC_OPS_OP_H
 
 #include "eval/eval.h"
+#include "graph/axes.h"
 #include "graph/bounded.h"
 #include "graph/build.h"
 #include "graph/downgrade.h"

@@ -433,14 +433,41 @@ static const struct op_sample adam_samples[] = {
     {0}};
 #undef P
 
+/* Each element is by itself. */
+static void group_axes(struct axes_ctx *c, int groups)
+{
+    const int n = tensor_count(c->node, groups);
+    for (int k = 0; k < n; k++)
+        for (int d = 0; d < node_input(c->node, (size_t)(FIRST + k))->shape.rank; d++) {
+            const int label = axes_label(c);
+            for (int group = 0; group < groups; group++)
+                axes_put(c, FIRST + group * n + k, d, label);
+            for (int group = 0; group < groups - 1; group++)
+                axes_give(c, group * n + k, d, label);
+        }
+}
+
+static void three_axes(struct axes_ctx *c)
+{
+    group_axes(c, 3);
+}
+
+static void four_axes(struct axes_ctx *c)
+{
+    group_axes(c, 4);
+}
+
 const struct op_def op_defs_optimizers[] = {
     {.domain = DOMAIN_TRAINING, .name = "Adagrad", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .attrs = adagrad_attrs, .infer = adagrad_infer, .grad = grad_undefined, .expand = adagrad_expand,
+     .attrs = adagrad_attrs, .infer = adagrad_infer, .axes = three_axes,
+     .grad = grad_undefined, .expand = adagrad_expand,
      .eval = adagrad_eval, .samples = adagrad_samples},
     {.domain = DOMAIN_TRAINING, .name = "Momentum", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .attrs = momentum_attrs, .infer = momentum_infer, .grad = grad_undefined, .expand = momentum_expand,
+     .attrs = momentum_attrs, .infer = momentum_infer, .axes = three_axes,
+     .grad = grad_undefined, .expand = momentum_expand,
      .eval = momentum_eval, .samples = momentum_samples},
     {.domain = DOMAIN_TRAINING, .name = "Adam", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .attrs = adam_attrs, .infer = adam_infer, .grad = grad_undefined, .expand = adam_expand, .eval = adam_eval,
+     .attrs = adam_attrs, .infer = adam_infer, .axes = four_axes,
+     .grad = grad_undefined, .expand = adam_expand, .eval = adam_eval,
      .samples = adam_samples},
     {0}};

@@ -611,38 +611,59 @@ static bool reduce_plain(struct expand_ctx *c)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+/* Of the parts of a reduced axis each gives a result, and these are reduced again. */
+static void reduce_labels(struct axes_ctx *c)
+{
+    bool reduced[SHAPE_MAX_RANK];
+    const int rank = node_input(c->node, 0)->shape.rank;
+    const bool kept = node_output(c->node, 0)->shape.rank == rank;
+    reduce_axes(c->node, reduced);
+    for (int d = 0, to = 0; d < rank; d++) {
+        if (reduced[d])
+            axes_put(c, 0, d, axes_label(c));
+        else
+            axes_pass(c, 0, d, 0, to);
+        to += kept || !reduced[d];
+    }
+}
+
 const struct op_def op_defs_reduce[] = {
     {.name = "ReduceSum", .versions = sum_versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = sum_grad,
+     .infer = reduce_infer, .axes = reduce_labels, .grad = sum_grad,
      .plain = reduce_plain, .eval = sum_eval, .lower = sum_lower, .is_sum = true,
      .bounded = reduce_bounded, .samples = sum_samples},
     {.name = "ReduceMean", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = mean_grad,
+     .infer = reduce_infer, .axes = reduce_labels, .grad = mean_grad,
      .plain = reduce_plain, .eval = mean_eval, .lower = mean_lower, .is_sum = true,
      .bounded = reduce_bounded, .samples = mean_samples},
     {.name = "ReduceMax", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs,
-     .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad,
+     .attrs = attrs, .infer = reduce_infer, .axes = reduce_labels, .grad = extremum_grad,
      .plain = reduce_plain, .eval = max_eval, .lower = max_lower,
      .bounded = reduce_bounded, .samples = max_samples},
     {.name = "ReduceMin", .versions = extremum_versions, .inputs = extremum_inputs, .outputs = extremum_outputs,
-     .attrs = attrs, .infer = reduce_infer, .grad = extremum_grad,
+     .attrs = attrs, .infer = reduce_infer, .axes = reduce_labels, .grad = extremum_grad,
      .plain = reduce_plain, .eval = min_eval, .lower = min_lower,
      .bounded = reduce_bounded, .samples = min_samples},
     {.name = "ReduceProd", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .expand = prod_expand, .plain = reduce_plain, .eval = prod_eval, .lower = prod_lower,
+     .infer = reduce_infer, .axes = reduce_labels,
+     .expand = prod_expand, .plain = reduce_plain, .eval = prod_eval, .lower = prod_lower,
      .bounded = reduce_bounded, .samples = prod_samples},
     {.name = "ReduceL1", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .expand = l1_expand, .eval = l1_eval, .bounded = reduce_bounded, .samples = l1_samples},
+     .infer = reduce_infer, .axes = reduce_labels,
+     .expand = l1_expand, .eval = l1_eval, .bounded = reduce_bounded, .samples = l1_samples},
     {.name = "ReduceL2", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = l2_grad, .expand = l2_expand, .eval = l2_eval, .in_float = true,
+     .infer = reduce_infer, .axes = reduce_labels,
+     .grad = l2_grad, .expand = l2_expand, .eval = l2_eval, .in_float = true,
      .bounded = reduce_bounded, .samples = l2_samples},
     {.name = "ReduceSumSquare", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .expand = sum_square_expand, .eval = sum_square_eval, .in_float = true,
+     .infer = reduce_infer, .axes = reduce_labels,
+     .expand = sum_square_expand, .eval = sum_square_eval, .in_float = true,
      .bounded = reduce_bounded, .samples = sum_square_samples},
     {.name = "ReduceLogSum", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .expand = log_sum_expand, .eval = log_sum_eval, .in_float = true,
+     .infer = reduce_infer, .axes = reduce_labels, .expand = log_sum_expand, .eval = log_sum_eval, .in_float = true,
      .bounded = reduce_bounded, .samples = log_sum_samples},
     {.name = "ReduceLogSumExp", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = reduce_infer, .grad = log_sum_exp_grad, .expand = log_sum_exp_expand, .eval = log_sum_exp_eval,
+     .infer = reduce_infer, .axes = reduce_labels,
+     .grad = log_sum_exp_grad, .expand = log_sum_exp_expand, .eval = log_sum_exp_eval,
      .in_float = true, .bounded = reduce_bounded, .samples = log_sum_exp_samples},
     {0}};

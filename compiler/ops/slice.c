@@ -435,8 +435,21 @@ static bool slice_bounded(struct bounded_ctx *c)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+/* Axes of which all is taken, in order. */
+static void slice_axes(struct axes_ctx *c)
+{
+    struct arena scratch = {0};
+    const struct shape *const x = &node_input(c->node, 0)->shape;
+    const struct range r = range_of_node(&scratch, c->node);
+    for (int d = 0; d < x->rank; d++)
+        if (r.shape.dim[d] == x->dim[d] && r.step[d] == 1)
+            axes_pass(c, 0, d, 0, d);
+    arena_free(&scratch);
+}
+
 const struct op_def op_defs_slice[] = {
     {.name = "Slice", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = slice_infer,
+     .axes = slice_axes,
      .grad = slice_grad, .eval = slice_eval, .lower = slice_lower, .is_view = true,
      .sized_by_data = slice_by_data, .bounded = slice_bounded, .samples = slice_samples},
     {.domain = DOMAIN_STEPC, .name = "SliceGrad", .versions = grad_versions, .inputs = grad_inputs,

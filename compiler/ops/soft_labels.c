@@ -119,6 +119,7 @@ static const struct op_sample samples[] = {
 
 const struct op_def op_defs_soft_labels[] = {
     {.domain = DOMAIN_STEPC, .name = "SoftmaxCrossEntropyProbabilities", .versions = versions, .inputs = inputs,
-     .outputs = outputs, .attrs = loss_attrs, .infer = soft_infer, .expand = soft_expand, .eval = soft_eval,
+     .outputs = outputs, .attrs = loss_attrs, .infer = soft_infer, .axes = loss_axes,
+     .expand = soft_expand, .eval = soft_eval,
      .samples = samples},
     {0}};

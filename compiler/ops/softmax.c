@@ -183,13 +183,18 @@ static bool softmax_bounded(struct bounded_ctx *c)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+static void softmax_axes(struct axes_ctx *c)
+{
+    axes_pass_but(c, 0, 0, move_axis(c->node));
+}
+
 const struct op_def op_defs_softmax[] = {
     {.name = "Softmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = softmax_infer, .grad = softmax_grad,
+     .infer = softmax_infer, .axes = softmax_axes, .grad = softmax_grad,
      .stays = op_stays, .expand = softmax_expand, .eval = softmax_eval, .in_float = true,
      .bounded = softmax_bounded, .samples = softmax_samples},
     {.name = "LogSoftmax", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = softmax_infer, .grad = log_softmax_grad,
+     .infer = softmax_infer, .axes = softmax_axes, .grad = log_softmax_grad,
      .stays = op_stays, .expand = log_softmax_expand, .eval = log_softmax_eval,
      .in_float = true, .bounded = softmax_bounded, .samples = log_softmax_samples},
     {0}};

@@ -431,7 +431,7 @@ static const struct op_sample grad_samples[] = {
 
 const struct op_def op_defs_softmax_cross_entropy[] = {
     {.name = "SoftmaxCrossEntropyLoss", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = loss_attrs,
-     .infer = loss_infer, .grad = loss_grad,
+     .infer = loss_infer, .axes = loss_axes, .grad = loss_grad,
      .plain = loss_plain, .eval = loss_eval, .lower = loss_lower, .selects_from = loss_selects_from,
      .bounded = loss_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "SoftmaxCrossEntropyGrad", .versions = grad_versions, .inputs = grad_inputs,

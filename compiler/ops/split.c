@@ -247,8 +247,15 @@ static bool split_bounded(struct bounded_ctx *c)
     return bounded_same(c);
 }
 
+static void split_axes(struct axes_ctx *c)
+{
+    for (size_t i = 0; i < c->node->outputs.count; i++)
+        axes_pass_but(c, 0, (int)i, split_axis(c->node));
+}
+
 const struct op_def op_defs_split[] = {
-    {.name = "Split", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = split_infer,
+    {.name = "Split", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+     .infer = split_infer, .axes = split_axes,
      .grad = split_grad, .eval = split_eval, .lower = split_lower, .is_view = true,
      .bounded = split_bounded, .samples = samples},
     {0}};

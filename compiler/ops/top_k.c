@@ -415,8 +415,15 @@ static bool top_bounded(struct bounded_ctx *c)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+static void top_axes(struct axes_ctx *c)
+{
+    for (size_t i = 0; i < c->node->outputs.count; i++)
+        axes_pass_but(c, 0, (int)i, top_axis(c->node));
+}
+
 const struct op_def op_defs_top_k[] = {
     {.name = "TopK", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = top_infer,
+     .axes = top_axes,
      .expand = top_expand, .eval = top_eval, .sized_by_data = top_by_data, .bounded = top_bounded, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "Places", .versions = own_versions, .inputs = places_inputs,
      .outputs = places_outputs, .attrs = places_attrs, .infer = places_infer, .grad = grad_none, .plain = places_plain,

@@ -115,8 +115,18 @@ static bool transpose_bounded(struct bounded_ctx *c)
     return bounded_out(c, 0, x, d);
 }
 
+static void transpose_axes(struct axes_ctx *c)
+{
+    const int rank = node_input(c->node, 0)->shape.rank;
+    int perm[SHAPE_MAX_RANK];
+    transpose_perm(c->node, rank, perm);
+    for (int d = 0; d < rank; d++)
+        axes_pass(c, 0, perm[d], 0, d);
+}
+
 const struct op_def op_defs_transpose[] = {
     {.name = "Transpose", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = transpose_infer, .grad = transpose_grad, .eval = transpose_eval, .lower = transpose_lower,
+     .infer = transpose_infer, .axes = transpose_axes,
+     .grad = transpose_grad, .eval = transpose_eval, .lower = transpose_lower,
      .is_view = true, .bounded = transpose_bounded, .samples = samples},
     {0}};

@@ -57,6 +57,11 @@ bool sample_is_differentiated(const struct sample_test *t, const struct model *m
 /* Everything that concerns one sample; false after sample_fail(). */
 bool sample_check(struct sample_test *t);
 
+/* ---- checks (sample_axes.c) -------------------------------------------------------------------------------------- */
+
+/* The rule that says which axes run together, of the sample whose model this is; false after sample_fail(). */
+bool sample_check_axes(struct sample_test *t, const struct model *m);
+
 /* ---- checks (sample_expand.c) ------------------------------------------------------------------------------------ */
 
 /* The same of what `stepc expand` makes of it, at several opsets. */

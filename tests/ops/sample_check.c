@@ -415,7 +415,7 @@ bool sample_check(struct sample_test *t)
         return check_error(t);
     if (!sample_read(t, &m))
         return sample_fail(t, "%s", first_error(t));
-    if (!check_engines(t, m, true))
+    if (!check_engines(t, m, true) || !sample_check_axes(t, m))
         return false;
     t->checked_value = true;
     if (!sample_is_differentiated(t, m))
