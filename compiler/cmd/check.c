@@ -4,11 +4,13 @@
 #include "cmd/cmd.h"
 
 #include "base/str.h"
+#include "devices/devices.h"
 #include "graph/check_nodes.h"
 #include "graph/import_sizes.h"
 #include "model/check_model.h"
 #include "model/model.h"
 #include "prepare/doctor.h"
+#include "train/combine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 static const struct option_spec specs[] = {
     {"training", 0, OPTION_FLAG, NULL, "what an exporter did that would spoil training, and the cure"},
     {"recipe", 0, OPTION_FLAG, NULL, "does the file alone say how to train, without weights, the same run everywhere?"},
+    {"devices", 0, OPTION_FLAG, NULL, "which devices hold which part of each tensor, as annotations say or as follows"},
     {"quiet", 'q', OPTION_FLAG, NULL, "only errors"},
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
@@ -131,6 +134,21 @@ static bool check_with_sizes(struct session *s, const struct model *m, struct pi
     return true;
 }
 
+/* Distribution over devices: with `assumed` for sizes that nothing binds, or 0. What is wrong otherwise was said. */
+static bool check_devices(struct session *s, const struct options *o, const struct model *m,
+                          const struct import_options *import, int64_t assumed)
+{
+    struct diag unheard = {.arena = &s->arena};
+    struct strbuf table = {.arena = &s->arena, .clean = true};
+    const struct devices_options how = {assumed, option_given(o, "devices") ? &table : NULL};
+    struct program *p;
+    if (!model_has_devices(m) || !combine_program(&unheard, &s->arena, m, import, "model", NULL, &p))
+        return true;
+    const bool ok = devices_check(&s->diag, p, &how);
+    print_lines(strbuf_text(&table));
+    return ok;
+}
+
 static bool check_model(struct session *s, const struct options *o, const char *path)
 {
     struct model *m;
@@ -144,6 +162,8 @@ static bool check_model(struct session *s, const struct options *o, const char *
     const char *const assumed = assumed_text(s, &pipeline.import, m);
     const bool right = check_with_sizes(s, m, &pipeline, assumed, &p, &size);
     if (!may_need_outputs(s, &pipeline.import, m, right) || !as_demanded || !check_nodes(&s->diag, m))
+        return false;
+    if (!check_devices(s, o, m, &pipeline.import, assumed[0] != '\0' ? size : 0))
         return false;
     if (option_given(o, "recipe") && !check_recipe(&s->diag, &s->arena, m, &pipeline, p, assumed))
         return false;

@@ -88,6 +88,13 @@ bool attr_equal(const struct attr *a, const struct attr *b);
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
+/* A node of the model with multi-device annotations, and what its operands and results are in the graph: NULL where
+ * they are no tensors, or omitted. */
+struct placed {
+    const struct model_node *node;
+    struct value **inputs, **outputs;
+};
+
 struct node {
     const struct op_def *def;
     const char *name; /* from the model; "" or derived for made nodes */
@@ -95,6 +102,7 @@ struct node {
     VEC(struct value *) outputs; /* NULL = not wanted; never ends with NULL */
     VEC(struct attr) attrs;
     struct loc loc; /* of the node it came from; loc.origin says how, for made nodes */
+    const struct placed *placed; /* the annotated node of the model that it is part of, or NULL */
     struct region *region; /* what it runs in each step of time (graph/region.h), or NULL */
     struct graph *graph;
     struct node *prev, *next; /* topological order */

@@ -180,10 +180,34 @@ static bool import_constant(const struct import_use *u)
     return true;
 }
 
+/* NULL where the name is no tensor. */
+static struct value *tensor_called(const struct import_use *u, const char *name)
+{
+    struct value *const v = name[0] != '\0' ? map_get(import_region_of(u->r, name)->scope, name) : NULL;
+    return v == &import_omitted || (v != NULL && v->kind == VALUE_SEQUENCE) ? NULL : v;
+}
+
+/* What was made behind `before` for an annotated node, but for what nodes inside of it have noted. */
+static void note_placed(const struct import_use *u, const struct node *before)
+{
+    struct placed *const p = arena_new(u->arena, struct placed);
+    *p = (struct placed){.node = u->mn,
+                         .inputs = arena_array(u->arena, struct value *, u->mn->inputs.count),
+                         .outputs = arena_array(u->arena, struct value *, u->mn->outputs.count)};
+    for (size_t i = 0; i < u->mn->inputs.count; i++)
+        p->inputs[i] = tensor_called(u, u->mn->inputs.data[i]);
+    for (size_t i = 0; i < u->mn->outputs.count; i++)
+        p->outputs[i] = tensor_called(u, u->mn->outputs.data[i]);
+    for (struct node *n = before != NULL ? before->next : u->g->first; n != NULL; n = n->next)
+        if (n->placed == NULL)
+            n->placed = p;
+}
+
 bool import_list(struct importer *im, struct region *r, const model_nodes *nodes)
 {
     bool ok = true;
     vec_each(const struct model_node *, n, nodes) {
+        const struct node *const before = im->g->last;
         const struct model_node *const mn = r->call != NULL ? import_resolve_attrs(im->g->arena, r->call, n) : n;
         const struct model_function *const f = import_called_function(&im->functions, mn);
         const struct import_use u = import_begin(im, r, mn);
@@ -193,6 +217,8 @@ bool import_list(struct importer *im, struct region *r, const model_nodes *nodes
               : import_is_control(mn) || import_is_alias(&u) ? import_control(&u)
                                                              : import_operator(&u)))
             ok = import_poison_outputs(&u);
+        else if (mn->devices.count > 0)
+            note_placed(&u, before);
     }
     return ok;
 }

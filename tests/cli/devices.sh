@@ -6,13 +6,12 @@
 
 cat >net.onnxtxt <<'MODEL'
 <ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2 ("left", "right")]>
-net (float[4,6] x) => (float[4,8] y) <float[6,8] w = {...}>
+net (float[4,6] x) => (float[4,8] y) <float[6,8] w = {1, ...}>
 {
   [fc] h = MatMul (x, w) @pair <stage = 0> (x [0, 1] split (0: 4 in 2), w [-1] groups (-1: [0, 1]))
   [act] y = Relu (h)
 }
 MODEL
-sed -i 's/{\.\.\.}/{1, ...}/' net.onnxtxt
 
 # There and back gives an equal model, in both forms.
 expect 0 "$stepc" convert net.onnxtxt a.onnx
@@ -27,3 +26,71 @@ same a.onnx c.onnx
 expect 0 "$stepc" convert net.onnxtxt named.onnxtxt --rename w=weight
 has named.onnxtxt 'weight [-1] groups (-1: [0, 1])'
 expect 0 "$stepc" check named.onnxtxt
+
+# What follows for all other tensors.
+cat >flow.onnxtxt <<'MODEL'
+<ir_version: 11, opset_import: ["" : 17], configuration: ["four" : 4]>
+net (float[8,6] x, int64[8] label) => (float loss, float[8] top, float[2,2] r)
+<float[6,4] w = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, float[4] b = {1, 2, 3, 4},
+ int64[2] zero = {0, 0}, int64[2] two = {2, 4}, int64[2] one = {0, 1}>
+{
+  [fc] h = MatMul (x, w) @four (x [0, 1, 2, 3] split (0: 4))
+  [bias] i = Add (h, b)
+  [soft] p = Softmax (i)
+  [mean] loss = SoftmaxCrossEntropyLoss (i, label)
+  [top] top = ReduceMax <keepdims = 0, axes = [1]> (p)
+  [columns] c = MatMul (x, w) @four (w [-1, -2] groups (-1: [0, 1], -2: [2, 3]) split (1: 2))
+  [part] s = Slice (c, zero, two, one)
+  [turn] t = Transpose (s)
+  [terms] r = MatMul (s, t)
+}
+MODEL
+expect 0 "$stepc" check --devices flow.onnxtxt
+cat >wanted <<'TABLE'
+infer on the 4 devices of 'four':
+  MatMul 'fc': x axis 0 in 4 (0 | 1 | 2 | 3); w whole on 0-3 -> h axis 0 in 4 (0 | 1 | 2 | 3)
+  Add 'bias': h axis 0 in 4 (0 | 1 | 2 | 3); b whole on 0-3 -> i axis 0 in 4 (0 | 1 | 2 | 3)
+  Softmax 'soft': i axis 0 in 4 (0 | 1 | 2 | 3) -> p axis 0 in 4 (0 | 1 | 2 | 3)
+  SoftmaxCrossEntropyLoss 'mean': i axis 0 in 4 (0 | 1 | 2 | 3); label whole on 0-3 -> loss whole on 0-3
+  ReduceMax 'top': p axis 0 in 4 (0 | 1 | 2 | 3) -> top axis 0 in 4 (0 | 1 | 2 | 3)
+  MatMul 'columns': x whole on 0-3; w axis 1 in 2 (0-1 | 2-3) -> c axis 1 in 2 (0-1 | 2-3)
+  Slice 'part': c axis 1 in 2 (0-1 | 2-3) -> s axis 1 in 2 (0-1 | 2-3)
+  Transpose 'turn': s axis 1 in 2 (0-1 | 2-3) -> t axis 0 in 2 (0-1 | 2-3)
+  MatMul 'terms': s axis 1 in 2 (0-1 | 2-3); t axis 0 in 2 (0-1 | 2-3) -> r whole on 0-3
+TABLE
+grep -v ": ok" stdout | sed "/ReduceMax\\|Slice/s/; .* ->/ ->/" >table # without axes, starts and ends
+same table wanted
+
+# What has to be moved, or falls into parts that differ, is a warning.
+warns() { # NAME ANNOTATION OPERATOR TEXT
+    cat >"$1.onnxtxt" <<MODEL
+<ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2, "three" : 3]>
+net (float[4,6] x) => (float[4,6] y)
+{
+  [first] h = Relu (x) $2
+  [second] y = $3
+}
+MODEL
+    expect 0 "$stepc" check "$1.onnxtxt"
+    has stderr "warning: $4"
+}
+warns uneven '@three (x [0, 1, 2] split (0: 3))' 'Relu (h)' "sharding of 'x': 4 elements of axis 0 in 3 shards: they are not equally large"
+warns moved '@pair (x [0, 1] split (0: 2), h [1, 0] split (0: 2))' 'Relu (h)' \
+    "'h' is stated to be axis 0 in 2 (1 | 0), but what its inputs give is axis 0 in 2 (0 | 1): it has to be moved"
+warns whole '@pair (x [0, 1] split (1: 2))' 'Softmax (h)' "axis 1 of 'h' is split, but Softmax needs all of it: its parts are collected in front of the node"
+warns ruleless '@pair (x [0, 1] split (0: 2))' 'Trilu (h)' "axis 0 of 'h' is split, but there is no rule for Trilu"
+warns doubled '@pair (x [1, 1] split (0: 2))' 'Relu (h)' "sharding of 'x': 1 holds more than one shard"
+warns idle '@pair (x [0] groups (-3: [1]))' 'Relu (h)' "sharding of 'x': no entry of device is the group -3"
+
+# Sizes that nothing binds may be any.
+cat >open.onnxtxt <<'MODEL'
+<ir_version: 11, opset_import: ["" : 18], configuration: ["three" : 3]>
+net (float[N,6] x) => (float[N,6] y)
+{
+  y = Relu (x) @three (x [0, 1, 2] split (0: N in 3))
+}
+MODEL
+expect 0 "$stepc" check open.onnxtxt
+[ ! -s stderr ] || fail 'a size that is assumed was judged'
+expect 0 "$stepc" check open.onnxtxt --dim N=7
+has stderr '7 elements of axis 0 in 3 shards'

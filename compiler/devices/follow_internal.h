@@ -1,0 +1,29 @@
+/* What the files of this folder share. Included nowhere else. */
+#ifndef STEPC_DEVICES_FOLLOW_INTERNAL_H
+#define STEPC_DEVICES_FOLLOW_INTERNAL_H
+
+#include "devices/devices.h"
+#include "devices/shards.h"
+
+/* One entry under one configuration. */
+struct follower {
+    struct diag *diag;
+    struct arena *arena;
+    const struct model *model;
+    const struct model_devices *configuration;
+    const struct devices_options *options;
+    struct shard_pool pool;
+    const struct shards **of; /* value by id; NULL: not followed */
+    int *stages;              /* value by id; -1: none */
+    bool ok;
+};
+
+/* The node's entry of the configuration, or NULL. */
+const struct model_node_devices *entry_of(const struct follower *f, const struct placed *p);
+/* What the entry says of a tensor; *stated: it says anything. NULL: nothing, wrong, or nothing that can be followed. */
+const struct shards *stated_shards(struct follower *f, const struct placed *p, const struct value *v, bool output,
+                                   bool *stated);
+/* Results of a node whose operands lie like this. */
+void combine_shards(struct follower *f, const struct node *n, const struct shards **in, const struct shards **out);
+
+#endif
