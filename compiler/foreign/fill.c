@@ -155,6 +155,29 @@ static bool wants(const struct filler *f, const struct model_initializer *x, con
     return f->model->training.count == 0 || map_has(&f->updates.bound, x->name) || map_has(&f->weights, name);
 }
 
+/* Both have what the other has not: constants were folded in the export, most likely. */
+static void note_strangers(struct filler *f, const struct model *part, const named_tensors *tensors)
+{
+    str_list no_place = {0}, not_given = {0};
+    vec_each_ptr(const struct named_tensor, t, tensors)
+        if (!map_has(&f->of_file, t->name))
+            vec_push(f->arena, &no_place, t->name);
+    vec_each(const struct model_initializer *, x, &part->graph->initializers)
+        if (dtype_is_float(x->tensor->dtype) && x->tensor->count > 1 &&
+            !map_has(&f->weights, weights_renamed(f->arena, &f->options->weights, x->name, NULL)))
+            vec_push(f->arena, &not_given, x->name);
+    if (no_place.count == 0)
+        return;
+    diag_note(f->diag, &f->loc,
+              "%zu of its tensors have no place in the model: %s%s; an export that folds constants makes new weights "
+              "of several, as of a convolution and the normalization behind it: examples/pytorch/export.py exports the "
+              "network as it trains, with the names of the checkpoint",
+              no_place.count, listed(f->arena, &no_place),
+              not_given.count == 0 ? ""
+                                   : arena_printf(f->arena, "; it has %zu that the checkpoint does not give: %s",
+                                                  not_given.count, listed(f->arena, &not_given)));
+}
+
 static bool fill_weights(struct filler *f)
 {
     struct model part = {.file = f->model->file, .graph = model_graph_new(f->arena, f->model->graph->name)};
@@ -180,8 +203,10 @@ static bool fill_weights(struct filler *f)
             vec_push(f->arena, &tensors, *t);
     }
     warn_of_squares(f, transposes);
-    if (!weights_set(f->diag, f->arena, &part, f->checkpoint->path, &tensors, &f->options->weights, f->report))
+    if (!weights_set(f->diag, f->arena, &part, f->checkpoint->path, &tensors, &f->options->weights, f->report)) {
+        note_strangers(f, &part, &tensors);
         return false;
+    }
     vec_each(const struct model_initializer *, x, &part.graph->initializers)
         if (map_has(&f->weights, weights_renamed(f->arena, &f->options->weights, x->name, NULL)))
             note_set(f, x);
@@ -497,6 +522,8 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
     vec_each(struct model_initializer *, x, &m->graph->initializers)
         map_set(&f.of_file, weights_renamed(a, &o->weights, x->name, NULL), x);
     match_names(&f);
+    if (!checkpoint_join_recurrent(d, a, m, c, f.options, m->training.count > 0 && !is_reset(&f, "", true), report))
+        return false;
     vec_each_ptr(const struct named_tensor, t, &c->weights)
         map_set(&f.weights, t->name, (void *)(uintptr_t)t->tensor);
     vec_each(const char *, name, &c->aliases)

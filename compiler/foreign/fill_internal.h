@@ -38,6 +38,11 @@ bool updates_is_state(const struct updates *u, const char *variable);
 /* Does some variable but weights and rates hold anything? */
 bool updates_is_fresh(const struct updates *u);
 
+/* Weights of recurrent layers as the model has them, and with_optimizer what is kept for them, whose parameters get
+ * names. (recurrent.c) */
+bool checkpoint_join_recurrent(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,
+                               const struct fill_options *o, bool with_optimizer, struct strbuf *report) MUST_USE;
+
 /* Is the checkpoint's tensor the initializer's other way round? */
 bool stands_transposed(const struct weight_options *o, const char *name, const struct tensor *in_file,
                        const struct tensor *in_model);

@@ -424,11 +424,15 @@ class Sequence(torch.nn.Module):
 
 
 def try_layers(stepc, work):
-    for name, make in ('recurrent', Recurrent), ('transposed', Sequence):
+    for name, make in ('recurrent', Recurrent), ('folded recurrent', Recurrent), ('transposed', Sequence):
         torch.manual_seed(0)
         net = make()
         optimizer = torch.optim.Adam(net.parameters(), 0.01)
         export_net(net, f'{work}/net.onnx')
+
+        if name == 'folded recurrent':  # weights as ONNX has them, of another order, under made-up names
+            torch.onnx.export(net, (torch.zeros(BATCH, FEATURES),), f'{work}/net.onnx', input_names=['x'], output_names=['y'],
+                              dynamic_axes={'x': {0: 'batch'}, 'y': {0: 'batch'}})
 
         def save():
             torch.save({'model': net.state_dict(), 'optimizer': optimizer.state_dict()}, f'{work}/c.pt')
@@ -437,7 +441,7 @@ def try_layers(stepc, work):
                                   dynamic_axes={'x': {0: 'batch'}, 'y': {0: 'batch'}})
 
         want = train(net, optimizer, None, save)
-        if name == 'recurrent':
+        if 'recurrent' in name:
             three_ways(stepc, work, name, want, f'{work}/c.pt', ['--optimizer', 'adamw:weight_decay=0'])
             continue
         told = prepare(stepc, work, '--from', f'{work}/c.pt')

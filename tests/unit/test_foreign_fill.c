@@ -507,6 +507,118 @@ START_TEST(steps_may_be_said)
 }
 END_TEST
 
+/* ---- recurrent layers -------------------------------------------------------------------------------------------- */
+
+/* An LSTM of both directions with one state, and a GRU: their weights as an export folds them. */
+static struct model *recurrent_model(const char *node, const char *reset)
+{
+    struct model *m;
+    const char *const text = arena_printf(
+        &arena,
+        "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.preview.training\" : 1]>\n"
+        "net (float[3,1,2] x) => (float[3,1,1,2] y)\n"
+        "<float[2,4,2] \"onnx::LSTM_1\" = {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, float[2,4,1] \"onnx::LSTM_2\" = "
+        "{0,0,0,0,0,0,0,0},\n"
+        " float[2,8] \"onnx::LSTM_3\" = {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, float[1,6,2] \"g.weight_ih_l0\" = "
+        "{0,0,0,0,0,0,0,0,0,0,0,0},\n"
+        " float[1,6,2] \"g.weight_hh_l0\" = {0,0,0,0,0,0,0,0,0,0,0,0}>\n"
+        "{ [\"%s\"] h = LSTM<hidden_size = 1, direction = \"bidirectional\">(x, \"onnx::LSTM_1\", \"onnx::LSTM_2\", "
+        "\"onnx::LSTM_3\")\n"
+        "  shape = Constant<value_ints = [3, 1, 2]>() s = Reshape(h, shape)\n"
+        "  y = GRU<hidden_size = 2%s>(s, \"g.weight_ih_l0\", \"g.weight_hh_l0\") }\n"
+        "@training_info { algorithm: train () => (float[2,4,2] w1, float[2,4,2] m1)\n"
+        "<float[2,4,2] \"onnx::LSTM_1.m\" = {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}>\n"
+        "{ m1 = Identity(\"onnx::LSTM_1.m\") w1 = Sub(\"onnx::LSTM_1\", m1) }\n"
+        "  update_binding: [\"onnx::LSTM_1\" : \"w1\", \"onnx::LSTM_1.m\" : \"m1\"] }\n",
+        node, reset);
+    ck_assert_msg(model_read_text(&diag, &arena, "net.onnxtxt", text, strlen(text), &m), "%s", diag_first_error(&diag));
+    return m;
+}
+
+static void add_kept(struct checkpoint *c, const char *name, const struct shape *shape, double first)
+{
+    struct checkpoint_parameter p = {.name = name, .steps = NAN};
+    vec_push(&arena, &p.state, ((struct named_tensor){"exp_avg", numbers(shape, first)}));
+    vec_push(&arena, &c->parameters, p);
+    c->has_optimizer = true;
+}
+
+/* prefix: of the LSTM's; 100 * part + index are the numbers. */
+static struct checkpoint recurrent_checkpoint(const char *prefix)
+{
+    static const struct shape four_two = SHAPE(4, 2), four_one = SHAPE(4, 1), six_two = SHAPE(6, 2);
+    static const char *const ends[] = {"", "_reverse"};
+    struct checkpoint c = empty();
+    for (int d = 0; d < 2; d++) {
+        add_weight(&c, arena_printf(&arena, "%sweight_ih_l0%s", prefix, ends[d]), &four_two, 100 + 1000 * d);
+        add_weight(&c, arena_printf(&arena, "%sweight_hh_l0%s", prefix, ends[d]), &four_one, 200 + 1000 * d);
+        add_weight(&c, arena_printf(&arena, "%sbias_ih_l0%s", prefix, ends[d]), &four, 300 + 1000 * d);
+        add_weight(&c, arena_printf(&arena, "%sbias_hh_l0%s", prefix, ends[d]), &four, 400 + 1000 * d);
+    }
+    add_weight(&c, "g.weight_ih_l0", &six_two, 500);
+    add_weight(&c, "g.weight_hh_l0", &six_two, 600);
+    vec_push(&arena, &c.groups, ((struct checkpoint_group){.count = 2}));
+    add_kept(&c, arena_printf(&arena, "%sweight_ih_l0_reverse", prefix), &four_two, 5000);
+    add_kept(&c, arena_printf(&arena, "%sweight_ih_l0", prefix), &four_two, 4000);
+    return c;
+}
+
+static void check_tensor(const struct filled *f, const char *name, const double *wanted, int count)
+{
+    for (int i = 0; i < count; i++)
+        ck_assert_msg(value(f, name, i) == wanted[i], "'%s', element %d: %g, expected %g", name, i, value(f, name, i),
+                      wanted[i]);
+}
+
+static const struct {
+    const char *node, *prefix;
+} recurrent_cases[] = {{"/enc/lstm/LSTM", "enc.lstm."}, {"LSTM_5", "anything."}, {"/LSTM", ""}, {"/a/b/LSTM", "c."}};
+
+/* i, f, g, o become i, o, f, c; r, z, n become z, r, h; what is kept goes along. */
+START_TEST(gates_are_reordered)
+{
+    struct filled f;
+    struct checkpoint c = recurrent_checkpoint(recurrent_cases[_i].prefix);
+    struct model *const m = recurrent_model(recurrent_cases[_i].node, ", linear_before_reset = 1");
+    ck_assert_msg(fill_with(m, &c, &(struct fill_options){0}, &f), "%s", diag_first_error(&diag));
+    check_tensor(&f, "onnx::LSTM_1",
+                 (const double[]){100, 101, 106, 107, 102, 103, 104, 105, 1100, 1101, 1106, 1107, 1102, 1103, 1104,
+                                  1105},
+                 16);
+    check_tensor(&f, "onnx::LSTM_2", (const double[]){200, 203, 201, 202, 1200, 1203, 1201, 1202}, 8);
+    check_tensor(&f, "onnx::LSTM_3",
+                 (const double[]){300, 303, 301, 302, 400, 403, 401, 402, 1300, 1303, 1301, 1302, 1400, 1403, 1401,
+                                  1402},
+                 16);
+    check_tensor(&f, "g.weight_ih_l0", (const double[]){504, 505, 506, 507, 500, 501, 502, 503, 508, 509, 510, 511},
+                 12);
+    check_tensor(&f, "onnx::LSTM_1.m",
+                 (const double[]){4000, 4001, 4006, 4007, 4002, 4003, 4004, 4005, 5000, 5001, 5006, 5007, 5002, 5003,
+                                  5004, 5005},
+                 16);
+    ck_assert_uint_eq(c.parameters.count, 1);
+}
+END_TEST
+
+/* A reset before the product is not PyTorch's; the message names what can take such a checkpoint. */
+START_TEST(what_cannot_be_laid_out_is_told)
+{
+    struct filled f;
+    struct checkpoint c = recurrent_checkpoint("enc.lstm.");
+    ck_assert(!fill_with(recurrent_model("/enc/lstm/LSTM", ""), &c, &(struct fill_options){0}, &f));
+    assert_said("'g.weight_ih_l0': it is float[1,6,2], but 'g.weight_ih_l0' of c.pt is float[6,2]");
+    end(), begin();
+    c = recurrent_checkpoint("enc.lstm.");
+    vec_push(&arena, &c.weights, ((struct named_tensor){"bn.running_mean", numbers(&three, 0)}));
+    c.weights.data[1].tensor = numbers(&three_two, 0);
+    ck_assert(!fill_with(recurrent_model("/enc/lstm/LSTM", ", linear_before_reset = 1"), &c, &(struct fill_options){0},
+                         &f));
+    assert_said("9 of its tensors have no place in the model: enc.lstm.weight_ih_l0, ");
+    assert_said("; it has 1 that the checkpoint does not give: onnx::LSTM_1");
+    assert_said("examples/pytorch/export.py");
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("fill");
@@ -525,5 +637,7 @@ int main(void)
     tcase_add_test(tests, a_zero_is_not_the_last_word);
     tcase_add_test(tests, an_optimizer_alone_is_no_checkpoint);
     tcase_add_test(tests, steps_may_be_said);
+    tcase_add_loop_test(tests, gates_are_reordered, 0, sizeof recurrent_cases / sizeof *recurrent_cases);
+    tcase_add_test(tests, what_cannot_be_laid_out_is_told);
     return run_tests("fill", tests);
 }
