@@ -34,6 +34,16 @@ static const char *elements_text(struct arena *a, const struct shape *s)
     return arena_printf(a, "%s: %lld stored elements", shape_text(a, s), (long long)shape_count(s));
 }
 
+/* A matrix of zeros that is trained and not drawn: all its rows would stay alike, and what is before it learns nothing.
+ * A bias is a vector, whatever ones stand around its length. */
+static bool is_forgotten(const struct variable *v, const struct binding *b)
+{
+    int axes = 0;
+    for (int i = 0; i < v->shape.rank; i++)
+        axes += v->shape.dim[i] > 1;
+    return b == NULL && v->role == ROLE_WEIGHT && axes >= 2 && tensor_is_zero(v->initial);
+}
+
 static bool check_start(struct diag *d, struct arena *a, const struct graph *init, const struct variable *v)
 {
     static const char cure[] = "a recipe draws them in an initialization graph, or fills them with one number";
@@ -45,6 +55,11 @@ static bool check_start(struct diag *d, struct arena *a, const struct graph *ini
     if (is_stored(v->initial))
         return diag_error(d, &v->loc, "recipe: variable '%s' %s; %s", v->name, elements_text(a, &v->shape),
                           b != NULL ? "init() overwrites them, so one number will do, as {0, ...}" : cure);
+    if (is_forgotten(v, b))
+        return diag_error(d, &v->loc,
+                          "recipe: variable '%s' %s starts from zeros, which nothing draws; an initialization graph "
+                          "draws them, or says that zeros are meant (ConstantOfShape)",
+                          v->name, shape_text(a, &v->shape));
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* stepc prepare MODEL -o OUT.onnx: an inference model becomes a training model. */
 #include "base/clean.h"
+#include "cmd/check_recipe.h"
 #include "cmd/depfile.h"
 #include "cmd/files.h"
 #include "cmd/foreign.h"
@@ -8,11 +9,15 @@
 #include "base/str.h"
 #include "graph/bounded.h"
 #include "prepare/from_checkpoint.h"
+#include "prepare/recipe.h"
 
 #include <stdio.h>
 
 static const struct option_spec specs[] = {
     {"out", 'o', OPTION_TEXT, "OUT.onnx", "file to write; OUT.onnxtxt: as text"},
+    {"recipe", 0, OPTION_FLAG, NULL,
+     "no weights: init() draws them (--initialize he, if nothing else is said), and what is written is checked as "
+     "'check --recipe' does; OUT.onnxtxt is small then"},
     {0}};
 static const struct option_spec from_options[] = {
     OPTION_HEADING("where a framework stopped"),
@@ -64,6 +69,17 @@ static bool check_from(struct session *s, const struct options *o)
     return ok;
 }
 
+/* The model as it is written, without a size that only the command line gives. */
+static bool check_as_recipe(struct session *s, const struct model *m, const char *path)
+{
+    struct model *written;
+    struct program *p;
+    struct pipeline_options o = {.name = "model"};
+    return model_read_written(&s->diag, &s->arena, path, m, &written) &&
+           pipeline_program(&s->diag, &s->arena, written, &o, &p) &&
+           check_recipe(&s->diag, &s->arena, written, &o, p, "");
+}
+
 static bool prepare(struct session *s, const struct options *o, struct prepare_options *p, const char *path,
                     const char *out)
 {
@@ -80,12 +96,31 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
         !fill_prepared(s, o, m, &c, &fill, &report))
         return false;
     bounded_remember(&s->arena, m, import.bounds);
+    if (p->recipe)
+        recipe_empty(&s->arena, m, &report);
     struct file_content rule;
-    if (!make_depfile(s, o, path, m, outputs, &rule) || !model_write(&s->diag, m, out) ||
-        (rule.path && !file_write_all(&s->diag, &rule, 1)))
+    if ((p->recipe && !check_as_recipe(s, m, path)) || !make_depfile(s, o, path, m, outputs, &rule) ||
+        !model_write(&s->diag, m, out) || (rule.path && !file_write_all(&s->diag, &rule, 1)))
         return false;
     if (!option_given(o, "quiet"))
         print_lines(strbuf_text(&report)), print_text("written: %s\n", out);
+    return true;
+}
+
+/* What init() draws is what there is: weights of a checkpoint are none. */
+static bool read_recipe(struct session *s, const struct options *o, struct prepare_options *p)
+{
+    p->recipe = option_given(o, "recipe");
+    if (!p->recipe)
+        return true;
+    if (option_given(o, "from"))
+        return diag_usage(&s->diag, "--recipe and --from exclude each other");
+    if (option_given(o, "initialize") && p->initialize == INITIALIZE_KEEP)
+        return diag_usage(&s->diag, "--recipe draws the weights: --initialize keep keeps them");
+    if (p->initialize == INITIALIZE_KEEP)
+        p->initialize = INITIALIZE_HE;
+    if (!option_given(o, "batchnorm-statistics"))
+        p->statistics = STATISTICS_RESET;
     return true;
 }
 
@@ -95,7 +130,7 @@ static int run(struct session *s, const struct options *o)
     const char *const path = single_argument(s, o, "MODEL"), *const out = path ? model_to_write(s, o) : NULL;
     if (!out)
         return EXIT_USAGE;
-    if (!read_training_options(s, o, &p))
+    if (!read_training_options(s, o, &p) || !read_recipe(s, o, &p))
         return EXIT_USAGE;
     return exit_status(prepare(s, o, &p, path, out));
 }

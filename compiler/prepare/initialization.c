@@ -1,6 +1,9 @@
 /* --initialize: random weights to start from. He (2015): normal, variance 2 / fan_in. Glorot (2010): uniform, variance
- * 2 / (fan_in + fan_out). Biases start at 0, scales at 1, rows of embeddings at unit length on average. */
+ * 2 / (fan_in + fan_out). Biases start at 0, as matrices that are added do (positions); scales start at 1, rows of
+ * embeddings at unit length on average. In a recipe what else there is starts near 0: no stored value stays. */
 #include "prepare/prepare_internal.h"
+
+#include "prepare/parameters.h"
 
 #include <math.h>
 
@@ -8,13 +11,12 @@ struct fans {
     double in, out;
 };
 
-static bool find_fans(const struct trainable *t, struct fans *f)
+static bool find_fans(const struct shape *s, enum fan_layout layout, struct fans *f)
 {
-    const struct shape *const s = &t->tensor->shape;
-    if (t->layout == FAN_NONE || s->rank < 2)
+    if (layout == FAN_NONE || s->rank < 2)
         return false;
-    const bool kernel = t->layout == FAN_OUT_IN_KERNEL || t->layout == FAN_IN_OUT_KERNEL;
-    const bool out_first = t->layout == FAN_OUT_IN || t->layout == FAN_OUT_IN_KERNEL;
+    const bool kernel = layout == FAN_OUT_IN_KERNEL || layout == FAN_IN_OUT_KERNEL;
+    const bool out_first = layout == FAN_OUT_IN || layout == FAN_OUT_IN_KERNEL;
     const double first = (double)s->dim[kernel ? 0 : s->rank - 2], second = (double)s->dim[kernel ? 1 : s->rank - 1];
     const double taps = kernel ? (double)shape_count_range(s, 2, s->rank) : 1;
     *f = (struct fans){(out_first ? second : first) * taps, (out_first ? first : second) * taps};
@@ -69,19 +71,69 @@ static const char *add_filled(struct preparer *p, struct model_graph *g, const s
     return out;
 }
 
-/* NULL: no rule, the stored values stay. */
-static const char *add_initial(struct preparer *p, struct model_graph *g, const struct trainable *t)
+/* ---- which rule -------------------------------------------------------------------------------------------------- */
+
+/* The input of an RNN, GRU or LSTM that is made of the tensor by pieces, as PyTorch's export for training makes it:
+ * gates reordered, directions put together; 0: none. */
+static size_t recurrent_input(const struct preparer *p, const char *name)
+{
+    struct map made = {.arena = p->arena};
+    map_set(&made, name, NULL);
+    for (size_t i = 0; i < made.count && i < MOST_MOVES; i++)
+        vec_each(const struct model_node *, n, &p->model->graph->nodes)
+            for (size_t k = 0; k < n->inputs.count; k++) {
+                if (!str_equal(n->inputs.data[k], made.entries[i].key))
+                    continue;
+                if (k >= 1 && k <= 3 && (is_op(n, "RNN") || is_op(n, "GRU") || is_op(n, "LSTM")))
+                    return k;
+                if ((only_moves(n) && k == 0) || is_op(n, "Concat"))
+                    vec_each(const char *, y, &n->outputs)
+                        if (y[0] != '\0')
+                            map_set(&made, y, NULL);
+            }
+    return 0;
+}
+
+static bool is_added(const struct preparer *p, const char *name)
+{
+    vec_each(const struct model_node *, n, &p->model->graph->nodes)
+        if (is_op(n, "Add") && n->inputs.count == 2 &&
+            (str_equal(n->inputs.data[0], name) || str_equal(n->inputs.data[1], name)))
+            return true;
+    return false;
+}
+
+/* NULL: no rule. */
+static const char *add_by_rule(struct preparer *p, struct model_graph *g, const struct trainable *t)
 {
     const bool he = p->options->initialize == INITIALIZE_HE;
     const struct shape *const s = &t->tensor->shape;
+    const size_t recurrent = t->role == TRAINABLE_OTHER || t->role == TRAINABLE_WEIGHT
+                                 ? recurrent_input(p, t->name) : 0;
+    const enum fan_layout layout = recurrent > 0 && t->layout == FAN_NONE ? FAN_OUT_IN : t->layout;
     struct fans f;
-    if (t->role == TRAINABLE_BIAS || t->role == TRAINABLE_SCALE)
+    if (t->role == TRAINABLE_BIAS || t->role == TRAINABLE_SCALE || recurrent == 3)
         return add_filled(p, g, t, t->role == TRAINABLE_SCALE);
     if (t->role == TRAINABLE_EMBEDDING && s->rank >= 2 && s->dim[s->rank - 1] > 0)
         return add_random(p, g, t, true, sqrt(1 / (double)s->dim[s->rank - 1]));
-    if (t->role != TRAINABLE_WEIGHT || !find_fans(t, &f))
-        return NULL;
-    return add_random(p, g, t, he, he ? sqrt(2 / f.in) : sqrt(6 / (f.in + f.out)));
+    if ((t->role == TRAINABLE_WEIGHT || recurrent > 0) && find_fans(s, layout, &f))
+        return add_random(p, g, t, he, he ? sqrt(2 / f.in) : sqrt(6 / (f.in + f.out)));
+    return t->role == TRAINABLE_OTHER && !is_vector(t->tensor) && is_added(p, t->name) ? add_filled(p, g, t, 0) : NULL;
+}
+
+/* NULL: the stored values stay. Of a recipe those that are one number do, which nobody has found out, and few. */
+static const char *add_initial(struct preparer *p, struct model_graph *g, const struct trainable *t)
+{
+    enum { FEW = 16 };
+    const char *const by_rule = add_by_rule(p, g, t);
+    if (by_rule)
+        return by_rule;
+    if (p->options->recipe && t->tensor->count > FEW && !tensor_is_uniform(t->tensor)) {
+        say(p, "note: --initialize has no rule for '%s': normal numbers of deviation 0.02", t->name);
+        return add_random(p, g, t, true, 0.02);
+    }
+    say(p, "note: --initialize has no rule for '%s': its stored values stay", t->name);
+    return NULL;
 }
 
 void add_initialization(struct preparer *p)
@@ -92,10 +144,8 @@ void add_initialization(struct preparer *p)
     g->loc.file = p->model->file;
     vec_each_ptr(struct trainable, t, &p->trainables) {
         const char *const value = add_initial(p, g, t);
-        if (!value) {
-            say(p, "note: --initialize has no rule for '%s': its stored values stay", t->name);
+        if (!value)
             continue;
-        }
         struct model_dim dims[SHAPE_MAX_RANK] = {{0}};
         for (int k = 0; k < t->tensor->shape.rank; k++)
             dims[k].value = t->tensor->shape.dim[k];

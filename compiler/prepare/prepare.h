@@ -133,6 +133,7 @@ struct prepare_options {
     const struct checkpoint *from; /* names that were made up may be found in it; NULL: none */
     bool fixed_inputs;      /* inputs have become constants, see fix_inputs.h */
     bool chosen_outputs;    /* the main graph is cut, see outputs.h */
+    bool recipe;            /* no stored value of a weight stays, see recipe.h */
     const struct import_options *import; /* --dim, --shape */
 };
 

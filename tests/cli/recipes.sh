@@ -109,12 +109,20 @@ none "variable 'w' [6,6]: 36 stored elements; a recipe draws them in an initiali
     "s/w = {0, ...}/w = {$numbers}/; /initialization: start/,/initialization_binding/d"
 none "variable 'w' starts from 'trained' [6,6]: 36 stored elements" \
     "s/drawn = .*/trained = Constant<value = float[6,6] {$numbers}>()\nnoise = RandomNormal<shape = [6, 6]>()\ndrawn = Add(trained, noise)/"
+none "variable 'w' [6,6] starts from zeros, which nothing draws" '/initialization: start/,/initialization_binding/d'
 none 'it leaves sizes open: batch; write them, or say --dim' 's/\[8,6\]/[batch,6]/g'
 expect 0 "$stepc" check --recipe none.onnxtxt --dim batch=4
 # What changes nothing, or little, may be drawn of whatever there is.
 sed -e 's/drawn = .*/one = Constant<value_float = 1.0>()\nsix = Constant<value_ints = [6, 6]>()\ndrawn = Expand(one, six)/' recipe.onnxtxt \
     >filled.onnxtxt
 expect 0 "$stepc" check --recipe filled.onnxtxt
+
+# Zeros may be meant, and a bias starts from them.
+sed -e '/initialization: start/,/initialization_binding/d; s/\[6,6\] w = {0/[6,6] w = {1/' recipe.onnxtxt >ones.onnxtxt
+expect 0 "$stepc" check --recipe ones.onnxtxt
+sed -e 's/drawn = .*/six = Constant<value_ints = [6, 6]>()\ndrawn = ConstantOfShape(six)/; s/float\[6\] b = {.*}>/float[1,6] b = {0, ...}>/
+    s/float\[6\] b_new/float[1,6] b_new/' recipe.onnxtxt >zeros.onnxtxt
+expect 0 "$stepc" check --recipe zeros.onnxtxt
 
 cp "$source_folder/tests/package/external.onnx" .
 head -c 4096 /dev/zero >weights.bin
@@ -146,3 +154,61 @@ expect 0 "$stepc" check --recipe recipe.onnx
 prepared train.onnx 0.1
 expect 1 "$stepc" check --recipe train.onnx --dim batch=32
 has stderr "variable 'fc1.weight' [32,64]: 2048 stored elements; a recipe draws them"
+
+# ---- prepare --recipe ------------------------------------------------------------------------------------------------
+
+# An export with its weights becomes a recipe: what it draws is what --initialize draws.
+digits 1 16 d
+digits=(--loss softmax-cross-entropy --dim batch=8 --quiet)
+feeds=(--data x=dx.npy --data target=dt.npy --steps 3 --quiet --hash)
+model=$source_folder/examples/digits/model.onnx
+expect 0 "$stepc" prepare "$model" -o small.onnxtxt --recipe "${digits[@]}"
+[ "$(wc -c <small.onnxtxt)" -lt 4500 ] || fail "the recipe has $(wc -c <small.onnxtxt) bytes"
+has small.onnxtxt '"fc1.weight" = {0, ...}'
+expect 0 "$stepc" check --recipe small.onnxtxt
+expect 0 "$stepc" run small.onnxtxt "${feeds[@]}"
+mv stdout wanted
+expect 0 "$stepc" prepare "$model" -o large.onnx --initialize he "${digits[@]}"
+expect 0 "$stepc" run large.onnx "${feeds[@]}"
+same stdout wanted
+expect 0 "$stepc" prepare "$model" -o other.onnxtxt --recipe --initialize glorot "${digits[@]}"
+expect 0 "$stepc" run other.onnxtxt "${feeds[@]}"
+differ stdout wanted
+expect 1 "$stepc" prepare "$model" -o none_of_it.onnxtxt --recipe --loss softmax-cross-entropy
+has stderr 'give --dim batch=SIZE'
+expect 2 "$stepc" prepare "$model" -o none_of_it.onnxtxt --recipe --loss softmax-cross-entropy --initialize keep
+expect 2 "$stepc" prepare "$model" -o none_of_it.onnxtxt --recipe --loss softmax-cross-entropy --from large.onnx
+has stderr '--recipe and --from exclude each other'
+[ ! -e none_of_it.onnxtxt ] || fail 'what is no recipe is written'
+
+# What stands in no usual place: an LSTM's weights in pieces, a matrix that is added, one that multiplies, running statistics.
+cat >odd.onnxtxt <<MODEL
+<ir_version: 8, opset_import: ["" : 17]>
+odd (float[4,6,5] x) => (float[4,16] y)
+<float[64,5] pieces = {0.5, 1, ...}, float[1,64,16] r = {0.25, 0, ...}, float[128] bias = {0.5, 1, ...}, float[6,5] place = {0.5, 1, ...},
+ float[6,5] gate = {0.5, 2, ...}, float[5] s = {0.5, 1, ...}, float[5] b = {0.5, 1, ...}, float[5] m = {0.5, 1, ...}, float[5] v = {0.5, 1, ...}>
+{
+    p = Add(x, place)
+    g = Mul(p, gate)
+    t = Transpose<perm = [0, 2, 1]>(g)
+    n = BatchNormalization(t, s, b, m, v)
+    l = Transpose<perm = [2, 0, 1]>(n)
+    first, second = Split<axis = 0>(pieces)
+    both = Concat<axis = 0>(second, first)
+    axis = Constant<value_ints = [0]>()
+    w = Unsqueeze(both, axis)
+    wide = Unsqueeze(bias, axis)
+    all, last = LSTM<hidden_size = 16>(l, w, r, wide)
+    y = Squeeze(last, axis)
+}
+MODEL
+expect 0 "$stepc" prepare odd.onnxtxt -o odd_recipe.onnxtxt --recipe --loss mse --train '*' --initialize glorot
+has stdout "note: --initialize has no rule for 'gate': normal numbers of deviation 0.02"
+[ "$(grep -c 'no rule' stdout)" -eq 1 ] || fail 'an LSTM has rules'
+for word in '"pieces.initial" = RandomUniform <shape = [64, 5], dtype = 1, low = -0.29488' '"place.initial" = ConstantOfShape' '"bias.initial" = ConstantOfShape' \
+    '"gate.initial" = RandomNormal' 'm = {0, 0, 0, 0, 0}' 'v = {1, 1, 1, 1, 1}'; do
+    has odd_recipe.onnxtxt "$word"
+done
+expect 0 "$stepc" check --recipe odd_recipe.onnxtxt
+expect 0 "$stepc" prepare odd.onnxtxt -o odd.onnx --loss mse --train '*' --initialize glorot
+has stdout "note: --initialize has no rule for 'gate': its stored values stay"
