@@ -4,6 +4,7 @@
 #include "base/clean.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "cmd/expand_state.h"
 #include "cmd/files.h"
 #include "engine/pipeline.h"
 #include "model/model.h"
@@ -17,6 +18,8 @@ static const struct option_spec specs[] = {
     {"opset", 0, OPTION_TEXT, "N", "version of the operators of ai.onnx, 13 to 28 (default: 18)"},
     {"random", 0, OPTION_TEXT, "exact|native",
      "random numbers: the same as everywhere, in integer arithmetic (default), or as the runtime draws them"},
+    {"state", 0, OPTION_TEXT, "FILE",
+     "what 'stepc run --save' or a program has saved: init() gives it, and entries that change nothing have it inside"},
     {"gradient-of", 0, OPTION_TEXT, "LOSS",
      "no entry, but the gradient of this tensor: a model whose outputs are LOSS and a NAME.gradient for each "
      "--with-respect-to"},
@@ -55,6 +58,8 @@ static bool read_options(struct job *j)
     j->expand.entry = option_text(o, "entry");
     if (option_given(o, "gradient-of") != option_given(o, "with-respect-to"))
         ok = diag_usage(d, "--gradient-of LOSS and --with-respect-to NAME belong together");
+    if (option_given(o, "gradient-of") && option_given(o, "state"))
+        ok = diag_usage(d, "--gradient-of and --state exclude each other: weights are inputs of the gradient");
     if (option_given(o, "gradient-of") && option_given(o, "entry"))
         ok = diag_usage(d, "--gradient-of and --entry exclude each other: the gradient is no entry of the model");
     return ok;
@@ -134,8 +139,9 @@ static bool expand(struct job *j)
         j->expand.entry = gradient.entry;
         j->expand.title = "gradient";
     }
-    return check_entry(j, p) && check_files(j, m, p) && expand_program(&s->arena, p, &j->expand, &list) &&
-           write_models(j, &list);
+    const char *const state = option_text(j->options, "state");
+    return check_entry(j, p) && check_files(j, m, p) && (!state || expand_state(s, state, p, &j->expand)) &&
+           expand_program(&s->arena, p, &j->expand, &list) && write_models(j, &list);
 }
 
 static int run(struct session *s, const struct options *o)

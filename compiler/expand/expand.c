@@ -57,16 +57,31 @@ static void bind_initial(struct expansion *x, struct graph *g)
             bind(g, v, graph_add_constant(g, arena_printf(g->arena, "%s.initial", v->name), v->initial));
 }
 
-/* init() starts with the seed that the caller gives, and draws with counters of 0. */
+/* init() starts with the seed that the caller gives, and draws with counters of 0; unless it gives a state. */
 static void begin_random(struct expansion *x, struct graph *g, struct plain_target *t)
 {
     struct builder b = {.graph = g, .prefix = "random."};
+    const int64_t *const state = x->options->random_state;
     struct value **const counters = arena_array(g->arena, struct value *, x->program->counters.count + 1);
     t->counters = counters;
-    t->seed = graph_add_input(g, x->seed->name, DTYPE_INT64, &SHAPE_SCALAR);
+    t->seed = state != NULL ? build_int(&b, state[0]) : graph_add_input(g, x->seed->name, DTYPE_INT64, &SHAPE_SCALAR);
     bind(g, x->seed, t->seed);
-    for (size_t i = 0; i < x->program->counters.count; i++)
-        counters[i] = build_int(&b, 0);
+    for (size_t i = 0; i < x->program->counters.count; i++) {
+        counters[i] = build_int(&b, state != NULL ? state[1 + i] : 0);
+        if (state != NULL)
+            bind(g, x->counters[i], counters[i]);
+    }
+}
+
+/* The values that variables have in the state, in an entry that changes nothing. */
+static void put_inside(struct expansion *x, struct graph *g)
+{
+    for (size_t i = 0; i < x->own_variables; i++) {
+        const struct variable *const v = x->program->variables.data[i];
+        struct value *const inside = map_get(&g->variables, v->name);
+        if (inside != NULL)
+            graph_replace(g, inside, graph_add_constant(g, v->name, v->initial));
+    }
 }
 
 /* Any other entry draws with what there is, and moves its own counters on. */
@@ -257,7 +272,11 @@ static struct model *write_model(struct expansion *x, const struct graph *g, con
 static bool expand_graph(struct expansion *x, struct graph *g, const struct entry *e, const char *name)
 {
     struct plain_target t = {.opset = x->options->opset, .native_random = x->options->native_random};
-    const bool is_init = e == NULL || e->kind == ENTRY_INIT;
+    const bool is_init = e == NULL || e->kind == ENTRY_INIT, has_state = x->options->random_state != NULL;
+    if (has_state && is_init)
+        g->bindings.count = 0;
+    else if (has_state && g->bindings.count == 0)
+        put_inside(x, g);
     if (x->seed != NULL && is_init)
         begin_random(x, g, &t);
     else if (x->seed != NULL)

@@ -15,6 +15,9 @@ struct expand_options {
     const char *entry;  /* the only one that is wanted; NULL: all */
     const char *title;  /* what it is called in the model; NULL: as it is */
     bool native_random; /* RandomNormal and RandomUniform, in place of the numbers of docs/numerics-functions.md */
+    /* Not NULL: the initial values of variables are a state that was saved, and this is the rest of it, the seed and
+     * program->counters. init() gives that state; entries that change nothing have the values inside. */
+    const int64_t *random_state;
 };
 
 /* For pass_options.stays of the canonical graph: composites of float that may stay for an opset; runtimes have few of

@@ -78,6 +78,45 @@ for seed in 7 70000000001; do
     }
 done
 
+# From a state that was saved: init() gives it, masks go on where they stopped, infer() has the weights inside.
+for model in masked adam; do
+    dim=()
+    [ $model = masked ] || dim=(--dim batch=32)
+    expect 0 "$stepc" run $model.onnx --feed x=x.npy --feed target=t.npy --steps 3 --seed 7 --save three.state "${dim[@]}"
+    expect 0 "$stepc" expand $model.onnx -o going.onnx --state three.state "${dim[@]}" --quiet
+    steps 2 going
+    expect 0 "$stepc" run $model.onnx --feed x=x.npy --feed target=t.npy --steps 2 --load three.state --from 0 --csv whole.csv "${dim[@]}"
+    tail -n 2 whole.csv | cut -d, -f2 >expected
+    paste losses expected | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-6 * $2) bad = 1 } END { exit bad || NR != 2 }' || {
+        paste losses expected
+        fail "$model: from a state the losses differ"
+    }
+done
+expect 0 "$stepc" inspect going.init.onnx --json inspect.json
+lacks inspect.json '"random_seed"'
+expect 0 "$stepc" run going.infer.onnx --feed x=x.npy --fetch logits=got.npy --steps 1
+expect 0 "$stepc" run adam.onnx --entry infer --load three.state --from 0 --feed x=x.npy --fetch logits=expected.npy --steps 1 --dim batch=32
+same got.npy expected.npy
+expect 1 "$stepc" expand masked.onnx -o going.onnx --state three.state
+has stderr "three.state: error: there is no value for 'w', which is float[64,10] in the model"
+has stderr "three.state: error: the model has no variable 'fc1.weight', but the state has one"
+cat >tiny.onnxtxt <<'END'
+<ir_version: 8, opset_import: ["" : 17]>
+tiny (float[2,3] x) => (float[2,1] y) <float[3,1] w = {1, 2, 3}> { y = MatMul(x, w) }
+END
+expect 0 "$stepc" prepare tiny.onnxtxt -o tiny.onnx --loss mse
+expect 0 "$stepc" run masked.onnx --feed x=x.npy --feed target=t.npy --steps 1 --save masked.state
+expect 1 "$stepc" expand tiny.onnx -o going.onnx --state masked.state
+has stderr "masked.state: error: there is another type or shape of 'w', which is float[3,1] in the model"
+expect 1 "$stepc" expand adam.onnx -o going.onnx --state x.npy --dim batch=32
+expect 1 "$stepc" expand adam.onnx -o going.onnx --state trained.safetensors --dim batch=32
+has stderr "trained.safetensors: error: a framework's checkpoint is no state of stepc; 'stepc prepare --from' takes it"
+expect 2 "$stepc" expand adam.onnx -o going.onnx --state three.state --gradient-of loss --with-respect-to x
+has stderr '--gradient-of and --state exclude each other'
+cp three.state three.onnx
+expect 1 "$stepc" expand adam.onnx -o three.onnx --state three.onnx --entry step --dim batch=32
+same three.onnx three.state
+
 # One entry, an older opset, no message.
 expect 0 "$stepc" expand adam.onnx -o one.onnx --dim batch=32 --entry infer --opset 13 --quiet
 [ ! -s stdout ] || fail 'speaks in spite of --quiet'
