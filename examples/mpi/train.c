@@ -9,6 +9,10 @@
  * MODEL is the prefix of the emitted code: -DMODEL=digits -DHEADER='"digits.h"' -DBUILD=DIGITS_BUILD_ID */
 #include HEADER
 
+#ifndef STATISTICS
+#define STATISTICS STEPC_MPI_STATISTICS_REFUSED /* or _OF_PART_0, for networks with BatchNormalization */
+#endif
+
 #include "checkpoint.h"
 #include "mpi/stepc_mpi.h"
 #include "npy.h"
@@ -139,7 +143,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     const unsigned parts = argc > 3 ? (unsigned)atoi(argv[1]) : 0;
     const size_t last = argc > 3 ? (size_t)atol(argv[2]) : 0;
-    const stepc_mpi_options options = {.parts = parts, .build = BUILD};
+    const stepc_mpi_options options = {.parts = parts, .build = BUILD, .statistics = STATISTICS};
     if (argc < 4)
         stop("usage: train PARTS STEPS FOLDER INPUT=FILE.npy...", "");
     must("beginning", stepc_mpi_open(&mpi, MPI_COMM_WORLD, model, &options));
