@@ -117,7 +117,7 @@ static const char *variable_elements(struct entry_text *t, const struct variable
 static void read_weights(struct entry_text *t)
 {
     t->reads_weights = true;
-    use(t, weights_is_input(t->e, t->entry) ? USES_IN : 0);
+    use(t, t->e->weights.kind == WEIGHTS_FILE ? USES_IN : 0); /* what the entry reads is known when it is complete */
 }
 
 static const char *weights_argument(struct entry_text *t, const struct tensor *constant, const char *wish)

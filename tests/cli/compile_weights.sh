@@ -170,3 +170,14 @@ if [ "$(uname -s)" = Linux ] && ! grep -q __asan_init "$stepc"; then
     (ulimit -v 36000 && "$stepc" compile large.onnx -o large.c --loss mse --quiet 2>stderr) ||
         fail 'weights are in memory twice'
 fi
+
+# init() in several functions: those that read the file are given it
+{
+    printf '<ir_version: 8, opset_import: ["" : 17]>\nlong (float[1,16] x) => (float[1,16] y60)\n<'
+    for i in $(seq 60); do printf 'float[16,16] w%d = {0, %d, ...}%s\n' "$i" "$i" "$([ "$i" -eq 60 ] || echo ,)"; done
+    printf '>\n{\n'
+    for i in $(seq 60); do printf 'y%d = MatMul(%s, w%d)\n' "$i" "$([ "$i" -eq 1 ] && echo x || echo "y$((i - 1))")" "$i"; done
+    printf '}\n'
+} >long.onnxtxt
+expect 0 "$stepc" compile long.onnxtxt -o long.c --weights file --loss mse --train '*' --quiet --check
+has long.c 'long_init_1('
