@@ -18,7 +18,7 @@ extern "C" {
 #define STEPC_VERSION_PATCH 0
 #define STEPC_VERSION "0.1.0"
 /* Raised when the layout of a descriptor below changes; an emitted model carries the number it was written for. */
-#define STEPC_ABI 2u
+#define STEPC_ABI 3u
 
 /* ---- macros that a port may define before this header ---------------------- */
 
@@ -328,6 +328,9 @@ typedef struct stepc_model {
     unsigned entry_count;
     const stepc_variable_info *variables; /* in the order of the state */
     const stepc_entry *entries;
+    /* For each entry the variables that a call may change: their numbers, ascending, then variable_count. NULL in a
+     * model without sums over samples, where nobody asks. */
+    const unsigned *const *updates;
 } stepc_model;
 
 /* By exact name; NULL if there is none. */

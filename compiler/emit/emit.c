@@ -215,6 +215,7 @@ static void reserve_local_names(struct emission *e)
         map_set(&e->file.taken, arena_printf(e->arena, "call_%s", name), NULL);
         map_set(&e->file.taken, arena_printf(e->arena, "%s_inputs", name), NULL);
         map_set(&e->file.taken, arena_printf(e->arena, "%s_outputs", name), NULL);
+        map_set(&e->file.taken, arena_printf(e->arena, "%s_updates", name), NULL);
     }
     if (e->program->range) { /* a parameter of kernels */
         map_set(&e->file.taken, name_mangle(e->arena, e->program->range->name), NULL);

@@ -30,8 +30,10 @@ struct model_text {
     struct emission *e;
     struct map shapes; /* text of a shape -> name of the array of its dims */
     text_list dims;    /* these arrays: "dims_32_64[] = {32, 64}" */
-    struct writer variables, turns, tensors, calls, entries;
-    unsigned variable_count;
+    struct writer variables, turns, tensors, calls, entries, updates;
+    unsigned variable_count; /* those with elements, then seed and counters */
+    unsigned *numbers;       /* of the program's variables among them */
+    bool has_sums;
 };
 
 /* Arrays of dims, one per distinct shape. */
@@ -70,7 +72,7 @@ static const char *write_turn(struct model_text *t, const struct variable *v, bo
     struct emission *e = t->e;
     struct writer *w = &t->turns;
     const char *const type = c_type(v->dtype), *const qualifier = reads ? "const " : "",
-               *const other = reads ? "" : "const ";
+                      *const other = reads ? "" : "const ";
     const char *const name =
         file_name(e, arena_printf(e->arena, "%s_%s", reads ? "read" : "write", e->member[v->index]));
     const int64_t columns = v->shape.dim[1];
@@ -115,6 +117,8 @@ static void write_variables(struct model_text *t)
         const struct variable *v = e->program->variables.data[i];
         if (shape_count(&v->shape) == 0)
             continue;
+        t->numbers[i] = t->variable_count;
+        t->has_sums |= v->role == ROLE_SUM;
         const char *const read = v->by_columns ? write_turn(t, v, true) : "NULL";
         const char *const write = v->by_columns ? write_turn(t, v, false) : "NULL";
         write_variable(t, tensor_info(t, v->name, v->dtype, &v->shape), e->member[i], roles[v->role], read, write);
@@ -193,8 +197,9 @@ static const char *write_outputs(struct model_text *t, const struct entry *entry
 static void add_members(struct arena *a, const char *from, size_t pointers, size_t count, text_list *members)
 {
     for (size_t i = 0; i < count; i++)
-        vec_push(a, members, arena_printf(a, i < pointers ? "%s%s[%zu]%s" : "%sstepc_count(%s[%zu])%s", i ? "" : "(",
-                                          from, i, i + 1 < count ? "" : ")"));
+        vec_push(a, members,
+                 arena_printf(a, i < pointers ? "%s%s[%zu]%s" : "%sstepc_count(%s[%zu])%s", i ? "" : "(", from, i,
+                              i + 1 < count ? "" : ")"));
 }
 
 /* A macro of stepc.h defines the function: call_step(). */
@@ -228,6 +233,52 @@ static void write_entry(struct model_text *t, const struct entry *x)
     write_words(&t->entries, words, sizeof words / sizeof *words, NULL);
 }
 
+/* ---- what entries change ------------------------------------------------------------------------------------------
+ */
+
+static bool may_change(const struct model_text *t, const struct entry *x, unsigned number)
+{
+    const struct emission *const e = t->e;
+    const unsigned first_counter = t->variable_count - (unsigned)e->program->counters.count;
+    if (x->kind == ENTRY_INIT)
+        return true;
+    if (e->random_state && number >= first_counter)
+        return number - first_counter >= x->first_counter &&
+               number - first_counter < x->first_counter + x->counter_count;
+    vec_each_ptr (const struct binding, b, &x->graph->bindings)
+        if (shape_count(&b->variable->shape) > 0 && t->numbers[b->variable->index] == number)
+            return true;
+    return false;
+}
+
+static void write_updates(struct model_text *t, const struct entry *x)
+{
+    struct arena *const a = t->e->arena;
+    text_list numbers = {0};
+    for (unsigned number = 0; number < t->variable_count; number++)
+        if (may_change(t, x, number))
+            vec_push(a, &numbers, arena_printf(a, "%u", number));
+    vec_push(a, &numbers, arena_printf(a, "%u", t->variable_count));
+    write_list(&t->updates, arena_printf(a, "static const unsigned %s_updates[] = {", x->name), numbers.data,
+               numbers.count, "};");
+}
+
+/* Only where machines may share the samples of an entry. */
+static void write_all_updates(struct model_text *t)
+{
+    struct emission *const e = t->e;
+    text_list names = {0};
+    if (!t->has_sums)
+        return;
+    vec_each_ptr (const struct entry, x, &e->program->entries) {
+        write_updates(t, x);
+        vec_push(e->arena, &names, arena_printf(e->arena, "%s_updates", x->name));
+    }
+    write_list(&t->updates, arena_printf(e->arena, "static const unsigned *const %s_updates_by_entry[] = {", e->name),
+               names.data, names.count, "};");
+    write_blank(&t->updates);
+}
+
 /* ---- the section ------------------------------------------------------------------------------------------------- */
 
 static void write_model(struct model_text *t)
@@ -244,16 +295,26 @@ static void write_model(struct model_text *t)
     if (t->variable_count)
         write_line(c, ".variable_count = %u, .variables = %s_variables,", t->variable_count, e->name);
     write_line(c, ".entry_count = %zu, .entries = %s_entries,", e->program->entries.count, e->name);
+    if (t->has_sums)
+        write_line(c, ".updates = %s_updates_by_entry,", e->name);
     write_close(c, ";");
 }
 
 void section_model(struct emission *e)
 {
     const struct writer empty = {.text = {.arena = e->arena}}, row = {.text = {.arena = e->arena}, .depth = 1};
-    struct model_text t = {.e = e, .shapes = {.arena = e->arena}, .variables = row, .turns = empty,
-                           .tensors = empty, .calls = empty, .entries = row};
+    struct model_text t = {.e = e,
+                           .shapes = {.arena = e->arena},
+                           .variables = row,
+                           .turns = empty,
+                           .tensors = empty,
+                           .calls = empty,
+                           .entries = row,
+                           .updates = empty,
+                           .numbers = arena_array(e->arena, unsigned, e->program->variables.count + 1)};
     struct writer *const c = &e->c;
     write_variables(&t);
+    write_all_updates(&t);
     for (size_t i = 0; i < e->program->entries.count; i++)
         write_entry(&t, &e->program->entries.data[i]);
 
@@ -280,5 +341,6 @@ void section_model(struct emission *e)
     strbuf_add(&c->text, strbuf_text(&t.entries.text));
     write_close(c, ";");
     write_blank(c);
+    strbuf_add(&c->text, strbuf_text(&t.updates.text));
     write_model(&t);
 }

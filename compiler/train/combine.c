@@ -133,7 +133,8 @@ static const char *c_identifier(struct arena *a, const char *name)
 /* What follows the model's prefix in emitted code already: digits_state is a type, digits_step_inputs as well. */
 static bool is_taken_by_code(const char *name)
 {
-    static const char *const taken[] = {"state", "arena", "model", "variables", "entries", "weights", "weights_end"};
+    static const char *const taken[] = {"state", "arena", "model", "variables", "entries", "weights",
+                                        "weights_end", "updates_by_entry"};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(name, taken[i]) == 0)
             return true;

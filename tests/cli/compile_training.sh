@@ -21,6 +21,8 @@ both_ways --loss mse --target wanted --clip-norm 1 --schedule cosine:steps=100 -
 has one/d.h 'd_step('
 both_ways --loss softmax-cross-entropy --class-weights weights.npy --split --output logits
 has one/d.h 'd_accumulate('
+has one/d.c 'static const unsigned accumulate_updates[] = {' # what it may change: sums
+has one/d.c '.updates = d_updates_by_entry,'
 
 # Sizes that were given stand in the model: it needs no --dim any more, and says so of one.
 lacks stderr 'no symbolic dimension'
