@@ -67,6 +67,8 @@ const struct option_spec training_options[] = {
      "what the entry is called; a MODEL that has entries keeps them and gets this one too (see 'stepc help merge')"},
     {"split", 0, OPTION_FLAG, NULL,
      "entries accumulate() and apply() instead of step(): samples may come one at a time"},
+    {"shards", 0, OPTION_TEXT, "N",
+     "with --split: entries apply_0(), apply_1()... for shares of the weights, and advance()"},
     {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
     {"evaluate", 0, OPTION_FLAG, NULL, "an entry evaluate() too: loss and accuracy, changes nothing"},
     {"gradients", 0, OPTION_FLAG, NULL, "gradients are outputs of step(), named NAME.gradient"},
@@ -215,6 +217,7 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     ok = read_number(d, o, "label-smoothing", 0, 1, &p->label_smoothing) && ok;
     ok = read_integer(d, o, "first-step", 0, &p->first_step) && ok;
     ok = read_integer(d, o, "accumulate", 1, &p->accumulate) && ok;
+    ok = read_integer(d, o, "shards", 1, &p->shards) && ok;
     ok = read_integer(d, o, "class-axis", INT64_MIN, &p->class_axis) && ok;
     if (option_given(o, "ignore-index")) {
         int64_t *const ignored = arena_new(&s->arena, int64_t);
@@ -227,6 +230,8 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     ok = exclude(d, o, "learning-rate", "learning-rate-input") && ok;
     ok = exclude(d, o, "schedule", "learning-rate-input") && ok;
     ok = exclude(d, o, "split", "accumulate") && ok;
+    if (option_given(o, "shards") && !p->split)
+        ok = diag_error(d, NULL, "--shards wants --split: it makes several entries of apply()");
     return ok;
 }
 

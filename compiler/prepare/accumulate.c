@@ -2,6 +2,8 @@
  *
  *   --split          accumulate   loss_sum, NAME.grad_sum, sample_count += those of the samples given
  *                    apply        gradient = grad_sum / sample_count; the updates; all three = 0
+ *   --shards N       apply_0, apply_1 ..: each the updates of a share of the weights; advance: the loss, the count of
+ *                    steps + 1, and all three = 0
  *   --accumulate N   one step that splits its batch: for each part, a copy of the main graph, then a Gradient
  *
  * A part contributes the gradient of its *sum* of losses: contributions then add up to that of the whole batch,
@@ -99,6 +101,96 @@ static bool begin_accumulate(struct preparer *p, accumulator_list *all)
     return true;
 }
 
+/* ---- --shards N -------------------------------------------------------------------------------------------------- */
+
+bool is_updated_here(const struct preparer *p, const struct trainable *t)
+{
+    return p->shard_count == 0 || t->shard == p->shard;
+}
+
+const char *shared_scalar(struct preparer *p, const char *wish, struct tensor *initial)
+{
+    vec_each_ptr (const struct model_pair, x, &p->shared_scalars)
+        if (str_equal(x->key, wish))
+            return x->value;
+    const char *const name = fresh_name(p, wish);
+    map_set(&p->main_names, name, NULL);
+    model_add_initializer(p->arena, p->model->graph, name, initial);
+    vec_push(p->arena, &p->shared_scalars, ((struct model_pair){wish, name}));
+    return name;
+}
+
+/* The largest tensor first, each to the shard that has least so far. */
+static void share_out(struct preparer *p, size_t shards)
+{
+    int64_t *const loads = arena_array(p->arena, int64_t, shards);
+    bool *const given = arena_array(p->arena, bool, p->trainables.count);
+    for (size_t n = 0; n < p->trainables.count; n++) {
+        size_t largest = p->trainables.count, least = 0;
+        for (size_t i = 0; i < p->trainables.count; i++)
+            if (!given[i] && (largest == p->trainables.count ||
+                              p->trainables.data[i].tensor->count > p->trainables.data[largest].tensor->count))
+                largest = i;
+        for (size_t s = 1; s < shards; s++)
+            if (loads[s] < loads[least])
+                least = s;
+        given[largest] = true;
+        p->trainables.data[largest].shard = least;
+        loads[least] += p->trainables.data[largest].tensor->count;
+    }
+}
+
+/* What all shards share changes once, behind them: rates, which are bound to themselves, and the count of steps. */
+static void add_advance(struct preparer *p, const accumulator_list *all)
+{
+    begin_algorithm(p, entry_name(p, "advance"));
+    add_loss_output(p, p->loss_sum, p->loss_weight);
+    vec_each_ptr (const struct model_pair, x, &p->shared_scalars) {
+        const struct tensor *const initial = model_find_initializer(p->model->graph, x->value)->tensor;
+        const char *const next = suffixed(p, x->value, "new");
+        if (dtype_is_float(initial->dtype))
+            bind_update(p, x->value, add_op(p, next, "Identity", x->value), initial);
+        else
+            bind_update(p, x->value, add_op(p, next, "Add", x->value, add_int(p, "one_step", 1)), initial);
+    }
+    vec_each_ptr (const struct accumulator, x, all)
+        reset_accumulator(p, x);
+    attach_algorithm(p);
+}
+
+/* Clipping by the norm reads all gradients, so no shard sets a sum to zero. */
+static bool add_shards(struct preparer *p, const accumulator_list *all)
+{
+    const char **const sums = arena_array(p->arena, const char *, p->trainables.count);
+    const size_t shards = (size_t)p->options->shards;
+    if (shards > p->trainables.count)
+        return diag_error(p->diag, &p->loc, "--shards %zu: only %zu tensors are trained, and a shard has at least one",
+                          shards, p->trainables.count);
+    share_out(p, shards);
+    p->shard_count = shards;
+    for (size_t i = 0; i < p->trainables.count; i++)
+        sums[i] = p->trainables.data[i].gradient;
+    for (p->shard = 0; p->shard < shards; p->shard++) {
+        for (size_t i = 0; i < p->trainables.count; i++)
+            p->trainables.data[i].gradient = sums[i];
+        begin_algorithm(p, entry_name(p, arena_printf(p->arena, "apply_%zu", p->shard)));
+        divide_gradients(p, p->loss_weight);
+        if (!add_optimizer(p))
+            return false;
+        attach_algorithm(p);
+        p->silent = true; /* the others say the same */
+    }
+    p->silent = false;
+    add_advance(p, all);
+    say(p,
+        "entries: 'accumulate' adds up gradients in NAME.grad_sum, 'apply_0' to 'apply_%zu' take their mean and update "
+        "a share of the weights each, 'advance' comes last",
+        shards - 1);
+    return true;
+}
+
+/* ---- which of both ----------------------------------------------------------------------------------------------- */
+
 bool prepare_split(struct preparer *p)
 {
     accumulator_list all = {0};
@@ -107,6 +199,8 @@ bool prepare_split(struct preparer *p)
                           ZEROS_OPSET, (long long)p->opset);
     if (!begin_accumulate(p, &all))
         return false;
+    if (p->options->shards > 1)
+        return add_shards(p, &all);
     begin_algorithm(p, entry_name(p, "apply"));
     divide_gradients(p, p->loss_weight);
     add_loss_output(p, p->loss_sum, p->loss_weight);

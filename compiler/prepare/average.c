@@ -39,6 +39,8 @@ void add_averages(struct updater *u)
     if (p->options->ema == 0)
         return;
     vec_each_ptr (struct trainable, t, &p->trainables) {
+        if (!is_updated_here(p, t))
+            continue;
         const char *const old = average_of(p, t);
         bind_update(p, old, mean_of(u, t, old, "ema", p->options->ema, old, new_value(p, t->name)), t->tensor);
     }

@@ -117,6 +117,8 @@ static struct rate rate_variable(struct preparer *p, const char *wish, double x)
 {
     const enum dtype dtype = p->trainables.data[0].tensor->dtype;
     struct tensor *const initial = tensor_scalar_double(p->arena, dtype, x);
+    if (p->shard_count > 0)
+        return (struct rate){.name = shared_scalar(p, wish, initial), .dtype = dtype};
     const char *const name = add_tensor(p, wish, initial);
     bind_update(p, name, add_op(p, suffixed(p, name, "new"), "Identity", name), initial);
     return (struct rate){.name = name, .dtype = dtype};
@@ -174,6 +176,10 @@ static void add_step_count(struct updater *u)
         return;
     const int64_t first = first_step(p);
     struct tensor *const initial = tensor_scalar_int(p->arena, first);
+    if (p->shard_count > 0) {
+        u->step = shared_scalar(p, "step_count", initial);
+        return;
+    }
     u->step = add_tensor(p, "step_count", initial);
     const char *const next = add_op(p, suffixed(p, u->step, "new"), "Add", u->step, add_int(p, "one_step", 1));
     bind_update(p, u->step, next, initial);
@@ -328,7 +334,8 @@ bool add_optimizer(struct preparer *p)
     if (p->options->clip_norm > 0)
         clip_norm(p);
     vec_each_ptr(const struct trainable, t, &p->trainables)
-        add_update(&u, t);
+        if (is_updated_here(p, t))
+            add_update(&u, t);
     add_averages(&u);
     return true;
 }

@@ -51,6 +51,7 @@ struct trainable {
     struct held held;     /* what of it has no gradient */
     const char *mask;     /* held.trained in the algorithm; NULL: not written yet */
     const char *average;  /* what --ema keeps of it; NULL: not written yet, or nothing */
+    size_t shard;         /* --shards: whose entry updates it */
     size_t rate_group;    /* the --group that says its learning rate, from 1; 0: none */
     double learning_rate, weight_decay; /* what groups say; the latter NAN: as for all */
 };
@@ -122,6 +123,8 @@ struct preparer {
     bool sums; /* the loss is not written as a mean, but as loss_sum, which Gradient reads, and its divisor */
     const char *loss_sum, *loss_weight;
     VEC(struct quotient) left_losses; /* not written, since the main graph has a 'loss' */
+    size_t shard, shard_count; /* --shards: which is being written; 0: there are none */
+    model_pairs shared_scalars; /* of all shards, in the main graph: the wish for a name -> the name */
     size_t part, part_count;  /* --accumulate: which part of the batch is being written; 0 parts: all */
     struct map parts;         /* input -> const char **, its parts */
     struct model_dim batch;   /* of what is split into parts */
@@ -274,6 +277,13 @@ bool is_needed(const struct preparer *p, const struct model_node *n);
 void copy_main_node(struct preparer *p, const struct model_node *n);
 /* What the copies computed is stored into the running statistics. */
 void bind_statistics(struct preparer *p);
+
+/* ---- accumulate.c ---- */
+
+/* Does the entry that is being written update the tensor? */
+bool is_updated_here(const struct preparer *p, const struct trainable *t);
+/* A scalar variable of the optimizer that all shards read, and none changes: its name. */
+const char *shared_scalar(struct preparer *p, const char *wish, struct tensor *initial);
 
 /* ---- losses.c ---- */
 

@@ -143,7 +143,8 @@ static bool enter_variable(struct combiner *c, const struct binding_list *l, con
  * it. */
 static bool takes_over(const struct combiner *c, const struct binding_list *l, const char *key)
 {
-    return is_handed_over(c, l->k, key) && combine_without_main(c, l->k);
+    return map_has(&c->main_names->initializers, key) && !combine_is_read(c->main_names, key) &&
+           combine_without_main(c, l->k);
 }
 
 /* `before`: keys of this list in earlier training_infos. */
@@ -266,8 +267,9 @@ bool combine_without_main(const struct combiner *c, size_t k)
     if (combine_calls_main_only(c, k))
         return true;
     bool takes = false;
-    for (size_t i = 0; i < t->update_binding.count && !takes && steps > 1; i++)
-        takes = is_handed_over(c, k, t->update_binding.data[i].key);
+    const struct map *const reads = &c->names[k].algorithm->reads;
+    for (size_t i = 0; i < reads->count && t->update_binding.count > 0 && !takes && steps > 1; i++)
+        takes = map_has(&c->main_state, reads->entries[i].key) && is_handed_over(c, k, reads->entries[i].key);
     return takes && refers_to_nothing(c, k);
 }
 

@@ -133,6 +133,9 @@ excluded() {
 excluded '--learning-rate 0.5' '--learning-rate-input rate'
 excluded '--schedule exponential:gamma=0.5' '--learning-rate-input rate'
 excluded '--split' '--accumulate 2'
+expect 2 "${prepare[@]}" --shards 2 -o refused.onnx
+has stderr '--shards wants --split'
+changes '--split' --shards 2
 
 # All that is wrong is said at once.
 expect 2 "${prepare[@]}" --label-smoothing 2 --batch 0 --ema 1 --entry init --optimizer sdg --split --accumulate 2 -o refused.onnx

@@ -337,6 +337,36 @@ START_TEST(split_batches)
 }
 END_TEST
 
+/* The same in two entries, each for one weight. What both read changes once, behind them. */
+START_TEST(split_in_shards)
+{
+    use_optimizer("sgd");
+    prepare_with.split = true;
+    prepare_with.shards = 2;
+    ck_assert(schedule_parse(&diag, &arena, "step:every=1,gamma=0.5", &prepare_with.schedule));
+    struct interp *const s = prepared(regression(), 1);
+    ck_assert_int_eq(program_entry(program, "apply_0")->graph->inputs.count, 0);
+    ck_assert_int_eq(program_variable(program, "step_count")->role, ROLE_COUNTER);
+    EXPECT(run(s, "accumulate", "loss", INPUTS(PART(1, 2), ONE(5))), 0.25);
+    EXPECT(run(s, "accumulate", "sample_count", INPUTS(PART(3, 4), ONE(10))), 1);
+    EXPECT(run(s, "apply_1", "b.gradient", INPUTS(NULL)), 2);
+    EXPECT(run(s, "infer", "w", INPUTS(PART(1, 2))), 1, 2); /* that is the other's */
+    EXPECT(run(s, "apply_0", "w.gradient", INPUTS(NULL)), 5, 7);
+    EXPECT(run(s, "infer", "w", INPUTS(PART(1, 2))), -1.5, -1.5);
+    EXPECT(s->variables[program_variable(program, "step_count")->index], 0);
+    EXPECT(run(s, "advance", "loss", INPUTS(NULL)), 1.25);
+    EXPECT(s->variables[program_variable(program, "step_count")->index], 1);
+    EXPECT(s->variables[program_variable(program, "w.grad_sum")->index], 0, 0);
+    ck_assert(!has_message("bound by an earlier"));
+
+    begin();
+    prepare_with.split = true;
+    prepare_with.shards = 3;
+    ck_assert(!prepare_model(&diag, &arena, regression(), &prepare_with, &report));
+    ck_assert(has_message("--shards 3: only 2 tensors are trained"));
+}
+END_TEST
+
 START_TEST(split_without_samples)
 {
     use_optimizer("sgd");
@@ -543,7 +573,8 @@ static Suite *make_suite(void)
         CASE("trainables", default_trainables, named_trainables, transposed_and_shared_weights, running_statistics,
              random_start, names_give_way),
         CASE("schedules", schedules),
-        CASE("parts", split_batches, split_without_samples, batch_in_parts, other_losses_in_parts, split_losses,
+        CASE("parts", split_batches, split_in_shards, split_without_samples, batch_in_parts, other_losses_in_parts,
+             split_losses,
              evaluation, parts_of_the_batch_only, parts_of_several_samples, parts_of_two_types),
         CASE("errors", wrong_requests, wrong_words, wrong_parts, wrong_schedules),
     };
