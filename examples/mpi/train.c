@@ -9,6 +9,9 @@
  * MODEL is the prefix of the emitted code: -DMODEL=digits -DHEADER='"digits.h"' -DBUILD=DIGITS_BUILD_ID */
 #include HEADER
 
+#ifndef SHARDS
+#define SHARDS 0 /* of `stepc prepare --split --shards` */
+#endif
 #ifndef STATISTICS
 #define STATISTICS STEPC_MPI_STATISTICS_REFUSED /* or _OF_PART_0, for networks with BatchNormalization */
 #endif
@@ -29,8 +32,8 @@ enum { SEED = 1, SAVE_EVERY = 10, MOST_INPUTS = 16, MOST_OUTPUTS = 64, MOST_PATH
 
 static stepc_mpi mpi;
 static void *state, *arena;
-static const stepc_entry *accumulate, *apply;
-static npy data[MOST_INPUTS]; /* of the inputs of accumulate() */
+static const stepc_entry *accumulate, *last; /* the first entry of a step, and the one that gives the loss */
+static npy data[MOST_INPUTS];                /* of the inputs of accumulate() */
 static union {
     stepc_max_align align;
     unsigned char bytes[65536];
@@ -91,10 +94,10 @@ static float train_step(size_t step, unsigned parts)
     while (stepc_mpi_next(&mpi, state, &part))
         stepc_mpi_done(&mpi, state, add_part(step, part, parts));
     must("adding up", stepc_mpi_finish(&mpi, state));
-    for (unsigned i = 0; i < apply->output_count; i++)
-        if (strcmp(apply->outputs[i].name, "loss") == 0)
+    for (unsigned i = 0; i < last->output_count; i++)
+        if (strcmp(last->outputs[i].name, "loss") == 0)
             outputs[i] = &loss;
-    must("apply", apply->call(state, arena, SEED, NULL, outputs));
+    must("apply", stepc_mpi_apply(&mpi, state, arena, NULL, outputs));
     return loss;
 }
 
@@ -105,13 +108,13 @@ static void path_of(char path[MOST_PATH], const char *folder, size_t step)
     snprintf(path, MOST_PATH, "%s/step-%lu.state", folder, (unsigned long)step);
 }
 
-/* The newest that there is, up to step `last`. Rank 0 reads, and hands out. */
-static size_t load(const char *folder, size_t last)
+/* The newest that there is, up to step `most`. Rank 0 reads, and hands out. */
+static size_t load(const char *folder, size_t most)
 {
     char path[MOST_PATH];
     unsigned long step = 0;
     if (mpi.rank == 0)
-        for (size_t s = last - last % SAVE_EVERY; s > 0 && step == 0; s -= SAVE_EVERY) {
+        for (size_t s = most - most % SAVE_EVERY; s > 0 && step == 0; s -= SAVE_EVERY) {
             path_of(path, folder, s);
             if (stepc_checkpoint_load_file(model, state, path, NULL, &work, sizeof work) == STEPC_OK)
                 step = s;
@@ -126,6 +129,7 @@ static size_t load(const char *folder, size_t last)
 static void save(const char *folder, size_t step)
 {
     char path[MOST_PATH];
+    must("collecting", stepc_mpi_collect(&mpi, state));
     if (mpi.rank != 0)
         return;
     path_of(path, folder, step);
@@ -142,17 +146,17 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     const unsigned parts = argc > 3 ? (unsigned)atoi(argv[1]) : 0;
-    const size_t last = argc > 3 ? (size_t)atol(argv[2]) : 0;
-    const stepc_mpi_options options = {.parts = parts, .build = BUILD, .statistics = STATISTICS};
+    const size_t steps = argc > 3 ? (size_t)atol(argv[2]) : 0;
+    const stepc_mpi_options options = {.parts = parts, .build = BUILD, .shards = SHARDS, .statistics = STATISTICS};
     if (argc < 4)
         stop("usage: train PARTS STEPS FOLDER INPUT=FILE.npy...", "");
     must("beginning", stepc_mpi_open(&mpi, MPI_COMM_WORLD, model, &options));
     state = malloc(model->state_bytes);
     arena = malloc(model->arena_bytes);
     accumulate = stepc_find_entry(model, "accumulate");
-    apply = stepc_find_entry(model, "apply");
-    if (state == NULL || arena == NULL || apply == NULL || accumulate->input_count > MOST_INPUTS ||
-        accumulate->output_count > MOST_OUTPUTS || apply->output_count > MOST_OUTPUTS)
+    last = stepc_find_entry(model, SHARDS > 0 ? "advance" : "apply");
+    if (state == NULL || arena == NULL || last == NULL || accumulate->input_count > MOST_INPUTS ||
+        accumulate->output_count > MOST_OUTPUTS || last->output_count > MOST_OUTPUTS)
         stop("no memory, or a model that this program cannot drive", "");
     for (int i = 4; i < argc; i++)
         read_data(argv[i]);
@@ -160,7 +164,7 @@ int main(int argc, char **argv)
         if (data[i].values == NULL)
             stop(accumulate->inputs[i].name, "no data");
     must("init", stepc_find_entry(model, "init")->call(state, arena, SEED, NULL, NULL));
-    for (size_t step = load(argv[3], last); step < last; step++) {
+    for (size_t step = load(argv[3], steps); step < steps; step++) {
         const float loss = train_step(step, parts);
         if (mpi.rank == 0)
             printf("step %lu  loss %.9g\n", (unsigned long)step, (double)loss);

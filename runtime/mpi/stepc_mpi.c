@@ -6,7 +6,7 @@
  *
  * 0 + x is x but for x = -0, which no sum ever is that begins with +0: so a rank may begin with +0 what one process
  * would add to what it has. */
-#include "stepc_mpi.h"
+#include "stepc_mpi_internal.h"
 
 #include "../stepc_rounding.h"
 
@@ -16,11 +16,9 @@
 #include <string.h>
 
 enum {
-    ALIGNMENT = 64, /* of shares; a multiple of every element's size */
-    PLACE = 8,      /* of a sum among all: the same */
+    PLACE = 8, /* of a sum among all: the same */
     USUAL_GROUP = 4 << 20,
     LEAST_MESSAGE = 64 << 10, /* between two ranks, unless the sums are smaller */
-    MOST_BYTES = 1 << 30,     /* of a message: MPI counts with int */
     CHUNK = 32 << 10          /* is added up at a time, from all ranks */
 };
 
@@ -34,7 +32,7 @@ struct stepc_mpi_group {
 
 /* ---- failures ----------------------------------------------------------------- */
 
-static stepc_status fail(stepc_mpi *m, stepc_status status, const char *what, const char *name, const char *more)
+stepc_status stepc_mpi_fail(stepc_mpi *m, stepc_status status, const char *what, const char *name, const char *more)
 {
     if (m->message[0] == '\0')
         snprintf(m->message, sizeof m->message, "%s%s%s", what, name, more);
@@ -42,7 +40,7 @@ static stepc_status fail(stepc_mpi *m, stepc_status status, const char *what, co
 }
 
 /* The first failure of MPI is kept; nothing is of use after it. */
-static int ok(stepc_mpi *m, const char *call, int result)
+int stepc_mpi_ok(stepc_mpi *m, const char *call, int result)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length;
@@ -50,11 +48,9 @@ static int ok(stepc_mpi *m, const char *call, int result)
         return 1;
     MPI_Error_string(result, text, &length);
     m->is_broken = 1;
-    m->status = fail(m, STEPC_E_IO, call, ": ", text);
+    m->status = stepc_mpi_fail(m, STEPC_E_IO, call, ": ", text);
     return 0;
 }
-
-#define OK(m, call, ...) ok(m, #call, call(__VA_ARGS__))
 
 /* ---- digests: do the ranks agree? ----------------------------------------------- */
 
@@ -104,22 +100,27 @@ static stepc_status compare_facts(stepc_mpi *m, const stepc_model *model, const 
                                    o->build,
                                    o->parts,
                                    digest_text(0, entry),
-                                   digest_number(digest_number(0, o->group_bytes), (uint64_t)o->statistics)};
+                                   digest_number(digest_number(o->shards, o->group_bytes), (uint64_t)o->statistics)};
     uint64_t *const all = malloc((size_t)m->ranks * sizeof facts);
     stepc_status status = STEPC_OK;
     char name[40];
     if (all == NULL)
-        return fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
+        return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
     if (!OK(m, MPI_Allgather, facts, FACTS, MPI_UINT64_T, all, FACTS, MPI_UINT64_T, m->comm))
         status = m->status;
     for (int r = 1; r < m->ranks && status == STEPC_OK; r++)
         for (int i = 0; i < FACTS && status == STEPC_OK; i++)
             if (all[r * FACTS + i] != all[i]) {
                 snprintf(name, sizeof name, "rank %d ", r);
-                status = fail(m, STEPC_E_MISMATCH, name, fact_texts[i], " than rank 0");
+                status = stepc_mpi_fail(m, STEPC_E_MISMATCH, name, fact_texts[i], " than rank 0");
             }
     free(all);
     return status;
+}
+
+static int keeps_statistics(const stepc_mpi *m)
+{
+    return m->options.statistics == STEPC_MPI_STATISTICS_OF_PART_0;
 }
 
 /* ---- laying out ------------------------------------------------------------------ */
@@ -141,11 +142,6 @@ static int can_be_added(stepc_dtype dtype)
     }
 }
 
-static size_t round_up(size_t n, size_t unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
-
 /* The backward pass finishes the sums of the last layers first: they stand first. */
 static stepc_status find_sums(stepc_mpi *m)
 {
@@ -154,28 +150,22 @@ static stepc_status find_sums(stepc_mpi *m)
     m->sums = malloc(model->variable_count * sizeof *m->sums + 1);
     m->places = malloc((model->variable_count + 1) * sizeof *m->places);
     if (m->sums == NULL || m->places == NULL)
-        return fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
+        return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
     for (unsigned v = model->variable_count; v-- > 0;) {
         const stepc_variable_info *const x = &model->variables[v];
         if (x->role != STEPC_ROLE_SUM)
             continue;
         if (!can_be_added(x->tensor.dtype))
-            return fail(m, STEPC_E_ARGUMENT, stepc_dtype_name(x->tensor.dtype),
-                        " is not added up over ranks, but is the type of the sum ", x->tensor.name);
+            return stepc_mpi_fail(m, STEPC_E_ARGUMENT, stepc_dtype_name(x->tensor.dtype),
+                                  " is not added up over ranks, but is the type of the sum ", x->tensor.name);
         m->sums[m->sum_count] = v;
         m->places[m->sum_count++] = place;
         place = round_up(place + stepc_tensor_bytes(&x->tensor), PLACE);
     }
     m->places[m->sum_count] = place;
-    return m->sum_count > 0
-               ? STEPC_OK
-               : fail(m, STEPC_E_ARGUMENT,
-                      "the model has no sums over samples: ", "`stepc prepare --split` makes entries that add up", "");
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
+    return m->sum_count > 0 ? STEPC_OK
+                            : stepc_mpi_fail(m, STEPC_E_ARGUMENT, "the model has no sums over samples: ",
+                                             "`stepc prepare --split` makes entries that add up", "");
 }
 
 /* Bytes of a rank's share of the group. */
@@ -204,11 +194,6 @@ static void lay_out_messages(const stepc_mpi *m, struct stepc_mpi_group *g, int 
     }
 }
 
-static int keeps_statistics(const stepc_mpi *m)
-{
-    return m->options.statistics == STEPC_MPI_STATISTICS_OF_PART_0;
-}
-
 static stepc_status lay_out_groups(stepc_mpi *m)
 {
     const size_t all = m->places[m->sum_count], ranks = (size_t)m->ranks;
@@ -221,7 +206,7 @@ static stepc_status lay_out_groups(stepc_mpi *m)
     m->counts = malloc(m->group_count * 6 * ranks * sizeof *m->counts);
     m->requests = malloc((m->group_count + 1) * sizeof *m->requests);
     if (m->groups == NULL || m->counts == NULL || m->requests == NULL)
-        return fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
+        return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
     for (unsigned i = 0; i < m->group_count; i++) {
         struct stepc_mpi_group *const g = &m->groups[i];
         g->first = i * group;
@@ -240,28 +225,46 @@ static stepc_status lay_out_groups(stepc_mpi *m)
     m->leaves = malloc(leaves + 1);
     m->total = malloc(total + 1);
     m->before = malloc(total + 1);
-    m->kept = malloc(m->model->state_bytes);
+    m->kept = malloc(keeps_statistics(m) ? m->model->state_bytes : 1);
     m->moved = malloc(keeps_statistics(m) ? m->model->state_bytes : 1);
     m->digests = malloc(3 * m->model->variable_count * sizeof *m->digests);
     return m->leaf != NULL && m->leaves != NULL && m->total != NULL && m->before != NULL && m->kept != NULL &&
                    m->moved != NULL && m->digests != NULL
                ? STEPC_OK
-               : fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
+               : stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
 }
 
 /* ---- opening ---------------------------------------------------------------------- */
 
+/* By the model's table of what entries change. */
+static stepc_status check_changes(stepc_mpi *m, const stepc_entry *accumulate)
+{
+    const unsigned *u = m->model->updates != NULL ? m->model->updates[accumulate - m->model->entries] : NULL;
+    for (; u != NULL && *u < m->model->variable_count; u++) {
+        const stepc_variable_info *const x = &m->model->variables[*u];
+        const int is_statistic = x->role == STEPC_ROLE_STATISTIC;
+        if (x->role != STEPC_ROLE_SUM && x != m->counter && !(is_statistic && keeps_statistics(m)))
+            return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "adding up changes ", x->tensor.name,
+                                  is_statistic
+                                      ? ", a running statistic; STEPC_MPI_STATISTICS_OF_PART_0 keeps that of part 0"
+                                      : ", which is no sum over samples: the ranks' states would differ");
+    }
+    return u != NULL ? STEPC_OK
+                     : stepc_mpi_fail(m, STEPC_E_ARGUMENT, "the model does not say what entries change", "", "");
+}
+
 static stepc_status find_entry(stepc_mpi *m)
 {
     const char *const name = m->options.accumulate != NULL ? m->options.accumulate : "accumulate";
+    const stepc_entry *const accumulate = stepc_find_entry(m->model, name);
     char counter[200];
-    if (stepc_find_entry(m->model, name) == NULL)
-        return fail(m, STEPC_E_NOT_FOUND, "the model has no entry ", name, "");
+    if (accumulate == NULL)
+        return stepc_mpi_fail(m, STEPC_E_NOT_FOUND, "the model has no entry ", name, "");
     snprintf(counter, sizeof counter, "stepc.random_counter_%s", name);
     m->counter = stepc_find_variable(m->model, counter);
     if (m->counter == NULL) /* a single entry that changes the state */
         m->counter = stepc_find_variable(m->model, "stepc.random_counter");
-    return STEPC_OK;
+    return check_changes(m, accumulate);
 }
 
 static stepc_status check_parts(stepc_mpi *m)
@@ -270,16 +273,16 @@ static stepc_status check_parts(stepc_mpi *m)
     if (m->options.parts > 0 && m->options.parts <= INT_MAX && m->options.parts % (unsigned)m->ranks == 0)
         return STEPC_OK;
     snprintf(text, sizeof text, "%u parts cannot be shared equally by %d ranks", m->options.parts, m->ranks);
-    return fail(m, STEPC_E_ARGUMENT, text, "", "");
+    return stepc_mpi_fail(m, STEPC_E_ARGUMENT, text, "", "");
 }
 
-/* Memory may be short on one rank only. */
-static stepc_status agree(stepc_mpi *m, stepc_status status)
+stepc_status stepc_mpi_agree(stepc_mpi *m, stepc_status status)
 {
     int own = status != STEPC_OK, any = 0;
     if (!OK(m, MPI_Allreduce, &own, &any, 1, MPI_INT, MPI_MAX, m->comm))
         return m->status;
-    return status == STEPC_OK && any ? fail(m, STEPC_E_ARGUMENT, "another rank could not begin", "", "") : status;
+    return status == STEPC_OK && any ? stepc_mpi_fail(m, STEPC_E_ARGUMENT, "another rank could not begin", "", "")
+                                     : status;
 }
 
 stepc_status stepc_mpi_open(stepc_mpi *m, MPI_Comm comm, const stepc_model *model, const stepc_mpi_options *options)
@@ -299,11 +302,13 @@ stepc_status stepc_mpi_open(stepc_mpi *m, MPI_Comm comm, const stepc_model *mode
     if (status == STEPC_OK)
         status = check_parts(m);
     if (status == STEPC_OK)
-        status = find_entry(m);
-    if (status == STEPC_OK)
         status = find_sums(m);
     if (status == STEPC_OK)
-        status = agree(m, lay_out_groups(m));
+        status = find_entry(m);
+    if (status == STEPC_OK)
+        status = stepc_mpi_find_shards(m);
+    if (status == STEPC_OK)
+        status = stepc_mpi_agree(m, lay_out_groups(m) == STEPC_OK ? stepc_mpi_lay_out_shards(m) : STEPC_E_ARGUMENT);
     m->part = (unsigned)m->rank;
     if (status != STEPC_OK)
         stepc_mpi_close(m);
@@ -326,6 +331,7 @@ void stepc_mpi_close(stepc_mpi *m)
     free(m->kept);
     free(m->moved);
     free(m->digests);
+    stepc_mpi_free_shards(m);
     m->is_open = 0;
     MPI_Comm_free(&m->comm);
 }
@@ -345,11 +351,6 @@ stepc_status stepc_mpi_broadcast(stepc_mpi *m, void *state, int rank)
     return broadcast(m, state, m->model->state_bytes, rank) ? STEPC_OK : m->status;
 }
 
-static unsigned char *place_of(void *state, const stepc_variable_info *x)
-{
-    return (unsigned char *)state + x->offset;
-}
-
 /* Digests of all variables, the same on all ranks? */
 static stepc_status compare_states(stepc_mpi *m, void *state)
 {
@@ -365,8 +366,9 @@ static stepc_status compare_states(stepc_mpi *m, void *state)
         status = m->status;
     for (unsigned v = 0; v < count && status == STEPC_OK; v++)
         if (least_of[v] != most[v])
-            status = fail(m, STEPC_E_MISMATCH, "the ranks begin with different states: see ",
-                          m->model->variables[v].tensor.name, "; stepc_mpi_broadcast() hands out that of one");
+            status =
+                stepc_mpi_fail(m, STEPC_E_MISMATCH, "the ranks begin with different states: see ",
+                               m->model->variables[v].tensor.name, "; stepc_mpi_broadcast() hands out that of one");
     m->is_broken = status != STEPC_OK;
     return status;
 }
@@ -476,7 +478,7 @@ static void clear_sums(const stepc_mpi *m, void *state)
     }
 }
 
-/* ---- what accumulate() may change --------------------------------------------------- */
+/* ---- what else accumulate() changes -------------------------------------------------- */
 
 static void set_counter(const stepc_mpi *m, void *state, uint64_t parts)
 {
@@ -492,30 +494,6 @@ static void copy_statistics(const stepc_mpi *m, unsigned char *to, const unsigne
         if (x->role == STEPC_ROLE_STATISTIC)
             memcpy(to + x->offset, from + x->offset, stepc_tensor_bytes(&x->tensor));
     }
-}
-
-/* In the first step everything is kept, to be compared. */
-static void keep(stepc_mpi *m, void *state)
-{
-    if (!m->is_checked)
-        memcpy(m->kept, state, m->model->state_bytes);
-    else
-        copy_statistics(m, m->kept, state);
-}
-
-static stepc_status check_changes(stepc_mpi *m, void *state)
-{
-    for (unsigned v = 0; !m->is_checked && v < m->model->variable_count; v++) {
-        const stepc_variable_info *const x = &m->model->variables[v];
-        const int is_statistic = x->role == STEPC_ROLE_STATISTIC;
-        if (x->role == STEPC_ROLE_SUM || x == m->counter || (is_statistic && keeps_statistics(m)) ||
-            memcmp(place_of(state, x), m->kept + x->offset, stepc_tensor_bytes(&x->tensor)) == 0)
-            continue;
-        return fail(m, STEPC_E_MISMATCH, "adding up changes ", x->tensor.name,
-                    is_statistic ? ", a running statistic; STEPC_MPI_STATISTICS_OF_PART_0 keeps that of part 0"
-                                 : ", which is no sum over samples: the ranks' states would differ");
-    }
-    return STEPC_OK;
 }
 
 /* Part 0 is rank 0's. */
@@ -561,7 +539,7 @@ int stepc_mpi_next(stepc_mpi *m, void *state, unsigned *part)
     if (m->ranks > 1)
         clear_sums(m, state);
     set_counter(m, state, m->part);
-    keep(m, state);
+    copy_statistics(m, m->kept, state);
     *part = m->part;
     return 1;
 }
@@ -598,13 +576,12 @@ void stepc_mpi_done(stepc_mpi *m, void *state, stepc_status status)
 {
     if (m->is_broken)
         return;
-    if (status == STEPC_OK)
-        status = check_changes(m, state);
     if (m->part == 0)
         copy_statistics(m, m->moved, state);
     copy_statistics(m, state, m->kept);
     if (status != STEPC_OK && m->status == STEPC_OK) {
         m->status = status;
+        m->failed_what = "part";
         m->failed_part = (int)m->part;
     }
     const int was_first = m->part == (unsigned)m->rank;
@@ -625,13 +602,12 @@ void stepc_mpi_progress(stepc_mpi *m)
         (void)OK(m, MPI_Testall, (int)m->group_count, m->requests, &all, MPI_STATUSES_IGNORE);
 }
 
-/* All ranks learn what the rank has to say that failed. */
-static stepc_status tell_failure(stepc_mpi *m)
+stepc_status stepc_mpi_tell(stepc_mpi *m)
 {
     const stepc_status status = (stepc_status)m->worst[0];
     char text[sizeof m->message];
     if (m->rank == m->worst[1]) {
-        snprintf(text, sizeof text, "rank %d, part %d: %.300s", m->rank, m->failed_part,
+        snprintf(text, sizeof text, "rank %d, %s %d: %.300s", m->rank, m->failed_what, m->failed_part,
                  m->message[0] != '\0' ? m->message : stepc_status_text(status));
         memcpy(m->message, text, sizeof text);
     }
@@ -682,7 +658,7 @@ stepc_status stepc_mpi_finish(stepc_mpi *m, void *state)
         return m->status;
     set_counter(m, state, failed ? 0 : m->options.parts);
     if (failed)
-        return tell_failure(m);
+        return stepc_mpi_tell(m);
     m->is_checked = 1;
     return hand_out_statistics(m, state);
 }

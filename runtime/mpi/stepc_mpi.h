@@ -42,7 +42,7 @@ extern "C" {
 
 /* What becomes of running statistics (BatchNormalization), which each call of accumulate() moves on. */
 typedef enum stepc_mpi_statistics {
-    STEPC_MPI_STATISTICS_REFUSED, /* a model in which there are any is an error of the first step */
+    STEPC_MPI_STATISTICS_REFUSED, /* a model in which there are any is an error of stepc_mpi_open() */
     /* Part 0's are kept and handed out, those of other parts are dropped: they move once a step, for any number of
      * ranks alike. (PyTorch's DistributedDataParallel keeps those of rank 0.) */
     STEPC_MPI_STATISTICS_OF_PART_0
@@ -51,6 +51,9 @@ typedef enum stepc_mpi_statistics {
 typedef struct stepc_mpi_options {
     unsigned parts;         /* that a batch has: a multiple of the number of ranks */
     const char *accumulate; /* the entry that adds; NULL: "accumulate" */
+    const char *apply;      /* the entry that updates, for stepc_mpi_apply(); NULL: "apply" */
+    unsigned shards;        /* of `stepc prepare --split --shards`: it is several, apply_0, apply_1 ..; 0: it is one */
+    const char *advance;    /* with shards: the entry behind them; NULL: "advance" */
     uint64_t build;         /* NAME_BUILD_ID of the emitted header: all ranks must have the same; 0: not compared */
     size_t group_bytes;     /* sums travel in groups of so many bytes; 0: 4 MiB, more for many ranks */
     stepc_mpi_statistics statistics;
@@ -66,10 +69,12 @@ typedef struct stepc_mpi {
     MPI_Comm comm;
     const stepc_model *model;
     stepc_mpi_options options;
+    const stepc_entry *apply, *advance; /* with shards `apply` is the first of them */
     const stepc_variable_info *counter; /* of the random numbers of the entry; NULL: it draws none */
     stepc_status status;                /* first failure of this step here, ... */
-    int failed_part;                    /* ... and of which part */
-    int is_open, is_checked, is_broken; /* the first step is over; MPI failed, or the ranks' states differ */
+    const char *failed_what;            /* ... and of which "part" or "shard" */
+    int failed_part;
+    int is_open, is_checked, is_broken; /* the first step is over; nothing is of use any more */
     unsigned part;                      /* the next one here */
     uint64_t first_draw;
     unsigned sum_count;
@@ -83,15 +88,19 @@ typedef struct stepc_mpi {
     unsigned char *leaves;    /* of this rank's shares: what each rank's part has added */
     unsigned char *total;     /* of this rank's shares */
     unsigned char *before;    /* of this rank's shares: what the sums were before the step */
-    unsigned char *kept;      /* the state as it was before the part */
+    unsigned char *kept;      /* the statistics as they were before the part, where they stand in the state */
     unsigned char *moved;     /* the statistics as part 0 left them, where they stand in the state */
     uint64_t *digests;        /* of all variables: here, the least and the largest of all ranks */
     int outcome[2], worst[2]; /* status and rank: here, and the worst of all */
+    MPI_Datatype block;       /* 64 bytes, by which shards are counted */
+    unsigned char *shards;    /* what shards have changed, rank by rank */
+    int *blocks;              /* of each rank, then where they begin */
+    void **nothing;           /* outputs of an entry of which none is wanted */
 } stepc_mpi;
 
 /* Collective over `comm`. A rank with another model, build or number of parts is an error on all ranks. Allocates about
- * twice the bytes of the sums, and once those of the state, with running statistics twice. On failure only
- * `message` is of use. */
+ * twice the bytes of the sums, with running statistics twice those of the state, with shards those of the weights. On
+ * failure only `message` is of use. */
 stepc_status stepc_mpi_open(stepc_mpi *m, MPI_Comm comm, const stepc_model *model, const stepc_mpi_options *options);
 /* Collective. Also of use after a failure. */
 void stepc_mpi_close(stepc_mpi *m);
@@ -110,8 +119,16 @@ int stepc_mpi_next(stepc_mpi *m, void *state, unsigned *part);
 void stepc_mpi_done(stepc_mpi *m, void *state, stepc_status status);
 /* After the last part: waits, and gives all ranks the total of all parts in the state's sums. Where accumulate() has
  * failed anywhere, all ranks get that status, and the sums are as they were before the step. STEPC_E_IO: MPI failed.
- * STEPC_E_MISMATCH: the ranks' states differ, or accumulate() changes something that is no sum. */
+ * STEPC_E_MISMATCH: the ranks' states differ. */
 stepc_status stepc_mpi_finish(stepc_mpi *m, void *state);
+/* Calls apply() on every rank. With shards each rank calls those of its own (shard s is rank s modulo ranks), all
+ * weights are handed out, and then each calls advance(). `inputs` are those of apply(), `outputs` those of apply(), or
+ * of advance(). Where a shard fails, on any rank, others have changed the state: only a checkpoint helps. Without
+ * shards a program may as well call apply() itself. */
+stepc_status stepc_mpi_apply(stepc_mpi *m, void *state, void *arena, const void *const *inputs, void *const *outputs);
+/* With shards a rank's state lacks what those of other ranks have changed besides weights. This gives all ranks all of
+ * it, as it must be in a checkpoint. Collective. */
+stepc_status stepc_mpi_collect(stepc_mpi *m, void *state);
 /* Lets MPI go on with the exchange: for STEPC_TRACE, which runs before each kernel. */
 void stepc_mpi_progress(stepc_mpi *m);
 

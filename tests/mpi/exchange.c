@@ -18,13 +18,14 @@ typedef struct toy_state {
     int64_t long_count;
     int32_t count[3];
     uint8_t flag;
+    float bias[2];
 } toy_state;
 
 static const size_t dim_2[] = {2}, dim_3[] = {3}, dim_narrow[] = {NARROW}, dim_wide[] = {WIDE};
 
 /* What accumulate() of the toy does, besides adding up. */
 static struct {
-    int moves_statistics, moves_weight, fails_at; /* at part number ..., -1: never */
+    int moves_statistics, fails_at, bad_shard; /* at part number ..., -1: never */
 } toy;
 
 static stepc_mpi mpi;
@@ -77,8 +78,6 @@ static stepc_status add(toy_state *s, uint64_t part)
     s->counter++;
     if (toy.moves_statistics)
         s->mean[1] += number(part, 9, 0);
-    if (toy.moves_weight)
-        s->weight[2] += 1.0f;
     return STEPC_OK;
 }
 
@@ -103,10 +102,48 @@ static stepc_variable_info variables[] = {
     {{"long_count", STEPC_INT64, 0, NULL}, AT(long_count), STEPC_ROLE_SUM, PLAIN},
     {{"count", STEPC_INT32, 1, dim_3}, AT(count), STEPC_ROLE_SUM, PLAIN},
     {{"flag", STEPC_BOOL, 0, NULL}, AT(flag), STEPC_ROLE_COUNTER, PLAIN},
+    {{"bias", STEPC_FLOAT, 1, dim_2}, AT(bias), STEPC_ROLE_WEIGHT, PLAIN},
 };
-enum { WEIGHT, VARIABLES = sizeof variables / sizeof *variables, FLAG = VARIABLES - 1 };
-static const stepc_entry entry = {"add", STEPC_ENTRY_MUTATES, 1, 0, NULL, NULL, call_accumulate};
-static stepc_model model = {STEPC_ABI, "toy", "abc", sizeof(toy_state), 0, VARIABLES, 1, variables, &entry};
+enum { WEIGHT, VARIABLES = sizeof variables / sizeof *variables, FLAG = VARIABLES - 2, BIAS };
+
+/* Two shards of the update, and what comes behind them. */
+static stepc_status call_first(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    toy_state *const s = state;
+    (void)arena, (void)seed, (void)in, (void)out;
+    s->weight[0] += s->wide[5];
+    s->average[1] += 2.0f;
+    return STEPC_OK;
+}
+
+static stepc_status call_second(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    toy_state *const s = state;
+    (void)arena, (void)seed, (void)in, (void)out;
+    s->bias[1] -= s->wide[6];
+    return toy.bad_shard ? STEPC_E_NOT_FINITE : STEPC_OK;
+}
+
+static stepc_status call_behind(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)arena, (void)seed, (void)in, (void)out;
+    ((toy_state *)state)->single = 0.0f;
+    return STEPC_OK;
+}
+
+#define MUTATES STEPC_ENTRY_MUTATES
+static const stepc_entry entries[] = {{"add", MUTATES, 1, 0, NULL, NULL, call_accumulate},
+                                      {"go_0", MUTATES, 0, 0, NULL, NULL, call_first},
+                                      {"go_1", MUTATES, 0, 0, NULL, NULL, call_second},
+                                      {"behind", MUTATES, 0, 0, NULL, NULL, call_behind}};
+/* The first: without statistics, the second: and a weight. */
+static const unsigned add_updates[] = {1, 3, 4, 5, 6, 7, 8, 9, 10, VARIABLES};
+static const unsigned plain_updates[] = {3, 4, 5, 6, 7, 8, 9, 10, VARIABLES};
+static const unsigned wrong_updates[] = {0, 3, 4, 5, 6, 7, 8, 9, 10, VARIABLES};
+static const unsigned first_updates[] = {0, 2, VARIABLES}, second_updates[] = {BIAS, VARIABLES};
+static const unsigned behind_updates[] = {4, VARIABLES};
+static const unsigned *updates[] = {add_updates, first_updates, second_updates, behind_updates};
+static stepc_model model = {STEPC_ABI, "toy", "abc", sizeof(toy_state), 0, VARIABLES, 4, variables, entries, updates};
 
 static void fill(toy_state *s)
 {
@@ -192,22 +229,52 @@ static void test_what_else_changes(stepc_mpi_options o)
 {
     static toy_state s;
     o.statistics = STEPC_MPI_STATISTICS_REFUSED;
-    fill(&s);
-    EXPECT(begin(&o) == STEPC_OK);
-    EXPECT(step(&s) == STEPC_E_MISMATCH && says("adding up changes mean, a running statistic"));
-    stepc_mpi_close(&mpi);
+    EXPECT(begin(&o) == STEPC_E_ARGUMENT && says("adding up changes mean, a running statistic"));
+    updates[0] = wrong_updates;
+    EXPECT(begin(&o) == STEPC_E_ARGUMENT && says("adding up changes weight, which is no sum"));
+    model.updates = NULL;
+    EXPECT(begin(&o) == STEPC_E_ARGUMENT && says("does not say what entries change"));
+    model.updates = updates;
+    updates[0] = plain_updates;
     toy.moves_statistics = 0;
-    toy.moves_weight = 1;
-    fill(&s);
-    EXPECT(begin(&o) == STEPC_OK);
-    EXPECT(step(&s) == STEPC_E_MISMATCH && says("adding up changes weight, which is no sum"));
-    stepc_mpi_close(&mpi);
-    toy.moves_weight = 0;
     fill(&s);
     EXPECT(begin(&o) == STEPC_OK); /* statistics that stay as they are need no word */
     EXPECT(step(&s) == STEPC_OK);
     stepc_mpi_close(&mpi);
+    updates[0] = add_updates;
     toy.moves_statistics = 1;
+}
+
+static void test_shards(stepc_mpi_options o)
+{
+    static toy_state s, alone;
+    fill(&s);
+    fill(&alone);
+    o.shards = 2;
+    EXPECT(begin(&o) == STEPC_E_NOT_FOUND && says("no entry apply_0"));
+    o.apply = "go";
+    EXPECT(begin(&o) == STEPC_E_NOT_FOUND && says("no entry advance"));
+    o.advance = "behind";
+    o.shards = 1;
+    EXPECT(begin(&o) == STEPC_E_ARGUMENT && says("more shards than the options say: go_1"));
+    o.shards = 2;
+    EXPECT(begin(&o) == STEPC_OK);
+    for (int i = 0; i < STEPS; i++) {
+        EXPECT(step(&s) == STEPC_OK && stepc_mpi_apply(&mpi, &s, NULL, NULL, NULL) == STEPC_OK);
+        step_alone(&alone, o.parts);
+        for (size_t e = 1; e < 4; e++)
+            EXPECT(entries[e].call(&alone, NULL, 0, NULL, NULL) == STEPC_OK);
+        EXPECT(memcmp(s.weight, alone.weight, sizeof s.weight) == 0 && memcmp(s.bias, alone.bias, sizeof s.bias) == 0);
+        EXPECT((s.average[1] == alone.average[1]) == (mpi.rank == 0)); /* another rank's */
+    }
+    EXPECT(stepc_mpi_collect(&mpi, &s) == STEPC_OK);
+    EXPECT(memcmp(&s, &alone, sizeof s) == 0);
+    toy.bad_shard = 1;
+    EXPECT(step(&s) == STEPC_OK && stepc_mpi_apply(&mpi, &s, NULL, NULL, NULL) == STEPC_E_NOT_FINITE);
+    EXPECT(says(mpi.ranks > 1 ? "rank 1, shard 1: a value that" : "rank 0, shard 1: a value that"));
+    EXPECT(step(&s) == STEPC_E_NOT_FINITE); /* and so it stays */
+    toy.bad_shard = 0;
+    stepc_mpi_close(&mpi);
 }
 
 static void test_different_states(stepc_mpi_options o)
@@ -287,6 +354,7 @@ int main(int argc, char **argv)
     test_failing_part(o);
     test_what_else_changes(o);
     test_different_states(o);
+    test_shards(o);
     test_opening(&o, rank, ranks);
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();

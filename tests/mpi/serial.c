@@ -14,7 +14,29 @@
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 
+#ifndef SHARDS
+#define SHARDS 0
+#endif
+
 enum { MOST = 64 };
+
+/* apply(), or its shards one after the other and advance(). */
+static int apply(const stepc_model *model, void *state, void *arena, float *loss)
+{
+    char name[40] = "apply";
+    for (int s = 0; s < SHARDS; s++) {
+        void *none[MOST] = {NULL};
+        snprintf(name, sizeof name, "apply_%d", s);
+        if (stepc_find_entry(model, name)->call(state, arena, 1, NULL, none) != STEPC_OK)
+            return 0;
+    }
+    const stepc_entry *const last = stepc_find_entry(model, SHARDS > 0 ? "advance" : "apply");
+    void *outputs[MOST] = {NULL};
+    for (unsigned i = 0; i < last->output_count; i++)
+        if (strcmp(last->outputs[i].name, "loss") == 0)
+            outputs[i] = loss;
+    return last->call(state, arena, 1, NULL, outputs) == STEPC_OK;
+}
 
 int main(int argc, char **argv)
 {
@@ -23,8 +45,7 @@ int main(int argc, char **argv)
         unsigned char bytes[65536];
     } work;
     const stepc_model *const model = &JOIN(MODEL, _model);
-    const stepc_entry *const accumulate = stepc_find_entry(model, "accumulate"), *const apply =
-                                                                                     stepc_find_entry(model, "apply");
+    const stepc_entry *const accumulate = stepc_find_entry(model, "accumulate");
     void *const state = malloc(model->state_bytes), *const arena = malloc(model->arena_bytes);
     npy data[MOST];
     int failed = argc < 4 || state == NULL || arena == NULL;
@@ -36,19 +57,16 @@ int main(int argc, char **argv)
     for (size_t step = 0; !failed && step < (size_t)atol(argv[2]); step++) {
         const size_t parts = (size_t)atol(argv[1]);
         const void *inputs[MOST];
-        void *outputs[MOST] = {NULL}, *none[MOST] = {NULL};
+        void *outputs[MOST] = {NULL};
         float loss = 0;
         for (size_t part = 0; part < parts; part++) {
             for (unsigned i = 0; i < accumulate->input_count; i++) {
                 const size_t n = accumulate->inputs[i].dims[0], batches = data[i].samples / (n * parts);
                 inputs[i] = data[i].values + ((step % batches) * n * parts + part * n) * data[i].sample_bytes;
             }
-            failed |= accumulate->call(state, arena, 1, inputs, none) != STEPC_OK;
+            failed |= accumulate->call(state, arena, 1, inputs, outputs) != STEPC_OK;
         }
-        for (unsigned i = 0; i < apply->output_count; i++)
-            if (strcmp(apply->outputs[i].name, "loss") == 0)
-                outputs[i] = &loss;
-        failed |= apply->call(state, arena, 1, NULL, outputs) != STEPC_OK;
+        failed |= !apply(model, state, arena, &loss);
         printf("step %lu  loss %.9g\n", (unsigned long)step, (double)loss);
     }
     return failed || stepc_checkpoint_save_file(model, state, argv[3], &work, sizeof work) != STEPC_OK;
