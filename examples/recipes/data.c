@@ -1,4 +1,4 @@
-/* usage: data digits DIGITS.CSV | data marks | words | pictures | names
+/* usage: data digits DIGITS.CSV | data marks | words | pictures | names | persons
  * Writes the data of a recipe into the current folder, as .npy files: the same bytes everywhere, since all is computed
  * in integers and in fractions of powers of two. README.md says which recipe wants which. */
 #include <inttypes.h>
@@ -191,17 +191,96 @@ static int names(void)
     return 0;
 }
 
+/* ---- persons: in front of boxes and ellipses stands somebody, or nobody: a head, a body, two legs ---------------- */
+
+enum { VIEWS = 1280, VIEWS_TRAIN = 1024, WIDTH = 96 };
+static uint8_t view[VIEWS][3][WIDTH][WIDTH];
+static int64_t person[VIEWS];
+
+struct paint {
+    int colour[3];
+};
+
+/* Each channel within `range` from what stands there and `least` more, in a circle of 192. */
+static struct paint mix(const struct paint *behind, int least, int range)
+{
+    struct paint p;
+    for (int c = 0; c < 3; c++)
+        p.colour[c] = (behind->colour[c] + least + draw(range)) % 192;
+    return p;
+}
+
+struct area {
+    int left, top, width, height;
+};
+
+/* round: only what lies within the ellipse. */
+static void fill(int i, struct area a, int round, const struct paint *p)
+{
+    for (int y = 0; y < a.height; y++)
+        for (int x = 0; x < a.width; x++) {
+            const int across = (2 * x + 1 - a.width) * a.height, down = (2 * y + 1 - a.height) * a.width,
+                      edge = a.width * a.height;
+            if (a.top + y >= 0 && a.top + y < WIDTH && a.left + x >= 0 && a.left + x < WIDTH &&
+                (!round || across * across + down * down <= edge * edge))
+                for (int c = 0; c < 3; c++)
+                    view[i][c][a.top + y][a.left + x] = (uint8_t)p->colour[c];
+        }
+}
+
+/* Of height 7 r. */
+static void figure(int i, const struct paint *behind)
+{
+    const int r = 8 + draw(4), left = r + draw(WIDTH - 4 * r), top = draw(WIDTH - 7 * r);
+    const struct paint head = mix(behind, 48, 96), body = mix(behind, 48, 96), legs = mix(behind, 48, 96);
+    fill(i, (struct area){left, top, 2 * r, 2 * r}, 1, &head);
+    fill(i, (struct area){left - r / 2, top + 2 * r, 3 * r, 3 * r}, 0, &body);
+    fill(i, (struct area){left - r / 2, top + 5 * r, r, 2 * r}, 0, &legs);
+    fill(i, (struct area){left + 3 * r / 2, top + 5 * r, r, 2 * r}, 0, &legs);
+}
+
+static void scene(int i)
+{
+    const int grey = draw(160);
+    const struct paint even = {{grey, grey, grey}}, behind = mix(&even, 0, 32);
+    fill(i, (struct area){0, 0, WIDTH, WIDTH}, 0, &behind);
+    for (int k = 0; k < 3; k++) {
+        const struct paint p = mix(&behind, 48, 96);
+        const int left = draw(WIDTH) - 8, top = draw(WIDTH) - 8, width = 8 + draw(24), height = 8 + draw(24);
+        fill(i, (struct area){left, top, width, height}, draw(2), &p);
+    }
+    person[i] = draw(2);
+    if (person[i])
+        figure(i, &behind);
+    for (int c = 0; c < 3; c++)
+        for (int y = 0; y < WIDTH; y++)
+            for (int x = 0; x < WIDTH; x++)
+                view[i][c][y][x] = (uint8_t)(view[i][c][y][x] + draw(32));
+}
+
+static int persons(void)
+{
+    for (int i = 0; i < VIEWS; i++)
+        scene(i);
+    write_npy("view.npy", "|u1", "1024, 3, 96, 96", view, VIEWS_TRAIN * sizeof *view);
+    write_npy("person.npy", "<i8", "1024,", person, VIEWS_TRAIN * sizeof *person);
+    write_npy("test_view.npy", "|u1", "256, 3, 96, 96", view[VIEWS_TRAIN], (VIEWS - VIEWS_TRAIN) * sizeof *view);
+    write_npy("test_person.npy", "<i8", "256,", person + VIEWS_TRAIN, (VIEWS - VIEWS_TRAIN) * sizeof *person);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*write)(void);
-    } sets[] = {{"marks", marks}, {"words", words}, {"pictures", pictures}, {"names", names}};
+    } sets[] = {{"marks", marks}, {"words", words}, {"pictures", pictures}, {"names", names},
+              {"persons", persons}};
     if (argc == 3 && strcmp(argv[1], "digits") == 0)
         return digits(argv[2]);
     for (size_t i = 0; argc == 2 && i < sizeof sets / sizeof *sets; i++)
         if (strcmp(argv[1], sets[i].name) == 0)
             return sets[i].write();
-    fprintf(stderr, "usage: data digits DIGITS.CSV | data marks | words | pictures | names\n");
+    fprintf(stderr, "usage: data digits DIGITS.CSV | data marks | words | pictures | names | persons\n");
     return 2;
 }

@@ -1,6 +1,6 @@
-/* The first steps of a recipe on a bare Cortex-M: prints the digests of the curve and of the state, as `stepc run --hash`
- * does (docs/recipes.md). feeds.h has what the steps are fed, one after the other: `feeds`, a name and bytes each, and
- * FEEDS, how many there are. */
+/* The first steps of a recipe on a bare Cortex-M: prints the digests of the curve and of the state, as `stepc run
+ * --hash` does (docs/recipes.md). feeds.h has what the steps are fed, one after the other: `feeds`, a name and bytes
+ * each, and FEEDS, how many there are. */
 #include STATE_HEADER
 
 #include "base/hash.h"
