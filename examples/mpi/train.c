@@ -7,6 +7,8 @@
  * number of ranks that divides PARTS.
  *
  * MODEL is the prefix of the emitted code: -DMODEL=digits -DHEADER='"digits.h"' -DBUILD=DIGITS_BUILD_ID */
+#include "progress.h" /* in front of the emitted header */
+
 #include HEADER
 
 #ifndef SHARDS
@@ -38,6 +40,11 @@ static union {
     stepc_max_align align;
     unsigned char bytes[65536];
 } work; /* of the checkpoint functions */
+
+void mpi_progress(void)
+{
+    stepc_mpi_progress(&mpi);
+}
 
 /* Ends all ranks. */
 static void stop(const char *what, const char *why)

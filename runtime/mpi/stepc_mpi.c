@@ -598,7 +598,7 @@ void stepc_mpi_done(stepc_mpi *m, void *state, stepc_status status)
 void stepc_mpi_progress(stepc_mpi *m)
 {
     int all = 0;
-    if (m->ranks > 1 && m->part != (unsigned)m->rank && m->part < m->options.parts && !m->is_broken)
+    if (m->is_open && m->ranks > 1 && m->part != (unsigned)m->rank && m->part < m->options.parts && !m->is_broken)
         (void)OK(m, MPI_Testall, (int)m->group_count, m->requests, &all, MPI_STATUSES_IGNORE);
 }
 
