@@ -632,6 +632,12 @@ static const struct op_sample samples[] = {
      .opset = 16},
     {.text = "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample(x, g) }", .opset = 16},
     {.text =
+         "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <mode = \"bilinear\"> (x, g) }",
+     .opset = 16},
+    {.text =
+         "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <mode = \"nearest\"> (x, g) }",
+     .opset = 16},
+    {.text =
          "g (float[1,2,4,5] x, float[1,3,2,2] g) => (float[1,2,3,2] y) { y = GridSample <mode = \"linear\"> (x, g) }",
      .opset = 16,
      .error = "'linear'"},

@@ -4,8 +4,75 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MOST_ELEMENTS 8 /* of a constant or a list that are changed one by one */
+
+const char *const change_texts[] = {"other",
+                                    "",
+                                    "none",
+                                    "NOTSET",
+                                    "SAME_UPPER",
+                                    "SAME_LOWER",
+                                    "VALID",
+                                    "constant",
+                                    "reflect",
+                                    "edge",
+                                    "wrap",
+                                    "zeros",
+                                    "border",
+                                    "reflection",
+                                    "nearest",
+                                    "linear",
+                                    "cubic",
+                                    "bilinear",
+                                    "bicubic",
+                                    "sum",
+                                    "mean",
+                                    "add",
+                                    "mul",
+                                    "min",
+                                    "max",
+                                    "avg",
+                                    "forward",
+                                    "reverse",
+                                    "floor",
+                                    "ceil",
+                                    "bidirectional",
+                                    "asymmetric",
+                                    "half_pixel",
+                                    "stretch",
+                                    "CRD",
+                                    "DCR",
+                                    "LEFT",
+                                    "RIGHT",
+                                    "up",
+                                    "down",
+                                    "tanh",
+                                    "silu",
+                                    "softmax",
+                                    "standard",
+                                    "nesterov",
+                                    "FLOAT",
+                                    "DOUBLE",
+                                    "INT64",
+                                    "L1",
+                                    "L2",
+                                    "MAX",
+                                    "PROBIT",
+                                    "LOGISTIC",
+                                    "SOFTMAX",
+                                    "not_larger",
+                                    "not_smaller",
+                                    "align_corners",
+                                    "half_pixel_symmetric",
+                                    "pytorch_half_pixel",
+                                    "tf_crop_and_resize",
+                                    "output_half_pixel",
+                                    "round_prefer_ceil",
+                                    "linear_kernel",
+                                    "gated_delta",
+                                    NULL};
 
 bool change_here(struct change *c, const char *fmt, ...)
 {
@@ -88,18 +155,26 @@ void change_attr(struct change *c, struct model_node *n, size_t at)
 {
     struct model_attr *const a = n->attrs.data[at];
     switch (a->type) {
-    case ATTR_INT: change_int(c, a->name, &a->i); break;
-    case ATTR_INTS: change_ints(c, a); break;
-    case ATTR_TENSOR: change_tensor(c, n->outputs.data[0], a->t); break;
+    case ATTR_INT:
+        change_int(c, a->name, &a->i);
+        break;
+    case ATTR_INTS:
+        change_ints(c, a);
+        break;
+    case ATTR_TENSOR:
+        change_tensor(c, n->outputs.data[0], a->t);
+        break;
     case ATTR_FLOAT:
         if (change_here(c, "%s: negative", a->name))
             a->f = -a->f - 1;
         break;
     case ATTR_STRING:
-        if (change_here(c, "%s: another text", a->name))
-            a->s = (struct model_bytes){.data = "other", .size = 5};
+        for (size_t i = 0; change_texts[i]; i++)
+            if (change_here(c, "%s: %s", a->name, change_texts[i]))
+                a->s = (struct model_bytes){.data = change_texts[i], .size = strlen(change_texts[i])};
         break;
-    default: break;
+    default:
+        break;
     }
     if (change_here(c, "%s: left out", a->name))
         vec_remove(&n->attrs, at);
@@ -119,11 +194,17 @@ void change_constant(struct change *c, struct model_graph *g, size_t at)
         dtype = value->t->dtype;
         shape = value->t->shape;
         break;
-    case ATTR_INTS: shape = SHAPE((int64_t)value->ints.count); break;
-    case ATTR_FLOATS: shape = SHAPE((int64_t)value->floats.count); break;
+    case ATTR_INTS:
+        shape = SHAPE((int64_t)value->ints.count);
+        break;
+    case ATTR_FLOATS:
+        shape = SHAPE((int64_t)value->floats.count);
+        break;
     case ATTR_INT:
-    case ATTR_FLOAT: break;
-    default: return;
+    case ATTR_FLOAT:
+        break;
+    default:
+        return;
     }
     if (!change_here(c, "%s: from the caller", n->outputs.data[0]))
         return;

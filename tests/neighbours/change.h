@@ -12,6 +12,9 @@ struct change {
     const char *name; /* NULL until it was made */
 };
 
+/* What attributes are set to: words that some operator knows; NULL-terminated. */
+extern const char *const change_texts[];
+
 /* Is this the change that is wanted? The text is its name then. */
 bool change_here(struct change *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

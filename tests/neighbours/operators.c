@@ -30,8 +30,9 @@ static void change_default(struct change *c, struct model_node *n, const struct 
                 model_set_int(c->arena, n, a->name, a->int_default + by);
     if (a->type == ATTR_FLOAT && change_here(c, "%s: negative", a->name))
         model_set_float(c->arena, n, a->name, (float)-a->float_default - 1);
-    if (a->type == ATTR_STRING && change_here(c, "%s: a text", a->name))
-        model_set_string(c->arena, n, a->name, "other");
+    for (size_t i = 0; a->type == ATTR_STRING && change_texts[i]; i++)
+        if (change_here(c, "%s: %s", a->name, change_texts[i]))
+            model_set_string(c->arena, n, a->name, change_texts[i]);
     if (a->type == ATTR_INTS && change_here(c, "%s: two elements", a->name))
         model_set_ints(c->arena, n, a->name, (const int64_t[]){1, 1}, 2);
 }
