@@ -385,6 +385,10 @@ static const struct op_sample samples[] = {
      .no_gradient = true},
     {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
      .opset = 14, .feed = FEED},
+    /* Something for each element that is added before: its gradient is a sum over the samples alone. */
+    {.text = "g (double[4,2,3] x, double[2,3] a, double[2] s, double[2] b, double[2] m, double[2] v) => "
+             "(double[4,2,3] y) { p = Add(x, a) y = BatchNormalization <training_mode = 1> (p, s, b, m, v) }",
+     .feed = "normal,normal,normal,normal,normal,positive"},
     {.text = "g (" OPERANDS ") => (float[5,3] y) { y = BatchNormalization(x, s, b, m, v) }", .opset = 9, .feed = FEED},
     {.text = "g (" OPERANDS ") => (float[5,3] y, float[3] rm, float[3] rv, float[3] sm, float[3] sv) "
              "{ y, rm, rv, sm, sv = BatchNormalization(x, s, b, m, v) }", .opset = 9, .feed = FEED,

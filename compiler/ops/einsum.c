@@ -680,6 +680,8 @@ static void einsum_axes(struct axes_ctx *c)
 
 static const struct op_sample samples[] = {
     {.text = "g (float[3,4] a, float[4,5] b) => (float[3,5] y) { y = Einsum <equation = \"ij,jk->ik\"> (a, b) }"},
+    {.text = "g (float[3,4] a, float[4,5] b) => (float[3,5] y) { y = Einsum <equation = \"zA,AZ->zZ\"> (a, b) }"},
+    {.text = "g (float[3,4] a, float[4,5] b) => (float[4] y) { y = Einsum <equation = \"Aa,az->a\"> (a, b) }"},
     {.text = "g (double[3,4] a, double[4,5] b) => (double[5,3] y) { y = Einsum <equation = \" i j , j k -> k i \"> (a, "
              "b) }"},
     {.text = "g (float[2,3,4] a, float[2,4,5] b) => (float[3,5] y) { y = Einsum <equation = \"bij,bjk\"> (a, b) }"},
