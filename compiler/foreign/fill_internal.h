@@ -43,6 +43,10 @@ bool updates_is_fresh(const struct updates *u);
 bool checkpoint_join_recurrent(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,
                                const struct fill_options *o, bool with_optimizer, struct strbuf *report) MUST_USE;
 
+/* The way back: what is named after the first of its parts becomes the parts, and so does what an optimizer keeps. */
+void checkpoint_split_recurrent(struct arena *a, const struct model *m, const struct weight_options *o,
+                                named_tensors *list);
+
 /* Is the checkpoint's tensor the initializer's other way round? */
 bool stands_transposed(const struct weight_options *o, const char *name, const struct tensor *in_file,
                        const struct tensor *in_model);

@@ -169,6 +169,7 @@ bool checkpoint_give(struct diag *d, struct arena *a, const struct model *m, con
     vec_each(const struct model_initializer *, x, &m->graph->initializers)
         give_weight(&g, x);
     warn_of_rest(&g, path);
+    checkpoint_split_recurrent(a, m, &with_model, &g.out);
     vec_each_ptr(const struct named_tensor, t, own)
         give(&g, t->name, t->tensor, false);
     return safetensors_write(d, path, &g.out);

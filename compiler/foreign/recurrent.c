@@ -1,6 +1,6 @@
 /* LSTM, GRU and RNN of PyTorch have a matrix for each layer and direction, ONNX one for both directions, with other
  * orders of gates; an export that folds constants has ONNX's. What the checkpoint has, weights and what the optimizer
- * keeps for them, is laid out as the model has it: the same numbers in other places.
+ * keeps for them, is laid out as the model has it: the same numbers in other places; and back.
  * Spec: torch/nn/modules/rnn.py (weight_ih_l0: i, f, g, o of LSTM; r, z, n of GRU); onnx/docs/Operators.md (W, R and B
  * of LSTM: i, o, f, c; of GRU: z, r, h). */
 #include "foreign/fill_internal.h"
@@ -122,6 +122,18 @@ static bool find_family(const struct joiner *j, const struct model_node *n, cons
 
 /* ---- what is made of what ---------------------------------------------------------------------------------------- */
 
+/* What stands for W, for R and for B of one direction. */
+static const char *const of_input[] = {"weight_ih", NULL}, *const of_state[] = {"weight_hh", NULL},
+                         *const of_bias[] = {"bias_ih", "bias_hh", NULL};
+
+static bool is_recurrent(const struct model_node *n, const struct form *form, const struct model_initializer *w,
+                         const struct model_initializer *r)
+{
+    return w && r && is_pytorchs(n) && w->tensor->shape.rank == 3 && r->tensor->shape.rank == 3 &&
+           w->tensor->shape.dim[0] <= 2 && r->tensor->shape.dim[0] == w->tensor->shape.dim[0] &&
+           w->tensor->shape.dim[1] % (int64_t)form->gates == 0 && r->tensor->shape.dim[1] == w->tensor->shape.dim[1];
+}
+
 static void add_joined(struct joiner *j, const struct form *form, const struct model_initializer *whole,
                        const char *const *kinds, const char *prefix, const char *layer)
 {
@@ -148,22 +160,18 @@ static void add_joined(struct joiner *j, const struct form *form, const struct m
 
 static void find_joined(struct joiner *j, struct strbuf *report)
 {
-    static const char *const inputs[] = {"weight_ih", NULL}, *const states[] = {"weight_hh", NULL},
-                             *const biases[] = {"bias_ih", "bias_hh", NULL};
     vec_each(const struct model_node *, n, &j->model->graph->nodes) {
         const struct form *const form = form_of(n);
         const struct model_initializer *const w = form ? input_of(j, n, 1) : NULL, *const r = w ? input_of(j, n, 2)
                                                                                                 : NULL;
         const char *prefix, *layer;
-        if (!r || !is_pytorchs(n) || w->tensor->shape.rank != 3 || r->tensor->shape.rank != 3 ||
-            w->tensor->shape.dim[0] > 2 || w->tensor->shape.dim[1] % (int64_t)form->gates != 0 ||
-            !find_family(j, n, w, r, &prefix, &layer))
+        if (!is_recurrent(n, form, w, r) || !find_family(j, n, w, r, &prefix, &layer))
             continue;
         const struct model_initializer *const b = input_of(j, n, 3);
-        add_joined(j, form, w, inputs, prefix, layer);
-        add_joined(j, form, r, states, prefix, layer);
+        add_joined(j, form, w, of_input, prefix, layer);
+        add_joined(j, form, r, of_state, prefix, layer);
         if (b && b->tensor->shape.rank == 2)
-            add_joined(j, form, b, biases, prefix, layer);
+            add_joined(j, form, b, of_bias, prefix, layer);
         strbuf_addf(report, "%s '%s': its weights are laid out of the checkpoint's '%s*_l%s'\n", n->op_type,
                     n->outputs.count > 0 ? n->outputs.data[0] : n->name, prefix, layer);
     }
@@ -275,4 +283,92 @@ bool checkpoint_join_recurrent(struct diag *d, struct arena *a, const struct mod
     if (with_optimizer)
         join_parameters(&j);
     return true;
+}
+
+/* ---- and back ---------------------------------------------------------------------------------------------------- */
+
+/* What prepare has named after a part: "lstm.weight_ih_l0" for W, "lstm.weight_hh_l0", "lstm.bias_ih_l0"; or a name
+ * that PyTorch's exporter made up, "onnx::LSTM_12". */
+static void add_whole(const struct joiner *j, const struct form *form, const struct model_initializer *whole,
+                      const char *const *kinds, const char *prefix, const char *layer, struct map *out)
+{
+    struct joined *const x = arena_new(j->arena, struct joined);
+    *x = (struct joined){.form = form, .whole = whole,
+                         .name = weights_renamed(j->arena, &j->options->weights, whole->name, NULL)};
+    if (!str_equal(x->name, arena_printf(j->arena, "%s%s_l%s", prefix, kinds[0], layer)) &&
+        !str_starts_with(x->name, "onnx::"))
+        return;
+    for (int64_t d = 0; d < whole->tensor->shape.dim[0]; d++)
+        for (size_t k = 0; kinds[k] && x->count < MOST_PARTS; k++)
+            x->parts[x->count++] =
+                arena_printf(j->arena, "%s%s_l%s%s", prefix, kinds[k], layer, d == 0 ? "" : "_reverse");
+    map_set(out, x->name, x);
+}
+
+static void find_wholes(const struct joiner *j, struct map *out)
+{
+    vec_each(const struct model_node *, n, &j->model->graph->nodes) {
+        const struct form *const form = form_of(n);
+        const struct model_initializer *const w = form ? input_of(j, n, 1) : NULL, *const r = w ? input_of(j, n, 2)
+                                                                                                : NULL,
+                                              *const b = r ? input_of(j, n, 3) : NULL;
+        const char *prefix, *layer;
+        if (!is_recurrent(n, form, w, r) ||
+            (!split_name(j->arena, weights_renamed(j->arena, &j->options->weights, w->name, NULL), &prefix, &layer) &&
+             !split_scope(j->arena, n, &prefix, &layer)))
+            continue;
+        add_whole(j, form, w, of_input, prefix, layer, out);
+        add_whole(j, form, r, of_state, prefix, layer, out);
+        if (b && b->tensor->shape.rank == 2 && b->tensor->shape.dim[1] % (int64_t)(2 * form->gates) == 0)
+            add_whole(j, form, b, of_bias, prefix, layer, out);
+    }
+}
+
+static const struct tensor *part_of(struct arena *a, const struct joined *x, const struct tensor *t, size_t i)
+{
+    const struct shape *const s = &t->shape;
+    if (!shape_equal(s, &x->whole->tensor->shape))
+        return t; /* a number of the whole */
+    struct tensor *const out =
+        tensor_new(a, t->dtype, s->rank == 3 ? &SHAPE(s->dim[1], s->dim[2]) : &SHAPE(s->dim[1] / 2));
+    const size_t bytes = tensor_bytes(out), gate = bytes / x->form->gates;
+    for (size_t g = 0; g < x->form->gates; g++)
+        memcpy((char *)out->data + x->form->from[g] * gate, (const char *)t->data + i * bytes + g * gate, gate);
+    return out;
+}
+
+/* "optimizer.state.NAME.exp_avg" -> what stands before and behind NAME; false for another name. */
+static bool split_key(struct arena *a, const char *text, const char **before, const char **name, const char **behind)
+{
+    static const char *const beginnings[] = {"optimizer.state.", "optimizer.param_groups."};
+    const char *const dot = strrchr(text, '.');
+    for (size_t i = 0; i < 2; i++)
+        if (str_starts_with(text, beginnings[i]) && dot >= text + strlen(beginnings[i])) {
+            *before = beginnings[i];
+            *behind = dot;
+            *name = arena_strndup(a, text + strlen(beginnings[i]), (size_t)(dot - text) - strlen(beginnings[i]));
+            return true;
+        }
+    return false;
+}
+
+void checkpoint_split_recurrent(struct arena *a, const struct model *m, const struct weight_options *o,
+                                named_tensors *list)
+{
+    const struct fill_options options = {.weights = *o};
+    const struct joiner j = {.arena = a, .model = m, .options = &options};
+    struct map wholes = {.arena = a};
+    named_tensors out = {0};
+    find_wholes(&j, &wholes);
+    vec_each_ptr(const struct named_tensor, t, list) {
+        const char *before = "", *name = t->name, *behind = "";
+        (void)split_key(a, t->name, &before, &name, &behind);
+        const struct joined *const x = map_get(&wholes, name);
+        for (size_t i = 0; x && i < x->count; i++)
+            vec_push(a, &out, ((struct named_tensor){arena_printf(a, "%s%s%s", before, x->parts[i], behind),
+                                                     part_of(a, x, t->tensor, i)}));
+        if (!x)
+            vec_push(a, &out, *t);
+    }
+    *list = out;
 }

@@ -158,10 +158,10 @@ OPTIMIZERS = [
 ]
 
 
-def there_and_back(stepc, work, name, want, make, begin):
+def there_and_back(stepc, work, name, want, make, begin, network=mlp):
     """Seven steps by stepc, saved for PyTorch; the rest by PyTorch, and by a model that is prepared from what was saved."""
     losses_of(stepc, work, f'{work}/train.onnx', '--load', f'{work}/c.pt', *begin, '--steps', 7, '--save', f'{work}/back.safetensors')
-    net = mlp()
+    net = network()
     optimizer = make(net.parameters())
     optimizer.param_groups[0]['lr'] = 0.7
     steps = resume(f'{work}/back.safetensors', net, optimizer)
@@ -443,6 +443,7 @@ def try_layers(stepc, work):
         want = train(net, optimizer, None, save)
         if 'recurrent' in name:
             three_ways(stepc, work, name, want, f'{work}/c.pt', ['--optimizer', 'adamw:weight_decay=0'])
+            there_and_back(stepc, work, name, want, lambda p: torch.optim.Adam(p, 0.01), [], make)
             continue
         told = prepare(stepc, work, '--from', f'{work}/c.pt')
         expect(name, told, r"is 'net.2.weight', transposed")

@@ -600,6 +600,36 @@ START_TEST(gates_are_reordered)
 }
 END_TEST
 
+/* And back: what was laid out is what it was; single numbers are those of each part. */
+START_TEST(gates_come_back)
+{
+    struct filled f;
+    struct checkpoint c = recurrent_checkpoint("enc.lstm."), before = recurrent_checkpoint("enc.lstm.");
+    struct model *const m = recurrent_model("/enc/lstm/LSTM", ", linear_before_reset = 1");
+    named_tensors list = {0};
+    ck_assert(fill_with(m, &c, &(struct fill_options){0}, &f));
+    static const char *const names[] = {"onnx::LSTM_1", "onnx::LSTM_2", "onnx::LSTM_3", "g.weight_ih_l0",
+                                        "g.weight_hh_l0"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        vec_push(&arena, &list, ((struct named_tensor){names[i], map_get(&f.set, names[i])}));
+    vec_push(&arena, &list, ((struct named_tensor){"optimizer.state.onnx::LSTM_1.exp_avg",
+                                                   map_get(&f.set, "onnx::LSTM_1.m")}));
+    vec_push(&arena, &list, ((struct named_tensor){"optimizer.state.onnx::LSTM_1.step", numbers(&scalar, 7)}));
+    checkpoint_split_recurrent(&arena, m, &(struct weight_options){0}, &list);
+    ck_assert_uint_eq(list.count, before.weights.count + 4);
+    vec_each_ptr(const struct named_tensor, t, &list) {
+        const struct tensor *wanted = str_ends_with(t->name, ".step") ? numbers(&scalar, 7) : NULL;
+        vec_each_ptr(const struct named_tensor, w, &before.weights)
+            wanted = str_equal(w->name, t->name) ? w->tensor : wanted;
+        for (size_t i = 0; i < 2; i++)
+            if (str_equal(t->name, arena_printf(&arena, "optimizer.state.%s.exp_avg", before.parameters.data[i].name)))
+                wanted = before.parameters.data[i].state.data[0].tensor;
+        ck_assert_msg(wanted && shape_equal(&wanted->shape, &t->tensor->shape), "%s", t->name);
+        ck_assert_mem_eq(t->tensor->data, wanted->data, tensor_bytes(wanted));
+    }
+}
+END_TEST
+
 /* A reset before the product is not PyTorch's; the message names what can take such a checkpoint. */
 START_TEST(what_cannot_be_laid_out_is_told)
 {
@@ -639,5 +669,6 @@ int main(void)
     tcase_add_test(tests, steps_may_be_said);
     tcase_add_loop_test(tests, gates_are_reordered, 0, sizeof recurrent_cases / sizeof *recurrent_cases);
     tcase_add_test(tests, what_cannot_be_laid_out_is_told);
+    tcase_add_test(tests, gates_come_back);
     return run_tests("fill", tests);
 }
