@@ -1,5 +1,5 @@
 // stepc's file of a state (runtime/checkpoint.h says the format), for the side that has no C. `stepc run --load` and
-// `stepc strip --state` read what this writes.
+// `stepc expand --state` read what this writes.
 
 const magic = [0x89, 0x53, 0x54, 0x45, 0x50, 0x43, 0x0d, 0x0a], end = new TextEncoder().encode('STEPCEND');
 const roles = ['weight', 'statistic', 'optimizer', 'counter', 'sum'];
