@@ -41,7 +41,7 @@ static bool is_compilers(const char *stem)
 
 const char *header_hidden(const char *stem)
 {
-    static const char *const own[] = {"stepc.h", "stepc_blas.h", "checkpoint.h"};
+    static const char *const own[] = {"stepc.h", "stepc_blas.h", "checkpoint.h", "stepc_mpi.h", "stepc_mpi_internal.h"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (is_header(stem, own[i]))
             return "stepc's runtime";
