@@ -1,4 +1,5 @@
 /* stepc expand: the entries of a model as plain ONNX models, which any runtime executes. */
+#include "devices/devices.h"
 #include "expand/expand.h"
 
 #include "base/clean.h"
@@ -124,6 +125,9 @@ static bool expand(struct job *j)
     if (!read_import_options(s, j->options, import) || !refuse_range(s, import, "expand") ||
         !read_model(s, j->options, import, j->path, &m))
         return false;
+    if (model_has_devices(m))
+        diag_warning(&s->diag, &LOC_FILE(m->file),
+                     "its annotations for several devices are not in what is written, which has other nodes");
     if (loss != NULL && gradient_model_has(m, loss)) {
         if (!gradient_model(&s->diag, &s->arena, m, loss, &names))
             return false;

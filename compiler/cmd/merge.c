@@ -4,6 +4,7 @@
 #include "cmd/files.h"
 
 #include "base/str.h"
+#include "model/check_model.h"
 #include "model/model.h"
 #include "prepare/merge.h"
 
@@ -32,6 +33,7 @@ static bool merge(struct session *s, const struct options *o, const char *out)
         files_read(&s->arena, o, path, m, all ? NULL : "out", &read); /* the first may be edited in place */
         all = all ? all : m;
     }
+    model_drop_stale_devices(&s->diag, all);
     files_written(&s->arena, o, all, &written);
     if (!files_check(&s->diag, &read, &written) || !model_write(&s->diag, all, out))
         return false;

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "graph/bounded.h"
+#include "model/check_model.h"
 #include "prepare/from_checkpoint.h"
 #include "prepare/recipe.h"
 
@@ -98,6 +99,7 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
     bounded_remember(&s->arena, m, import.bounds);
     if (p->recipe)
         recipe_empty(&s->arena, m, &report);
+    model_drop_stale_devices(&s->diag, m);
     struct file_content rule;
     if ((p->recipe && !check_as_recipe(s, m, path)) || !make_depfile(s, o, path, m, outputs, &rule) ||
         !model_write(&s->diag, m, out) || (rule.path && !file_write_all(&s->diag, &rule, 1)))

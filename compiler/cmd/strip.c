@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "engine/state_file.h"
+#include "model/check_model.h"
 #include "prepare/strip.h"
 #include <stdio.h>
 
@@ -100,6 +101,7 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
     if (state && !foreign)
         strbuf_addf(&report, "trained values: %zu of %zu initializers\n", trained.count, m->graph->initializers.count);
     strip_model(&s->diag, m, &report);
+    model_drop_stale_devices(&s->diag, m);
     if (!model_write(&s->diag, m, out))
         return false;
     if (!option_given(o, "quiet"))

@@ -69,6 +69,8 @@ const struct option_spec training_options[] = {
      "entries accumulate() and apply() instead of step(): samples may come one at a time"},
     {"shards", 0, OPTION_TEXT, "N",
      "with --split: entries apply_0(), apply_1()... for shares of the weights, and advance()"},
+    {"devices", 0, OPTION_TEXT, "N",
+     "with --split: annotations of N devices that share the samples, as ONNX has them (IR 11)"},
     {"accumulate", 0, OPTION_TEXT, "N", "step() goes through its batch in N parts"},
     {"evaluate", 0, OPTION_FLAG, NULL, "an entry evaluate() too: loss and accuracy, changes nothing"},
     {"gradients", 0, OPTION_FLAG, NULL, "gradients are outputs of step(), named NAME.gradient"},
@@ -232,6 +234,9 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     ok = exclude(d, o, "split", "accumulate") && ok;
     if (option_given(o, "shards") && !p->split)
         ok = diag_error(d, NULL, "--shards wants --split: it makes several entries of apply()");
+    ok = read_integer(d, o, "devices", 2, &p->devices) && ok;
+    if (option_given(o, "devices") && !p->split)
+        ok = diag_error(d, NULL, "--devices goes with --split: devices add up between accumulate() and apply()");
     return ok;
 }
 

@@ -164,8 +164,13 @@ void combine_shards(struct follower *f, const struct node *n, const struct shard
         followed = followed && (n->inputs.data[i] == NULL || in[i] != NULL);
     for (size_t o = 0; o < n->outputs.count; o++)
         out[o] = NULL;
-    if (!followed)
+    if (!followed && !n->def->is_structural)
         return;
+    if (n->def->is_structural) { /* Gradient: a derivative lies as what it is one by; sums over samples are within */
+        for (size_t o = 0; o < n->outputs.count; o++)
+            out[o] = in[o];
+        return;
+    }
     const bool ruled = node_axes(&c.scratch, n, &c.axes);
     c.parts = arena_array(&c.scratch, int64_t, (size_t)c.axes.labels);
     c.whose = arena_array(&c.scratch, const struct value *, (size_t)c.axes.labels);

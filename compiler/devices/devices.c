@@ -80,7 +80,7 @@ static void find_operands(struct follower *f, const struct node *n, const struct
     }
 }
 
-static void follow_node(struct follower *f, const struct node *n)
+static void follow_node(struct follower *f, const struct node *n, follow_visit visit)
 {
     struct arena scratch = {0};
     const struct shards **const in = arena_array(&scratch, const struct shards *, n->inputs.count + 1);
@@ -108,6 +108,8 @@ static void follow_node(struct follower *f, const struct node *n)
     }
     if (f->options->table)
         strbuf_add(f->options->table, "\n");
+    if (visit)
+        visit(f, n, in);
     arena_free(&scratch);
 }
 
@@ -135,7 +137,7 @@ static bool is_placed(const struct graph *g, const struct model_devices *x)
     return false;
 }
 
-bool devices_check(struct diag *d, const struct program *p, const struct devices_options *o)
+bool devices_follow(struct diag *d, const struct program *p, const struct devices_options *o, follow_visit visit)
 {
     bool ok = true;
     vec_each_ptr(const struct model_devices, x, &p->model->configurations) {
@@ -149,17 +151,23 @@ bool devices_check(struct diag *d, const struct program *p, const struct devices
             struct arena a = {0};
             struct follower f = {.diag = d, .arena = &a, .model = p->model, .configuration = x, .options = o,
                                  .ok = true};
-            if (!is_placed(e->graph, x))
+            const bool combined = e->kind == ENTRY_STEP && e->training < 0; /* its parts are entries as well */
+            if (combined || !is_placed(e->graph, x))
                 continue;
             if (o->table)
                 strbuf_addf(o->table, "%s on the %d devices of '%s':\n", e->name, (int)x->count, x->name);
             f.pool = shard_pool_new(&a, (int)x->count);
             begin_values(&f, e->graph);
             graph_each_node(e->graph, n)
-                follow_node(&f, n);
+                follow_node(&f, n, visit);
             ok = f.ok && ok;
             arena_free(&a);
         }
     }
     return ok;
+}
+
+bool devices_check(struct diag *d, const struct program *p, const struct devices_options *o)
+{
+    return devices_follow(d, p, o, NULL);
 }

@@ -4,8 +4,7 @@
 #ifndef STEPC_DEVICES_DEVICES_H
 #define STEPC_DEVICES_DEVICES_H
 
-#include "base/str.h"
-#include "graph/graph.h"
+#include "graph/import.h"
 
 struct devices_options {
     int64_t assumed; /* sizes that are this number, or multiples of it, may be others; 0: all sizes are known */
@@ -15,5 +14,24 @@ struct devices_options {
 bool model_has_devices(const struct model *m);
 /* All entries, each finding once. */
 bool devices_check(struct diag *d, const struct program *p, const struct devices_options *o) MUST_USE;
+
+/* ---- data parallel training (docs/many-machines.md) -------------------------------------------------------------- */
+
+/* Where a tensor is read in the graph, it is in equal parts along axis 0, or whole on one device. */
+struct devices_part {
+    const struct model_graph *graph;
+    const char *tensor;
+    int64_t device; /* -1: in parts */
+};
+struct devices_annotation {
+    const char *configuration;
+    int64_t devices;
+    VEC(struct devices_part) parts;
+};
+
+/* Adds a configuration, and to all nodes of the main graph and of algorithms what follows from those parts. Sizes that
+ * are not known are import->provisional_dim. */
+bool devices_annotate(struct diag *d, struct arena *a, struct model *m, const struct devices_annotation *what,
+                      const struct import_options *import) MUST_USE;
 
 #endif

@@ -18,6 +18,11 @@ struct follower {
     bool ok;
 };
 
+/* Goes through all entries under each configuration; `visit`, if not NULL, sees each node behind its operands (as it
+ * reads them) and results. False after an error. */
+typedef void (*follow_visit)(struct follower *f, const struct node *n, const struct shards *const *in);
+bool devices_follow(struct diag *d, const struct program *p, const struct devices_options *o, follow_visit visit);
+
 /* The node's entry of the configuration, or NULL. */
 const struct model_node_devices *entry_of(const struct follower *f, const struct placed *p);
 /* What the entry says of a tensor; *stated: it says anything. NULL: nothing, wrong, or nothing that can be followed. */

@@ -7,10 +7,7 @@
 #include "base/str.h"
 #include <string.h>
 
-enum {
-    DEVICES_IR = 11,
-    LONGEST = 4096 /* list of a specification: they are compared each with each */
-};
+enum { LONGEST = 4096 /* list of a specification: they are compared each with each */ };
 
 struct checker {
     struct diag *diag;
@@ -230,4 +227,44 @@ bool model_check_devices(struct diag *d, const struct model *m)
                           "device configurations came with ir_version %d, but the model says %lld", DEVICES_IR,
                           (long long)m->ir_version);
     return c.ok;
+}
+
+/* ---- after a change of the model --------------------------------------------------------------------------------- */
+
+struct dropped {
+    size_t count;
+    const struct model_node *first;
+    const char *tensor;
+};
+
+static void drop_stale(struct model_graph *g, struct dropped *x)
+{
+    for (size_t i = 0; g && i < g->nodes.count; i++) {
+        struct model_node *const n = g->nodes.data[i];
+        vec_each_ptr(struct model_node_devices, entry, &n->devices)
+            for (size_t k = entry->shardings.count; k-- > 0;) {
+                const char *const tensor = entry->shardings.data[k].tensor;
+                if (names_tensor(n, tensor))
+                    continue;
+                if (x->count++ == 0)
+                    *x = (struct dropped){1, n, tensor};
+                vec_remove(&entry->shardings, k);
+            }
+        model_each_inner(n, inner)
+            drop_stale(inner, x);
+    }
+}
+
+void model_drop_stale_devices(struct diag *d, struct model *m)
+{
+    struct dropped x = {0};
+    drop_stale(m->graph, &x);
+    vec_each(struct model_training *, t, &m->training) {
+        drop_stale(t->initialization, &x);
+        drop_stale(t->algorithm, &x);
+    }
+    if (x.count > 0)
+        diag_warning(d, &x.first->loc,
+                     "%zu sharding%s of tensors that the node no longer has, the first of '%s', %s left out", x.count,
+                     str_plural(x.count), x.tensor, x.count == 1 ? "is" : "are");
 }

@@ -9,5 +9,7 @@
 bool model_check(struct diag *d, const struct model *m) MUST_USE;
 /* The part of it about distribution over devices (check_devices.c). */
 bool model_check_devices(struct diag *d, const struct model *m) MUST_USE;
+/* Behind a change of the model: specifications whose tensor is no longer the node's are left out, with a warning. */
+void model_drop_stale_devices(struct diag *d, struct model *m);
 
 #endif

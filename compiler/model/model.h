@@ -80,6 +80,7 @@ typedef VEC(struct model_pair) model_pairs;
 
 /* How a model is distributed over devices (IR 11): hints on nodes, docs/devices.md. Numbers are as the file has
  * them. */
+enum { DEVICES_IR = 11 };
 struct model_shards { /* SimpleShardedDimProto */
     int64_t size;       /* of the axis, or of one of those fused into it; -1: see symbol */
     const char *symbol; /* "": not said */

@@ -49,13 +49,6 @@ static bool gradient_infer(struct infer_ctx *c)
     return true;
 }
 
-/* A derivative lies as what it is one by; the sums over samples are within. */
-static void gradient_axes(struct axes_ctx *c)
-{
-    for (size_t i = 0; i < c->node->outputs.count; i++)
-        axes_pass_all(c, (int)i, (int)i);
-}
-
 const struct op_def op_defs_gradient[] = {{.domain = DOMAIN_TRAINING,
                                            .name = "Gradient",
                                            .versions = versions,
@@ -63,6 +56,5 @@ const struct op_def op_defs_gradient[] = {{.domain = DOMAIN_TRAINING,
                                            .outputs = outputs,
                                            .attrs = attrs,
                                            .infer = gradient_infer,
-                                           .axes = gradient_axes,
                                            .is_structural = true},
                                           {0}};

@@ -93,7 +93,7 @@ static bool begin_accumulate(struct preparer *p, accumulator_list *all)
     p->loss_weight = add_accumulator(p, all, "sample_count", p->loss_weight, p->loss_dtype, &SHAPE_SCALAR);
     p->loss_sum = add_accumulator(p, all, "loss_sum", p->loss_sum, p->loss_dtype, &SHAPE_SCALAR);
     vec_each_ptr(struct trainable, t, &p->trainables)
-        t->gradient =
+        t->sum = t->gradient =
             add_accumulator(p, all, suffixed(p, t->name, "grad_sum"), t->gradient, t->tensor->dtype, &t->tensor->shape);
     bind_statistics(p);
     add_initialization(p);

@@ -99,6 +99,10 @@ void rename_reads_within(struct model_graph *g, const char *old, const char *nam
 {
     vec_each(struct model_node *, n, &g->nodes) {
         rename_names(&n->inputs, old, name);
+        vec_each_ptr(struct model_node_devices, x, &n->devices)
+            vec_each_ptr(struct model_sharding, s, &x->shardings)
+                if (str_equal(s->tensor, old))
+                    s->tensor = name;
         model_each_inner(n, inner)
             rename_reads_within(inner, old, name);
     }

@@ -51,6 +51,25 @@ static bool merge_functions(struct merger *m)
     return ok;
 }
 
+/* A configuration that both have is one. */
+static bool merge_configurations(struct merger *m)
+{
+    bool ok = true;
+    vec_each_ptr(const struct model_devices, x, &m->from->configurations) {
+        const struct model_devices *own = NULL;
+        vec_each_ptr(const struct model_devices, y, &m->into->configurations)
+            if (str_equal(x->name, y->name))
+                own = y;
+        if (!own)
+            vec_push(m->arena, &m->into->configurations, *x);
+        else if (own->count != x->count)
+            ok = diag_error(m->diag, &LOC_FILE(m->from->file),
+                            "device configuration '%s' has %d devices, that of %s %d", x->name, (int)x->count,
+                            m->into->file, (int)own->count);
+    }
+    return ok;
+}
+
 /* ---- names of the main graph ------------------------------------------------------------------------------------- */
 
 static void add_name(struct merger *m, const char *name)
@@ -290,6 +309,7 @@ bool merge_models(struct diag *d, struct arena *a, struct model *into, struct mo
     take_names(&m, from);
     bool ok = merge_opsets(&m);
     ok = merge_functions(&m) && ok;
+    ok = merge_configurations(&m) && ok;
     ok = merge_main_graphs(&m) && ok;
     if (!ok || !merge_bounds(&m) || !merge_entries(&m))
         return false;

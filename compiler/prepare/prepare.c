@@ -535,5 +535,5 @@ static bool prepare_all(struct preparer *p)
     take_loss_out(p, step_loss);
     add_average_entry(p);
     strip_remember_changes(p->arena, p->model, changes_text(p));
-    return check_prepared(p);
+    return (o->devices == 0 || annotate_devices(p)) && check_prepared(p);
 }

@@ -120,6 +120,7 @@ struct prepare_options {
     const char *entry;  /* what the entry that trains is called; NULL: "train", a model's only one is step() */
     bool split;         /* entries accumulate and apply instead of one step */
     int64_t shards;     /* entries apply_0, apply_1 .. instead of one apply; 0, 1: none */
+    int64_t devices;    /* annotations for so many; 0: none */
     int64_t accumulate; /* parts that a step goes through its batch in; 0, 1: no parts */
     bool evaluate;      /* an entry that computes loss and accuracy and changes nothing */
     batchnorm_choices batchnorm; /* the last that fits decides; none: see statistics.c */

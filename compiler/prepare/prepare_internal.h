@@ -48,6 +48,7 @@ struct trainable {
     enum fan_layout layout;
     const char *why;      /* "weight of Gemm 'fc1'" */
     const char *gradient; /* as the update reads it: clipped */
+    const char *sum;      /* --split: the variable that adds it up; NULL: none */
     struct held held;     /* what of it has no gradient */
     const char *mask;     /* held.trained in the algorithm; NULL: not written yet */
     const char *average;  /* what --ema keeps of it; NULL: not written yet, or nothing */
@@ -197,6 +198,11 @@ bool has_fixed_size(struct preparer *p, const char *name, int axis, int64_t size
 
 /* Warns of what compile would refuse; false after errors that check would give. */
 bool check_prepared(struct preparer *p) MUST_USE;
+
+/* ---- batch_shares.c ---- */
+
+/* Annotations of --devices, once all entries are written. */
+bool annotate_devices(struct preparer *p) MUST_USE;
 
 /* ---- accumulate.c ---- */
 

@@ -15,6 +15,8 @@ enum {
 static const char *const kept_ir = "stepc.prepare.ir_version";
 /* the model imported the training operators itself */
 static const char *const kept_import = "stepc.prepare.keep_import";
+/* the device configuration that was added */
+static const char *const kept_devices = "stepc.prepare.devices";
 static const char *const kept_changes = "stepc.prepare.changes"; /* of the main graph */
 
 /* ---- what the model was ------------------------------------------------------------------------------------------ */
@@ -65,6 +67,13 @@ void strip_remember(struct arena *a, struct model *m)
         vec_push(a, &m->metadata, ((struct model_pair){kept_ir, arena_printf(a, "%lld", (long long)m->ir_version)}));
     if (model_opset(&m->opsets, PREVIEW_TRAINING) != 0)
         vec_push(a, &m->metadata, ((struct model_pair){kept_import, PREVIEW_TRAINING}));
+}
+
+void strip_remember_devices(struct arena *a, struct model *m, const char *configuration)
+{
+    vec_push(a, &m->metadata, ((struct model_pair){kept_devices, configuration}));
+    if (m->ir_version < DEVICES_IR && !find_note(m, kept_ir))
+        vec_push(a, &m->metadata, ((struct model_pair){kept_ir, arena_printf(a, "%lld", (long long)m->ir_version)}));
 }
 
 /* Takes an entry out of the metadata; its value, or NULL. */
@@ -278,8 +287,22 @@ static void restore_ir_version(struct model *m, const char *text, struct strbuf 
         version = FREE_INITIALIZERS_IR;
     if (version >= m->ir_version)
         return;
-    strbuf_addf(report, "ir_version: %lld again, as before training_info was added\n", version);
+    strbuf_addf(report, "ir_version: %lld again, as before it was prepared\n", version);
     m->ir_version = version;
+}
+
+static void remove_devices(struct model *m, const char *configuration, struct strbuf *report)
+{
+    if (!configuration)
+        return;
+    for (size_t i = m->configurations.count; i-- > 0;)
+        if (str_equal(m->configurations.data[i].name, configuration))
+            vec_remove(&m->configurations, i);
+    vec_each(struct model_node *, n, &m->graph->nodes)
+        for (size_t i = n->devices.count; i-- > 0;)
+            if (str_equal(n->devices.data[i].configuration, configuration))
+                vec_remove(&n->devices, i);
+    strbuf_addf(report, "removed: device configuration '%s'\n", configuration);
 }
 
 void strip_model(struct diag *d, struct model *m, struct strbuf *report)
@@ -292,6 +315,7 @@ void strip_model(struct diag *d, struct model *m, struct strbuf *report)
     remove_inputs(m, take_metadata(m, METADATA_LISTED_INPUTS));
     m->training.count = 0;
     narrow_remembered(d->arena, m, take_metadata(m, METADATA_WIDENED), report);
+    remove_devices(m, take_metadata(m, kept_devices), report);
     const char *const changes = take_metadata(m, kept_changes);
     if (changes)
         strbuf_addf(report, "stays as 'stepc prepare' made it: %s\n", changes);

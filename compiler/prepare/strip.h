@@ -12,6 +12,8 @@
 /* To be called before the first training_info is added to m: notes in its metadata what strip_model() could not know
  * later. Most models need no note. */
 void strip_remember(struct arena *a, struct model *m);
+/* Likewise before the device configuration is added. */
+void strip_remember_devices(struct arena *a, struct model *m, const char *configuration);
 /* Notes that preparation listed these inputs, which initializers stand in for. */
 void strip_remember_inputs(struct arena *a, struct model *m, const str_list *names);
 /* The notes of `from`, which was merged into `into`. */

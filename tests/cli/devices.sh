@@ -94,3 +94,58 @@ expect 0 "$stepc" check open.onnxtxt
 [ ! -s stderr ] || fail 'a size that is assumed was judged'
 expect 0 "$stepc" check open.onnxtxt --dim N=7
 has stderr '7 elements of axis 0 in 3 shards'
+
+# Data parallel training: prepare writes it, compile says what each device computes, strip takes it out.
+model=$source_folder/examples/digits/model.onnx
+whole=(--loss softmax-cross-entropy --optimizer adam --split --evaluate)
+expect 0 "$stepc" prepare "$model" -o train.onnx "${whole[@]}" --devices 4
+has stdout "devices: 4, in configuration 'data_parallel'"
+expect 0 "$stepc" check train.onnx --devices
+[ ! -s stderr ] || fail 'annotations of prepare are warned of'
+has stdout "accumulate on the 4 devices of 'data_parallel':"
+has stdout "Gemm 'fc1': x axis 0 in 4 (0 | 1 | 2 | 3); fc1.weight whole on 0-3; fc1.bias whole on 0-3 -> fc1.output axis 0 in 4"
+has stdout 'target axis 0 in 4 (0 | 1 | 2 | 3) -> losses whole on 0-3'
+has stdout 'fc1.weight.grad_sum whole on 0-3; fc1.weight.gradient whole on 0-3 -> fc1.weight.grad_sum.new whole on 0-3'
+has stdout 'fc2.weight.v whole on 0-3; fc2.weight.h whole on 0-3 -> fc2.weight.new whole on 0-3'
+expect 0 "$stepc" prepare "$model" -o shards.onnx "${whole[@]}" --devices 2 --shards 3
+expect 0 "$stepc" check shards.onnx --devices
+[ ! -s stderr ] || fail 'annotations of prepare are warned of'
+has stdout 'fc2.weight.v whole on 0-1; fc2.weight.h whole on 0-1 -> fc2.weight.new whole on 1'
+expect 0 "$stepc" strip train.onnx -o again.onnx
+has stdout "removed: device configuration 'data_parallel'"
+expect 0 "$stepc" prepare "$model" -o plain.onnx "${whole[@]}"
+expect 0 "$stepc" strip plain.onnx -o wanted.onnx
+same again.onnx wanted.onnx
+expect 2 "$stepc" prepare "$model" -o no.onnx --loss softmax-cross-entropy --devices 2
+has stderr '--devices goes with --split'
+expect 1 "$stepc" prepare "$model" -o no.onnx "${whole[@]}" --devices 3 --batch 8
+has stderr '--devices 3: the batch is 8, which is no multiple'
+expect 1 "$stepc" prepare "$model" -o no.onnx "${whole[@]}" --devices 2000
+has stderr '--devices 2000: at most 1024'
+
+# Running statistics follow each part.
+cat >norm.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 18]>
+net (float[N,3] x) => (float[N,3] y)
+<float[3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 10}, float[3] one = {1, 1, 1}, float[3] b = {0, 0, 0}, float[3] m = {0, 0, 0}, float[3] v = {1, 1, 1}>
+{
+  h = MatMul (x, w)
+  y = BatchNormalization (h, one, b, m, v)
+}
+MODEL
+expect 0 "$stepc" prepare norm.onnxtxt -o norm.onnx --loss mse --split --devices 2
+has stderr "--devices: running statistics ('m' and 'v') follow the samples of each part: runtime/mpi refuses them, or keeps those of part 0"
+
+# Commands that make other models of them.
+sed 's/"pair" : 2 ("left", "right")/"pair" : 3/' net.onnxtxt >three.onnxtxt
+expect 0 "$stepc" prepare net.onnxtxt -o net_train.onnx --loss mse --entry one
+expect 0 "$stepc" prepare three.onnxtxt -o three_train.onnx --loss mse --entry two
+expect 1 "$stepc" merge net_train.onnx three_train.onnx -o both.onnx
+has stderr "device configuration 'pair' has 3 devices, that of net_train.onnx 2"
+sed 's/x \[0, 1\] split (0: 4 in 2)/y [0, 1] split (0: 2)/' net.onnxtxt >stale.onnxtxt
+expect 0 "$stepc" prepare stale.onnxtxt -o stale.onnx --loss mse
+has stderr "1 sharding of tensors that the node no longer has, the first of 'y', is left out"
+expect 0 "$stepc" convert stale.onnx stale_now.onnxtxt
+has stale_now.onnxtxt '@pair <stage = 0> (w [-1] groups (-1: [0, 1]))'
+expect 0 "$stepc" expand net.onnxtxt -o plain.onnx
+has stderr 'its annotations for several devices are not in what is written'

@@ -1,0 +1,111 @@
+/* --devices N: ONNX's annotations of data parallel training (docs/devices.md). What is stated here are the inputs with
+ * samples, in N parts along axis 0, and with --shards the sums of gradients that each share of the update reads; all
+ * else follows. */
+#include "prepare/prepare_internal.h"
+
+#include "devices/devices.h"
+#include "prepare/strip.h"
+
+enum { MOST_RANKS = 1024, MOST_NAMED = 4 };
+
+static const struct model_dim *first_dim(const struct model_value_info *vi)
+{
+    return vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.dims.count > 0 ? &vi->type.dims.data[0]
+                                                                                         : NULL;
+}
+
+static bool same_size(const struct model_dim *a, const struct model_dim *b)
+{
+    return a->value >= 0 || b->value >= 0 ? a->value == b->value : str_equal(a->param, b->param);
+}
+
+static void add_part(struct preparer *p, struct devices_annotation *what, struct model_graph *g, const char *tensor)
+{
+    vec_push(p->arena, &what->parts, ((struct devices_part){g, tensor, -1}));
+}
+
+/* An input of the main graph is read there and in algorithms; the batch is that of the first one on which the loss
+ * depends. */
+static bool add_main_inputs(struct preparer *p, struct devices_annotation *what, struct model_dim *batch)
+{
+    struct model_graph *const g = p->model->graph;
+    bool found = false;
+    vec_each(const struct model_value_info *, vi, &g->inputs) {
+        const struct model_dim *const dim = first_dim(vi);
+        const int axis = batch_axis_of(&p->batch_axes, vi->name);
+        if (!dim || model_find_initializer(g, vi->name) || axis == NO_BATCH_AXIS ||
+            (found ? !same_size(dim, batch) : !map_has(&p->ancestors, vi->name)))
+            continue;
+        if (axis != 0)
+            return diag_error(p->diag, &p->loc, "--devices: samples of input '%s' are along axis %d, expected axis 0",
+                              vi->name, axis);
+        *batch = *dim;
+        found = true;
+        add_part(p, what, g, vi->name);
+        vec_each(const struct model_training *, t, &p->model->training)
+            add_part(p, what, t->algorithm, vi->name);
+    }
+    return found || diag_error(p->diag, &p->loc, "--devices: the loss depends on no input with samples along axis 0");
+}
+
+static void add_own_inputs(struct preparer *p, struct devices_annotation *what, const struct model_dim *batch)
+{
+    vec_each(const struct model_training *, t, &p->model->training)
+        for (size_t i = 0; t->algorithm && i < t->algorithm->inputs.count; i++) {
+            const struct model_value_info *const vi = t->algorithm->inputs.data[i];
+            if (first_dim(vi) && same_size(first_dim(vi), batch))
+                add_part(p, what, t->algorithm, vi->name);
+        }
+}
+
+/* Shard s of the update is device s modulo N, as runtime/mpi has it; its entries stand behind accumulate. */
+static void add_shards(struct preparer *p, struct devices_annotation *what)
+{
+    for (size_t s = 0; s < p->shard_count; s++)
+        vec_each_ptr(const struct trainable, t, &p->trainables)
+            vec_push(p->arena, &what->parts,
+                     ((struct devices_part){p->model->training.data[1 + s]->algorithm, t->sum,
+                                            (int64_t)s % what->devices}));
+}
+
+/* Each part moves them on by its own samples, one after the other: no machine can do that beside another. */
+static void warn_of_statistics(struct preparer *p)
+{
+    str_list moved = {0};
+    vec_each_ptr(const struct model_pair, x, &p->model->training.data[0]->update_binding)
+        if (map_has(&p->statistics, x->key))
+            vec_push(p->arena, &moved, x->key);
+    if (moved.count > 0)
+        diag_warning(p->diag, &p->loc,
+                     "--devices: running statistics (%s) follow the samples of each part: runtime/mpi refuses them, or "
+                     "keeps those of part 0 (STEPC_MPI_STATISTICS_OF_PART_0)",
+                     names_text(p->arena, &moved, MOST_NAMED));
+}
+
+bool annotate_devices(struct preparer *p)
+{
+    struct devices_annotation what = {.configuration = "data_parallel", .devices = p->options->devices};
+    struct import_options import = p->options->import ? *p->options->import : (struct import_options){0};
+    struct model_dim batch = {.value = -1, .param = ""};
+    if (what.devices > MOST_RANKS)
+        return diag_error(p->diag, &p->loc, "--devices %lld: at most %d", (long long)what.devices, MOST_RANKS);
+    if (!add_main_inputs(p, &what, &batch))
+        return false;
+    if (batch.value >= 0 && batch.value % what.devices != 0)
+        return diag_error(p->diag, &p->loc, "--devices %lld: the batch is %lld, which is no multiple",
+                          (long long)what.devices, (long long)batch.value);
+    add_own_inputs(p, &what, &batch);
+    add_shards(p, &what);
+    warn_of_statistics(p);
+    vec_each_ptr(const struct model_devices, x, &p->model->configurations)
+        if (str_equal(x->name, what.configuration))
+            return diag_error(p->diag, &p->loc, "--devices: the model has a device configuration '%s' already",
+                              what.configuration);
+    strip_remember_devices(p->arena, p->model, what.configuration);
+    import.provisional_dim = 2 * what.devices;
+    if (!devices_annotate(p->diag, p->arena, p->model, &what, &import))
+        return false;
+    say(p, "devices: %lld, in configuration 'data_parallel'; each has its share of the samples and all weights",
+        (long long)what.devices);
+    return true;
+}
