@@ -7,7 +7,10 @@
 #include "cmd/files.h"
 #include "cmd/program_options.h"
 #include "cmd/training_options.h"
+#include "devices/devices.h"
 #include "engine/check_c.h"
+#include "model/check_model.h"
+#include "train/combine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +25,7 @@ static const struct option_spec specs[] = {
     {"dump-after", 0, OPTION_TEXT, "PASS",
      "also print what stands after a pass: combine, recognise, differentiate, expand, fold, simplify, "
      "cse, dce, canonical, lower, fuse, plan"},
+    {"ignore-devices", 0, OPTION_FLAG, NULL, "annotations for several devices are left aside: the program is for one"},
     {0}};
 static const struct option_spec from_inference[] = {
     OPTION_HEADING("an inference MODEL with --loss becomes a training model first, as by 'stepc prepare':"), {0}};
@@ -105,6 +109,23 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
     return file_write_all(&s->diag, files, files[count].path ? count + 1 : count);
 }
 
+/* Annotations for several devices have to be what runtime/mpi executes. What is wrong otherwise, compilation says. */
+static bool read_devices(struct job *j, const struct model *m)
+{
+    struct diag *const d = &j->session->diag;
+    struct diag unheard = {.arena = d->arena};
+    const struct import_options *const import = &j->pipeline.import;
+    const struct pipeline_options at =
+        import->range ? pipeline_at(d->arena, &j->pipeline, import->range->high) : j->pipeline;
+    struct program *p;
+    if (!model_has_devices(m) || option_given(j->options, "ignore-devices"))
+        return true;
+    if (!model_check_devices(d, m))
+        return false;
+    return !combine_program(&unheard, d->arena, m, &at.import, "model", NULL, &p) ||
+           devices_are_data_parallel(d, p, &j->emit.devices_text);
+}
+
 static bool compile(struct job *j)
 {
     const struct options *const o = j->options;
@@ -124,7 +145,7 @@ static bool compile(struct job *j)
     struct prepare_options *const training = j->prepares ? &j->training : NULL;
     if (!read_import_options(j->session, o, &pipeline->import) ||
         !read_prepared_model(j->session, o, training, &pipeline->import, j->path, &j->report, &m) ||
-        !check_files(j, m, false) ||
+        !check_files(j, m, false) || !read_devices(j, m) ||
         !may_need_outputs(j->session, &pipeline->import, m,
                           pipeline_compile(d, a, m, pipeline, &j->emit, &text, &program)) ||
         (option_given(o, "check") && !check_c(d, a, stem, &text, option_text(o, "cc"))) || !write_files(j, m, &text))

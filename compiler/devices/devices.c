@@ -85,6 +85,7 @@ static void follow_node(struct follower *f, const struct node *n, follow_visit v
     struct arena scratch = {0};
     const struct shards **const in = arena_array(&scratch, const struct shards *, n->inputs.count + 1);
     const struct shards **const out = arena_array(&scratch, const struct shards *, n->outputs.count + 1);
+    f->moved = false;
     begin_line(f, n);
     follow_stage(f, n);
     find_operands(f, n, in);
@@ -102,6 +103,7 @@ static void follow_node(struct follower *f, const struct node *n, follow_visit v
                          "'%s' is stated to be %s, but what its inputs give is %s: it has to be moved", v->name,
                          shards_text(f->diag->arena, &f->pool, own),
                          shards_text(f->diag->arena, &f->pool, out[o]));
+        f->moved = f->moved || moved;
         f->of[v->id] = stated ? own : out[o];
         add_text(f, before, v, f->of[v->id], moved);
         before = ";";

@@ -15,6 +15,7 @@ struct follower {
     struct shard_pool pool;
     const struct shards **of; /* value by id; NULL: not followed */
     int *stages;              /* value by id; -1: none */
+    bool moved; /* what the node at hand gives is stated to lie elsewhere */
     bool ok;
 };
 

@@ -61,6 +61,8 @@ void write_origin(struct emission *e, struct writer *w, const char *ending)
     write_origin_row(w, "opset", opsets_text(e));
     if (e->options->options_text[0])
         write_origin_row(w, "options", e->options->options_text);
+    if (e->options->devices_text)
+        write_origin_row(w, "devices", e->options->devices_text);
 }
 
 /* A source file and a header of two runs would often compile together, with an arena that is too small. */

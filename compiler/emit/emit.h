@@ -34,6 +34,7 @@ struct emit_options {
     const char *file_stem;    /* of the files to be written ("digits" for digits.c and digits.h); NULL: as name */
     const char *model_file;   /* base name, for the header comment */
     const char *options_text; /* the options that change the output, as typed; "" if none */
+    const char *devices_text; /* which device computes what, a line; NULL: the program is for one */
     bool reproducible;        /* contraction off, self-test in init() */
     /* steps are lowered so: without infinities in the compiler's mind that would mean nothing */
     bool check_finite;

@@ -111,6 +111,12 @@ expect 0 "$stepc" prepare "$model" -o shards.onnx "${whole[@]}" --devices 2 --sh
 expect 0 "$stepc" check shards.onnx --devices
 [ ! -s stderr ] || fail 'annotations of prepare are warned of'
 has stdout 'fc2.weight.v whole on 0-1; fc2.weight.h whole on 0-1 -> fc2.weight.new whole on 1'
+expect 0 "$stepc" compile shards.onnx -o shards.c --dim batch=8 --quiet
+expect 0 "$stepc" compile train.onnx -o train.c --dim batch=8 --quiet
+has train.h "devices  'data_parallel', 4: each calls accumulate() for its own samples"
+expect 0 "$stepc" compile train.onnx -o train.c --dim batch=1..8 --quiet # sizes are those of a call
+expect 0 "$stepc" compile train.onnx -o alone.c --dim batch=8 --quiet --ignore-devices
+lacks alone.h devices
 expect 0 "$stepc" strip train.onnx -o again.onnx
 has stdout "removed: device configuration 'data_parallel'"
 expect 0 "$stepc" prepare "$model" -o plain.onnx "${whole[@]}"
@@ -122,6 +128,33 @@ expect 1 "$stepc" prepare "$model" -o no.onnx "${whole[@]}" --devices 3 --batch 
 has stderr '--devices 3: the batch is 8, which is no multiple'
 expect 1 "$stepc" prepare "$model" -o no.onnx "${whole[@]}" --devices 2000
 has stderr '--devices 2000: at most 1024'
+
+# Samples that are not apart, another axis, stages, updates in between: refused by name, or left aside.
+refuses() { # NAME ANNOTATION TEXT
+    cat >"$1.onnxtxt" <<MODEL
+<ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2]>
+net (float[4,6] x) => (float[4,8] y) <float[6,8] w = {1, ...}>
+{
+  [fc] y = MatMul (x, w) @pair $2
+}
+@training_info {
+  algorithm: moves () => (float[6,8] more)
+  {
+    more = Add (w, w)
+  }
+  update_binding: ["w" : "more"]
+}
+MODEL
+    expect 1 "$stepc" compile "$1.onnxtxt" -o no.c
+    has stderr "error: $3"
+    expect 0 "$stepc" compile "$1.onnxtxt" -o yes.c --ignore-devices --quiet
+}
+refuses stages '<stage = 0> ()' "pipeline_stage 0 of 'pair': stages are not executed (--ignore-devices compiles for one device)"
+refuses columns '(w [0, 1] split (1: 2))' "'w' is axis 1 in 2 (0 | 1) on the devices of 'pair': variables are whole on each device that sees samples"
+refuses rows '(w [0, 1] split (0: 2))' "'w' is axis 0 in 2 (0 | 1) on the devices of 'pair': variables are whole on each device that sees samples"
+refuses order '(x [1, 0] split (0: 2))' "'x' is axis 0 in 2 (1 | 0) on the devices of 'pair': samples can be spread along axis 0, in order"
+refuses moved '(x [0, 1] split (0: 2), y [-1] groups (-1: [0, 1]))' 'what it reads or gives has to be moved between the devices'
+refuses update '(x [0, 1] split (0: 2))' "step() updates 'w' where it sees samples, so devices cannot add up first"
 
 # Running statistics follow each part.
 cat >norm.onnxtxt <<'MODEL'
