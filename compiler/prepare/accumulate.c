@@ -36,12 +36,26 @@ static void add_loss_output(struct preparer *p, const char *sum, const char *wei
     declare_output(p, p->loss_output, p->loss_dtype, NULL);
 }
 
+/* statistic += move_sum / weight: once for all shards. */
+static void move_statistics(struct preparer *p, const char *inverse)
+{
+    vec_each_ptr(const struct model_pair, x, &p->moves) {
+        const struct tensor *const like = model_find_initializer(p->model->graph, x->key)->tensor;
+        const char *const own =
+            like->dtype == p->loss_dtype ? inverse : add_cast(p, "inverse_count.cast", inverse, like->dtype);
+        const char *const move = add_op(p, suffixed(p, x->key, "mean_move"), "Mul", x->value, own);
+        bind_update(p, x->key, add_op(p, suffixed(p, x->key, "new"), "Add", x->key, move), like);
+    }
+}
+
 /* gradient = sum / weight, by one division for all. Without samples, the gradient is 0 and not NaN. */
 static void divide_gradients(struct preparer *p, const char *weight)
 {
     const char *inverse[2] = {NULL, NULL};
     const char *const safe = add_op(p, "safe_count", "Max", weight, add_scalar(p, "least_count", p->loss_dtype, 1e-30));
     const char *const own = add_op(p, "inverse_count", "Reciprocal", safe);
+    if (p->shard == 0)
+        move_statistics(p, own);
     vec_each_ptr(struct trainable, t, &p->trainables) {
         const enum dtype dtype = t->tensor->dtype;
         const char **const slot = &inverse[dtype == DTYPE_DOUBLE];
@@ -85,17 +99,39 @@ static void reset_accumulator(struct preparer *p, const struct accumulator *a)
     bind_update(p, a->name, zeros, a->initial);
 }
 
+/* --devices: a part that moved running statistics would leave them to the next one, and machines have no next one. How
+ * far each would move them from where they are, times its samples, is a sum like all others: apply moves them by the
+ * mean. */
+static void add_moves(struct preparer *p, accumulator_list *all, const char *weight)
+{
+    for (size_t i = 0; i < p->latest_statistics.count; i++) {
+        const struct map_entry *const s = &p->latest_statistics.entries[i];
+        const struct tensor *const like = model_find_initializer(p->model->graph, s->key)->tensor;
+        const char *const own =
+            like->dtype == p->loss_dtype ? weight : add_cast(p, "sample_weight.cast", weight, like->dtype);
+        const char *const move = add_op(p, suffixed(p, s->key, "move"), "Sub", s->value, s->key);
+        const char *const addend = add_op(p, suffixed(p, s->key, "move_addend"), "Mul", move, own);
+        const char *const sum =
+            add_accumulator(p, all, suffixed(p, s->key, "move_sum"), addend, like->dtype, &like->shape);
+        vec_push(p->arena, &p->moves, ((struct model_pair){s->key, sum}));
+    }
+}
+
 static bool begin_accumulate(struct preparer *p, accumulator_list *all)
 {
     if (!begin_training(p, entry_name(p, "accumulate"), true))
         return false;
+    const char *const weight = p->loss_weight; /* of the part */
     add_loss_output(p, p->loss_sum, p->loss_weight);
     p->loss_weight = add_accumulator(p, all, "sample_count", p->loss_weight, p->loss_dtype, &SHAPE_SCALAR);
     p->loss_sum = add_accumulator(p, all, "loss_sum", p->loss_sum, p->loss_dtype, &SHAPE_SCALAR);
     vec_each_ptr(struct trainable, t, &p->trainables)
         t->sum = t->gradient =
             add_accumulator(p, all, suffixed(p, t->name, "grad_sum"), t->gradient, t->tensor->dtype, &t->tensor->shape);
-    bind_statistics(p);
+    if (p->options->devices > 0)
+        add_moves(p, all, weight);
+    else
+        bind_statistics(p);
     add_initialization(p);
     attach_algorithm(p);
     return true;

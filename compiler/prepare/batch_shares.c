@@ -6,7 +6,7 @@
 #include "devices/devices.h"
 #include "prepare/strip.h"
 
-enum { MOST_RANKS = 1024, MOST_NAMED = 4 };
+enum { MOST_RANKS = 1024 };
 
 static const struct model_dim *first_dim(const struct model_value_info *vi)
 {
@@ -68,20 +68,6 @@ static void add_shards(struct preparer *p, struct devices_annotation *what)
                                             (int64_t)s % what->devices}));
 }
 
-/* Each part moves them on by its own samples, one after the other: no machine can do that beside another. */
-static void warn_of_statistics(struct preparer *p)
-{
-    str_list moved = {0};
-    vec_each_ptr(const struct model_pair, x, &p->model->training.data[0]->update_binding)
-        if (map_has(&p->statistics, x->key))
-            vec_push(p->arena, &moved, x->key);
-    if (moved.count > 0)
-        diag_warning(p->diag, &p->loc,
-                     "--devices: running statistics (%s) follow the samples of each part: runtime/mpi refuses them, or "
-                     "keeps those of part 0 (STEPC_MPI_STATISTICS_OF_PART_0)",
-                     names_text(p->arena, &moved, MOST_NAMED));
-}
-
 bool annotate_devices(struct preparer *p)
 {
     struct devices_annotation what = {.configuration = "data_parallel", .devices = p->options->devices};
@@ -96,7 +82,6 @@ bool annotate_devices(struct preparer *p)
                           (long long)what.devices, (long long)batch.value);
     add_own_inputs(p, &what, &batch);
     add_shards(p, &what);
-    warn_of_statistics(p);
     vec_each_ptr(const struct model_devices, x, &p->model->configurations)
         if (str_equal(x->name, what.configuration))
             return diag_error(p->diag, &p->loc, "--devices: the model has a device configuration '%s' already",

@@ -125,6 +125,7 @@ struct preparer {
     const char *loss_sum, *loss_weight;
     VEC(struct quotient) left_losses; /* not written, since the main graph has a 'loss' */
     size_t shard, shard_count; /* --shards: which is being written; 0: there are none */
+    model_pairs moves; /* --devices: running statistic -> the variable that adds up how far parts would move it */
     model_pairs shared_scalars; /* of all shards, in the main graph: the wish for a name -> the name */
     size_t part, part_count;  /* --accumulate: which part of the batch is being written; 0 parts: all */
     struct map parts;         /* input -> const char **, its parts */
