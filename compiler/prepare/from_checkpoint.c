@@ -372,11 +372,15 @@ static void take_groups(const struct taker *t, const struct model *m, const stru
                           .learning_rate = own_number(theirs, rate, number(t, rate)),
                           .weight_decay = own_number(theirs, "weight_decay", number(t, "weight_decay"))};
         vec_each_ptr(const struct checkpoint_parameter, p, &t->checkpoint->parameters)
-            if (p->group == i && p->name && map_has(&in_model, p->name))
-                vec_push(t->arena, &g.names, (const char *)map_get(&in_model, p->name));
-        if (g.names.count == 0 || (isnan(g.learning_rate) && isnan(g.weight_decay)))
+            if (p->group == i && p->name) {
+                /* what an export has made up gets its name by content */
+                const bool there = map_has(&in_model, p->name);
+                vec_push(t->arena, there ? &g.names : &g.later, there ? map_get(&in_model, p->name) : p->name);
+            }
+        if (g.names.count + g.later.count == 0 || (isnan(g.learning_rate) && isnan(g.weight_decay)))
             continue;
-        strbuf_addf(t->report, "from %s: a --group of %zu tensors\n", t->checkpoint->path, g.names.count);
+        strbuf_addf(t->report, "from %s: a --group of %zu tensors\n", t->checkpoint->path,
+                    g.names.count + g.later.count);
         vec_push(t->arena, &t->options->groups, g);
     }
 }

@@ -74,10 +74,13 @@ static const char *trainable_suggestion(struct preparer *p, const char *name)
 static bool gather_all(struct preparer *p, size_t number, const struct group *g)
 {
     str_list missing = {0};
+    bool found = g->names.count == 0;
     vec_each (const char *, pattern, &g->names)
         if (!gather(p, pattern, number, g))
             vec_push(p->arena, &missing, pattern);
-    if (missing.count == g->names.count)
+    vec_each (const char *, pattern, &g->later)
+        found = gather(p, pattern, number, g) || found;
+    if (missing.count == g->names.count && !found)
         return diag_error(p->diag, &p->loc, "--group %s: no trained tensor has %s%s", g->title,
                           missing.count > 1                ? "any of its names"
                           : strpbrk(missing.data[0], "*?") ? "a name that matches"
@@ -106,12 +109,14 @@ static const char *amount_text(struct arena *a, const char *name, double x)
 static size_t count_members(const struct preparer *p, const struct group *g)
 {
     bool *const is_member = arena_array(p->arena, bool, p->trainables.count);
+    const str_list *const lists[] = {&g->names, &g->later};
     size_t count = 0;
-    vec_each(const char *, pattern, &g->names) {
-        const char *const listed = find_listed(p->model->graph, pattern);
-        vec_each_ptr(const struct trainable, t, &p->trainables)
-            is_member[t_at] = is_member[t_at] || is_named(pattern, listed, t);
-    }
+    for (size_t i = 0; i < 2; i++)
+        vec_each(const char *, pattern, lists[i]) {
+            const char *const listed = find_listed(p->model->graph, pattern);
+            vec_each_ptr(const struct trainable, t, &p->trainables)
+                is_member[t_at] = is_member[t_at] || is_named(pattern, listed, t);
+        }
     for (size_t i = 0; i < p->trainables.count; i++)
         count += is_member[i];
     return count;
@@ -122,7 +127,7 @@ void say_groups(struct preparer *p)
 {
     vec_each_ptr (const struct group, g, &p->options->groups) {
         const size_t count = count_members(p, g);
-        const char *const names = names_text(p->arena, &g->names, MOST_NAMED);
+        const char *const names = g->names.count > 0 ? names_text(p->arena, &g->names, MOST_NAMED) : g->title;
         say(p, "group %zu, %s:%s%s, %zu tensor%s", g_at + 1, names,
             amount_text(p->arena, "learning rate", g->learning_rate),
             amount_text(p->arena, "weight decay", g->weight_decay), count, str_plural(count));

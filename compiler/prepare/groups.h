@@ -10,6 +10,7 @@ struct group {
     const char *title;                  /* of messages: what the user typed, "FILE, group 2" */
     const char *file;                   /* to be read; NULL: the fields below are set */
     str_list names;                     /* patterns, or names as parameters have in the framework */
+    str_list later;                     /* the same: the model has none of them yet, and perhaps never */
     double learning_rate, weight_decay; /* NAN: as for all */
 };
 

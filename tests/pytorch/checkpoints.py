@@ -424,6 +424,7 @@ class Sequence(torch.nn.Module):
 
 
 def try_layers(stepc, work):
+    try_folded_groups(stepc, work)
     for name, make in ('recurrent', Recurrent), ('folded recurrent', Recurrent), ('transposed', Sequence):
         torch.manual_seed(0)
         net = make()
@@ -458,6 +459,24 @@ def try_layers(stepc, work):
         x, target = data()
         loss = torch.nn.functional.cross_entropy(other(x[steps]), target[steps]).item()
         compare(f'{name}, back in PyTorch', want[7:8], np.array([loss]))
+
+
+def try_folded_groups(stepc, work):
+    """Two groups, of which one decays, and an export that has names of its own for what is in them."""
+    torch.manual_seed(0)
+    net = Recurrent()
+    decays, others = [[p for n, p in net.named_parameters() if ('bias' in n) == which] for which in (False, True)]
+    optimizer = torch.optim.AdamW([{'params': decays, 'weight_decay': 0.5}, {'params': others, 'weight_decay': 0.0}], 0.01)
+
+    def save():
+        torch.save({'model': net.state_dict(), 'optimizer': optimizer.state_dict()}, f'{work}/c.pt')
+        torch.onnx.export(net, (torch.zeros(BATCH, FEATURES),), f'{work}/net.onnx', input_names=['x'], output_names=['y'],
+                          dynamic_axes={'x': {0: 'batch'}, 'y': {0: 'batch'}})
+
+    want = train(net, optimizer, None, save)
+    prepare(stepc, work, '--from', f'{work}/c.pt', '--optimizer', 'adamw')
+    got, _ = losses_of(stepc, work, f'{work}/train.onnx', '--from', SAVED_AT)
+    compare('folded recurrent in groups, prepare --from', want, got)
 
 
 class Evil:
