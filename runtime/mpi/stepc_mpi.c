@@ -26,6 +26,7 @@ struct stepc_mpi_group {
     size_t first, bytes;  /* among all sums */
     size_t share;         /* bytes of a share; of the last ones less */
     size_t own;           /* bytes of this rank's share ... */
+    size_t stride;        /* the same, up to a multiple of ALIGNMENT */
     size_t total, leaves; /* ... and where it stands in `total` and `before`, and in `leaves` */
     int *sent, *sent_at, *received, *received_at, *shares, *shares_at;
 };
@@ -142,7 +143,28 @@ static int can_be_added(stepc_dtype dtype)
     }
 }
 
-/* The backward pass finishes the sums of the last layers first: they stand first. */
+/* In stepc's models the sums stand at the end of the state, with nothing between them. Then they are laid end to end as
+ * they are there, and need not be copied when nobody writes to them. */
+static void lay_out_as_in_state(stepc_mpi *m)
+{
+    const stepc_variable_info *const v = m->model->variables, *const first = &v[m->sums[0]],
+                                     *const last = &v[m->sums[m->sum_count - 1]];
+    const size_t end = last->offset + stepc_tensor_bytes(&last->tensor);
+    int is_row = 1;
+    for (unsigned s = 0; s < m->sum_count; s++) /* no element may lie across a multiple of ALIGNMENT */
+        is_row = is_row && first->offset % stepc_dtype_size(v[m->sums[s]].tensor.dtype) == 0 &&
+                 (s == 0 || v[m->sums[s]].offset > v[m->sums[s - 1]].offset);
+    for (unsigned i = 0; i < m->model->variable_count && is_row; i++)
+        is_row = v[i].role == STEPC_ROLE_SUM || v[i].offset < first->offset || v[i].offset >= end;
+    if (!is_row)
+        return;
+    m->in_state = 1;
+    m->base = first->offset;
+    for (unsigned s = 0; s < m->sum_count; s++)
+        m->places[s] = v[m->sums[s]].offset - m->base;
+    m->places[m->sum_count] = end - m->base;
+}
+
 static stepc_status find_sums(stepc_mpi *m)
 {
     const stepc_model *const model = m->model;
@@ -151,7 +173,7 @@ static stepc_status find_sums(stepc_mpi *m)
     m->places = malloc((model->variable_count + 1) * sizeof *m->places);
     if (m->sums == NULL || m->places == NULL)
         return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
-    for (unsigned v = model->variable_count; v-- > 0;) {
+    for (unsigned v = 0; v < model->variable_count; v++) {
         const stepc_variable_info *const x = &model->variables[v];
         if (x->role != STEPC_ROLE_SUM)
             continue;
@@ -163,9 +185,11 @@ static stepc_status find_sums(stepc_mpi *m)
         place = round_up(place + stepc_tensor_bytes(&x->tensor), PLACE);
     }
     m->places[m->sum_count] = place;
-    return m->sum_count > 0 ? STEPC_OK
-                            : stepc_mpi_fail(m, STEPC_E_ARGUMENT, "the model has no sums over samples: ",
-                                             "`stepc prepare --split` makes entries that add up", "");
+    if (m->sum_count == 0)
+        return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "the model has no sums over samples: ",
+                              "`stepc prepare --split` makes entries that add up", "");
+    lay_out_as_in_state(m);
+    return STEPC_OK;
 }
 
 /* Bytes of a rank's share of the group. */
@@ -190,7 +214,7 @@ static void lay_out_messages(const stepc_mpi *m, struct stepc_mpi_group *g, int 
         g->sent[r] = r == m->rank ? 0 : g->shares[r];
         g->sent_at[r] = g->shares_at[r];
         g->received[r] = r == m->rank ? 0 : (int)g->own;
-        g->received_at[r] = r * (int)g->own;
+        g->received_at[r] = r * (int)g->stride;
     }
 }
 
@@ -215,16 +239,18 @@ static stepc_status lay_out_groups(stepc_mpi *m)
         g->own = share_bytes(g, m->rank);
         g->total = total;
         g->leaves = leaves;
-        total += g->own;
-        leaves += g->own * ranks;
+        g->stride = round_up(g->own, ALIGNMENT);
+        total += g->stride;
+        leaves += g->stride * ranks;
         lay_out_messages(m, g, m->counts + i * 6 * ranks);
         m->requests[i] = MPI_REQUEST_NULL;
     }
     m->requests[m->group_count] = MPI_REQUEST_NULL;
-    m->leaf = malloc(all);
+    m->leaf = malloc(m->in_state && m->options.parts == (unsigned)m->ranks ? 1 : all);
     m->leaves = malloc(leaves + 1);
     m->total = malloc(total + 1);
     m->before = malloc(total + 1);
+    m->shares_bytes = total;
     m->kept = malloc(keeps_statistics(m) ? m->model->state_bytes : 1);
     m->moved = malloc(keeps_statistics(m) ? m->model->state_bytes : 1);
     m->digests = malloc(3 * m->model->variable_count * sizeof *m->digests);
@@ -428,23 +454,28 @@ static void add_stretch(const stepc_mpi *m, size_t at, size_t count, unsigned ch
 {
     const size_t end = at + count;
     for (unsigned s = sum_at(m, at); at < end; s++) {
-        const size_t bytes = least(m->places[s + 1], end) - at;
-        add(m->model->variables[m->sums[s]].tensor.dtype, total, leaf, bytes);
+        const stepc_tensor_info *const t = &m->model->variables[m->sums[s]].tensor;
+        const size_t bytes = least(m->places[s + 1], end) - at, own = m->places[s] + stepc_tensor_bytes(t);
+        add(t->dtype, total, leaf, at < own ? least(bytes, own - at) : 0);
         total += bytes;
         leaf += bytes;
         at += bytes;
     }
 }
 
-/* In the order of ranks, which is that of parts. */
+/* In the order of ranks, which is that of parts. What begins with zeros is the first leaf. */
 static void add_leaves(const stepc_mpi *m, const struct stepc_mpi_group *g)
 {
     const size_t first = g->first + (size_t)g->shares_at[m->rank];
     for (size_t at = 0; at < g->own; at += CHUNK) {
         const size_t count = least(CHUNK, g->own - at);
         for (int r = 0; r < m->ranks; r++) {
-            const unsigned char *const theirs = m->leaves + g->leaves + (size_t)r * g->own;
-            add_stretch(m, first + at, count, m->total + g->total + at, (r == m->rank ? m->leaf + first : theirs) + at);
+            const unsigned char *const theirs = m->leaves + g->leaves + (size_t)r * g->stride;
+            const unsigned char *const leaf = (r == m->rank ? m->own + first : theirs) + at;
+            if (r == 0 && m->is_zero && m->is_first_round)
+                memcpy(m->total + g->total + at, leaf, count);
+            else
+                add_stretch(m, first + at, count, m->total + g->total + at, leaf);
         }
     }
 }
@@ -468,6 +499,17 @@ static void copy_sums(const stepc_mpi *m, unsigned char *state, size_t first, si
         sums += bytes;
         first += bytes;
     }
+}
+
+static int are_zero(const stepc_mpi *m, void *state)
+{
+    for (unsigned s = 0; s < m->sum_count; s++) {
+        const stepc_variable_info *const x = &m->model->variables[m->sums[s]];
+        const unsigned char *const b = place_of(state, x);
+        if (b[0] != 0 || memcmp(b, b + 1, stepc_tensor_bytes(&x->tensor) - 1) != 0)
+            return 0;
+    }
+    return 1;
 }
 
 static void clear_sums(const stepc_mpi *m, void *state)
@@ -523,7 +565,9 @@ static void begin(stepc_mpi *m, void *state)
         m->status = compare_states(m, state);
     if (m->counter != NULL)
         memcpy(&m->first_draw, place_of(state, m->counter), sizeof m->first_draw);
-    for (unsigned i = 0; i < m->group_count; i++) {
+    m->is_first_round = 1;
+    m->is_zero = are_zero(m, state);
+    for (unsigned i = 0; i < m->group_count && !m->is_zero; i++) {
         const struct stepc_mpi_group *const g = &m->groups[i];
         copy_sums(m, state, g->first + (size_t)g->shares_at[m->rank], g->own, m->before + g->total, 0);
         memcpy(m->total + g->total, m->before + g->total, g->own);
@@ -536,7 +580,7 @@ int stepc_mpi_next(stepc_mpi *m, void *state, unsigned *part)
         begin(m, state);
     if (m->is_broken || m->part >= m->options.parts)
         return 0;
-    if (m->ranks > 1)
+    if (m->ranks > 1 && !(m->is_zero && m->part == (unsigned)m->rank))
         clear_sums(m, state);
     set_counter(m, state, m->part);
     copy_statistics(m, m->kept, state);
@@ -550,14 +594,24 @@ static void collect(stepc_mpi *m)
     for (unsigned i = 0; i < m->group_count && !m->is_broken; i++)
         if (OK(m, MPI_Wait, &m->requests[i], MPI_STATUS_IGNORE))
             add_leaves(m, &m->groups[i]);
+    m->is_first_round = 0;
 }
 
+/* All sums as they stand in the state. */
+static unsigned char *row_of(const stepc_mpi *m, void *state)
+{
+    return (unsigned char *)state + m->base;
+}
+
+/* From a copy, unless no part follows that writes to the sums. */
 static void send_leaf(stepc_mpi *m, void *state)
 {
+    m->own = m->in_state && m->part >= m->options.parts ? row_of(m, state) : m->leaf;
     for (unsigned i = 0; i < m->group_count && !m->is_broken; i++) {
         const struct stepc_mpi_group *const g = &m->groups[i];
-        copy_sums(m, state, g->first, g->bytes, m->leaf + g->first, 0);
-        (void)OK(m, MPI_Ialltoallv, m->leaf + g->first, g->sent, g->sent_at, MPI_BYTE, m->leaves + g->leaves,
+        if (m->own == m->leaf)
+            copy_sums(m, state, g->first, g->bytes, m->leaf + g->first, 0);
+        (void)OK(m, MPI_Ialltoallv, m->own + g->first, g->sent, g->sent_at, MPI_BYTE, m->leaves + g->leaves,
                  g->received, g->received_at, MPI_BYTE, m->comm, &m->requests[i]);
     }
 }
@@ -615,19 +669,19 @@ stepc_status stepc_mpi_tell(stepc_mpi *m)
 }
 
 /* Every rank's shares of all sums, to all. */
-static void gather(stepc_mpi *m, const unsigned char *shares)
+static void gather(stepc_mpi *m, const unsigned char *shares, unsigned char *sums)
 {
     for (unsigned i = 0; i < m->group_count && !m->is_broken; i++) {
         const struct stepc_mpi_group *const g = &m->groups[i];
-        (void)OK(m, MPI_Iallgatherv, shares + g->total, (int)g->own, MPI_BYTE, m->leaf + g->first, g->shares,
-                 g->shares_at, MPI_BYTE, m->comm, &m->requests[i]);
+        (void)OK(m, MPI_Iallgatherv, shares + g->total, (int)g->own, MPI_BYTE, sums + g->first, g->shares, g->shares_at,
+                 MPI_BYTE, m->comm, &m->requests[i]);
     }
 }
 
 static void store(stepc_mpi *m, void *state)
 {
     for (unsigned i = 0; i < m->group_count && !m->is_broken; i++)
-        if (OK(m, MPI_Wait, &m->requests[i], MPI_STATUS_IGNORE))
+        if (OK(m, MPI_Wait, &m->requests[i], MPI_STATUS_IGNORE) && !m->in_state)
             copy_sums(m, state, m->groups[i].first, m->groups[i].bytes, m->leaf + m->groups[i].first, 1);
 }
 
@@ -648,8 +702,10 @@ stepc_status stepc_mpi_finish(stepc_mpi *m, void *state)
     if (m->is_broken || !OK(m, MPI_Wait, &m->requests[m->group_count], MPI_STATUS_IGNORE))
         return m->status;
     const int failed = m->worst[0] != STEPC_OK;
+    if (failed && m->is_zero)
+        memset(m->before, 0, m->shares_bytes);
     if (m->ranks > 1) {
-        gather(m, failed ? m->before : m->total);
+        gather(m, failed ? m->before : m->total, m->in_state ? row_of(m, state) : m->leaf);
         store(m, state);
     } else if (failed) {
         put_sums_back(m, state);

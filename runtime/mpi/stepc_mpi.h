@@ -80,22 +80,27 @@ typedef struct stepc_mpi {
     unsigned sum_count;
     unsigned *sums; /* the model's variables that are added up, ... */
     size_t *places; /* ... and where they stand among all sums laid end to end: sum_count + 1 offsets */
+    int in_state;   /* end to end as they stand in the state, from byte `base` on */
+    size_t base;
     unsigned group_count;
     struct stepc_mpi_group *groups;
-    MPI_Request *requests;    /* of the groups, then one more */
-    int *counts;              /* of the groups' messages */
-    unsigned char *leaf;      /* all sums: what this rank's part has added, then the totals */
-    unsigned char *leaves;    /* of this rank's shares: what each rank's part has added */
-    unsigned char *total;     /* of this rank's shares */
-    unsigned char *before;    /* of this rank's shares: what the sums were before the step */
-    unsigned char *kept;      /* the statistics as they were before the part, where they stand in the state */
-    unsigned char *moved;     /* the statistics as part 0 left them, where they stand in the state */
-    uint64_t *digests;        /* of all variables: here, the least and the largest of all ranks */
-    int outcome[2], worst[2]; /* status and rank: here, and the worst of all */
-    MPI_Datatype block;       /* 64 bytes, by which shards are counted */
-    unsigned char *shards;    /* what shards have changed, rank by rank */
-    int *blocks;              /* of each rank, then where they begin */
-    void **nothing;           /* outputs of an entry of which none is wanted */
+    MPI_Request *requests;       /* of the groups, then one more */
+    int *counts;                 /* of the groups' messages */
+    unsigned char *leaf;         /* all sums: what this rank's part has added, then the totals */
+    unsigned char *own;          /* the same, there or in the state */
+    int is_zero, is_first_round; /* the sums were 0 before the step; no leaf has been added yet */
+    unsigned char *leaves;       /* of this rank's shares: what each rank's part has added */
+    unsigned char *total;        /* of this rank's shares */
+    unsigned char *before;       /* of this rank's shares: what the sums were before the step */
+    size_t shares_bytes;         /* of all of them */
+    unsigned char *kept;         /* the statistics as they were before the part, where they stand in the state */
+    unsigned char *moved;        /* the statistics as part 0 left them, where they stand in the state */
+    uint64_t *digests;           /* of all variables: here, the least and the largest of all ranks */
+    int outcome[2], worst[2];    /* status and rank: here, and the worst of all */
+    MPI_Datatype block;          /* 64 bytes, by which shards are counted */
+    unsigned char *shards;       /* what shards have changed, rank by rank */
+    int *blocks;                 /* of each rank, then where they begin */
+    void **nothing;              /* outputs of an entry of which none is wanted */
 } stepc_mpi;
 
 /* Collective over `comm`. A rank with another model, build or number of parts is an error on all ranks. Allocates about

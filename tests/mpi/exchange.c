@@ -13,6 +13,7 @@ typedef struct toy_state {
     float weight[3], mean[2], average[2];
     uint64_t counter;
     float single, wide[WIDE];
+    uint8_t apart;
     double narrow[NARROW];
     uint16_t half[NARROW], brain[NARROW];
     int64_t long_count;
@@ -184,11 +185,15 @@ static void step_alone(toy_state *s, unsigned parts)
     memcpy(s->mean, mean, sizeof mean);
 }
 
-static void test_bits(stepc_mpi_options o)
+static void test_bits(stepc_mpi_options o, int from_zero, int is_apart)
 {
     static toy_state shared, alone;
     fill(&shared);
-    fill(&alone);
+    if (from_zero)
+        memset(shared.wide, 0, sizeof shared.wide);
+    variables[FLAG].offset = is_apart ? AT(apart) : AT(flag); /* something stands between the sums */
+    shared.apart = is_apart ? 3 : 0;
+    alone = shared;
     EXPECT(begin(&o) == STEPC_OK);
     for (int i = 0; i < STEPS; i++) {
         EXPECT(step(&shared) == STEPC_OK);
@@ -205,12 +210,14 @@ static int says(const char *text)
     return strstr(mpi.message, text) != NULL;
 }
 
-static void test_failing_part(stepc_mpi_options o)
+static void test_failing_part(stepc_mpi_options o, int from_zero)
 {
     static toy_state s, before;
     fill(&s);
+    if (from_zero)
+        memset(s.wide, 0, sizeof s.wide);
     EXPECT(begin(&o) == STEPC_OK);
-    EXPECT(step(&s) == STEPC_OK);
+    EXPECT(from_zero || step(&s) == STEPC_OK);
     before = s;
     toy.fails_at = (int)o.parts - 1;
     EXPECT(step(&s) == STEPC_E_LABEL);
@@ -348,10 +355,14 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < sizeof group_bytes / sizeof *group_bytes; i++) {
             o.parts = rounds * (unsigned)ranks;
             o.group_bytes = group_bytes[i];
-            test_bits(o);
+            test_bits(o, 0, 1);
+            test_bits(o, 1, 1);
+            test_bits(o, 0, 0);
+            test_bits(o, 1, 0);
         }
     o.group_bytes = 1024;
-    test_failing_part(o);
+    test_failing_part(o, 0);
+    test_failing_part(o, 1);
     test_what_else_changes(o);
     test_different_states(o);
     test_shards(o);
