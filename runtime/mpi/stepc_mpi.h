@@ -127,12 +127,12 @@ void stepc_mpi_done(stepc_mpi *m, void *state, stepc_status status);
  * STEPC_E_MISMATCH: the ranks' states differ. */
 stepc_status stepc_mpi_finish(stepc_mpi *m, void *state);
 /* Calls apply() on every rank. With shards each rank calls those of its own (shard s is rank s modulo ranks), all
- * weights are handed out, and then each calls advance(). `inputs` are those of apply(), `outputs` those of apply(), or
- * of advance(). Where a shard fails, on any rank, others have changed the state: only a checkpoint helps. Without
- * shards a program may as well call apply() itself. */
+ * weights and statistics are handed out, and then each calls advance(). `inputs` are those of apply(), `outputs` those
+ * of apply(), or of advance(). Where a shard fails, on any rank, others have changed the state: only a checkpoint
+ * helps. Without shards a program may as well call apply() itself. */
 stepc_status stepc_mpi_apply(stepc_mpi *m, void *state, void *arena, const void *const *inputs, void *const *outputs);
-/* With shards a rank's state lacks what those of other ranks have changed besides weights. This gives all ranks all of
- * it, as it must be in a checkpoint. Collective. */
+/* With shards a rank's state lacks what those of other ranks have changed of what the optimizer remembers. This gives
+ * all ranks all of it, as it must be in a checkpoint. Collective. */
 stepc_status stepc_mpi_collect(stepc_mpi *m, void *state);
 /* Lets MPI go on with the exchange: for STEPC_TRACE, which runs before each kernel. Does nothing where there is none,
  * as before stepc_mpi_open() on a handle of zeros. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* Updates in shards: a rank computes those of its own, and hands out the weights. What else they have changed, what the
- * optimizer remembers, stays where it is until somebody asks for it. */
+/* Updates in shards: a rank computes those of its own, and hands out weights and statistics, which accumulate() reads.
+ * What else they have changed, what the optimizer remembers, stays where it is until somebody asks for it. */
 #include "stepc_mpi_internal.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ stepc_status stepc_mpi_find_shards(stepc_mpi *m)
 
 /* ---- what shards have changed --------------------------------------------------- */
 
-enum what { WEIGHTS, ALL };
+enum what { MODEL, ALL }; /* weights and statistics, or what the optimizer remembers, too */
 enum way { MEASURE, PACK, UNPACK };
 
 /* Goes through what the rank's shards have changed, which lies there one after the other. Returns its bytes. */
@@ -64,7 +64,7 @@ static size_t walk(const stepc_mpi *m, int rank, enum what what, enum way way, v
         for (; *u < m->model->variable_count; u++) {
             const stepc_variable_info *const x = &m->model->variables[*u];
             const size_t count = stepc_tensor_bytes(&x->tensor);
-            if (what == WEIGHTS && x->role != STEPC_ROLE_WEIGHT)
+            if (what == MODEL && x->role != STEPC_ROLE_WEIGHT && x->role != STEPC_ROLE_STATISTIC)
                 continue;
             if (way == PACK)
                 memcpy(bytes + at, place_of(state, x), count);
@@ -116,7 +116,7 @@ stepc_status stepc_mpi_lay_out_shards(stepc_mpi *m)
         return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
     if (m->options.shards == 0)
         return STEPC_OK;
-    m->shards = malloc(measure(m, WEIGHTS) + 1);
+    m->shards = malloc(measure(m, MODEL) + 1);
     if (m->shards == NULL)
         return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
     return OK(m, MPI_Type_contiguous, ALIGNMENT, MPI_BYTE, &m->block) && OK(m, MPI_Type_commit, &m->block) ? STEPC_OK
@@ -148,7 +148,7 @@ static stepc_status apply_shards(stepc_mpi *m, void *state, void *arena, const v
         return m->status;
     m->status = (stepc_status)m->worst[0];
     m->is_broken = m->status != STEPC_OK;
-    return m->is_broken ? stepc_mpi_tell(m) : gather(m, WEIGHTS, state, m->shards);
+    return m->is_broken ? stepc_mpi_tell(m) : gather(m, MODEL, state, m->shards);
 }
 
 stepc_status stepc_mpi_apply(stepc_mpi *m, void *state, void *arena, const void *const *inputs, void *const *outputs)

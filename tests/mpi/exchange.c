@@ -19,7 +19,7 @@ typedef struct toy_state {
     int64_t long_count;
     int32_t count[3];
     uint8_t flag;
-    float bias[2];
+    float bias[2], moment[2];
 } toy_state;
 
 static const size_t dim_2[] = {2}, dim_3[] = {3}, dim_narrow[] = {NARROW}, dim_wide[] = {WIDE};
@@ -104,8 +104,9 @@ static stepc_variable_info variables[] = {
     {{"count", STEPC_INT32, 1, dim_3}, AT(count), STEPC_ROLE_SUM, PLAIN},
     {{"flag", STEPC_BOOL, 0, NULL}, AT(flag), STEPC_ROLE_COUNTER, PLAIN},
     {{"bias", STEPC_FLOAT, 1, dim_2}, AT(bias), STEPC_ROLE_WEIGHT, PLAIN},
+    {{"moment", STEPC_FLOAT, 1, dim_2}, AT(moment), STEPC_ROLE_OPTIMIZER, PLAIN},
 };
-enum { WEIGHT, VARIABLES = sizeof variables / sizeof *variables, FLAG = VARIABLES - 2, BIAS };
+enum { WEIGHT, VARIABLES = sizeof variables / sizeof *variables, FLAG = VARIABLES - 3, BIAS, MOMENT };
 
 /* Two shards of the update, and what comes behind them. */
 static stepc_status call_first(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
@@ -114,6 +115,7 @@ static stepc_status call_first(void *state, void *arena, uint64_t seed, const vo
     (void)arena, (void)seed, (void)in, (void)out;
     s->weight[0] += s->wide[5];
     s->average[1] += 2.0f;
+    s->moment[1] -= 1.0f;
     return STEPC_OK;
 }
 
@@ -141,7 +143,7 @@ static const stepc_entry entries[] = {{"add", MUTATES, 1, 0, NULL, NULL, call_ac
 static const unsigned add_updates[] = {1, 3, 4, 5, 6, 7, 8, 9, 10, VARIABLES};
 static const unsigned plain_updates[] = {3, 4, 5, 6, 7, 8, 9, 10, VARIABLES};
 static const unsigned wrong_updates[] = {0, 3, 4, 5, 6, 7, 8, 9, 10, VARIABLES};
-static const unsigned first_updates[] = {0, 2, VARIABLES}, second_updates[] = {BIAS, VARIABLES};
+static const unsigned first_updates[] = {0, 2, MOMENT, VARIABLES}, second_updates[] = {BIAS, VARIABLES};
 static const unsigned behind_updates[] = {4, VARIABLES};
 static const unsigned *updates[] = {add_updates, first_updates, second_updates, behind_updates};
 static stepc_model model = {STEPC_ABI, "toy", "abc", sizeof(toy_state), 0, VARIABLES, 4, variables, entries, updates};
@@ -272,7 +274,8 @@ static void test_shards(stepc_mpi_options o)
         for (size_t e = 1; e < 4; e++)
             EXPECT(entries[e].call(&alone, NULL, 0, NULL, NULL) == STEPC_OK);
         EXPECT(memcmp(s.weight, alone.weight, sizeof s.weight) == 0 && memcmp(s.bias, alone.bias, sizeof s.bias) == 0);
-        EXPECT((s.average[1] == alone.average[1]) == (mpi.rank == 0)); /* another rank's */
+        EXPECT(s.average[1] == alone.average[1]);
+        EXPECT((s.moment[1] == alone.moment[1]) == (mpi.rank == 0)); /* another rank's */
     }
     EXPECT(stepc_mpi_collect(&mpi, &s) == STEPC_OK);
     EXPECT(memcmp(&s, &alone, sizeof s) == 0);
