@@ -65,7 +65,7 @@ same table wanted
 warns() { # NAME ANNOTATION OPERATOR TEXT
     cat >"$1.onnxtxt" <<MODEL
 <ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2, "three" : 3]>
-net (float[4,6] x) => (float[4,6] y)
+net (float[4,6] x) => (float[4,6] y) <int64[1] last = {-1}, int64[1] past = {-9}, int64[1] zero = {0}, int64[1] back = {-1}>
 {
   [first] h = Relu (x) $2
   [second] y = $3
@@ -78,9 +78,22 @@ warns uneven '@three (x [0, 1, 2] split (0: 3))' 'Relu (h)' "sharding of 'x': 4 
 warns moved '@pair (x [0, 1] split (0: 2), h [1, 0] split (0: 2))' 'Relu (h)' \
     "'h' is stated to be axis 0 in 2 (1 | 0), but what its inputs give is axis 0 in 2 (0 | 1): it has to be moved"
 warns whole '@pair (x [0, 1] split (1: 2))' 'Softmax (h)' "axis 1 of 'h' is split, but Softmax needs all of it: its parts are collected in front of the node"
+warns backwards '@pair (x [0, 1] split (0: 2))' \
+    'Slice (h, last, past, zero, back)' "axis 0 of 'h' is split, but Slice needs all of it"
 warns ruleless '@pair (x [0, 1] split (0: 2))' 'Trilu (h)' "axis 0 of 'h' is split, but there is no rule for Trilu"
 warns doubled '@pair (x [1, 1] split (0: 2))' 'Relu (h)' "sharding of 'x': 1 holds more than one shard"
 warns idle '@pair (x [0] groups (-3: [1]))' 'Relu (h)' "sharding of 'x': no entry of device is the group -3"
+
+# Operands broadcast from their last axis.
+cat >square.onnxtxt <<'MODEL'
+<ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2]>
+net (float[4,4] x, float[4] b) => (float[4,4] y)
+{
+  y = Add (x, b) @pair (x [0, 1] split (1: 2), b [0, 1] split (0: 2))
+}
+MODEL
+expect 0 "$stepc" check --devices square.onnxtxt
+has stdout 'b axis 0 in 2 (0 | 1) -> y axis 1 in 2 (0 | 1)'
 
 # Sizes that nothing binds may be any.
 cat >open.onnxtxt <<'MODEL'

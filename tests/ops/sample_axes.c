@@ -81,11 +81,12 @@ static bool check_result(struct halves *h, size_t o, int axis, bool changed_seco
     return true;
 }
 
-/* All axes with the label have halves, or are equally long. */
-static bool has_halves(const struct halves *h, int label)
+/* Axes with one label are equally long; where a reshape joins others, *even says whether all have halves. */
+static bool has_halves(const struct halves *h, int label, bool *even)
 {
     int64_t first = -1;
-    bool equal = true, even = true;
+    bool equal = true;
+    *even = true;
     for (size_t i = 0; i < h->node->inputs.count + h->node->outputs.count; i++) {
         const size_t at = i < h->node->inputs.count ? i : i - h->node->inputs.count;
         const struct value *const v = i == at ? h->node->inputs.data[at] : h->node->outputs.data[at];
@@ -94,17 +95,23 @@ static bool has_halves(const struct halves *h, int label)
             if (labels[d] == label) {
                 equal = equal && (first < 0 || first == v->shape.dim[d]);
                 first = v->shape.dim[d];
-                even = even && first % 2 == 0;
+                *even = *even && first % 2 == 0;
             }
     }
-    return equal || even;
+    *even = *even || equal;
+    return equal || h->node->def->is_reshape;
 }
 
 static bool check_axis(struct halves *h, size_t i, int axis, bool second)
 {
     const struct value *const v = h->node->inputs.data[i];
     const int label = h->axes.in[i][axis], at = argument_of(h->graph, v);
-    if (label == AXIS_WHOLE || at < 0 || v->shape.dim[axis] < 2 || v->dtype == DTYPE_STRING || !has_halves(h, label))
+    bool even;
+    if (label == AXIS_WHOLE)
+        return true;
+    if (!has_halves(h, label, &even))
+        return sample_fail(h->t, "axes: axis %d of '%s' runs along with one of another size", axis, v->name);
+    if (at < 0 || v->shape.dim[axis] < 2 || v->dtype == DTYPE_STRING || !even)
         return true;
     const struct tensor *const own = h->inputs[at];
     struct tensor *const mixed = tensor_new(&h->t->arena, own->dtype, &own->shape);
