@@ -183,6 +183,10 @@ static const struct op_sample max_samples[] = {
     {.text = "g (int32[3,4] x) => (int64[3,1] y) { y = ArgMax <axis = 1, select_last_index = 1> (x) }",
      .no_gradient = true},
     {.text = "g (int16[9] x) => (int64[1] y) { y = ArgMax(x) }", .opset = 11, .no_gradient = true},
+    {.text = "g (int32[6,9] x) => (int64[6,1] y) { y = ArgMax <axis = 1> (x) }", .feed = "index:3",
+     .no_gradient = true},
+    {.text = "g (uint64[6,9] x) => (int64[6,1] y) { y = ArgMax <axis = 1> (x) }", .feed = "index:3",
+     .no_gradient = true},
     {.text = "g () => (int64[1] y) { x = Constant <value_floats = [1.0, 3.0, 3.0, 2.0]> () y = ArgMax(x) }",
      .no_gradient = true},
     {.text = "g (float[40,3] x) => (int64[40] y) { y = ArgMax <axis = 1, keepdims = 0> (x) }", .no_gradient = true},
@@ -190,6 +194,12 @@ static const struct op_sample max_samples[] = {
     {.text = "g (float[0] x) => (int64[1] y) { y = ArgMax(x) }", .error = "no extreme element"},
     {0}};
 static const struct op_sample min_samples[] = {
+    {.text = "g (int32[6,9] x) => (int64[6,1] y) { y = ArgMin <axis = 1> (x) }", .feed = "index:3",
+     .no_gradient = true},
+    {.text = "g (uint64[6,9] x) => (int64[6,1] y) { y = ArgMin <axis = 1> (x) }", .feed = "index:3",
+     .no_gradient = true},
+    {.text = "g () => (int64[1] y) { x = Constant <value_floats = [2.0, 1.0, 1.0, 3.0]> () y = ArgMin(x) }",
+     .no_gradient = true},
     {.text = "g (float[3,4] x) => (int64[1,4] y) { y = ArgMin(x) }", .no_gradient = true},
     {.text = "g (float[3,4,2] x) => (int64[3,2] y) { y = ArgMin <axis = 1, keepdims = 0> (x) }", .no_gradient = true},
     {.text = "g (int8[3,4] x) => (int64[3,1] y) { y = ArgMin <axis = 1, select_last_index = 1> (x) }",

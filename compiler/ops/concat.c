@@ -129,6 +129,7 @@ static const struct op_sample samples[] = {
     {.text = "g (double[2,3] a, double[2,1] b, double[2,2] c) => (double[2,6] y) { y = Concat <axis = -1> (a, b, c) }"},
     {.text = "g (float[2,3] a) => (float[2,6] y) { y = Concat <axis = 1> (a, a) }"},
     {.text = "g (float[2,3] a) => (float[2,3] y) { y = Concat <axis = 0> (a) }"},
+    {.text = "g (float[0] a, float[1] b) => (float[1] y) { y = Concat <axis = 0> (a, b) }"},
     {.text = "g (int64[0] a, int64[2] b) => (int64[2] y) { y = Concat <axis = 0> (a, b) }", .no_gradient = true},
     {.text = "g (float[2,3] a, float[2,1] b) => (float[2,4] y) { y = Concat(a, b) }", .opset = 1},
     {.text = "g (float[2,3] a, float[1,2] b) => (float[3,3] y) { y = Concat <axis = 0> (a, b) }",

@@ -602,6 +602,13 @@ static const struct op_sample samples[] = {
          SCALE("1.5") "y = Resize <nearest_mode = \"floor\", "
                       "coordinate_transformation_mode = \"tf_half_pixel_for_nn\"> (x, r, s) }",
      .opset = 11},
+    /* windows of 16 positions, which are written out, and of more */
+    {.text = "g (float[64] x) => (float[8] y) { " SCALE("0.125")
+         "y = Resize <mode = \"linear\", antialias = 1> (x, , s) }"},
+    {.text = "g (float[64,3] x) => (float[8,3] y) { " SIZE("8, 3")
+         "y = Resize <mode = \"linear\", antialias = 1> (x, , , s) }"},
+    {.text = "g (float[72] x) => (float[8] y) { " SIZE("8")
+         "y = Resize <mode = \"linear\", antialias = 1> (x, , , s) }"},
     /* what is wrong */
     {.text = "g (float[4] x) => (float[8] y) { " SCALE("2.0") "y = Resize <mode = \"area\"> (x, , s) }",
      .error = "attribute 'mode' is 'area', expected 'nearest', 'linear' or 'cubic'"},

@@ -44,6 +44,12 @@ expect 0 "${train[@]}" --epochs 2 --shuffle 7 --quiet --hash --engine generated 
 same stdout same.hash
 [ "$(grep -cxE '(curve|outputs|state) [0-9a-f]{64}' same.hash)" = 3 ] || fail 'no digests'
 
+# Both say how long: whichever ends first.
+expect 0 "${train[@]}" --epochs 3 --steps 5 --csv five.csv
+same <(head -n 6 plain.csv) five.csv
+expect 0 "${train[@]}" --epochs 1 --steps 100 --csv one.csv
+same one.csv <(awk -F, 'NR == 1 || $2 == 0' plain.csv)
+
 # Validation without an entry evaluate: accuracy by infer, and what is computed is said.
 validate=(--validate x=vx.npy --validate target=vt.npy)
 expect 0 "${train[@]}" "${validate[@]}" --epochs 3 --csv valid.csv --plot valid.svg
@@ -53,6 +59,20 @@ has stderr '6 of 70 samples of --validate'
 [ "$(head -n 1 valid.csv)" = step,epoch,loss,validate.accuracy ] || fail 'the first row of valid.csv'
 same <(cut -d, -f1-3 valid.csv) plain.csv
 [ "$(cut -d, -f4 valid.csv | grep -c .)" -eq 4 ] || fail 'a value of the validation for each epoch is expected'
+
+# Labels of several places: classes behind the samples or last.
+for layer in 'y = Conv(x, w)' 'c = Conv(x, w) y = Transpose <perm = [0, 2, 1]> (c)'; do
+    case $layer in y*) shape='N,3,5' axis=1 ;; *) shape='N,5,3' axis=2 ;; esac
+    cat >places.onnxtxt <<MODEL
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[N,2,5] x) => (float[$shape] y) <float[3,2,1] w = {1, 0, 0, 1, -1, -1}> { $layer }
+MODEL
+    seq 1 40 | awk '{ print sin($1) }' | "$make_npy" f4 4 2 5 >px.npy
+    seq 1 20 | awk '{ print $1 % 3 }' | "$make_npy" i8 4 5 >pt.npy
+    expect 0 "$stepc" prepare places.onnxtxt -o places.onnx --loss softmax-cross-entropy --class-axis $axis --quiet
+    expect 0 "$stepc" run places.onnx --data x=px.npy --data target=pt.npy --batch 2 --validate x=px.npy --validate target=pt.npy
+    has stdout "accuracy: share of 'target' found by the largest of 'y' along axis $axis"
+done
 
 # The picture: well-formed as far as a shell can see, with axes, labels and both curves.
 has valid.svg '<title>train.onnx: step</title>'

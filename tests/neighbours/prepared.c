@@ -181,6 +181,14 @@ static void change_weight(struct change *c, struct model_graph *g, size_t at)
         if (change_here(c, "%s: of %d", w->name, value))
             for (int64_t i = 0; i < t->count; i++)
                 tensor_set_double(t, i, value);
+    if (dtype_is_float(t->dtype) && change_here(c, "%s: of another width", w->name)) {
+        struct tensor *const other =
+            tensor_new(c->arena, t->dtype == DTYPE_DOUBLE ? DTYPE_FLOAT : DTYPE_DOUBLE, &t->shape);
+        for (int64_t i = 0; i < t->count; i++)
+            tensor_set_double(other, i, tensor_get_double(t, i));
+        w->tensor = other;
+        return;
+    }
     if (change_here(c, "%s: a Constant", w->name)) {
         struct model_node *const n = model_add_node(c->arena, g, "", "Constant", (const char *[]){NULL},
                                                     (const char *[]){w->name, NULL});

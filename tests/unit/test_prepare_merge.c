@@ -1,5 +1,6 @@
 /* When two nodes of different models are the same, so that a merged model has them once (prepare/merge_equal.c); which
  * constants of functions are shared by their calls (graph/inline.c). */
+#include "prepare/merge.h"
 #include "prepare/merge_internal.h"
 
 #include "graph/inline.h"
@@ -115,11 +116,54 @@ START_TEST(constants_that_may_be_weights)
 }
 END_TEST
 
+/* Two models that have a sparse initializer of one name: one, if all of both is equal. */
+static const struct {
+    double value;
+    int64_t index, size;
+    const char *name;
+    const char *error;
+} sparse[] = {
+    {2, 1, 4, "w", NULL},
+    {3, 1, 4, "w", "sparse initializer 'w' differs"},
+    {2, 0, 4, "w", "sparse initializer 'w' differs"},
+    {2, 1, 5, "w", "sparse initializer 'w' differs"},
+    {2, 1, 4, "v", NULL},
+};
+
+static struct model *with_sparse(int i)
+{
+    const char *const text =
+        "<ir_version: 10, opset_import: [\"\" : 18]> net (float[4] x) => (float[4] y) { y = Neg(x) }";
+    struct model *m;
+    ck_assert(model_read_text(&diag, &arena, "sparse", text, strlen(text), &m));
+    struct model_sparse *const s = arena_new(&arena, struct model_sparse);
+    *s = (struct model_sparse){.name = sparse[i].name, .values = tensor_new(&arena, DTYPE_FLOAT, &SHAPE(1)),
+                               .indices = tensor_new(&arena, DTYPE_INT64, &SHAPE(1)), .dims = SHAPE(sparse[i].size)};
+    tensor_set_double(s->values, 0, sparse[i].value);
+    tensor_set_int(s->indices, 0, sparse[i].index);
+    vec_push(&arena, &m->graph->sparse_initializers, s);
+    return m;
+}
+
+START_TEST(sparse_initializers_of_one_name)
+{
+    struct model *const into = with_sparse(0);
+    struct strbuf report = {.arena = &arena};
+    const bool ok = merge_models(&diag, &arena, into, with_sparse(_i), &report);
+    ck_assert_int_eq(ok, sparse[_i].error == NULL);
+    if (!ok)
+        ck_assert_ptr_nonnull(strstr(diag_first_error(&diag), sparse[_i].error));
+    else
+        ck_assert_uint_eq(into->graph->sparse_initializers.count, strcmp(sparse[_i].name, "w") == 0 ? 1 : 2);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_loop_test(all, nodes_that_are_the_same, 0, COUNT(pairs));
     tcase_add_loop_test(all, constants_that_may_be_weights, 0, COUNT(constants));
+    tcase_add_loop_test(all, sparse_initializers_of_one_name, 0, COUNT(sparse));
     return run_tests("prepare_merge", all);
 }
