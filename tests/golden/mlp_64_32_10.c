@@ -1078,4 +1078,5 @@ const stepc_model mlp_64_32_10_model = {
     sizeof entries / sizeof entries[0],
     variables,
     entries,
+    NULL, /* no sums */
 };
