@@ -86,37 +86,70 @@ static uint64_t digest_layout(const stepc_model *model)
     return h;
 }
 
-enum { FACT_MODEL, FACT_LAYOUT, FACT_BUILD, FACT_PARTS, FACT_ENTRY, FACT_GROUPS, FACTS };
+/* All entries, and what they change. */
+static uint64_t digest_entries(const stepc_model *model)
+{
+    uint64_t h = digest_number(0, model->entry_count);
+    for (unsigned e = 0; e < model->entry_count; e++) {
+        const unsigned *u = model->updates != NULL ? model->updates[e] : NULL;
+        h = digest_text(h, model->entries[e].name);
+        for (; u != NULL && *u < model->variable_count; u++)
+            h = digest_number(h, *u);
+        h = digest_number(h, u != NULL ? model->variable_count : model->variable_count + 1);
+    }
+    return h;
+}
+
+static const char *name_or(const char *name, const char *usual)
+{
+    return name != NULL ? name : usual;
+}
+
+static uint64_t digest_options(const stepc_mpi_options *o)
+{
+    uint64_t h = digest_number(digest_number(o->shards, o->group_bytes), (uint64_t)o->statistics);
+    h = digest_text(h, name_or(o->apply, "apply"));
+    return digest_text(h, name_or(o->advance, "advance"));
+}
+
+enum { FACT_MODEL, FACT_LAYOUT, FACT_BUILD, FACT_PARTS, FACT_ENTRY, FACT_ENTRIES, FACT_OPTIONS, FACTS };
 
 static const char *const fact_texts[FACTS] = {
-    "has another model",           "has another layout of the state", "has another build of the model",
-    "has another number of parts", "adds up by another entry",        "has other options",
+    "has another model",
+    "has another layout of the state",
+    "has another build of the model",
+    "has another number of parts",
+    "adds up by another entry",
+    "has other entries, or they change other variables",
+    "has other options",
 };
 
-static stepc_status compare_facts(stepc_mpi *m, const stepc_model *model, const stepc_mpi_options *o)
+/* Every rank compares with rank 0, and all learn of the first difference. Collective; needs no memory. */
+static stepc_status compare_facts(stepc_mpi *m)
 {
-    const char *const entry = o->accumulate != NULL ? o->accumulate : "accumulate";
-    const uint64_t facts[FACTS] = {digest_text(digest_number(0, STEPC_ABI), model->fingerprint),
-                                   digest_layout(model),
+    const stepc_mpi_options *const o = &m->options;
+    const uint64_t facts[FACTS] = {digest_text(digest_number(0, STEPC_ABI), m->model->fingerprint),
+                                   digest_layout(m->model),
                                    o->build,
                                    o->parts,
-                                   digest_text(0, entry),
-                                   digest_number(digest_number(o->shards, o->group_bytes), (uint64_t)o->statistics)};
-    uint64_t *const all = malloc((size_t)m->ranks * sizeof facts);
-    stepc_status status = STEPC_OK;
+                                   digest_text(0, name_or(o->accumulate, "accumulate")),
+                                   digest_entries(m->model),
+                                   digest_options(o)};
+    uint64_t theirs[FACTS];
+    int own[2] = {0, m->rank}, first[2];
     char name[40];
-    if (all == NULL)
-        return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
-    if (!OK(m, MPI_Allgather, facts, FACTS, MPI_UINT64_T, all, FACTS, MPI_UINT64_T, m->comm))
-        status = m->status;
-    for (int r = 1; r < m->ranks && status == STEPC_OK; r++)
-        for (int i = 0; i < FACTS && status == STEPC_OK; i++)
-            if (all[r * FACTS + i] != all[i]) {
-                snprintf(name, sizeof name, "rank %d ", r);
-                status = stepc_mpi_fail(m, STEPC_E_MISMATCH, name, fact_texts[i], " than rank 0");
-            }
-    free(all);
-    return status;
+    memcpy(theirs, facts, sizeof theirs);
+    if (!OK(m, MPI_Bcast, theirs, FACTS, MPI_UINT64_T, 0, m->comm))
+        return m->status;
+    while (own[0] < FACTS && theirs[own[0]] == facts[own[0]])
+        own[0]++;
+    if (!OK(m, MPI_Allreduce, own, first, 1, MPI_2INT, MPI_MINLOC, m->comm))
+        return m->status;
+    if (first[0] == FACTS)
+        return STEPC_OK;
+    snprintf(name, sizeof name, "rank %d ", first[1]);
+    m->message[0] = '\0'; /* what failed here alone may come from the difference */
+    return stepc_mpi_fail(m, STEPC_E_MISMATCH, name, fact_texts[first[0]], " than rank 0");
 }
 
 static int keeps_statistics(const stepc_mpi *m)
@@ -229,6 +262,8 @@ static stepc_status lay_out_groups(stepc_mpi *m)
     m->groups = calloc(m->group_count, sizeof *m->groups);
     m->counts = malloc(m->group_count * 6 * ranks * sizeof *m->counts);
     m->requests = malloc((m->group_count + 1) * sizeof *m->requests);
+    for (unsigned i = 0; i <= m->group_count && m->requests != NULL; i++)
+        m->requests[i] = MPI_REQUEST_NULL;
     if (m->groups == NULL || m->counts == NULL || m->requests == NULL)
         return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
     for (unsigned i = 0; i < m->group_count; i++) {
@@ -243,12 +278,11 @@ static stepc_status lay_out_groups(stepc_mpi *m)
         total += g->stride;
         leaves += g->stride * ranks;
         lay_out_messages(m, g, m->counts + i * 6 * ranks);
-        m->requests[i] = MPI_REQUEST_NULL;
     }
-    m->requests[m->group_count] = MPI_REQUEST_NULL;
-    m->leaf = malloc(m->in_state && m->options.parts == (unsigned)m->ranks ? 1 : all);
-    m->leaves = malloc(leaves + 1);
-    m->total = malloc(total + 1);
+    const int is_alone = m->ranks == 1; /* then the sums stay in the state */
+    m->leaf = malloc(is_alone || (m->in_state && m->options.parts == (unsigned)m->ranks) ? 1 : all);
+    m->leaves = malloc(is_alone ? 1 : leaves + 1);
+    m->total = malloc(is_alone ? 1 : total + 1);
     m->before = malloc(total + 1);
     m->shares_bytes = total;
     m->kept = malloc(keeps_statistics(m) ? m->model->state_bytes : 1);
@@ -281,7 +315,7 @@ static stepc_status check_changes(stepc_mpi *m, const stepc_entry *accumulate)
 
 static stepc_status find_entry(stepc_mpi *m)
 {
-    const char *const name = m->options.accumulate != NULL ? m->options.accumulate : "accumulate";
+    const char *const name = name_or(m->options.accumulate, "accumulate");
     const stepc_entry *const accumulate = stepc_find_entry(m->model, name);
     char counter[200];
     if (accumulate == NULL)
@@ -304,13 +338,36 @@ static stepc_status check_parts(stepc_mpi *m)
 
 stepc_status stepc_mpi_agree(stepc_mpi *m, stepc_status status)
 {
-    int own = status != STEPC_OK, any = 0;
-    if (!OK(m, MPI_Allreduce, &own, &any, 1, MPI_INT, MPI_MAX, m->comm))
+    int own[2] = {(int)status, m->rank}, worst[2];
+    char text[sizeof m->message];
+    if (!OK(m, MPI_Allreduce, own, worst, 1, MPI_2INT, MPI_MAXLOC, m->comm))
         return m->status;
-    return status == STEPC_OK && any ? stepc_mpi_fail(m, STEPC_E_ARGUMENT, "another rank could not begin", "", "")
-                                     : status;
+    if (worst[0] == STEPC_OK)
+        return STEPC_OK;
+    snprintf(text, sizeof text, "rank %d: %.380s", m->rank, m->message);
+    if (!OK(m, MPI_Bcast, text, (int)sizeof text, MPI_CHAR, worst[1], m->comm))
+        return m->status;
+    return status != STEPC_OK ? status : stepc_mpi_fail(m, (stepc_status)worst[0], text, "", "");
 }
 
+/* What no other rank is needed for. */
+static stepc_status begin_here(stepc_mpi *m)
+{
+    stepc_status status = check_parts(m);
+    if (status == STEPC_OK)
+        status = find_sums(m);
+    if (status == STEPC_OK)
+        status = find_entry(m);
+    if (status == STEPC_OK)
+        status = stepc_mpi_find_shards(m);
+    if (status == STEPC_OK)
+        status = lay_out_groups(m);
+    if (status == STEPC_OK)
+        status = stepc_mpi_lay_out_shards(m);
+    return status;
+}
+
+/* Whatever fails on a rank, it goes through the same collective calls as all others: they would wait for it. */
 stepc_status stepc_mpi_open(stepc_mpi *m, MPI_Comm comm, const stepc_model *model, const stepc_mpi_options *options)
 {
     if (m == NULL || model == NULL || options == NULL)
@@ -324,26 +381,32 @@ stepc_status stepc_mpi_open(stepc_mpi *m, MPI_Comm comm, const stepc_model *mode
     MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(m->comm, &m->rank);
     MPI_Comm_size(m->comm, &m->ranks);
-    stepc_status status = compare_facts(m, model, options);
+    const stepc_status here = begin_here(m);
+    stepc_status status = compare_facts(m);
     if (status == STEPC_OK)
-        status = check_parts(m);
-    if (status == STEPC_OK)
-        status = find_sums(m);
-    if (status == STEPC_OK)
-        status = find_entry(m);
-    if (status == STEPC_OK)
-        status = stepc_mpi_find_shards(m);
-    if (status == STEPC_OK)
-        status = stepc_mpi_agree(m, lay_out_groups(m) == STEPC_OK ? stepc_mpi_lay_out_shards(m) : STEPC_E_ARGUMENT);
+        status = stepc_mpi_agree(m, here);
     m->part = (unsigned)m->rank;
     if (status != STEPC_OK)
         stepc_mpi_close(m);
     return status;
 }
 
+/* Waits for what is under way. 0: after a failure of MPI something still is, and always may be. */
+static int is_at_rest(stepc_mpi *m)
+{
+    int is_under_way = 0;
+    for (unsigned i = 0; m->requests != NULL && i <= m->group_count; i++)
+        if (m->requests[i] != MPI_REQUEST_NULL)
+            is_under_way |= m->is_broken || !OK(m, MPI_Wait, &m->requests[i], MPI_STATUS_IGNORE);
+    return !is_under_way;
+}
+
 void stepc_mpi_close(stepc_mpi *m)
 {
     if (m == NULL || !m->is_open)
+        return;
+    m->is_open = 0;
+    if (!is_at_rest(m)) /* MPI may still read and write there: better lost than given to others */
         return;
     free(m->sums);
     free(m->places);
@@ -358,7 +421,6 @@ void stepc_mpi_close(stepc_mpi *m)
     free(m->moved);
     free(m->digests);
     stepc_mpi_free_shards(m);
-    m->is_open = 0;
     MPI_Comm_free(&m->comm);
 }
 
@@ -374,6 +436,8 @@ static int broadcast(stepc_mpi *m, unsigned char *bytes, size_t count, int rank)
 
 stepc_status stepc_mpi_broadcast(stepc_mpi *m, void *state, int rank)
 {
+    if (m->is_broken)
+        return m->status;
     return broadcast(m, state, m->model->state_bytes, rank) ? STEPC_OK : m->status;
 }
 
@@ -392,9 +456,9 @@ static stepc_status compare_states(stepc_mpi *m, void *state)
         status = m->status;
     for (unsigned v = 0; v < count && status == STEPC_OK; v++)
         if (least_of[v] != most[v])
-            status =
-                stepc_mpi_fail(m, STEPC_E_MISMATCH, "the ranks begin with different states: see ",
-                               m->model->variables[v].tensor.name, "; stepc_mpi_broadcast() hands out that of one");
+            status = stepc_mpi_fail(m, STEPC_E_MISMATCH, "the ranks begin with different states: see ",
+                                    m->model->variables[v].tensor.name,
+                                    "; after closing and opening again stepc_mpi_broadcast() hands out that of one");
     m->is_broken = status != STEPC_OK;
     return status;
 }
@@ -570,7 +634,8 @@ static void begin(stepc_mpi *m, void *state)
     for (unsigned i = 0; i < m->group_count && !m->is_zero; i++) {
         const struct stepc_mpi_group *const g = &m->groups[i];
         copy_sums(m, state, g->first + (size_t)g->shares_at[m->rank], g->own, m->before + g->total, 0);
-        memcpy(m->total + g->total, m->before + g->total, g->own);
+        if (m->ranks > 1)
+            memcpy(m->total + g->total, m->before + g->total, g->own);
     }
 }
 

@@ -16,14 +16,15 @@
  *         if (status == STEPC_OK)
  *             status = digits_apply(&state, &arena, &loss);
  *         if (status != STEPC_OK)
- *             (say mpi.message, and MPI_Abort)
+ *             (say mpi.message, or if that is empty stepc_status_text(status), and MPI_Abort)
  *     }
  *     stepc_mpi_close(&mpi);
  *
  * The batch is cut into `parts` equal parts, a number that does not depend on the number of ranks, which divides it.
  * What the parts add is added up in the order of parts. So with code made by --reproducible the bits of weights,
  * optimizer and losses are those of any other number of ranks, and of a program without MPI that calls accumulate() for
- * each part and then apply(). Random numbers are those of that program as well.
+ * each part and then apply(). Random numbers are those of that program as well. Without --reproducible the last bits
+ * may differ.
  *
  * What is added up are the model's sums (STEPC_ROLE_SUM). All ranks must start from one state: from init() with one
  * seed, from one checkpoint, or from what stepc_mpi_broadcast() hands out; the first step looks whether they do.
@@ -103,14 +104,16 @@ typedef struct stepc_mpi {
     void **nothing;              /* outputs of an entry of which none is wanted */
 } stepc_mpi;
 
-/* Collective over `comm`. A rank with another model, build or number of parts is an error on all ranks. Allocates about
- * twice the bytes of the sums, with running statistics twice those of the state, with shards those of the weights. On
- * failure only `message` is of use. */
+/* Collective over `comm`. A rank with another model, other entries, another build or other options is an error on all
+ * ranks. Allocates on N ranks up to 2 + 2/N times the bytes of the sums, on a single one those bytes once; with running
+ * statistics twice those of the state, with shards those of the weights. On failure only `message` is of use. */
 stepc_status stepc_mpi_open(stepc_mpi *m, MPI_Comm comm, const stepc_model *model, const stepc_mpi_options *options);
-/* Collective. Also of use after a failure. */
+/* Collective. Also after a failure, and in the middle of a step, if all ranks have called stepc_mpi_done() equally
+ * often: it waits for what is under way. After STEPC_E_IO it cannot know whether MPI still reads and writes: then what
+ * MPI was given is not freed, and the handle and the state have to stay until MPI_Abort() or the end of the program. */
 void stepc_mpi_close(stepc_mpi *m);
 
-/* Gives all ranks the whole state of one. Collective. */
+/* Gives all ranks the whole state of one. Collective. Not after a failure: close, and open again. */
 stepc_status stepc_mpi_broadcast(stepc_mpi *m, void *state, int rank);
 
 /* ---- a step ------------------------------------------------------------------- */
@@ -129,7 +132,7 @@ stepc_status stepc_mpi_finish(stepc_mpi *m, void *state);
 /* Calls apply() on every rank. With shards each rank calls those of its own (shard s is rank s modulo ranks), all
  * weights and statistics are handed out, and then each calls advance(). `inputs` are those of apply(), `outputs` those
  * of apply(), or of advance(). Where a shard fails, on any rank, others have changed the state: only a checkpoint
- * helps. Without shards a program may as well call apply() itself. */
+ * helps. Without shards a program may as well call apply() itself, which sets no `message`. */
 stepc_status stepc_mpi_apply(stepc_mpi *m, void *state, void *arena, const void *const *inputs, void *const *outputs);
 /* With shards a rank's state lacks what those of other ranks have changed of what the optimizer remembers. This gives
  * all ranks all of it, as it must be in a checkpoint. Collective. */

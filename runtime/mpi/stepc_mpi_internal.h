@@ -31,7 +31,8 @@ stepc_status stepc_mpi_fail(stepc_mpi *m, stepc_status status, const char *what,
 int stepc_mpi_ok(stepc_mpi *m, const char *call, int result);
 #define OK(m, call, ...) stepc_mpi_ok(m, #call, call(__VA_ARGS__))
 
-/* Has a rank failed, as one may that alone is short of memory? Then all do. Collective. */
+/* Has a rank failed, as one may that alone is short of memory? Then all do, and the others say what it says.
+ * Collective: to be reached whatever has happened here. */
 stepc_status stepc_mpi_agree(stepc_mpi *m, stepc_status status);
 /* m->worst is known to all, and a failure: all ranks learn what the rank that failed has to say. Collective. */
 stepc_status stepc_mpi_tell(stepc_mpi *m);

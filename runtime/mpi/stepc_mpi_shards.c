@@ -136,7 +136,6 @@ void stepc_mpi_free_shards(stepc_mpi *m)
 
 static stepc_status apply_shards(stepc_mpi *m, void *state, void *arena, const void *const *inputs)
 {
-    m->status = STEPC_OK;
     for (unsigned s = (unsigned)m->rank; s < m->options.shards && m->status == STEPC_OK; s += (unsigned)m->ranks) {
         m->status = shard_entry(m, s)->call(state, arena, 0, inputs, m->nothing);
         m->failed_what = "shard";
@@ -151,22 +150,33 @@ static stepc_status apply_shards(stepc_mpi *m, void *state, void *arena, const v
     return m->is_broken ? stepc_mpi_tell(m) : gather(m, MODEL, state, m->shards);
 }
 
+/* All ranks compute the same, so that they fail alike. */
+static stepc_status call_on_all(stepc_mpi *m, const stepc_entry *entry, void *state, void *arena,
+                                const void *const *inputs, void *const *outputs)
+{
+    const stepc_status status = entry->call(state, arena, 0, inputs, outputs);
+    return status == STEPC_OK ? status : stepc_mpi_fail(m, status, entry->name, ": ", stepc_status_text(status));
+}
+
 stepc_status stepc_mpi_apply(stepc_mpi *m, void *state, void *arena, const void *const *inputs, void *const *outputs)
 {
     if (m->is_broken)
         return m->status;
+    m->status = STEPC_OK;
+    m->message[0] = '\0';
     if (m->apply == NULL)
         return miss(m, apply_name(m));
     if (m->options.shards == 0)
-        return m->apply->call(state, arena, 0, inputs, outputs);
+        return call_on_all(m, m->apply, state, arena, inputs, outputs);
     const stepc_status status = apply_shards(m, state, arena, inputs);
-    return status == STEPC_OK ? m->advance->call(state, arena, 0, NULL, outputs) : status;
+    return status == STEPC_OK ? call_on_all(m, m->advance, state, arena, NULL, outputs) : status;
 }
 
 stepc_status stepc_mpi_collect(stepc_mpi *m, void *state)
 {
     if (m->is_broken)
         return m->status;
+    m->message[0] = '\0';
     if (m->options.shards == 0)
         return STEPC_OK;
     unsigned char *const bytes = malloc(measure(m, ALL) + 1);

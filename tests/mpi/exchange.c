@@ -1,6 +1,6 @@
 /* runtime/mpi on models made by hand: sums of all types, in groups of any size, have the bits of one process that adds
  * up part by part; what ranks disagree on, and what fails on one of them, is told on all. Run by mpirun on any number
- * of ranks. */
+ * of ranks. Linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=free. */
 #include "mpi/stepc_mpi.h"
 #include "stepc_rounding.h"
 
@@ -26,11 +26,20 @@ static const size_t dim_2[] = {2}, dim_3[] = {3}, dim_narrow[] = {NARROW}, dim_w
 
 /* What accumulate() of the toy does, besides adding up. */
 static struct {
-    int moves_statistics, fails_at, bad_shard; /* at part number ..., -1: never */
+    int moves_statistics, fails_at, bad_shard, bad_end; /* at part number ..., -1: never */
 } toy;
 
 static stepc_mpi mpi;
 static int failures;
+
+/* What is allocated, and what MPI does. */
+static struct {
+    int fails_at; /* the allocation number ..., -1: none */
+    int count;
+    size_t bytes;
+    int mpi_fails; /* every MPI_Wait() */
+    int freed_under_way, freed_leaves;
+} world = {.fails_at = -1};
 
 #define EXPECT(x) expect(x, #x, __LINE__)
 
@@ -40,6 +49,38 @@ static void expect(int is_right, const char *what, int line)
         return;
     fprintf(stderr, "exchange.c:%d: rank %d of %d: not so: %s (%s)\n", line, mpi.rank, mpi.ranks, what, mpi.message);
     failures++;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void __real_free(void *bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void __wrap_free(void *bytes);
+
+void *__wrap_malloc(size_t bytes)
+{
+    world.bytes += bytes;
+    return world.count++ == world.fails_at ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    world.bytes += count * bytes;
+    return world.count++ == world.fails_at ? NULL : __real_calloc(count, bytes);
+}
+
+void __wrap_free(void *bytes)
+{
+    world.freed_leaves += bytes != NULL && bytes == mpi.leaves;
+    for (unsigned i = 0; bytes != NULL && bytes == mpi.requests && i <= mpi.group_count; i++)
+        world.freed_under_way += mpi.requests[i] != MPI_REQUEST_NULL;
+    __real_free(bytes);
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    return world.mpi_fails ? MPI_ERR_OTHER : PMPI_Wait(request, status);
 }
 
 /* Every so often a zero with a sign, something tiny, something large. */
@@ -131,7 +172,7 @@ static stepc_status call_behind(void *state, void *arena, uint64_t seed, const v
 {
     (void)arena, (void)seed, (void)in, (void)out;
     ((toy_state *)state)->single = 0.0f;
-    return STEPC_OK;
+    return toy.bad_end ? STEPC_E_INDEX : STEPC_OK;
 }
 
 #define MUTATES STEPC_ENTRY_MUTATES
@@ -279,6 +320,10 @@ static void test_shards(stepc_mpi_options o)
     }
     EXPECT(stepc_mpi_collect(&mpi, &s) == STEPC_OK);
     EXPECT(memcmp(&s, &alone, sizeof s) == 0);
+    toy.bad_end = 1;
+    EXPECT(step(&s) == STEPC_OK && stepc_mpi_apply(&mpi, &s, NULL, NULL, NULL) == STEPC_E_INDEX);
+    EXPECT(says("behind: an index is out of range"));
+    toy.bad_end = 0;
     toy.bad_shard = 1;
     EXPECT(step(&s) == STEPC_OK && stepc_mpi_apply(&mpi, &s, NULL, NULL, NULL) == STEPC_E_NOT_FINITE);
     EXPECT(says(mpi.ranks > 1 ? "rank 1, shard 1: a value that" : "rank 0, shard 1: a value that"));
@@ -287,16 +332,29 @@ static void test_shards(stepc_mpi_options o)
     stepc_mpi_close(&mpi);
 }
 
+static void test_update_in_one(stepc_mpi_options o)
+{
+    static toy_state s;
+    fill(&s);
+    o.apply = "behind";
+    EXPECT(begin(&o) == STEPC_OK && step(&s) == STEPC_OK);
+    toy.bad_end = 1;
+    EXPECT(stepc_mpi_apply(&mpi, &s, NULL, NULL, NULL) == STEPC_E_INDEX && says("behind: an index is out of range"));
+    toy.bad_end = 0;
+    EXPECT(stepc_mpi_apply(&mpi, &s, NULL, NULL, NULL) == STEPC_OK && mpi.message[0] == '\0');
+    stepc_mpi_close(&mpi);
+}
+
 static void test_different_states(stepc_mpi_options o)
 {
     static toy_state s;
     fill(&s);
-    s.average[1] = (float)mpi.rank;
     EXPECT(begin(&o) == STEPC_OK);
     s.average[1] = (float)mpi.rank;
     if (mpi.ranks > 1) {
-        EXPECT(step(&s) == STEPC_E_MISMATCH && says("different states: see average"));
+        EXPECT(step(&s) == STEPC_E_MISMATCH && says("different states: see average; after closing and opening again"));
         EXPECT(step(&s) == STEPC_E_MISMATCH); /* and so it stays */
+        EXPECT(stepc_mpi_broadcast(&mpi, &s, 0) == STEPC_E_MISMATCH);
         stepc_mpi_close(&mpi);
         EXPECT(begin(&o) == STEPC_OK);
     }
@@ -342,6 +400,88 @@ static void test_opening(const stepc_mpi_options *usual, int rank, int ranks)
     o = *usual;
     o.group_bytes = is_last ? 64 : 128;
     EXPECT(begin(&o) == STEPC_E_MISMATCH && says("has other options"));
+    o = *usual;
+    o.apply = is_last ? "go" : NULL;
+    EXPECT(begin(&o) == STEPC_E_MISMATCH && says("has other options"));
+    o = *usual;
+    o.apply = "go";
+    o.shards = 2;
+    o.advance = is_last ? "behind" : "none"; /* found on one rank, not on the others */
+    EXPECT(begin(&o) == STEPC_E_MISMATCH && says("has other options"));
+    o.advance = "behind";
+    model.entry_count = is_last ? 3 : 4; /* without "behind" */
+    EXPECT(begin(&o) == STEPC_E_MISMATCH && says("has other entries"));
+    model.entry_count = 4;
+    updates[1] = is_last ? second_updates : first_updates;
+    EXPECT(begin(&o) == STEPC_E_MISMATCH && says("has other entries"));
+    updates[1] = first_updates;
+}
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+/* A rank alone lacks it, once at each place: no other one waits for it. */
+static void test_no_memory(stepc_mpi_options o, int rank, int ranks)
+{
+    static toy_state s;
+    stepc_status status = STEPC_E_ARGUMENT;
+    char text[60];
+    int fails_at = 0;
+    snprintf(text, sizeof text, rank == ranks - 1 ? "no memory" : "rank %d: no memory", ranks - 1);
+    o.shards = 2;
+    o.apply = "go";
+    o.advance = "behind";
+    for (; status != STEPC_OK && fails_at < 100; fails_at++) {
+        world.count = 0;
+        world.fails_at = rank == ranks - 1 ? fails_at : -1;
+        status = begin(&o);
+        EXPECT(status == STEPC_OK || (status == STEPC_E_ARGUMENT && says(text)));
+    }
+    EXPECT(status == STEPC_OK && fails_at > 10);
+    fill(&s);
+    EXPECT(step(&s) == STEPC_OK && stepc_mpi_apply(&mpi, &s, NULL, NULL, NULL) == STEPC_OK);
+    world.count = 0;
+    world.fails_at = rank == ranks - 1 ? 0 : -1;
+    EXPECT(stepc_mpi_collect(&mpi, &s) == STEPC_E_ARGUMENT && says(text));
+    world.fails_at = -1;
+    EXPECT(stepc_mpi_collect(&mpi, &s) == STEPC_OK);
+    stepc_mpi_close(&mpi);
+}
+
+/* As the header says: of the sums, and twice those of the state. */
+static void test_bytes(stepc_mpi_options o)
+{
+    static toy_state s;
+    const size_t slack = 2048 + (size_t)mpi.ranks * 256;
+    o.group_bytes = 0;
+    o.parts = 2 * (unsigned)mpi.ranks;
+    world.bytes = 0;
+    EXPECT(begin(&o) == STEPC_OK);
+    EXPECT(world.bytes < (mpi.ranks > 1 ? 5 : 3) * sizeof s + slack);
+    stepc_mpi_close(&mpi);
+}
+
+/* ---- closing ------------------------------------------------------------------------ */
+
+static void test_leaving_a_step(stepc_mpi_options o, int with_failure)
+{
+    static toy_state s;
+    MPI_Request requests[8];
+    unsigned part;
+    o.group_bytes = 0;
+    fill(&s);
+    EXPECT(begin(&o) == STEPC_OK && mpi.group_count < 8);
+    EXPECT(stepc_mpi_next(&mpi, &s, &part));
+    stepc_mpi_done(&mpi, &s, STEPC_OK);
+    memcpy(requests, mpi.requests, (mpi.group_count + 1) * sizeof *requests);
+    world.mpi_fails = with_failure;
+    EXPECT(!with_failure || mpi.ranks == 1 || stepc_mpi_finish(&mpi, &s) == STEPC_E_IO);
+    world.freed_under_way = world.freed_leaves = 0;
+    stepc_mpi_close(&mpi);
+    world.mpi_fails = 0;
+    EXPECT(world.freed_under_way == 0);
+    EXPECT(world.freed_leaves == !(with_failure && mpi.ranks > 1));
+    for (unsigned i = 0; i < mpi.group_count && with_failure && mpi.ranks > 1; i++)
+        PMPI_Wait(&requests[i], MPI_STATUS_IGNORE);
 }
 
 int main(int argc, char **argv)
@@ -369,7 +509,12 @@ int main(int argc, char **argv)
     test_what_else_changes(o);
     test_different_states(o);
     test_shards(o);
+    test_update_in_one(o);
     test_opening(&o, rank, ranks);
+    test_no_memory(o, rank, ranks);
+    test_bytes(o);
+    test_leaving_a_step(o, 0);
+    test_leaving_a_step(o, 1);
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     return all > 0;
