@@ -2,6 +2,8 @@
 #ifndef MPI_EXAMPLE_NPY_H
 #define MPI_EXAMPLE_NPY_H
 
+#include "stepc.h"
+
 #include <stddef.h>
 
 typedef struct npy {
@@ -13,5 +15,7 @@ typedef struct npy {
 
 /* Row-major, little-endian; 0 after a message to stderr. The values are malloc()ed. */
 int npy_read(const char *path, npy *out);
+/* Has it the input's type and, but for the first, its dimensions? */
+int npy_fits(const npy *data, const stepc_tensor_info *input);
 
 #endif

@@ -45,6 +45,19 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void stop(const char *why)
+{
+    fprintf(stderr, "rank %d: %s\n", mpi.rank, why);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+static void must(stepc_status status)
+{
+    if (status != STEPC_OK)
+        stop(mpi.message[0] != '\0' ? mpi.message : stepc_status_text(status));
+}
+
 static double step(const stepc_entry *accumulate, void *state, void *arena, const void *const *inputs, double *pieces)
 {
     void *none[MOST] = {NULL};
@@ -64,10 +77,7 @@ static double step(const stepc_entry *accumulate, void *state, void *arena, cons
         status = stepc_mpi_apply(&mpi, state, arena, NULL, none);
     pieces[APPLY] = lap(&last);
     pieces[STEP] = last - first;
-    if (status != STEPC_OK) {
-        fprintf(stderr, "%s\n", mpi.message[0] != '\0' ? mpi.message : stepc_status_text(status));
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    must(status);
     return pieces[STEP];
 }
 
@@ -79,18 +89,27 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     const unsigned parts = argc > 2 ? (unsigned)atoi(argv[1]) : 0;
     const int steps = argc > 2 ? atoi(argv[2]) : 0;
+    if (steps < 1)
+        stop("usage: time PARTS STEPS");
     const stepc_mpi_options options = {.parts = parts, .shards = SHARDS, .statistics = STEPC_MPI_STATISTICS_OF_PART_0};
+    must(stepc_mpi_open(&mpi, MPI_COMM_WORLD, model, &options));
+    const stepc_entry *const init = stepc_find_entry(model, "init");
+    for (unsigned e = 0; e < model->entry_count; e++)
+        if (model->entries[e].output_count > MOST)
+            stop("the model has too many outputs");
+    if (init == NULL || accumulate->input_count > MOST)
+        stop("the model has no init(), or too many inputs");
     void *const state = malloc(model->state_bytes), *const arena = malloc(model->arena_bytes);
-    double(*const all)[PIECES] = calloc((size_t)steps + 1, sizeof *all), *const column = calloc((size_t)steps + 1, 8);
-    if (steps < 1 || state == NULL || arena == NULL || all == NULL || column == NULL || accumulate == NULL ||
-        stepc_mpi_open(&mpi, MPI_COMM_WORLD, model, &options) != STEPC_OK ||
-        stepc_find_entry(model, "init")->call(state, arena, 1, NULL, NULL) != STEPC_OK) {
-        fprintf(stderr, "usage: time PARTS STEPS; %s\n", mpi.message);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-        return 1;
-    }
-    for (unsigned i = 0; i < accumulate->input_count; i++)
+    double(*const all)[PIECES] = calloc((size_t)steps + 1, sizeof *all);
+    double *const column = calloc((size_t)steps + 1, sizeof *column);
+    int is_enough = state != NULL && arena != NULL && all != NULL && column != NULL;
+    for (unsigned i = 0; i < accumulate->input_count; i++) {
         inputs[i] = calloc(stepc_tensor_bytes(&accumulate->inputs[i]), 1);
+        is_enough = is_enough && inputs[i] != NULL;
+    }
+    if (!is_enough)
+        stop("no memory");
+    must(init->call(state, arena, 1, NULL, NULL));
     for (int s = 0; s <= steps; s++) /* the first is not counted */
         step(accumulate, state, arena, inputs, all[s]);
     for (int piece = 0; piece < PIECES && mpi.rank == 0; piece++) {

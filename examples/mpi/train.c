@@ -22,6 +22,7 @@
 #include "mpi/stepc_mpi.h"
 #include "npy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,10 @@ static void read_data(const char *argument)
         const stepc_tensor_info *const t = &accumulate->inputs[i];
         if (strncmp(argument, t->name, (size_t)(path - argument)) != 0 || t->name[path - argument] != '\0')
             continue;
-        if (!npy_read(path + 1, &data[i]) || data[i].sample_bytes * t->dims[0] != stepc_tensor_bytes(t))
-            stop(argument, "the file does not fit the input");
+        if (!npy_read(path + 1, &data[i]))
+            stop(argument, "the file is not read");
+        if (!npy_fits(&data[i], t))
+            stop(argument, "the file has another type or shape than the input");
         return;
     }
     stop(argument, "not INPUT=FILE.npy of an input of accumulate()");
@@ -112,7 +115,21 @@ static float train_step(size_t step, unsigned parts)
 
 static void path_of(char path[MOST_PATH], const char *folder, size_t step)
 {
-    snprintf(path, MOST_PATH, "%s/step-%lu.state", folder, (unsigned long)step);
+    if (snprintf(path, MOST_PATH, "%s/step-%lu.state", folder, (unsigned long)step) >= MOST_PATH)
+        stop(folder, "the path is too long");
+}
+
+/* 0: there is none. One that cannot be read ends all: to begin anew would write over it. */
+static int load_one(const char *path)
+{
+    FILE *const file = fopen(path, "rb");
+    if (file == NULL && errno == ENOENT)
+        return 0;
+    if (file == NULL)
+        stop(path, strerror(errno));
+    fclose(file);
+    must(path, stepc_checkpoint_load_file(model, state, path, NULL, &work, sizeof work));
+    return 1;
 }
 
 /* The newest that there is, up to step `most`. Rank 0 reads, and hands out. */
@@ -123,7 +140,7 @@ static size_t load(const char *folder, size_t most)
     if (mpi.rank == 0)
         for (size_t s = most - most % SAVE_EVERY; s > 0 && step == 0; s -= SAVE_EVERY) {
             path_of(path, folder, s);
-            if (stepc_checkpoint_load_file(model, state, path, NULL, &work, sizeof work) == STEPC_OK)
+            if (load_one(path))
                 step = s;
         }
     MPI_Bcast(&step, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
@@ -162,7 +179,8 @@ int main(int argc, char **argv)
     arena = malloc(model->arena_bytes);
     accumulate = stepc_find_entry(model, "accumulate");
     last = stepc_find_entry(model, SHARDS > 0 ? "advance" : "apply");
-    if (state == NULL || arena == NULL || last == NULL || accumulate->input_count > MOST_INPUTS ||
+    const stepc_entry *const init = stepc_find_entry(model, "init");
+    if (state == NULL || arena == NULL || init == NULL || last == NULL || accumulate->input_count > MOST_INPUTS ||
         accumulate->output_count > MOST_OUTPUTS || last->output_count > MOST_OUTPUTS)
         stop("no memory, or a model that this program cannot drive", "");
     for (int i = 4; i < argc; i++)
@@ -170,7 +188,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < accumulate->input_count; i++)
         if (data[i].values == NULL)
             stop(accumulate->inputs[i].name, "no data");
-    must("init", stepc_find_entry(model, "init")->call(state, arena, SEED, NULL, NULL));
+    must("init", init->call(state, arena, SEED, NULL, NULL));
     for (size_t step = load(argv[3], steps); step < steps; step++) {
         const float loss = train_step(step, parts);
         if (mpi.rank == 0)

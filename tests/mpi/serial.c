@@ -38,6 +38,21 @@ static int apply(const stepc_model *model, void *state, void *arena, float *loss
     return last->call(state, arena, 1, NULL, outputs) == STEPC_OK;
 }
 
+static int read_input(const stepc_tensor_info *input, int argc, char **argv, npy *data)
+{
+    const size_t length = strlen(input->name);
+    for (int a = 4; a < argc; a++)
+        if (strncmp(argv[a], input->name, length) == 0 && argv[a][length] == '=') {
+            if (!npy_read(argv[a] + length + 1, data))
+                return 0;
+            if (!npy_fits(data, input))
+                fprintf(stderr, "%s: another type or shape\n", argv[a]);
+            return npy_fits(data, input);
+        }
+    fprintf(stderr, "%s: no data\n", input->name);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static union {
@@ -48,11 +63,9 @@ int main(int argc, char **argv)
     const stepc_entry *const accumulate = stepc_find_entry(model, "accumulate");
     void *const state = malloc(model->state_bytes), *const arena = malloc(model->arena_bytes);
     npy data[MOST];
-    int failed = argc < 4 || state == NULL || arena == NULL;
+    int failed = argc < 4 || state == NULL || arena == NULL || accumulate->input_count > MOST;
     for (unsigned i = 0; !failed && i < accumulate->input_count; i++)
-        for (int a = 4; a < argc; a++)
-            if (strncmp(argv[a], accumulate->inputs[i].name, (size_t)(strchr(argv[a], '=') - argv[a])) == 0)
-                failed |= !npy_read(strchr(argv[a], '=') + 1, &data[i]);
+        failed = !read_input(&accumulate->inputs[i], argc, argv, &data[i]);
     failed = failed || stepc_find_entry(model, "init")->call(state, arena, 1, NULL, NULL) != STEPC_OK;
     for (size_t step = 0; !failed && step < (size_t)atol(argv[2]); step++) {
         const size_t parts = (size_t)atol(argv[1]);
