@@ -47,7 +47,9 @@ bool expand_state(struct session *s, const char *path, struct program *p, struct
     bool ok = true;
     if (checkpoint_is_one(path))
         return diag_error(&s->diag, &LOC_FILE(path),
-                          "a framework's checkpoint is no state of stepc; 'stepc prepare --from' takes it");
+                          "a checkpoint as frameworks have them is no state of stepc: 'stepc run' makes one of it, "
+                          "with --load %s, --steps 0, --save FILE.state and the feeds of a step",
+                          path);
     list_items(a, p, &items);
     if (!state_file_read(&s->diag, a, path, &items, &unknown))
         return false;

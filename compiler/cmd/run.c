@@ -402,12 +402,13 @@ static bool wanted_steps(struct run *r, int64_t *out)
 {
     const struct counts *c = &r->counts;
     int64_t most = INT64_MAX; /* what --epochs allows */
-    if (c->epochs && r->data.batches && !checked_mul(c->epochs, r->data.batches, &most))
+    const bool by_epochs = option_given(r->o, "epochs");
+    if (by_epochs && r->data.batches && !checked_mul(c->epochs, r->data.batches, &most))
         return diag_error(&r->s->diag, NULL, "--epochs %lld: too many", c->epochs);
-    if (c->steps)
+    if (option_given(r->o, "steps"))
         *out = c->steps;
     else if (r->data.batches)
-        *out = c->epochs ? most : r->data.batches;
+        *out = by_epochs ? most : r->data.batches;
     else
         *out = r->feeds.steps ? r->feeds.steps - r->first : 1;
     *out = *out < most ? *out : most;
@@ -424,7 +425,11 @@ static bool count_steps(struct run *r)
     if (!checked_add(r->first, steps, &r->end))
         return diag_error(&r->s->diag, NULL, "%lld steps from step %lld: too many", (long long)steps,
                           (long long)r->first);
-    if (!r->feeds.steps || (r->end <= r->feeds.steps && steps > 0))
+    vec_each_ptr(const struct fetch, f, &r->fetches)
+        if (steps == 0 && !f->variable)
+            return diag_error(&r->s->diag, NULL, "--fetch %s: without a step there is none", f->name);
+    const bool may_be_none = option_given(r->o, "steps");
+    if (!r->feeds.steps || (r->end <= r->feeds.steps && (steps > 0 || may_be_none)))
         return true;
     if (r->first)
         return diag_error(&r->s->diag, NULL,

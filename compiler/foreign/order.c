@@ -268,7 +268,8 @@ static bool fail(const struct orderer *o, const char *text)
     diag_error(o->diag, &at, "%s", text);
     diag_note(o->diag, &at,
               "--parameters FILE names them in its order, one a line; in Python: "
-              "print(*(n for n, p in net.named_parameters()), sep='\\n')");
+              "names = {id(p): n for n, p in net.named_parameters()}; "
+              "print(*(names[id(p)] for g in optimizer.param_groups for p in g['params']), sep='\\n')");
     return false;
 }
 

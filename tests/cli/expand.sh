@@ -110,7 +110,7 @@ expect 1 "$stepc" expand tiny.onnx -o going.onnx --state masked.state
 has stderr "masked.state: error: there is another type or shape of 'w', which is float[3,1] in the model"
 expect 1 "$stepc" expand adam.onnx -o going.onnx --state x.npy --dim batch=32
 expect 1 "$stepc" expand adam.onnx -o going.onnx --state trained.safetensors --dim batch=32
-has stderr "trained.safetensors: error: a framework's checkpoint is no state of stepc; 'stepc prepare --from' takes it"
+has stderr "trained.safetensors: error: a checkpoint as frameworks have them is no state of stepc: 'stepc run' makes one of it"
 expect 2 "$stepc" expand adam.onnx -o going.onnx --state three.state --gradient-of loss --with-respect-to x
 has stderr '--gradient-of and --state exclude each other'
 cp three.state three.onnx

@@ -160,3 +160,19 @@ for how in '--optimizer adam --schedule cosine:steps=9' --split '--accumulate 2'
     [ ! -s stdout ] || fail 'quiet says something'
     same old.onnx old_back.onnx
 done
+
+# No step at all: what was loaded is saved again, and nothing else can be written.
+feeds=(--data x=x.npy --data target=t.npy --batch 32)
+expect 0 "$stepc" run adam.onnx "${feeds[@]}" --steps 2 --save two.state --quiet
+for none in '--steps 0' '--epochs 0'; do
+    # shellcheck disable=SC2086 # two words
+    expect 0 "$stepc" run adam.onnx "${feeds[@]}" $none --load two.state --save none.state --quiet
+    same two.state none.state
+done
+expect 1 "$stepc" run adam.onnx "${feeds[@]}" --steps 0 --fetch logits=none.npy
+has stderr '--fetch logits: without a step there is none'
+
+# Sums over samples are 0 between steps: a state that lacks them is whole.
+expect 0 "$stepc" prepare "$original" -o split.onnx --loss softmax-cross-entropy --optimizer adam --split
+expect 0 "$stepc" run split.onnx "${feeds[@]}" --steps 2 --load two.state --save four.state --quiet
+has stderr 'variables loaded; the others start as init() leaves them'
