@@ -67,6 +67,8 @@ static void give_group(struct giver *g, const char *name, const struct update_fa
         give_number(g, name, "initial_lr", base);
     vec_each_ptr(const struct checkpoint_number, n, &facts->numbers)
         give_number(g, name, n->key, n->value);
+    if (isnan(checkpoint_number(&facts->numbers, "weight_decay", NAN))) /* else it would be that of another group */
+        give_number(g, name, "weight_decay", 0);
     if (!isnan(facts->dampening))
         give_number(g, name, "dampening", facts->dampening);
     if (!isnan(facts->nesterov))

@@ -387,6 +387,17 @@ static void take_groups(const struct taker *t, const struct model *m, const stru
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
+/* A file without a schedule may have been saved under one: by the rates it shows. */
+static void warn_of_lost_schedule(const struct taker *t)
+{
+    const double base = checkpoint_number(t->numbers, "initial_lr", NAN);
+    if (!isnan(base) && base != number(t, "lr"))
+        diag_warning(t->diag, &t->loc,
+                     "it was saved under a schedule, which it does not hold: the learning rate stays at %g, where the "
+                     "schedule began with %g; --schedule says how it goes on",
+                     number(t, "lr"), base);
+}
+
 bool options_from_checkpoint(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,
                              const struct fill_options *fill, const struct given_options *given,
                              struct prepare_options *p, struct strbuf *report)
@@ -402,6 +413,8 @@ bool options_from_checkpoint(struct diag *d, struct arena *a, const struct model
         complete_optimizer(&t, given->optimizer);
     if ((!given->optimizer && !take_optimizer(&t)) || (!given->schedule && c->has_schedule && !take_schedule(&t)))
         return false;
+    if (!given->schedule && !given->learning_rate && !c->has_schedule && c->schedule.count == 0)
+        warn_of_lost_schedule(&t);
     const char *const rate = checkpoint_rate_key(t.numbers, p->schedule.kind != SCHEDULE_CONSTANT);
     if (!given->learning_rate && has(&t, rate))
         p->learning_rate = number(&t, rate);

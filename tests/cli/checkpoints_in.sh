@@ -216,6 +216,16 @@ differ ema_state.onnx a.onnx
 expect 0 "$stepc" run adam.onnx "${feeds[@]}" --load mid.safetensors --steps 1 --save mid.safetensors
 expect 2 "$stepc" run adam.onnx "${feeds[@]}" --save mid.pt
 has stderr 'goes into a file that ends in .safetensors'
+
+# What --save gives to another preparation: groups without decay stay without, and a schedule that the file cannot hold is missed.
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o groups.onnx --loss softmax-cross-entropy --optimizer adamw:weight_decay=0.05 --group '*bias:weight_decay=0' \
+    --schedule cosine:steps=30,floor=0
+expect 0 "$stepc" run groups.onnx "${feeds[@]}" --steps 5 --save groups.safetensors
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o again.onnx --loss softmax-cross-entropy --from groups.safetensors
+has stdout 'from groups.safetensors: a --group of'
+has stderr 'it was saved under a schedule, which it does not hold: the learning rate stays at'
+expect 0 "$stepc" prepare "$files/net.onnxtxt" -o again.onnx --loss softmax-cross-entropy --from groups.safetensors --schedule cosine:steps=30,floor=0
+lacks stderr 'saved under a schedule'
 cat >noisy.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17]>
 net (float[batch,3] x) => (float[batch,2] scores)
