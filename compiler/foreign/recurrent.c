@@ -17,6 +17,13 @@ static const struct form {
     size_t from[MOST_GATES]; /* gate of ONNX -> that of PyTorch */
 } forms[] = {{"LSTM", 4, {0, 3, 1, 2}}, {"GRU", 3, {1, 0, 2}}, {"RNN", 1, {0}}};
 
+/* A node as PyTorch exports it. */
+struct layer {
+    const struct form *form;
+    const struct model_initializer *w, *r, *b; /* b: or NULL */
+    const char *prefix, *number;               /* "encoder.lstm.", "1" of encoder.lstm.weight_ih_l1 */
+};
+
 /* One initializer and what it is made of: one after the other in both, but for gates. */
 struct joined {
     const struct form *form;
@@ -61,6 +68,28 @@ static const struct model_initializer *input_of(const struct joiner *j, const st
     return NULL;
 }
 
+/* B is [directions, 2 * gates * hidden] where W is [directions, gates * hidden, input]. */
+static bool is_bias_of(const struct model_initializer *b, const struct model_initializer *w)
+{
+    const struct shape *const its = &b->tensor->shape, *const s = &w->tensor->shape;
+    return its->rank == 2 && its->dim[0] == s->dim[0] && its->dim[1] == 2 * s->dim[1];
+}
+
+static bool find_layer(const struct joiner *j, const struct model_node *n, struct layer *out)
+{
+    const struct form *const form = form_of(n);
+    const struct model_initializer *const w = form ? input_of(j, n, 1) : NULL, *const r = w ? input_of(j, n, 2) : NULL;
+    if (!r || !is_pytorchs(n))
+        return false;
+    const struct shape *const of_w = &w->tensor->shape, *const of_r = &r->tensor->shape;
+    if (of_w->rank != 3 || of_r->rank != 3 || of_w->dim[0] < 1 || of_w->dim[0] > 2 || of_r->dim[0] != of_w->dim[0] ||
+        of_w->dim[1] % (int64_t)form->gates != 0 || of_r->dim[1] != of_w->dim[1])
+        return false;
+    const struct model_initializer *const b = input_of(j, n, 3);
+    *out = (struct layer){.form = form, .w = w, .r = r, .b = b && is_bias_of(b, w) ? b : NULL};
+    return true;
+}
+
 /* "encoder.lstm.weight_ih_l1" -> "encoder.lstm.", "1" */
 static bool split_name(struct arena *a, const char *name, const char **prefix, const char **layer)
 {
@@ -89,32 +118,41 @@ static bool split_scope(struct arena *a, const struct model_node *n, const char 
     return true;
 }
 
-static bool shapes_fit(const struct joiner *j, const char *prefix, const char *layer, const struct model_initializer *w,
-                       const struct model_initializer *r)
+static bool shapes_fit(const struct joiner *j, const struct layer *l, const char *prefix, const char *number)
 {
-    const struct tensor *const ih = map_get(&j->weights, arena_printf(j->arena, "%s%s%s", prefix, INPUT_WEIGHT, layer)),
-                        *const hh = map_get(&j->weights, arena_printf(j->arena, "%sweight_hh_l%s", prefix, layer));
-    return ih && hh && ih->shape.rank == 2 && hh->shape.rank == 2 && ih->shape.dim[0] == w->tensor->shape.dim[1] &&
-           ih->shape.dim[1] == w->tensor->shape.dim[2] && hh->shape.dim[0] == r->tensor->shape.dim[1] &&
-           hh->shape.dim[1] == r->tensor->shape.dim[2];
+    const struct tensor *const ih =
+                                 map_get(&j->weights, arena_printf(j->arena, "%s%s%s", prefix, INPUT_WEIGHT, number)),
+                        *const hh = map_get(&j->weights, arena_printf(j->arena, "%sweight_hh_l%s", prefix, number));
+    const struct shape *const w = &l->w->tensor->shape, *const r = &l->r->tensor->shape;
+    return ih && hh && shape_equal(&ih->shape, &SHAPE(w->dim[1], w->dim[2])) &&
+           shape_equal(&hh->shape, &SHAPE(r->dim[1], r->dim[2]));
 }
 
-/* By the name of W, by the place of the node, else the only ones of these shapes. */
-static bool find_family(const struct joiner *j, const struct model_node *n, const struct model_initializer *w,
-                        const struct model_initializer *r, const char **prefix, const char **layer)
+/* Where the model says that the layer stands: by the name of W, else by the place of the node. */
+static bool name_says(const struct joiner *j, struct layer *l)
+{
+    const char *const name = weights_renamed(j->arena, &j->options->weights, l->w->name, NULL);
+    return split_name(j->arena, name, &l->prefix, &l->number);
+}
+
+static bool place_says(const struct joiner *j, const struct model_node *n, struct layer *l)
+{
+    return split_scope(j->arena, n, &l->prefix, &l->number);
+}
+
+/* As the model says, else the only ones of these shapes. */
+static bool find_family(const struct joiner *j, const struct model_node *n, struct layer *l)
 {
     size_t count = 0;
-    if (split_name(j->arena, weights_renamed(j->arena, &j->options->weights, w->name, NULL), prefix, layer) &&
-        shapes_fit(j, *prefix, *layer, w, r))
-        return true;
-    if (split_scope(j->arena, n, prefix, layer) && shapes_fit(j, *prefix, *layer, w, r))
+    if ((name_says(j, l) && shapes_fit(j, l, l->prefix, l->number)) ||
+        (place_says(j, n, l) && shapes_fit(j, l, l->prefix, l->number)))
         return true;
     vec_each_ptr(const struct named_tensor, t, &j->checkpoint->weights) {
-        const char *its_prefix, *its_layer;
-        if (!split_name(j->arena, t->name, &its_prefix, &its_layer) || !shapes_fit(j, its_prefix, its_layer, w, r))
+        const char *prefix, *number;
+        if (!split_name(j->arena, t->name, &prefix, &number) || !shapes_fit(j, l, prefix, number))
             continue;
-        *prefix = its_prefix;
-        *layer = its_layer;
+        l->prefix = prefix;
+        l->number = number;
         count++;
     }
     return count == 1;
@@ -126,24 +164,16 @@ static bool find_family(const struct joiner *j, const struct model_node *n, cons
 static const char *const of_input[] = {"weight_ih", NULL}, *const of_state[] = {"weight_hh", NULL},
                          *const of_bias[] = {"bias_ih", "bias_hh", NULL};
 
-static bool is_recurrent(const struct model_node *n, const struct form *form, const struct model_initializer *w,
-                         const struct model_initializer *r)
+static void add_joined(struct joiner *j, const struct layer *l, const struct model_initializer *whole,
+                       const char *const *kinds)
 {
-    return w && r && is_pytorchs(n) && w->tensor->shape.rank == 3 && r->tensor->shape.rank == 3 &&
-           w->tensor->shape.dim[0] <= 2 && r->tensor->shape.dim[0] == w->tensor->shape.dim[0] &&
-           w->tensor->shape.dim[1] % (int64_t)form->gates == 0 && r->tensor->shape.dim[1] == w->tensor->shape.dim[1];
-}
-
-static void add_joined(struct joiner *j, const struct form *form, const struct model_initializer *whole,
-                       const char *const *kinds, const char *prefix, const char *layer)
-{
-    struct joined out = {.form = form, .whole = whole};
+    struct joined out = {.form = l->form, .whole = whole};
     const struct tensor *first = NULL;
     out.name = weights_renamed(j->arena, &j->options->weights, whole->name, NULL);
     for (int64_t d = 0; d < whole->tensor->shape.dim[0]; d++)
         for (size_t k = 0; kinds[k]; k++) {
             const char *const name =
-                arena_printf(j->arena, "%s%s_l%s%s", prefix, kinds[k], layer, d == 0 ? "" : "_reverse");
+                arena_printf(j->arena, "%s%s_l%s%s", l->prefix, kinds[k], l->number, d == 0 ? "" : "_reverse");
             const struct tensor *const t = map_get(&j->weights, name);
             if (!t || out.count == MOST_PARTS || (first && t->dtype != first->dtype))
                 return;
@@ -161,19 +191,15 @@ static void add_joined(struct joiner *j, const struct form *form, const struct m
 static void find_joined(struct joiner *j, struct strbuf *report)
 {
     vec_each(const struct model_node *, n, &j->model->graph->nodes) {
-        const struct form *const form = form_of(n);
-        const struct model_initializer *const w = form ? input_of(j, n, 1) : NULL, *const r = w ? input_of(j, n, 2)
-                                                                                                : NULL;
-        const char *prefix, *layer;
-        if (!is_recurrent(n, form, w, r) || !find_family(j, n, w, r, &prefix, &layer))
+        struct layer l;
+        if (!find_layer(j, n, &l) || !find_family(j, n, &l))
             continue;
-        const struct model_initializer *const b = input_of(j, n, 3);
-        add_joined(j, form, w, of_input, prefix, layer);
-        add_joined(j, form, r, of_state, prefix, layer);
-        if (b && b->tensor->shape.rank == 2)
-            add_joined(j, form, b, of_bias, prefix, layer);
+        add_joined(j, &l, l.w, of_input);
+        add_joined(j, &l, l.r, of_state);
+        if (l.b)
+            add_joined(j, &l, l.b, of_bias);
         strbuf_addf(report, "%s '%s': its weights are laid out of the checkpoint's '%s*_l%s'\n", n->op_type,
-                    n->outputs.count > 0 ? n->outputs.data[0] : n->name, prefix, layer);
+                    n->outputs.count > 0 ? n->outputs.data[0] : n->name, l.prefix, l.number);
     }
 }
 
@@ -289,38 +315,32 @@ bool checkpoint_join_recurrent(struct diag *d, struct arena *a, const struct mod
 
 /* What prepare has named after a part: "lstm.weight_ih_l0" for W, "lstm.weight_hh_l0", "lstm.bias_ih_l0"; or a name
  * that PyTorch's exporter made up, "onnx::LSTM_12". */
-static void add_whole(const struct joiner *j, const struct form *form, const struct model_initializer *whole,
-                      const char *const *kinds, const char *prefix, const char *layer, struct map *out)
+static void add_whole(const struct joiner *j, const struct layer *l, const struct model_initializer *whole,
+                      const char *const *kinds, struct map *out)
 {
     struct joined *const x = arena_new(j->arena, struct joined);
-    *x = (struct joined){.form = form, .whole = whole,
+    *x = (struct joined){.form = l->form, .whole = whole,
                          .name = weights_renamed(j->arena, &j->options->weights, whole->name, NULL)};
-    if (!str_equal(x->name, arena_printf(j->arena, "%s%s_l%s", prefix, kinds[0], layer)) &&
+    if (!str_equal(x->name, arena_printf(j->arena, "%s%s_l%s", l->prefix, kinds[0], l->number)) &&
         !str_starts_with(x->name, "onnx::"))
         return;
     for (int64_t d = 0; d < whole->tensor->shape.dim[0]; d++)
         for (size_t k = 0; kinds[k] && x->count < MOST_PARTS; k++)
             x->parts[x->count++] =
-                arena_printf(j->arena, "%s%s_l%s%s", prefix, kinds[k], layer, d == 0 ? "" : "_reverse");
+                arena_printf(j->arena, "%s%s_l%s%s", l->prefix, kinds[k], l->number, d == 0 ? "" : "_reverse");
     map_set(out, x->name, x);
 }
 
 static void find_wholes(const struct joiner *j, struct map *out)
 {
     vec_each(const struct model_node *, n, &j->model->graph->nodes) {
-        const struct form *const form = form_of(n);
-        const struct model_initializer *const w = form ? input_of(j, n, 1) : NULL, *const r = w ? input_of(j, n, 2)
-                                                                                                : NULL,
-                                              *const b = r ? input_of(j, n, 3) : NULL;
-        const char *prefix, *layer;
-        if (!is_recurrent(n, form, w, r) ||
-            (!split_name(j->arena, weights_renamed(j->arena, &j->options->weights, w->name, NULL), &prefix, &layer) &&
-             !split_scope(j->arena, n, &prefix, &layer)))
+        struct layer l;
+        if (!find_layer(j, n, &l) || !(name_says(j, &l) || place_says(j, n, &l)))
             continue;
-        add_whole(j, form, w, of_input, prefix, layer, out);
-        add_whole(j, form, r, of_state, prefix, layer, out);
-        if (b && b->tensor->shape.rank == 2 && b->tensor->shape.dim[1] % (int64_t)(2 * form->gates) == 0)
-            add_whole(j, form, b, of_bias, prefix, layer, out);
+        add_whole(j, &l, l.w, of_input, out);
+        add_whole(j, &l, l.r, of_state, out);
+        if (l.b)
+            add_whole(j, &l, l.b, of_bias, out);
     }
 }
 

@@ -649,6 +649,39 @@ START_TEST(what_cannot_be_laid_out_is_told)
 }
 END_TEST
 
+static const struct {
+    const char *name;
+    struct shape shape; /* that no recurrent layer has */
+} odd_cases[] = {{"onnx::LSTM_1", SHAPE(0, 4, 2)}, {"onnx::LSTM_1", SHAPE(3, 4, 2)}, {"onnx::LSTM_3", SHAPE(2, 6)},
+                 {"onnx::LSTM_3", SHAPE(0, 8)}};
+
+/* No direction, or one too many; a bias that gates do not divide. Nothing is laid out, there or back. */
+START_TEST(odd_shapes_are_left_alone)
+{
+    const char *const name = odd_cases[_i].name;
+    const struct shape *const shape = &odd_cases[_i].shape;
+    const bool is_bias = shape->rank == 2;
+    static const struct shape odd_bias = SHAPE(3);
+    struct filled f;
+    struct checkpoint c = recurrent_checkpoint("enc.lstm.");
+    struct model *const m = recurrent_model("/enc/lstm/LSTM", ", linear_before_reset = 1");
+    vec_each(struct model_initializer *, x, &m->graph->initializers)
+        if (str_equal(x->name, name) || (!is_bias && str_equal(x->name, "onnx::LSTM_2")))
+            x->tensor = tensor_new(&arena, DTYPE_FLOAT, str_equal(x->name, name) ? shape : &SHAPE(shape->dim[0], 4, 1));
+    for (size_t i = 0; is_bias && i < 8; i++)
+        if (c.weights.data[i].tensor->shape.rank == 1)
+            c.weights.data[i].tensor = numbers(&odd_bias, 0);
+    ck_assert(fill_with(m, &c, &(struct fill_options){0}, &f) == is_bias); /* which nothing trains */
+    ck_assert(!map_has(&f.set, name));
+    ck_assert(said("LSTM 'h': its weights are laid out") == is_bias);
+    named_tensors list = {0};
+    vec_push(&arena, &list, ((struct named_tensor){name, numbers(shape, 0)}));
+    checkpoint_split_recurrent(&arena, m, &(struct weight_options){0}, &list);
+    ck_assert_uint_eq(list.count, 1);
+    ck_assert_str_eq(list.data[0].name, name);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("fill");
@@ -670,5 +703,6 @@ int main(void)
     tcase_add_loop_test(tests, gates_are_reordered, 0, sizeof recurrent_cases / sizeof *recurrent_cases);
     tcase_add_test(tests, what_cannot_be_laid_out_is_told);
     tcase_add_test(tests, gates_come_back);
+    tcase_add_loop_test(tests, odd_shapes_are_left_alone, 0, sizeof odd_cases / sizeof *odd_cases);
     return run_tests("fill", tests);
 }
