@@ -10,7 +10,14 @@ const types = {
 
 exports.serve = (folder, port) => new Promise((resolve, reject) => {
   const server = http.createServer((request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost');
+    let pathname;
+    try {
+      ({ pathname } = new URL(request.url, 'http://localhost'));
+    } catch {
+      response.writeHead(400, { 'Content-Type': 'text/plain' });
+      response.end('this is no address');
+      return;
+    }
     const file = path.join(folder, path.normalize(pathname === '/' ? 'index.html' : pathname));
     fs.readFile(file, (error, bytes) => {
       const type = types[path.extname(file)] ?? 'application/octet-stream';

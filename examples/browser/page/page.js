@@ -45,14 +45,18 @@ async function trainBlock(side) {
 
 async function train() {
   for (const side of sides) Object.assign(side, { seconds: 0, timed: 0 });
-  while (running && sides.some(side => side.engine.stepsDone < goal)) {
-    for (const side of sides) if (side.engine.stepsDone < goal) await trainBlock(side);
-    show();
-    if (image.some(v => v > 0)) await recognise();
-    await nextTask();
+  let whole;
+  try {
+    while (running && sides.some(side => side.engine.stepsDone < goal)) {
+      for (const side of sides) if (side.engine.stepsDone < goal) await trainBlock(side);
+      show();
+      if (image.some(v => v > 0)) await recognise();
+      await nextTask();
+    }
+    whole = running;
+  } finally {
+    setRunning(false);
   }
-  const whole = running;
-  setRunning(false);
   await recognise();
   say(whole ? `Trained ${goal / digits.stepsPerEpoch} epochs.` : 'Stopped.');
 }
