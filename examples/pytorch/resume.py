@@ -40,7 +40,7 @@ def resume(path, net, optimizer, schedule=None):
             if 'max_lr' in group:  # OneCycleLR has rates of its own
                 found.pop('initial_lr', None)
             elif schedule and found:
-                base = found.get('initial_lr', found['lr'])
+                base = found['initial_lr'] if 'initial_lr' in found else found['lr']
                 found = {'lr': group['lr'] * base / group['initial_lr'], 'initial_lr': base}
             group.update(found)
     steps = int(tensors['stepc.run_steps'])

@@ -255,7 +255,7 @@ def try_steps_made(stepc, work):
 
 
 def try_resume(stepc, work):
-    """Names that are none of the network's are an error; some that are not there a warning. Other types of tensors are read."""
+    """Names that are none of the network's are an error; some that are not there a warning. Other types of tensors are read, and an initial_lr alone."""
     write_safetensors(f'{work}/r.safetensors', {'0.weight': torch.ones(8, FEATURES), 'stepc.run_steps': torch.tensor(3),
                                                 'a': torch.tensor([1, 2], dtype=torch.int32), 'b': torch.tensor([True, False]),
                                                 'c': torch.tensor([1], dtype=torch.uint8), 'd': torch.tensor([-1], dtype=torch.int8)})
@@ -271,7 +271,14 @@ def try_resume(stepc, work):
         ok = False
     except KeyError as error:
         ok = ok and '0.0.weight' in str(error)
-    print(f'{"PASS" if ok else "FAIL"} resume: names and types')
+    # of a state's rates the first alone
+    tensors = {name: t for name, t in net.state_dict().items()}
+    rates = {f'optimizer.param_groups.{name}.initial_lr': torch.tensor(0.25) for name, _ in net.named_parameters()}
+    write_safetensors(f'{work}/r.safetensors', {**tensors, **rates, 'stepc.run_steps': torch.tensor(2)})
+    optimizer = torch.optim.Adam(net.parameters(), 0.5)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+    ok = ok and resume(f'{work}/r.safetensors', net, optimizer, schedule) == 2 and optimizer.param_groups[0]['lr'] == 0.0625
+    print(f'{"PASS" if ok else "FAIL"} resume: names, types and rates')
     if not ok:
         failures.append('resume')
 
