@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Packages by system, written once: sourced by tests/run and by the run scripts of examples.
+# Packages by system, and `quietly`, written once: sourced by tests/run and by the run scripts of examples.
 # shellcheck disable=SC2034 # read by the scripts that source this file
 
 # system_packages ID VERSION_ID ID_LIKE, which are those of /etc/os-release, sets
@@ -61,6 +61,15 @@ has_package() {
     apt) [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ;;
     dnf) rpm -q --quiet --whatprovides "$1" ;;
     esac
+}
+
+# quietly COMMAND...: its output only if it fails
+quietly() {
+    local output
+    output=$("$@" 2>&1) || {
+        printf '%s\n' "$output" >&2
+        return 1
+    }
 }
 
 # install_packages PACKAGE...: those that are missing, as root or through sudo; otherwise prints what to type and fails.
