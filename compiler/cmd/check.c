@@ -10,7 +10,6 @@
 #include "model/check_model.h"
 #include "model/model.h"
 #include "prepare/doctor.h"
-#include "train/combine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,11 +137,10 @@ static bool check_with_sizes(struct session *s, const struct model *m, struct pi
 static bool check_devices(struct session *s, const struct options *o, const struct model *m,
                           const struct import_options *import, int64_t assumed)
 {
-    struct diag unheard = {.arena = &s->arena};
     struct strbuf table = {.arena = &s->arena, .clean = true};
     const struct devices_options how = {assumed, option_given(o, "devices") ? &table : NULL};
-    struct program *p;
-    if (!model_has_devices(m) || !combine_program(&unheard, &s->arena, m, import, "model", NULL, &p))
+    const struct program *const p = program_of_devices(s, m, import);
+    if (!p)
         return true;
     const bool ok = devices_check(&s->diag, p, &how);
     print_lines(strbuf_text(&table));

@@ -10,7 +10,6 @@
 #include "devices/devices.h"
 #include "engine/check_c.h"
 #include "model/check_model.h"
-#include "train/combine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,17 +112,15 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
 static bool read_devices(struct job *j, const struct model *m)
 {
     struct diag *const d = &j->session->diag;
-    struct diag unheard = {.arena = d->arena};
     const struct import_options *const import = &j->pipeline.import;
     const struct pipeline_options at =
         import->range ? pipeline_at(d->arena, &j->pipeline, import->range->high) : j->pipeline;
-    struct program *p;
     if (!model_has_devices(m) || option_given(j->options, "ignore-devices"))
         return true;
     if (!model_check_devices(d, m))
         return false;
-    return !combine_program(&unheard, d->arena, m, &at.import, "model", NULL, &p) ||
-           devices_are_data_parallel(d, p, &j->emit.devices_text);
+    const struct program *const p = program_of_devices(j->session, m, &at.import);
+    return !p || devices_are_data_parallel(d, p, &j->emit.devices_text);
 }
 
 static bool compile(struct job *j)

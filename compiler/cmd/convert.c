@@ -62,12 +62,12 @@ static bool check_arguments(const struct options *o)
     }
     static const char *const of_models[] = {"sort", "no-value-info"}, *const of_checkpoints[] = {"parameters",
                                                                                                  "steps-made"};
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
         if (option_given(o, of_models[i]) && (is_checkpoint(in) || is_weight_file(out))) {
             say_text("stepc convert: --%s is for models\n", of_models[i]);
             return false;
         }
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof of_checkpoints / sizeof *of_checkpoints; i++)
         if (option_given(o, of_checkpoints[i]) && !option_given(o, "model")) {
             say_text("stepc convert: --%s belongs to --model\n", of_checkpoints[i]);
             return false;
