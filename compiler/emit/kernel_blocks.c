@@ -127,8 +127,8 @@ void blocks_begin_numbers(struct nest *n)
 static void add_to_total(struct nest *n, int i, const struct expr *l, bool is_last)
 {
     const struct tree_var *const lane = n->lanes[i], *const total = n->blocks.totals[i];
-    const struct expr *const from = l ? tree_element(n->a, lane, l) : tree_read(n->a, lane);
-    tree_set(n->b, l ? tree_element(n->a, total, l) : tree_read(n->a, total), SET_SUM, from);
+    const struct expr *const from = tree_element(n->a, lane, l);
+    tree_set(n->b, tree_element(n->a, total, l), SET_SUM, from);
     if (!is_last)
         tree_set(n->b, from, SET_TO, expr_float(n->a, lane->dtype, 0));
 }
@@ -136,10 +136,6 @@ static void add_to_total(struct nest *n, int i, const struct expr *l, bool is_la
 void blocks_end_one(struct nest *n, bool is_last)
 {
     for (int i = 0; i < n->walker_count; i++) {
-        if (n->lanes[i]->kind != VAR_ARRAY) {
-            add_to_total(n, i, NULL, is_last);
-            continue;
-        }
         const struct expr *const l = nest_open_lane_loop(n, n->lanes[i]->count, n->blocks.width, NULL);
         add_to_total(n, i, l, is_last);
         tree_close(n->b);

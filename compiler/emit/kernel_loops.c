@@ -486,12 +486,10 @@ static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
 const struct tree_var *nest_declare_total(struct nest *n, const struct tree_var *lanes)
 {
     struct tree_var *const v =
-        tree_var(n->a, lanes->kind, lanes->dtype, lanes->type, name_in(&n->s->names, "total"));
+        tree_var(n->a, VAR_ARRAY, lanes->dtype, lanes->type, name_in(&n->s->names, "total"));
     v->count = lanes->count;
     const struct expr *const start = neutral(n);
-    if (v->kind != VAR_ARRAY)
-        tree_declare(n->b, v, start);
-    else if (start->op == EXPR_VAR)
+    if (start->op == EXPR_VAR)
         declare_filled(n, v, v->count, start);
     else
         tree_declare_array(n->b, v, start, 1);
