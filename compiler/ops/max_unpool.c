@@ -344,6 +344,14 @@ static const struct op_sample samples[] = {
     {.text = "g (float[1,2,3] x) => (float[1,2,4] y) { i = Constant <value = int64[1,2,3] {0, 3, 4, 6, 5, 9}> () "
              "y = MaxUnpool <kernel_shape = [2]> (x, i) }",
      .error = "is the index 9, expected -8 to 7"},
+    /* of fewer than no elements: the indices number what comes out; of none: nothing */
+    {.text = "g (float[1,2,3] x) => (float[1,2,4] y) { i = Constant <value = int64[1,2,3] {0, 3, 2, 6, 5, 7}> () "
+             "s = Constant <value_ints = [1, 2, 4]> () "
+             "y = MaxUnpool <kernel_shape = [2], pads = [3, 2]> (x, i, s) }"},
+    {.text = "g (float[1,2,3] x) => (float[1,2,4] y) { i = Constant <value = int64[1,2,3] {0, 3, 2, 6, 5, 7}> () "
+             "s = Constant <value_ints = [1, 2, 4]> () "
+             "y = MaxUnpool <kernel_shape = [2], pads = [2, 2]> (x, i, s) }",
+     .error = "is the index 0, expected 0 to -1"},
     {.text = "g (float[1,2,3] x, int64[1,2,4] i) => (float[1,2,4] y) { y = MaxUnpool <kernel_shape = [2]> (x, i) }",
      .error = "does not have the shape of input 0"},
     {.text = "g (float[1,2,3] x, int64[1,2,3] i) => (float[1,2,4] y) { s = Constant <value_ints = [2, 4]> () "

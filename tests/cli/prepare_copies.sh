@@ -128,3 +128,9 @@ computed '0.3,0.1,0.9,0.7' >own.onnxtxt
 expect 0 "$stepc" prepare own.onnxtxt -o own.onnx --loss mse
 lacks stderr computed
 has stdout 'trained: 3 tensors'
+# numbers of another type are no copies of its own
+computed '1.5,2.5,1.25,2.25' | sed 's/float\[4\] "onnx/double[4] "onnx/; s/c = Mul(b, "onnx::Mul_9")/d = Cast <to = 1> ("onnx::Mul_9") c = Mul(b, d)/' >wide.onnxtxt
+grep -q 'Cast <to = 1> ("onnx::Mul_9")' wide.onnxtxt
+expect 0 "$stepc" prepare wide.onnxtxt -o wide.onnx --loss mse
+lacks stderr 'the exporter computed'
+has stdout 'trained: 3 tensors'

@@ -263,6 +263,39 @@ START_TEST(wrong_uses_are_refused)
 }
 END_TEST
 
+#define DRAWS(name)                                                                                                    \
+    name "_mod = " name " (double[b,h,l,n] a) => (double[b,h,l,n] c) { u = RandomUniformLike(a) c = Add(a, u) }"
+
+static const struct {
+    const char *graphs;
+    uint32_t count; /* of random nodes, with the one behind it */
+} draws[] = {{DRAWS("score"), 2}, {DRAWS("prob"), 2}, {DRAWS("score") ", " DRAWS("prob"), 3},
+             {DRAWS("prob") ", " DRAWS("score"), 3}};
+
+/* The graphs of an attention draw numbers of their own, and so does what stands behind it. */
+START_TEST(graphs_of_an_attention_draw_their_own)
+{
+    bool seen[4] = {false};
+    uint32_t found = 0;
+    const bool ok = read_model(arena_printf(
+        &arena,
+        "s = Constant <value = double[1,1,1,4] {2, 0, 0, 0}> () k = Constant <value = double[1,1,1,4] {1, 0, 0, 0}> () "
+        "f = ai.onnx.preview.FlexAttention <%s> (s, k, k) u = RandomUniformLike(f) r = Add(f, u)", draws[_i].graphs));
+    if (!ok)
+        print_messages();
+    ck_assert(ok);
+    ck_assert_uint_eq(program->random_streams, draws[_i].count);
+    graph_each_node(program_entry(program, "infer")->graph, n) {
+        if (n->stream == 0)
+            continue;
+        ck_assert(n->stream <= draws[_i].count && !seen[n->stream]);
+        seen[n->stream] = true;
+        found++;
+    }
+    ck_assert_uint_eq(found, draws[_i].count);
+}
+END_TEST
+
 static bool read_chain(int deep)
 {
     struct strbuf b = {.arena = &arena};
@@ -293,6 +326,7 @@ int main(void)
     tcase_add_loop_test(all, values_of_what_is_gone, 0, (int)(sizeof cases / sizeof cases[0]));
     tcase_add_loop_test(all, listed_results_are_their_own, 0, (int)(sizeof listed / sizeof listed[0]));
     tcase_add_loop_test(all, wrong_uses_are_refused, 0, (int)(sizeof wrong / sizeof wrong[0]));
+    tcase_add_loop_test(all, graphs_of_an_attention_draw_their_own, 0, (int)(sizeof draws / sizeof draws[0]));
     tcase_add_test(all, functions_call_each_other_a_hundred_deep);
     return run_tests("train_import", all);
 }
