@@ -138,7 +138,7 @@ static bool check_devices(struct session *s, const struct options *o, const stru
                           const struct import_options *import, int64_t assumed)
 {
     struct strbuf table = {.arena = &s->arena, .clean = true};
-    const struct devices_options how = {assumed, option_given(o, "devices") ? &table : NULL};
+    const struct devices_options how = {.assumed = assumed, .table = option_given(o, "devices") ? &table : NULL};
     const struct program *const p = program_of_devices(s, m, import);
     if (!p)
         return true;

@@ -105,7 +105,7 @@ bool devices_annotate(struct diag *d, struct arena *a, struct model *m, const st
                       const struct import_options *import)
 {
     const struct annotator x = {d, a, m, what};
-    const struct devices_options options = {.assumed = import->provisional_dim};
+    const struct devices_options options = {.assumed = import->provisional_dim, .configuration = what->configuration};
     struct program *p;
     vec_push(a, &m->configurations,
              ((struct model_devices){.name = what->configuration, .count = (int32_t)what->devices}));

@@ -143,6 +143,8 @@ bool devices_follow(struct diag *d, const struct program *p, const struct device
 {
     bool ok = true;
     vec_each_ptr(const struct model_devices, x, &p->model->configurations) {
+        if (o->configuration && !str_equal(o->configuration, x->name))
+            continue;
         if (x->count > MOST_DEVICES) {
             diag_warning(d, &LOC_FILE(p->model->file),
                          "device configuration '%s' has %d devices: above %d nothing is followed", x->name,

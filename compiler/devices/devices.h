@@ -6,8 +6,11 @@
 
 #include "graph/import.h"
 
+enum { MOST_DEVICES = 1024 }; /* beyond these nothing is followed */
+
 struct devices_options {
     int64_t assumed; /* sizes that are this number, or multiples of it, may be others; 0: all sizes are known */
+    const char *configuration; /* the only one that is followed; NULL: all are */
     struct strbuf *table; /* which device holds which part of every tensor, as text; NULL: is not wanted */
 };
 

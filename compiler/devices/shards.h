@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "tensor/shape.h"
 
-enum { MOST_DEVICES = 1024, MOST_SHARDS = 1024 }; /* beyond these nothing is followed */
+enum { MOST_SHARDS = 1024 }; /* beyond these nothing is followed */
 
 /* Part p of axis d has the elements from p * size / parts[d] to (p + 1) * size / parts[d]. Shards are counted with axis
  * 0 slowest. What is made stays as it is, and equal ones are mostly the same. */

@@ -4,9 +4,8 @@
 #include "prepare/prepare_internal.h"
 
 #include "devices/devices.h"
+#include "model/check_model.h"
 #include "prepare/strip.h"
-
-enum { MOST_RANKS = 1024 };
 
 static const struct model_dim *first_dim(const struct model_value_info *vi)
 {
@@ -73,8 +72,11 @@ bool annotate_devices(struct preparer *p)
     struct devices_annotation what = {.configuration = "data_parallel", .devices = p->options->devices};
     struct import_options import = p->options->import ? *p->options->import : (struct import_options){0};
     struct model_dim batch = {.value = -1, .param = ""};
-    if (what.devices > MOST_RANKS)
-        return diag_error(p->diag, &p->loc, "--devices %lld: at most %d", (long long)what.devices, MOST_RANKS);
+    model_drop_stale_devices(p->diag, p->model);
+    if (!model_check_devices(p->diag, p->model))
+        return false;
+    if (what.devices > MOST_DEVICES)
+        return diag_error(p->diag, &p->loc, "--devices %lld: at most %d", (long long)what.devices, MOST_DEVICES);
     if (!add_main_inputs(p, &what, &batch))
         return false;
     if (batch.value >= 0 && batch.value % what.devices != 0)

@@ -142,6 +142,34 @@ has stderr '--devices 3: the batch is 8, which is no multiple'
 expect 1 "$stepc" prepare "$model" -o no.onnx "${whole[@]}" --devices 2000
 has stderr '--devices 2000: at most 1024'
 
+# Annotations that the model has already stay as they are, and have to be right before anything follows.
+foreign() { # DEVICES SHARDING
+    cat >foreign.onnxtxt <<MODEL
+<ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : $1]>
+net (float[N,6] x) => (float[N,8] y) <float[6,8] w = {1, ...}>
+{
+  [fc] h = MatMul (x, w) @pair <stage = 0> ($2)
+  [act] y = Relu (h)
+}
+MODEL
+}
+foreign 2 'x [0, 1] split (0: N in 2)'
+expect 0 "$stepc" prepare foreign.onnxtxt -o both.onnx --loss mse --split --devices 4
+[ ! -s stderr ] || fail 'right annotations are warned of'
+expect 0 "$stepc" convert both.onnx both.onnxtxt
+has both.onnxtxt '@pair <stage = 0> (x [0, 1] split (0: N in 2))'
+has both.onnxtxt '@data_parallel (x [0, 1, 2, 3] split (0: 4), w [-1] groups (-1: [0, 1, 2, 3])'
+[ "$(grep -c @pair both.onnxtxt)" -eq 1 ] || fail 'what follows is added to annotations of others'
+refuses_foreign() { # DEVICES SHARDING TEXT
+    foreign "$1" "$2"
+    expect 1 "$stepc" prepare foreign.onnxtxt -o no.onnx --loss mse --split --devices 4
+    has stderr "$3"
+}
+refuses_foreign 2 'x [0, 1000000] split (0: 2)' "sharding of 'x': device 1000000 is none of 0 to 1"
+refuses_foreign 2 'x [0, -5] split (0: 2)' "sharding of 'x': device -5 is none of 0 to 1"
+refuses_foreign 2 'x [0, 1] split (0: 0)' "sharding of 'x': axis 0 is split into 0 shards"
+refuses_foreign -1 '' "device configuration 'pair' has -1 devices"
+
 # Samples that are not apart, another axis, stages, updates in between: refused by name, or left aside.
 refuses() { # NAME ANNOTATION TEXT
     cat >"$1.onnxtxt" <<MODEL
