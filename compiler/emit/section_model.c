@@ -233,8 +233,7 @@ static void write_entry(struct model_text *t, const struct entry *x)
     write_words(&t->entries, words, sizeof words / sizeof *words, NULL);
 }
 
-/* ---- what entries change ------------------------------------------------------------------------------------------
- */
+/* ---- what entries change ----------------------------------------------------------------------------------------- */
 
 static bool may_change(const struct model_text *t, const struct entry *x, unsigned number)
 {

@@ -1,5 +1,5 @@
-/* What multi-device annotations have to be by themselves, before shapes are known; graph/devices.h has the rest.
- * Spec: onnx.proto (IR 11) and IR.md, "Multi-device"; docs/readings.md, R45 to R50. */
+/* What multi-device annotations have to be by themselves, before shapes are known; devices/devices.h has the rest.
+ * Spec: onnx.proto (IR 11) and IR.md, "Multi-device"; docs/readings.md, R45 to R51. */
 #include "model/check_model.h"
 
 #include "base/checked.h"
