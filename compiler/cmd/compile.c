@@ -117,10 +117,8 @@ static bool read_devices(struct job *j, const struct model *m)
         import->range ? pipeline_at(d->arena, &j->pipeline, import->range->high) : j->pipeline;
     if (!model_has_devices(m) || option_given(j->options, "ignore-devices"))
         return true;
-    if (!model_check_devices(d, m))
-        return false;
-    const struct program *const p = program_of_devices(j->session, m, &at.import);
-    return !p || devices_are_data_parallel(d, p, &j->emit.devices_text);
+    return model_check_devices(d, m) &&
+           devices_are_data_parallel(d, d->arena, m, &at.import, &j->emit.devices_text);
 }
 
 static bool compile(struct job *j)

@@ -119,6 +119,8 @@ static void follow_node(struct follower *f, const struct node *n, follow_visit v
 static void begin_values(struct follower *f, const struct graph *g)
 {
     f->of = arena_array(f->arena, const struct shards *, (size_t)g->value_count);
+    f->sums = arena_array(f->arena, unsigned char, (size_t)g->value_count);
+    f->read = arena_array(f->arena, unsigned char, (size_t)g->value_count);
     f->stages = arena_array(f->arena, int, (size_t)g->value_count);
     for (int i = 0; i < g->value_count; i++)
         f->stages[i] = -1;
@@ -130,10 +132,12 @@ static void begin_values(struct follower *f, const struct graph *g)
         }
 }
 
-static bool is_placed(const struct graph *g, const struct model_devices *x)
+bool is_followed(const struct entry *e, const struct model_devices *x)
 {
     const struct follower f = {.configuration = x};
-    graph_each_node(g, n)
+    if (e->kind == ENTRY_STEP && e->training < 0)
+        return false;
+    graph_each_node(e->graph, n)
         if (entry_of(&f, n->placed))
             return true;
     return false;
@@ -155,8 +159,7 @@ bool devices_follow(struct diag *d, const struct program *p, const struct device
             struct arena a = {0};
             struct follower f = {.diag = d, .arena = &a, .model = p->model, .configuration = x, .options = o,
                                  .ok = true};
-            const bool combined = e->kind == ENTRY_STEP && e->training < 0; /* its parts are entries as well */
-            if (combined || !is_placed(e->graph, x))
+            if (!is_followed(e, x))
                 continue;
             if (o->table)
                 strbuf_addf(o->table, "%s on the %d devices of '%s':\n", e->name, (int)x->count, x->name);

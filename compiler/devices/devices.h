@@ -36,7 +36,10 @@ struct devices_annotation {
  * are not known are import->provisional_dim. */
 bool devices_annotate(struct diag *d, struct arena *a, struct model *m, const struct devices_annotation *what,
                       const struct import_options *import) MUST_USE;
-/* Do all annotations say what runtime/mpi does? Reports what is something else. *summary: who computes what, a line. */
-bool devices_are_data_parallel(struct diag *d, const struct program *p, const char **summary) MUST_USE;
+/* Do all annotations say what runtime/mpi does? Reports what is something else. Sizes in `import` are those of a call,
+ * for one device's samples. *summary: who computes what, a line; NULL: no node is annotated, or the model cannot be
+ * imported, for which nothing is reported. */
+bool devices_are_data_parallel(struct diag *d, struct arena *a, const struct model *m,
+                               const struct import_options *import, const char **summary) MUST_USE;
 
 #endif

@@ -15,6 +15,8 @@ struct follower {
     struct shard_pool pool;
     const struct shards **of; /* value by id; NULL: not followed */
     int *stages;              /* value by id; -1: none */
+    unsigned char *sums;      /* value by id; sums.c */
+    unsigned char *read;      /* value by id: 1 as a whole, 2 in parts; data_parallel.c */
     bool moved; /* what the node at hand gives is stated to lie elsewhere */
     bool ok;
 };
@@ -23,6 +25,10 @@ struct follower {
  * reads them) and results. False after an error. */
 typedef void (*follow_visit)(struct follower *f, const struct node *n, const struct shards *const *in);
 bool devices_follow(struct diag *d, const struct program *p, const struct devices_options *o, follow_visit visit);
+
+/* Does it go through the entry under this configuration? Not where no node is annotated, and not the step whose parts
+ * are entries as well. */
+bool is_followed(const struct entry *e, const struct model_devices *x);
 
 /* The node's entry of the configuration, or NULL. */
 const struct model_node_devices *entry_of(const struct follower *f, const struct placed *p);

@@ -197,6 +197,103 @@ refuses order '(x [1, 0] split (0: 2))' "'x' is axis 0 in 2 (1 | 0) on the devic
 refuses moved '(x [0, 1] split (0: 2), y [-1] groups (-1: [0, 1]))' 'what it reads or gives has to be moved between the devices'
 refuses update '(x [0, 1] split (0: 2))' "step() updates 'w' where it sees samples, so devices cannot add up first"
 
+# What is put together over samples is added up at the end: linear operators may lead there, nothing else goes on with it.
+sums() { # STATUS NODES [TEXT]
+    cat >sums.onnxtxt <<MODEL
+<ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2]>
+net (float[N,6] x) => (float y) <int64[1] first = {0}, float two = {2}>
+{
+  m = ReduceMean <keepdims = 0> (x, first) @pair (x [0, 1] split (0: 2))
+  t = ReduceSum <keepdims = 0> (x, first) @pair (x [0, 1] split (0: 2))
+  $2
+}
+MODEL
+    sed -i 's/\(Reduce[A-Za-z0-9]*\) (/\1 <keepdims = 0> (/g' sums.onnxtxt
+    expect "$1" "$stepc" compile sums.onnxtxt -o sums.c --dim N=3 --quiet
+    if [ "$1" -ne 0 ]; then has stderr "error: $3"; elif [ -s stderr ]; then fail "warned of sums: $2"; fi
+}
+reads() { # OPERATOR TENSOR
+    echo "$1 reads '$2', which is put together over samples: nothing but sums is, and that at the end of an entry"
+}
+sums 0 'a = Mul (m, two) b = Neg (t) c = Concat <axis = 0> (a, b) shape = Constant <value_ints = [3, 4]> ()
+  d = Reshape (c, shape) y = ReduceSum (d)'
+sums 0 'count = Size (x) @pair (x [0, 1] split (0: 2)) own = Cast <to = 1> (count) part = Mul (m, own) y = ReduceSum (part)'
+sums 0 'a = ReduceSum (m) b = ReduceSum (t) y = Div (a, b)'
+sums 0 'a = ReduceL1 (x) @pair (x [0, 1] split (0: 2)) b = Cast <to = 1> (a) y = Identity (b)'
+sums 1 'apart = Sub (x, m) @pair (x [0, 1] split (0: 2)) y = ReduceSum (apart)' "$(reads Sub m)"
+sums 1 'a = Sub (x, m) y = ReduceSum (a)' "'x' is read whole here and in parts elsewhere"
+sums 1 'a = Log (m) y = ReduceSum (a)' "$(reads Log m)"
+sums 1 'a = Mul (m, t) y = ReduceSum (a)' "$(reads Mul m)"
+sums 1 'a = MatMul (m, t) y = ReduceSum (a)' "$(reads MatMul m)"
+sums 1 'a = ReduceSum (m) y = Div (two, a)' "$(reads Div a)"
+sums 1 'a = ReduceSum (m) b = Less (a, two) y = Where (b, a, two)' "$(reads Less a)"
+loss() { # ATTRIBUTES: a loss, divided by a sum
+    echo "label = ArgMax <axis = 1, keepdims = 0> (x) @pair (x [0, 1] split (0: 2))
+  l = SoftmaxCrossEntropyLoss <$1> (x, label) @pair (x [0, 1] split (0: 2))
+  a = ReduceSum (m) y = Div (l, a)"
+}
+sums 0 "$(loss 'reduction = "mean"')"
+sums 1 "$(loss 'reduction = "mean", ignore_index = 1')" "$(reads Div l)"
+sums 0 "$(loss 'reduction = "sum", ignore_index = 1')"
+sums 1 'b = ReduceMax (x) @pair (x [0, 1] split (0: 2)) y = Add (b, two)' 'ReduceMax puts samples together otherwise than by a sum'
+sums 1 'a = ReduceL2 (x) @pair (x [0, 1] split (0: 2)) y = Add (a, two)' 'ReduceL2 puts samples together otherwise than by a sum'
+sed 's/^  //' >ratio.onnxtxt <<'MODEL'
+  <ir_version: 10, opset_import: ["" : 18]>
+  net (float[N,6] x, float[N] mask) => (float cost) <float[6] w = {1, 2, 3, 4, 5, 6}>
+  {
+    y = MatMul (x, w)
+    own = Mul (y, mask)
+    total = ReduceSum <keepdims = 0> (own)
+    weight = ReduceSum <keepdims = 0> (mask)
+    cost = Div (total, weight)
+  }
+MODEL
+expect 0 "$stepc" prepare ratio.onnxtxt -o ratio.onnx --loss output --output cost --split --devices 2
+expect 1 "$stepc" compile ratio.onnx -o no.c --dim N=2
+has stderr "error: $(reads Gradient cost)"
+
+# Labels that are probabilities add up as others do.
+expect 0 "$stepc" prepare "$model" -o soft.onnx "${whole[@]}" --target-type float --devices 2
+expect 0 "$stepc" compile soft.onnx -o soft.c --dim batch=2 --quiet
+
+# Sizes are those of a call, with one sample too; what runs together is judged with the samples of all.
+sed '/^gpt (/s/\[32,/[batch,/g' "$source_folder/examples/recipes/networks/gpt.onnxtxt" >gpt.onnxtxt
+expect 0 "$stepc" prepare gpt.onnxtxt -o gpt.onnx --loss softmax-cross-entropy --target next --class-axis -1 --ignore-index -1 \
+    --train '*' --split --evaluate --devices 4
+for size in --dim\ batch=1 --dim\ batch=3 '--shape letters=1x12 --shape next=1x12'; do
+    # shellcheck disable=SC2086 # options
+    expect 0 "$stepc" compile gpt.onnx -o gpt.c $size --quiet
+    [ ! -s stderr ] || fail "warned of with $size"
+done
+has gpt.h "'data_parallel', 4: each calls accumulate() for its own samples"
+expect 0 "$stepc" prepare "$model" -o fixed.onnx "${whole[@]}" --devices 4 --batch 8
+expect 1 "$stepc" compile fixed.onnx -o no.c
+has stderr "error: input 'x' has 8 samples, those of all 4 devices of 'data_parallel', and a call takes those of one"
+
+# Configurations of more devices than can be followed; those without a node say nothing.
+cat >many.onnxtxt <<'MODEL'
+<ir_version: 11, opset_import: ["" : 18], configuration: ["many" : 1025]>
+net (float[N,6] x) => (float[N,6] y)
+{
+  y = Relu (x) @many (x [0, 1] split (0: 2))
+}
+MODEL
+expect 1 "$stepc" compile many.onnxtxt -o no.c --dim N=2
+has stderr "device configuration 'many' has 1025 devices: above 1024 nothing is followed"
+sed 's/ @many.*//' many.onnxtxt >idle.onnxtxt
+cat >>idle.onnxtxt <<'MODEL'
+@training_info {
+  algorithm: moves (float[6] by) => (float[6] more)
+  <float[6] v = {0, ...}>
+  {
+    more = Add (by, by)
+  }
+  update_binding: ["v" : "more"]
+}
+MODEL
+expect 0 "$stepc" compile idle.onnxtxt -o idle.c --dim N=2 --quiet
+lacks idle.h devices
+
 # Running statistics move once a step, by the mean of what the parts would move them.
 cat >norm.onnxtxt <<'MODEL'
 <ir_version: 10, opset_import: ["" : 18]>
@@ -213,6 +310,7 @@ expect 0 "$stepc" convert norm.onnx norm_train.onnxtxt
 has norm_train.onnxtxt '"m.new" = Add (m, "m.mean_move")'
 has norm_train.onnxtxt '"v.move" = Sub ('
 expect 0 "$stepc" compile norm.onnx -o norm.c --dim N=4 --quiet --entries init,accumulate,apply
+has stderr 'warning: accumulate() normalizes batches part by part (1 BatchNormalization)'
 has norm.h 'float m_move_sum[3];'
 # statistics STEPC-OPTION...: of the model after three steps, to four places
 statistics() {
@@ -227,6 +325,12 @@ statistics >whole.txt
 statistics --split --devices 2 >summed.txt
 [ "$(wc -l <whole.txt)" -eq 6 ] || fail 'no statistics'
 same whole.txt summed.txt
+expect 0 "$stepc" prepare norm.onnxtxt -o each.onnx --loss mse --split
+expect 0 "$stepc" convert each.onnx each.onnxtxt
+sed 's/ir_version: [0-9]*/ir_version: 11, configuration: ["pair" : 2]/; s/h = MatMul (x, w)/& @pair (x [0, 1] split (0: 2))/' \
+    each.onnxtxt >each_pair.onnxtxt
+expect 1 "$stepc" compile each_pair.onnxtxt -o no.c --dim N=4
+has stderr "error: accumulate() moves 'm', a running statistic, by the samples of one device: 'stepc prepare --split --devices N'"
 expect 0 "$stepc" prepare norm.onnxtxt -o shards.onnx --loss mse --split --devices 2 --shards 2
 expect 0 "$stepc" compile shards.onnx -o shards.c --dim N=4 --quiet
 

@@ -1,0 +1,196 @@
+/* What is put together over samples, on the way to where runtime/mpi adds it up. That happens at the end of an entry,
+ * so until then each device has a sum of its own samples: right where only linear operators lead from it to a sum that
+ * is updated, wrong where anything else goes on with it (x - ReduceMean(x), Log(ReduceMean(x))). Outputs of a call are
+ * those of its own samples. */
+#include "devices/judge_internal.h"
+
+#include "graph/axes.h"
+
+enum {
+    OF_EACH, /* in parts, or the same whatever the samples are */
+    A_SUM,   /* of the device's own samples */
+    A_RATIO  /* of such sums: nothing but an output may have it */
+};
+
+#define OPERAND(i) (1u << (i))
+enum { ALL = ~0u >> 1 };
+
+/* Operands that may be sums at once, and those of which one may be; flags of the operator say the rest. */
+static const struct linear {
+    const char *op;
+    unsigned together, apart;
+} linear_operators[] = {
+    {"Add", ALL, 0},
+    {"Sub", ALL, 0},
+    {"Sum", ALL, 0},
+    {"Mean", ALL, 0},
+    {"Neg", ALL, 0},
+    {"Concat", ALL, 0},
+    {"Identity", ALL, 0},
+    {"Cast", ALL, 0},
+    {"Transpose", ALL, 0},
+    {"Mul", 0, OPERAND(0) | OPERAND(1)},
+    {"Div", OPERAND(0), 0},
+    {"Gemm", OPERAND(2), OPERAND(0) | OPERAND(1)},
+    {"Einsum", 0, ALL},
+    {"Where", OPERAND(1) | OPERAND(2), 0},
+    {"Slice", OPERAND(0), 0},
+    {"Split", OPERAND(0), 0},
+    {"Gather", OPERAND(0), 0},
+    {"GatherElements", OPERAND(0), 0},
+    {"Pad", OPERAND(0), 0},
+    {"Tile", OPERAND(0), 0},
+    {"Trilu", OPERAND(0), 0},
+};
+
+/* Operators that add up over the axes that they leave out, as all do that are sums. */
+static const char *const adding[] = {"ReduceSumSquare", "ReduceL1", "Einsum", "BatchNormalization"};
+
+static bool is_one_of(const struct node *n, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (node_is(n, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_loss(const struct node *n)
+{
+    return node_is(n, "SoftmaxCrossEntropyLoss") || node_is(n, "NegativeLogLikelihoodLoss") ||
+           n->def == op_find(DOMAIN_STEPC, "SoftmaxCrossEntropyProbabilities");
+}
+
+/* What the node gives that leaves samples out; -1: no sum. The mean of a loss is one where all samples weigh alike. */
+static int put_together(const struct node *n)
+{
+    if (n->def->shape_only)
+        return OF_EACH;
+    if (is_loss(n))
+        return str_equal(op_attr_string(n, "reduction"), "mean") &&
+                       (node_input(n, 2) || node_attr(n, "ignore_index"))
+                   ? A_RATIO
+                   : A_SUM;
+    return n->def->is_sum || is_one_of(n, adding, sizeof adding / sizeof *adding) ? A_SUM : -1;
+}
+
+static bool is_linear(const struct node *n, const unsigned char *sums)
+{
+    unsigned together = n->def->is_reshape || n->def->is_broadcast ? OPERAND(0) : 0;
+    unsigned apart = n->def->is_sum ? ALL : 0, given = 0;
+    for (size_t i = 0; i < sizeof linear_operators / sizeof *linear_operators; i++)
+        if (node_is(n, linear_operators[i].op)) {
+            together = linear_operators[i].together;
+            apart = linear_operators[i].apart;
+        }
+    for (size_t i = 0; i < n->inputs.count; i++)
+        if (n->inputs.data[i] && sums[n->inputs.data[i]->id] != OF_EACH)
+            given |= OPERAND(i < 31 ? i : 30);
+    apart &= given;
+    return (given & ~(together | apart)) == 0 && (apart & (apart - 1)) == 0;
+}
+
+static bool is_split(const struct shards *s)
+{
+    return s && !shards_are_whole(s);
+}
+
+static bool refuse_sum(struct follower *f, const struct node *n, const struct value *v)
+{
+    return f->ok = diag_unsupported(f->diag, &n->loc,
+                                    "%s reads '%s', which is put together over samples: nothing but sums is, and that "
+                                    "at the end of an entry, so each device of '%s' would go on with that of its own "
+                                    "samples (--ignore-devices compiles for one device)",
+                                    op_display_name(n->def), v->name, f->configuration->name);
+}
+
+/* Of operands that are sums; OF_EACH: none is. */
+static int kind_of_operands(struct follower *f, const struct node *n, const struct shards *const *in)
+{
+    const struct value *sum = NULL;
+    bool split = false;
+    int kind = OF_EACH;
+    for (size_t i = 0; i < n->inputs.count; i++) {
+        const struct value *const v = n->inputs.data[i];
+        split = split || (v && is_split(in[i]));
+        if (v && f->sums[v->id] > kind) {
+            sum = v;
+            kind = f->sums[v->id];
+        }
+    }
+    if (!sum || n->def->shape_only)
+        return OF_EACH;
+    if (!split && is_linear(n, f->sums))
+        return kind;
+    if (!split && kind == A_SUM && node_is(n, "Div") && f->sums[n->inputs.data[0]->id] == A_SUM)
+        return A_RATIO;
+    refuse_sum(f, n, sum);
+    return kind;
+}
+
+static bool has_label(const struct axes_ctx *axes, size_t o, int label)
+{
+    for (int d = 0; d < axes->node->outputs.data[o]->shape.rank; d++)
+        if (axes->out[o][d] == label)
+            return true;
+    return false;
+}
+
+/* Is an axis that is in parts left out in the result? */
+static bool leaves_out(const struct axes_ctx *axes, const struct shards *const *in, size_t o)
+{
+    const struct node *const n = axes->node;
+    for (size_t i = 0; i < n->inputs.count; i++)
+        for (int d = 0; n->inputs.data[i] && d < n->inputs.data[i]->shape.rank; d++)
+            if (in[i]->parts[d] > 1 && !has_label(axes, o, axes->in[i][d]))
+                return true;
+    return false;
+}
+
+/* A derivative by what is whole adds up over samples, if what it is one of does. */
+static void judge_gradient(struct follower *f, const struct node *n)
+{
+    const struct attr *const y = node_attr(n, "y");
+    const struct value *const of = y ? graph_find(n->graph, y->s) : NULL;
+    const bool adds = !of || f->sums[of->id] != OF_EACH || is_split(f->of[of->id]);
+    if (of && f->sums[of->id] == A_RATIO)
+        refuse_sum(f, n, of);
+    for (size_t o = 0; o < n->outputs.count; o++)
+        if (n->outputs.data[o])
+            f->sums[n->outputs.data[o]->id] = !adds || is_split(f->of[n->outputs.data[o]->id]) ? OF_EACH : A_SUM;
+}
+
+static void judge_bindings(struct follower *f, const struct graph *g)
+{
+    vec_each_ptr(const struct binding, b, &g->bindings)
+        if (f->sums[b->value->id] == A_RATIO || is_split(f->of[b->value->id]))
+            f->ok = diag_unsupported(f->diag, &b->loc,
+                                     "what updates '%s' is no sum over samples, and nothing but sums is put together "
+                                     "between the devices of '%s' (--ignore-devices compiles for one device)",
+                                     b->variable->name, f->configuration->name);
+}
+
+void judge_sums(struct follower *f, const struct node *n, const struct shards *const *in)
+{
+    struct arena scratch = {0};
+    struct axes_ctx axes;
+    if (n->def->is_structural)
+        judge_gradient(f, n);
+    else {
+        const int kind = kind_of_operands(f, n, in);
+        const bool ruled = node_axes(&scratch, n, &axes);
+        for (size_t o = 0; o < n->outputs.count && f->ok; o++) {
+            int own = kind;
+            if (n->outputs.data[o] && ruled && leaves_out(&axes, in, o) && (own = put_together(n)) < 0)
+                f->ok = diag_unsupported(f->diag, &n->loc,
+                                         "%s puts samples together otherwise than by a sum, and nothing but sums is "
+                                         "put together between the devices of '%s' (--ignore-devices compiles for one "
+                                         "device)",
+                                         op_display_name(n->def), f->configuration->name);
+            if (n->outputs.data[o])
+                f->sums[n->outputs.data[o]->id] = (unsigned char)own;
+        }
+    }
+    if (f->ok && !n->next)
+        judge_bindings(f, n->graph);
+    arena_free(&scratch);
+}
