@@ -18,8 +18,12 @@ static bool same_size(const struct model_dim *a, const struct model_dim *b)
     return a->value >= 0 || b->value >= 0 ? a->value == b->value : str_equal(a->param, b->param);
 }
 
+/* Once: an algorithm may have an input that is called like one of the main graph. */
 static void add_part(struct preparer *p, struct devices_annotation *what, struct model_graph *g, const char *tensor)
 {
+    vec_each_ptr(const struct devices_part, x, &what->parts)
+        if (x->graph == g && str_equal(x->tensor, tensor))
+            return;
     vec_push(p->arena, &what->parts, ((struct devices_part){g, tensor, -1}));
 }
 

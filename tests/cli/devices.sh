@@ -252,6 +252,10 @@ expect 0 "$stepc" prepare ratio.onnxtxt -o ratio.onnx --loss output --output cos
 expect 1 "$stepc" compile ratio.onnx -o no.c --dim N=2
 has stderr "error: $(reads Gradient cost)"
 
+# Moving averages have an entry with an input that is called as that of the network.
+expect 0 "$stepc" prepare "$model" -o average.onnx "${whole[@]}" --ema 0.9 --devices 2
+expect 0 "$stepc" compile average.onnx -o average.c --dim batch=2 --quiet
+
 # Labels that are probabilities add up as others do.
 expect 0 "$stepc" prepare "$model" -o soft.onnx "${whole[@]}" --target-type float --devices 2
 expect 0 "$stepc" compile soft.onnx -o soft.c --dim batch=2 --quiet
