@@ -118,9 +118,9 @@ stepc_status stepc_mpi_broadcast(stepc_mpi *m, void *state, int rank);
 
 /* ---- a step ------------------------------------------------------------------- */
 
-/* Not 0: *part is the number of the part, from 0, that this rank is to call accumulate() for now; its samples are
- * numbers part * n to part * n + n - 1 of the batch, n being the samples of a call. 0: there are no more. Between this
- * and stepc_mpi_finish() the sums in the state mean nothing. */
+/* The next part of the batch that this rank is to call accumulate() for: 1, and its number from 0 in *part, or 0 where
+ * there are no more. Its samples are numbers part * n to part * n + n - 1 of the batch, n being the samples of a call.
+ * Between this and stepc_mpi_finish() the sums in the state mean nothing. */
 int stepc_mpi_next(stepc_mpi *m, void *state, unsigned *part);
 /* Takes what accumulate() has added, and what it returned. The exchange with other ranks goes on while the next part
  * is computed, as far as MPI makes progress by itself; see stepc_mpi_progress(). */

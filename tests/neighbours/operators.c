@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define MOST_PRINTED 8 /* elements of a known result */
+
 /* Attributes that the sample does not give: beside their default. */
 static void change_default(struct change *c, struct model_node *n, const struct op_attr *a)
 {
@@ -89,8 +91,11 @@ static void print_refusal(const struct run *r, const struct diag *d)
 {
     fputs("refused:", r->out);
     for (size_t i = 0; i < d->messages.count; i++)
-        if (d->messages.data[i].severity == DIAG_ERROR)
-            fputc(' ', r->out), print_message(r->out, &d->messages.data[i]), fputc(';', r->out);
+        if (d->messages.data[i].severity == DIAG_ERROR) {
+            fputc(' ', r->out);
+            print_message(r->out, &d->messages.data[i]);
+            fputc(';', r->out);
+        }
     fputc('\n', r->out);
 }
 
@@ -101,7 +106,7 @@ static void print_results(const struct run *r, struct arena *a, const struct gra
         struct value *const v = g->outputs.data[i].value;
         const struct tensor *const known = value_known(v);
         fprintf(r->out, " %s%s", dtype_name(v->dtype), shape_text(a, &v->shape));
-        for (int64_t k = 0; known && known->dtype != DTYPE_STRING && k < known->count && k < 8; k++)
+        for (int64_t k = 0; known && known->dtype != DTYPE_STRING && k < known->count && k < MOST_PRINTED; k++)
             fprintf(r->out, "%s%.6g", k == 0 ? " = " : ",", tensor_get_double(known, k));
     }
     fputc('\n', r->out);

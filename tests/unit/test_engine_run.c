@@ -1,24 +1,12 @@
 /* What engine_run() is given has to fit the entry: each input is looked at. Generated code would not. */
 #include "base/str.h"
 #include "engine/engine.h"
+#include "fixture.h"
 #include "model/model.h"
 #include "suite.h"
 
 #include <check.h>
 #include <string.h>
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 static struct engine *open_sum(enum engine_kind kind)
 {
