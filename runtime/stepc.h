@@ -29,28 +29,8 @@ extern "C" {
 #define STEPC_CONST /* placement of constant tables: where ordinary loads read them, so not __progmem__ of AVR */
 #endif
 #ifndef STEPC_TRACE
-#define STEPC_TRACE(kernel, name) ((void)0) /* runs before kernel number `kernel` of an entry */
+#define STEPC_TRACE(kernel, name) ((void)0) /* in front of kernel number `kernel` of an entry, with `compile --trace` */
 #endif
-/* How an entry calls kernel number `number`, with the arguments behind its name. */
-#define STEPC_RUN(number, kernel, ...)                                                                                 \
-    do {                                                                                                               \
-        STEPC_TRACE(number, #kernel);                                                                                  \
-        kernel(__VA_ARGS__);                                                                                           \
-    } while (0)
-/* The same for a kernel that looks at arguments: unless it finds them right, the entry returns `failed`. */
-#define STEPC_CHECK(number, failed, kernel, ...)                                                                       \
-    do {                                                                                                               \
-        STEPC_TRACE(number, #kernel);                                                                                  \
-        if (kernel(__VA_ARGS__) != STEPC_OK)                                                                           \
-            return failed;                                                                                             \
-    } while (0)
-/* A part of an entry: unless it succeeds, the entry returns what it does. */
-#define STEPC_PART(part, ...)                                                                                          \
-    do {                                                                                                               \
-        const stepc_status stepc_result = part(__VA_ARGS__);                                                           \
-        if (stepc_result != STEPC_OK)                                                                                  \
-            return stepc_result;                                                                                       \
-    } while (0)
 /* STEPC_NOINLINE: never merged into its caller, so that a profile shows kernels. STEPC_APART: nothing at all is known
  * of the caller. STEPC_INLINE: always merged. */
 /* Why: Clang's compile time stays linear in the number of kernels. Nor shall GCC make a copy for the constants that a
@@ -282,33 +262,6 @@ typedef struct stepc_entry {
     const stepc_tensor_info *outputs;
     stepc_entry_function call;
 } stepc_entry;
-
-/* For emitted files: STEPC_CALL_IN_OUT(digits, step, (in[0], in[1]), (out[0])) defines call_step(), the generic form of
- * digits_step(). An entry may have no inputs or no outputs, and SEED is for those that take one. */
-#define STEPC_CALL_IN_OUT(model, entry, inputs, outputs)                                                               \
-    STEPC_CALL_BODY_(entry, in != NULL && out != NULL,                                                                 \
-                     model##_##entry(state, arena, &(model##_##entry##_inputs){STEPC_MEMBERS_ inputs},                 \
-                                     &(model##_##entry##_outputs){STEPC_MEMBERS_ outputs}))
-#define STEPC_CALL_IN(model, entry, inputs)                                                                            \
-    STEPC_CALL_BODY_(entry, in != NULL,                                                                                \
-                     model##_##entry(state, arena, &(model##_##entry##_inputs){STEPC_MEMBERS_ inputs}))
-#define STEPC_CALL_OUT(model, entry, outputs)                                                                          \
-    STEPC_CALL_BODY_(entry, out != NULL,                                                                               \
-                     model##_##entry(state, arena, &(model##_##entry##_outputs){STEPC_MEMBERS_ outputs}))
-#define STEPC_CALL(model, entry) STEPC_CALL_BODY_(entry, 1, model##_##entry(state, arena))
-#define STEPC_CALL_SEED_IN(model, entry, inputs)                                                                       \
-    STEPC_CALL_BODY_(entry, in != NULL,                                                                                \
-                     model##_##entry(state, arena, seed, &(model##_##entry##_inputs){STEPC_MEMBERS_ inputs}))
-#define STEPC_CALL_SEED(model, entry) STEPC_CALL_BODY_(entry, 1, model##_##entry(state, arena, seed))
-#define STEPC_MEMBERS_(...) __VA_ARGS__
-#define STEPC_CALL_BODY_(entry, given, call)                                                                           \
-    static stepc_status call_##entry(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out) \
-    {                                                                                                                  \
-        (void)in;                                                                                                      \
-        (void)out;                                                                                                     \
-        (void)seed;                                                                                                    \
-        return (given) ? (call) : STEPC_E_ARGUMENT;                                                                    \
-    }
 
 /* A count that is given as an input: 0, which no entry takes, where it is not. */
 static inline int32_t stepc_count(const void *input)

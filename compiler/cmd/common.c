@@ -473,8 +473,8 @@ bool option_size(const struct options *o, const char *name, int64_t fallback, in
 const char *changing_options_text(struct arena *a, const struct options *o)
 {
     static const char *const names[] = {"entries",      "dim",          "shape",      "set",     "bound",   "outputs",
-                                        "reproducible", "check-finite", "standalone", "weights", "machine", "optimize",
-                                        "simd",         "threads",      "blas"};
+                                        "reproducible", "check-finite", "standalone", "trace",   "weights", "machine",
+                                        "optimize",     "simd",         "threads",    "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const str_list l = option_list(o, names[i]);

@@ -10,6 +10,7 @@ const struct option_spec program_options[] = {
      "a step that would store an infinity or NaN stores nothing and says so (STEPC_E_NOT_FINITE); it computes "
      "all new values first"},
     {"standalone", 0, OPTION_FLAG, NULL, "the files bring the runtime along: nothing else to compile or to install"},
+    {"trace", 0, OPTION_FLAG, NULL, "STEPC_TRACE(number, name) in front of each kernel, for a profiler or a watchdog"},
     {"weights", 0, OPTION_TEXT, "auto|embed|file|incbin",
      "large tensors: in the text; in OUT.weights for the program to read, or for the assembler; auto (default): text "
      "up to 16 MB, then file"},
@@ -59,6 +60,7 @@ bool read_program_options(struct diag *d, const struct options *o, struct pipeli
     pipeline->check_finite = emit->check_finite = option_given(o, "check-finite");
     emit->reproducible = option_given(o, "reproducible");
     emit->standalone = option_given(o, "standalone");
+    emit->trace = option_given(o, "trace");
     emit->target = pipeline->target;
     emit->simd = pipeline->simd;
     emit->small = pipeline->small;

@@ -39,6 +39,7 @@ struct emit_options {
     /* steps are lowered so: without infinities in the compiler's mind that would mean nothing */
     bool check_finite;
     bool standalone;          /* the files bring the runtime along */
+    bool trace;               /* STEPC_TRACE() stands in front of each kernel */
     enum emit_weights weights;
     const struct target *target; /* the machine that it is for; NULL: any */
     /* lanes of a vector of floats: 4, 8, 16; SIMD_AUTO: as the target has, SIMD_NONE: the scalar form only */

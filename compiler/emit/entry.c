@@ -122,24 +122,21 @@ static void print_pointers(const struct entry_steps *l, const struct entry_point
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* A call of a kernel by a macro of stepc.h, which tells its number. */
-static void print_run(struct writer *w, const char *head, const struct entry_step *s)
+/* What a port may ask for in front of each kernel. */
+static void print_trace(const struct entry_steps *l, const struct entry_step *s, struct writer *w)
 {
-    text_list list = {0};
-    vec_push(w->text.arena, &list, s->name);
-    for (size_t i = 0; i < s->arguments.count; i++)
-        vec_push(w->text.arena, &list, s->arguments.data[i]);
-    write_list(w, head, list.data, list.count, ");");
+    if (l->traces)
+        write_line(w, "STEPC_TRACE(%d, \"%s\");", s->kernel, s->name);
+}
+
+static void print_call(struct writer *w, const struct entry_step *s)
+{
+    write_list(w, arena_printf(w->text.arena, "%s(", s->name), s->arguments.data, s->arguments.count, ");");
 }
 
 void print_entry_check(struct writer *w, const struct entry_step *s)
 {
-    struct arena *const a = w->text.arena;
-    if (s->kernel >= 0) {
-        print_run(w, arena_printf(a, "STEPC_CHECK(%d, %s, ", s->kernel, s->status), s);
-        return;
-    }
-    write_list(w, arena_printf(a, "if (%s(", s->name), s->arguments.data, s->arguments.count, ") != STEPC_OK)");
+    write_list(w, arena_printf(w->text.arena, "if (%s(", s->name), s->arguments.data, s->arguments.count, ") != STEPC_OK)");
     write_line(w, "    return %s;", s->status);
 }
 
@@ -149,13 +146,19 @@ static void print_set(struct writer *w, const char *target, const char *value)
     write_words(w, (const char *const[]){arena_printf(a, "%s =", target), arena_printf(a, "%s;", value)}, 2, NULL);
 }
 
-static void print_step(struct writer *w, const struct entry_step *s)
+static void print_step(const struct entry_steps *l, struct writer *w, const struct entry_step *s)
 {
     struct arena *const a = w->text.arena;
     switch (s->kind) {
-    case STEP_RUN: print_run(w, arena_printf(w->text.arena, "STEPC_RUN(%d, ", s->kernel), s); return;
-    case STEP_CHECK: print_entry_check(w, s); return;
-    case STEP_CALL: write_list(w, arena_printf(a, "%s(", s->name), s->arguments.data, s->arguments.count, ");"); return;
+    case STEP_RUN:
+        print_trace(l, s, w);
+        print_call(w, s);
+        return;
+    case STEP_CHECK:
+        print_trace(l, s, w);
+        print_entry_check(w, s);
+        return;
+    case STEP_CALL: print_call(w, s); return;
     case STEP_SET: print_set(w, s->target, s->value); return;
     case STEP_FILL:
         write_line(w, "for (%s i = 0; i < %" PRId64 "; i++)", s->count < INT16_MAX ? "int" : "int32_t", s->count);
@@ -173,7 +176,8 @@ void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct w
     for (size_t i = first; i < end; i++) {
         const struct entry_step *const s = &l->steps.data[i];
         const bool begins = begins_block(&r, i), ends = ends_block(&r, i);
-        const bool is_bare = begins && ends && !d.inside[i] && s->kind != STEP_CHECK; /* one statement: no braces */
+        const bool is_simple = s->kind != STEP_CHECK && (s->kind != STEP_RUN || !l->traces);
+        const bool is_bare = begins && ends && !d.inside[i] && is_simple; /* one statement: no braces */
         const text_list guard = entry_guard(l, s->guard);
         print_pointers(l, d.before[i], (struct guard){0}, w);
         if (guard.count > 0 && begins) {
@@ -181,7 +185,7 @@ void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct w
             w->depth++;
         }
         print_pointers(l, d.inside[i], s->guard, w);
-        print_step(w, s);
+        print_step(l, w, s);
         if (guard.count > 0 && ends && is_bare)
             w->depth--;
         else if (guard.count > 0 && ends)

@@ -44,7 +44,7 @@ typedef VEC(struct entry_pointer *) entry_pointers;
 struct entry_step {
     enum entry_step_kind kind;
     struct guard guard;
-    int kernel;                  /* RUN, CHECK: its number */
+    int kernel;                  /* RUN, CHECK: its number, which traces tell */
     const char *name;            /* RUN, CHECK, CALL: the function */
     text_list arguments;         /* RUN, CHECK, CALL */
     const char *status;          /* CHECK */
@@ -59,6 +59,7 @@ struct entry_step {
 struct entry_steps {
     struct arena *arena;
     const char *const *outputs; /* by number: "out->loss != NULL" */
+    bool traces;                /* STEPC_TRACE() stands in front of each kernel */
     VEC(struct entry_step) steps;
     /* of the step that is added next */
     unsigned uses;
@@ -83,7 +84,7 @@ struct entry_function {
  * `body` calls these (entry_parts.c). */
 void print_entry_parts(struct entry_steps *l, const struct entry_function *f, struct writer *functions,
                        struct writer *body);
-/* "if (name(arguments) != STEPC_OK) return status;", as a macro if the kernel has a number, 0 or more. */
+/* "if (name(arguments) != STEPC_OK) return status;" */
 void print_entry_check(struct writer *w, const struct entry_step *s);
 
 #endif

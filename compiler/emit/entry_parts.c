@@ -1,9 +1,9 @@
 /* A long entry in parts: functions of some steps each, which declare their own pointers.
  *
- *                                              digits_step_1(state, in) { RUN(0, ..); RUN(1, ..); }
- *   digits_step(state, arena, in, out)         digits_step_2(state) { RUN(2, ..); }
- *   { RUN(0, ..); RUN(1, ..); RUN(2, ..); } -> digits_step(state, arena, in, out)
- *                                              { digits_step_1(state, in); digits_step_2(state); } */
+ *                                              digits_step_1(state, in) { hidden_relu(..); logits_gemm(..); }
+ *   digits_step(state, arena, in, out)         digits_step_2(state) { update_fc1(..); }
+ *   { hidden_relu(..); logits_gemm(..);     -> digits_step(state, arena, in, out)
+ *     update_fc1(..); }                        { digits_step_1(state, in); digits_step_2(state); } */
 #include "emit/entry.h"
 
 enum { LINES_MOST = 52, LINES_OF_PART = 45 };
@@ -15,18 +15,32 @@ static int lines_of(struct entry_steps *l, size_t first, size_t end)
     return aside.lines;
 }
 
-/* "kernels 12 to 30" */
+/* "hidden_relu() to update_fc1()" */
 static const char *kernels_of(const struct entry_steps *l, size_t first, size_t end)
 {
-    int low = -1, high = -1;
+    const struct entry_step *low = NULL, *high = NULL;
     for (size_t i = first; i < end; i++) {
         const struct entry_step *const s = &l->steps.data[i];
         if (s->kind != STEP_RUN && s->kind != STEP_CHECK)
             continue;
-        low = low < 0 ? s->kernel : low;
-        high = s->kernel;
+        low = low == NULL ? s : low;
+        high = s;
     }
-    return arena_printf(l->arena, low < 0 ? "values" : low < high ? "kernels %d to %d" : "kernel %d", low, high);
+    return low == NULL   ? "values"
+           : low == high ? arena_printf(l->arena, "%s()", low->name)
+                         : arena_printf(l->arena, "%s() to %s()", low->name, high->name);
+}
+
+/* "digits_step_1(state);", and what it returns if it may fail. The first of those declares `status`. */
+static void print_part_call(struct writer *body, const char *name, const text_list *args, bool may_fail, bool *has_status)
+{
+    const char *const head = !may_fail ? "" : *has_status ? "status = " : "stepc_status status = ";
+    write_list(body, arena_printf(body->text.arena, "%s%s(", head, name), args->data, args->count, ");");
+    if (!may_fail)
+        return;
+    *has_status = true;
+    write_line(body, "if (status != STEPC_OK)");
+    write_line(body, "    return status;");
 }
 
 /* Parameters, with their types, and arguments of a function that uses these. */
@@ -51,7 +65,7 @@ static void list_uses(struct arena *a, const struct entry_function *f, unsigned 
 
 /* Steps first .. end - 1. */
 static void print_part(struct entry_steps *l, const struct entry_function *f, size_t first, size_t end,
-                       const char *name, struct writer *w, struct writer *body)
+                       const char *name, bool *has_status, struct writer *w, struct writer *body)
 {
     struct arena *const a = l->arena;
     text_list params = {0}, args = {0};
@@ -74,7 +88,7 @@ static void print_part(struct entry_steps *l, const struct entry_function *f, si
         write_line(w, "return STEPC_OK;");
     write_close(w, "");
     write_blank(w);
-    write_list(body, arena_printf(a, may_fail ? "STEPC_PART(%s, " : "%s(", name), args.data, args.count, ");");
+    print_part_call(body, name, &args, may_fail, has_status);
 }
 
 /* Parts have about as many lines each. */
@@ -89,12 +103,13 @@ void print_entry_parts(struct entry_steps *l, const struct entry_function *f, st
     }
     const int most = lines / parts + lines / parts / 5;
     int number = 0;
+    bool has_status = false;
     for (size_t first = 0, end; first < count; first = end) {
         end = first + 1;
         while (end < count && lines_of(l, first, end + 1) <= most)
             end++;
         const char *const name =
             name_in(f->file, arena_printf(l->arena, "%s_%s_%d", f->model, f->entry, ++number));
-        print_part(l, f, first, end, name, functions, body);
+        print_part(l, f, first, end, name, &has_status, functions, body);
     }
 }

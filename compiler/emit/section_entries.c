@@ -333,7 +333,7 @@ static bool is_in_arena(const struct entry_text *t, const struct buffer *b)
 static struct name_scope entry_scope(const struct emission *e)
 {
     struct arena *a = e->arena;
-    static const char *const own[] = {"state", "arena", "seed", "in", "out", "i"};
+    static const char *const own[] = {"state", "arena", "seed", "in", "out", "i", "status"};
     struct name_scope names = {.taken = {.arena = a}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         map_set(&names.taken, own[i], NULL);
@@ -361,20 +361,16 @@ void reserve_temporaries(struct emission *e)
     }
 }
 
-/* "[32,32] float16, kernels 5-7": over which kernels it lives, if these are several. Its name in the model stands in
- * front if the pointer is not simply called so. */
+/* "[32,32] float16". Its name in the model stands in front if the pointer is not simply called so. */
 static const char *temporary_comment(const struct entry_text *t, const struct buffer *b, const char *name)
 {
     struct arena *const a = t->e->arena;
-    const struct plan_life *const life = &t->plan->life[b->id];
     struct strbuf text = {.arena = a};
     if (!str_equal(name, name_mangle(a, b->name)) && !str_starts_with(b->name, "scratch"))
         strbuf_addf(&text, "\"%s\" ", b->name);
     strbuf_add(&text, b->shape.rank ? buffer_shape_text(a, t->entry->graph, b) : "scalar");
     if (dtype_is_hidden(a, b->dtype))
         strbuf_addf(&text, " %s", dtype_name(b->dtype));
-    if (life->first != life->last)
-        strbuf_addf(&text, ", kernels %d-%d", life->first, life->last);
     return strbuf_text(&text);
 }
 
@@ -537,6 +533,34 @@ static void add_kernels(struct entry_text *t)
             continue;
         t->uses |= guard.count > 0 ? USES_OUT : 0;
         add_kernel(t, k, (int)i, guard);
+    }
+}
+
+/* How often the entry calls the function in kernels first .. last. */
+static int calls_between(const char *const *calls, int first, int last, const char *name)
+{
+    int n = 0;
+    for (int i = first; i <= last; i++)
+        n += calls[i] != NULL && str_equal(calls[i], name);
+    return n;
+}
+
+/* "[32,32], until update_fc1()": behind which kernel its memory is used again, if others stand between. Of a function
+ * that is called several times it is the call that ends the life: "until call 2 of relu()". */
+static void tell_lives(struct entry_text *t)
+{
+    struct arena *const a = t->e->arena;
+    const char *const *const calls = t->e->calls[entry_index(t->e, t->entry)];
+    for (size_t i = 0; i < t->plan->lowered->buffers.count; i++) {
+        struct entry_pointer *const p = t->temporaries[i];
+        const struct plan_life *const life = &t->plan->life[i];
+        if (!p || life->first == life->last || !calls[life->last])
+            continue;
+        const char *const name = calls[life->last];
+        const int last = (int)t->plan->lowered->kernels.count - 1;
+        p->about = calls_between(calls, 0, last, name) == 1
+                       ? arena_printf(a, "%s, until %s()", p->about, name)
+                       : arena_printf(a, "%s, until call %d of %s()", p->about, calls_between(calls, 0, life->last, name), name);
     }
 }
 
@@ -712,14 +736,12 @@ static void write_checks(struct entry_text *t, struct writer *w)
     struct emission *const e = t->e;
     write_argument_check(t, w);
     if (t->reads_weights) {
-        struct entry_step check = {.kernel = -1, .name = "check_weights", .status = "STEPC_E_MISMATCH"};
+        struct entry_step check = {.name = "check_weights", .status = "STEPC_E_MISMATCH"};
         vec_push(e->arena, &check.arguments, weights_expression(e));
         print_entry_check(w, &check);
     }
     if (t->entry->kind == ENTRY_INIT && e->options->reproducible)
-        print_entry_check(w, &(struct entry_step){.kernel = -1,
-                                                  .name = use_helper(e, CHECK_ARITHMETIC),
-                                                  .status = "STEPC_E_ARITHMETIC"});
+        print_entry_check(w, &(struct entry_step){.name = use_helper(e, CHECK_ARITHMETIC), .status = "STEPC_E_ARITHMETIC"});
 }
 
 static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
@@ -728,6 +750,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e)};
     t.weights.arena = t.body.arena = e->arena;
     t.body.outputs = output_conditions(e, entry);
+    t.body.traces = e->options->trace;
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
     find_wants(&t);
     find_direct_outputs(&t);
@@ -735,6 +758,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     if (entry->kind == ENTRY_INIT)
         add_initials(&t);
     add_kernels(&t);
+    tell_lives(&t);
     const bool keeps_random = e->random_state && (entry->kind == ENTRY_INIT || entry->counter_count > 0);
     t.uses |= keeps_random ? USES_STATE | USES_SEED : 0;
     e->weights.entries[entry_index(e, entry)] = t.reads_weights;

@@ -193,29 +193,48 @@ static const char *write_outputs(struct model_text *t, const struct entry *entry
     return write_tensors(t, entry, "outputs", &infos);
 }
 
-/* "(in[0]", "stepc_count(in[1]))": the members in their order, pointers first. */
-static void add_members(struct arena *a, const char *from, size_t pointers, size_t count, text_list *members)
+/* "&(digits_step_inputs){in[0]", "in[1]}": the members of a literal in their order, pointers first, then counts. */
+static void add_members(struct model_text *t, const struct entry *entry, const char *from, size_t pointers, size_t count,
+                        text_list *arguments)
 {
+    struct arena *const a = t->e->arena;
+    const char *const head = arena_printf(a, "&(%s_%s_%sputs){", t->e->name, entry->name, from);
     for (size_t i = 0; i < count; i++)
-        vec_push(a, members,
-                 arena_printf(a, i < pointers ? "%s%s[%zu]%s" : "%sstepc_count(%s[%zu])%s", i ? "" : "(", from, i,
-                              i + 1 < count ? "" : ")"));
+        vec_push(a, arguments,
+                 arena_printf(a, i < pointers ? "%s%s[%zu]%s" : "%sstepc_count(%s[%zu])%s", i ? "" : head, from, i,
+                              i + 1 < count ? "" : "}"));
 }
 
-/* A macro of stepc.h defines the function: call_step(). */
+/* Its generic form: call_step(). */
 static void write_call(struct model_text *t, const struct entry *entry)
 {
     struct arena *const a = t->e->arena;
+    struct writer *const w = &t->calls;
     const size_t inputs = input_count(t->e, entry), outputs = entry->graph->outputs.count;
-    text_list words = {0};
-    vec_push(a, &words, t->e->name);
-    vec_push(a, &words, entry->name);
-    add_members(a, "in", pointer_count(t->e, entry), inputs, &words);
-    add_members(a, "out", outputs, outputs, &words);
-    write_list(&t->calls,
-               arena_printf(a, "STEPC_CALL%s%s%s(", entry->kind == ENTRY_INIT ? "_SEED" : "", inputs ? "_IN" : "",
-                            outputs ? "_OUT" : ""),
-               words.data, words.count, ")");
+    text_list arguments = {0};
+    vec_push(a, &arguments, "state");
+    vec_push(a, &arguments, "arena");
+    if (entry->kind == ENTRY_INIT)
+        vec_push(a, &arguments, "seed");
+    add_members(t, entry, "in", pointer_count(t->e, entry), inputs, &arguments);
+    add_members(t, entry, "out", outputs, outputs, &arguments);
+    static const char *const parameters[] = {"void *state", "void *arena", "uint64_t seed", "const void *const *in", "void *const *out"};
+    write_list(w, arena_printf(a, "static stepc_status call_%s(", entry->name), parameters, 5, ")");
+    write_line(w, "{");
+    w->depth++;
+    if (entry->kind != ENTRY_INIT)
+        write_line(w, "(void)seed;");
+    if (inputs == 0)
+        write_line(w, "(void)in;");
+    if (outputs == 0)
+        write_line(w, "(void)out;");
+    if (inputs + outputs > 0) {
+        write_line(w, "if (%s)", inputs == 0 ? "out == NULL" : outputs == 0 ? "in == NULL" : "in == NULL || out == NULL");
+        write_line(w, "    return STEPC_E_ARGUMENT;");
+    }
+    write_list(w, arena_printf(a, "return %s_%s(", t->e->name, entry->name), arguments.data, arguments.count, ");");
+    write_close(w, "");
+    write_blank(w);
 }
 
 static void write_entry(struct model_text *t, const struct entry *x)
@@ -335,7 +354,6 @@ void section_model(struct emission *e)
         write_blank(c);
     }
     strbuf_add(&c->text, strbuf_text(&t.calls.text));
-    write_blank(c);
     write_open(c, "static const stepc_entry %s_entries[] =", e->name);
     strbuf_add(&c->text, strbuf_text(&t.entries.text));
     write_close(c, ";");

@@ -137,7 +137,7 @@ stepc_status stepc_mpi_apply(stepc_mpi *m, void *state, void *arena, const void 
 /* With shards a rank's state lacks what those of other ranks have changed of what the optimizer remembers. This gives
  * all ranks all of it, as it must be in a checkpoint. Collective. */
 stepc_status stepc_mpi_collect(stepc_mpi *m, void *state);
-/* Lets MPI go on with the exchange: for STEPC_TRACE, which runs before each kernel. Does nothing where there is none,
+/* Lets MPI go on with the exchange: for STEPC_TRACE (stepc compile --trace). Does nothing where there is none,
  * as before stepc_mpi_open() on a handle of zeros. */
 void stepc_mpi_progress(stepc_mpi *m);
 

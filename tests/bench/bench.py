@@ -150,7 +150,7 @@ class Build:
 
     def program(self, variant, profile=False):
         """Path of the program: the driver with the model."""
-        source = self.emit(variant.stepc)
+        source = self.emit((*variant.stepc, '--trace') if profile else variant.stepc)
         stem = os.path.join(self.folder, re.sub('[^a-z0-9A-Z]+', '_', variant.name) + ('_profile' if profile else ''))
         common = [variant.cc, '-std=gnu11', '-I', self.folder, '-I', RUNTIME, '-I', os.path.join(RUNTIME, 'blas')]
         traced = ['-include', os.path.join(HERE, 'trace.h')] if profile else []

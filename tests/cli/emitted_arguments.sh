@@ -73,8 +73,13 @@ cat >trace.h <<'C'
 #include <stdio.h>
 #define STEPC_TRACE(kernel, name) (void)puts(name)
 C
-"$cc" -std=c99 -include trace.h -I"$source_folder/runtime" program.c digits.c "$source_folder/runtime/stepc.c" -lm -o traced
-expect 0 ./traced
+mkdir traced
+expect 0 "$stepc" compile "$source_folder/examples/digits/model.onnx" -o traced/digits.c --dim batch=4 --loss softmax-cross-entropy \
+    --initialize he --reproducible --trace --quiet
+has traced/digits.c 'STEPC_TRACE(3, "check_labels");'
+"$cc" "${emitted_warnings[@]}" -include trace.h -I"$source_folder/runtime" -c traced/digits.c || fail 'a traced program: a warning'
+"$cc" -std=c99 -include trace.h -I"$source_folder/runtime" program.c traced/digits.c "$source_folder/runtime/stepc.c" -lm -o with_traces
+expect 0 ./with_traces
 has stdout check_labels
 
 # ---- infinities and NaN ----

@@ -61,9 +61,9 @@ START_TEST(pointers_stand_in_front_of_their_first_use)
     run(&l, 0, x, NULL);
     run(&l, 0, y, x);
     is_text(&l, "float *const x = arena->floats + 8; /* [8] */\n"
-                "STEPC_RUN(0, f, x);\n"
+                "f(x);\n"
                 "float *const y = arena->floats + 8; /* [8] */\n"
-                "STEPC_RUN(1, f, y, x);\n");
+                "f(y, x);\n");
 }
 END_TEST
 
@@ -77,11 +77,11 @@ START_TEST(a_block_keeps_what_it_alone_names)
     is_text(&l, "float *const y = arena->floats + 8; /* [8] */\n"
                 "if (out->loss != NULL) {\n"
                 "    float *const x = arena->floats + 8; /* [8] */\n"
-                "    STEPC_RUN(0, f, x, y);\n"
-                "    STEPC_RUN(1, f, x);\n"
+                "    f(x, y);\n"
+                "    f(x);\n"
                 "}\n"
                 "if (out->loss != NULL || out->logits != NULL)\n"
-                "    STEPC_RUN(2, f, y);\n");
+                "    f(y);\n");
 }
 END_TEST
 
@@ -94,12 +94,12 @@ START_TEST(an_output_is_asked_for_unless_its_block_has_asked)
     run(&l, LOGITS, y, NULL);
     is_text(&l, "if (out->loss != NULL) {\n"
                 "    float *const x = out->loss; /* [8] */\n"
-                "    STEPC_RUN(0, f, x);\n"
-                "    STEPC_RUN(1, f, x);\n"
+                "    f(x);\n"
+                "    f(x);\n"
                 "}\n"
                 "if (out->logits != NULL) {\n"
                 "    float *const y = out->loss != NULL ? out->loss : arena->floats + 8; /* [8] */\n"
-                "    STEPC_RUN(2, f, y);\n"
+                "    f(y);\n"
                 "}\n");
 }
 END_TEST
@@ -113,8 +113,8 @@ START_TEST(a_block_of_two_outputs_has_asked_for_neither)
     is_text(&l, "if (out->loss != NULL || out->logits != NULL) {\n"
                 "    float *const x = out->loss != NULL ? out->loss : arena->floats + 8; /* [8] */\n"
                 "    float *const y = out->logits != NULL ? out->logits : arena->floats + 8; /* [8] */\n"
-                "    STEPC_RUN(0, f, x, y);\n"
-                "    STEPC_RUN(1, f, y, x);\n"
+                "    f(x, y);\n"
+                "    f(y, x);\n"
                 "}\n");
 }
 END_TEST
@@ -136,16 +136,58 @@ START_TEST(a_long_entry_has_parts)
     }
     print_entry_parts(&l, &f, &functions, &body);
     const char *const text = strbuf_text(&functions.text);
-    ck_assert_ptr_nonnull(strstr(text, "/* m_step(): kernels 0 to 35. */\n"
+    ck_assert_ptr_nonnull(strstr(text, "/* m_step(): check() to f(). */\n"
                                        "static stepc_status m_step_1_2(m_arena *arena)\n{\n"
-                                       "    STEPC_CHECK(0, STEPC_E_LABEL, check);\n"
+                                       "    if (check() != STEPC_OK)\n        return STEPC_E_LABEL;\n"
                                        "    float *const x = arena->floats + 8; /* [8] */\n"
-                                       "    STEPC_RUN(1, f, x);\n"));
-    ck_assert_ptr_nonnull(strstr(text, "    STEPC_RUN(35, f, x);\n    return STEPC_OK;\n}\n"));
+                                       "    f(x);\n"));
+    ck_assert_ptr_nonnull(strstr(text, "    f(x);\n    return STEPC_OK;\n}\n"));
     ck_assert_ptr_nonnull(strstr(text, "static void m_step_2(m_arena *arena, uint64_t seed)\n{\n"
                                        "    float *const x = arena->floats + 8; /* [8] */\n"
-                                       "    STEPC_RUN(36, f, x);\n"));
-    ck_assert_str_eq(strbuf_text(&body.text), "STEPC_PART(m_step_1_2, arena);\nm_step_2(arena, seed);\n");
+                                       "    f(x);\n"));
+    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_1_2(arena);\n"
+                                             "if (status != STEPC_OK)\n    return status;\nm_step_2(arena, seed);\n");
+}
+END_TEST
+
+/* Two parts that may fail: the first declares what both return. */
+START_TEST(parts_share_a_status)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct name_scope file = {.taken = {.arena = &arena}};
+    const struct entry_function f = {"m", "step", true, &file};
+    struct writer functions = {.text = {.arena = &arena}}, body = functions;
+    for (int i = 0; i < 30; i++)
+        entry_add_step(&l, (struct entry_step){.kind = STEP_CHECK, .name = "check", .status = "STEPC_E_LABEL"});
+    l.uses = 0;
+    print_entry_parts(&l, &f, &functions, &body);
+    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_1();\nif (status != STEPC_OK)\n    return status;\n"
+                                              "status = m_step_2();\nif (status != STEPC_OK)\n    return status;\n");
+}
+END_TEST
+
+START_TEST(traces_stand_in_front_of_kernels_and_checks)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs, .traces = true};
+    run(&l, LOSS, pointer("x", NULL, 0), NULL);
+    entry_add_step(&l, (struct entry_step){.kind = STEP_CHECK, .kernel = 1, .name = "check", .status = "STEPC_E_LABEL"});
+    entry_add_step(&l, (struct entry_step){.kind = STEP_SET, .guard = guard_of(LOSS), .target = "a", .value = "1"});
+    is_text(&l, "if (out->loss != NULL) {\n"
+                "    float *const x = arena->floats + 8; /* [8] */\n"
+                "    STEPC_TRACE(0, \"f\");\n"
+                "    f(x);\n"
+                "}\n"
+                "STEPC_TRACE(1, \"check\");\n"
+                "if (check() != STEPC_OK)\n"
+                "    return STEPC_E_LABEL;\n"
+                "if (out->loss != NULL)\n"
+                "    a = 1;\n");
+    struct entry_steps bare = {.arena = &arena, .outputs = outputs, .traces = true};
+    run(&bare, LOSS, NULL, NULL);
+    is_text(&bare, "if (out->loss != NULL) {\n"
+                   "    STEPC_TRACE(0, \"f\");\n"
+                   "    f();\n"
+                   "}\n");
 }
 END_TEST
 
@@ -160,7 +202,8 @@ START_TEST(other_steps)
     entry_add_step(&l, (struct entry_step){.kind = STEP_FILL, .target = "state->w", .value = "1.0f", .count = 32767});
     entry_add_step(&l, (struct entry_step){.kind = STEP_SET, .target = "state->r", .value = "0.1f"});
     is_text(&l, "if (out->loss != NULL) {\n"
-                "    STEPC_CHECK(4, STEPC_E_LABEL, check_labels, in->target);\n"
+                "    if (check_labels(in->target) != STEPC_OK)\n"
+                "        return STEPC_E_LABEL;\n"
                 "}\n"
                 "for (int i = 0; i < 32766; i++)\n"
                 "    state->w[i] = 1.0f;\n"
@@ -182,8 +225,8 @@ START_TEST(long_lines_are_broken_and_their_comments_stand_above)
                 "    ? out->" LONG " : arena->floats + 8;\n"
                 "/* [8] */\n"
                 "float *const " LONG LONG " = arena->floats + 8;\n"
-                "STEPC_RUN(0, f, " LONG "1,\n"
-                "             " LONG LONG ");\n");
+                "f(" LONG "1,\n"
+                "  " LONG LONG ");\n");
 }
 END_TEST
 
@@ -196,6 +239,8 @@ int main(void)
     tcase_add_test(t, an_output_is_asked_for_unless_its_block_has_asked);
     tcase_add_test(t, a_block_of_two_outputs_has_asked_for_neither);
     tcase_add_test(t, a_long_entry_has_parts);
+    tcase_add_test(t, parts_share_a_status);
+    tcase_add_test(t, traces_stand_in_front_of_kernels_and_checks);
     tcase_add_test(t, other_steps);
     tcase_add_test(t, long_lines_are_broken_and_their_comments_stand_above);
     return run_tests("emit_entry", t);

@@ -230,8 +230,8 @@ stepc_status digits_reproducible_init(digits_reproducible_state *state, digits_r
         return STEPC_E_ARITHMETIC;
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.1f;
-    STEPC_RUN(0, stepc_fill_normalf, (float *)state->fc1_weight, 2048, 0.17677669f, seed, 0, 1u);
-    STEPC_RUN(1, stepc_fill_normalf, (float *)state->fc2_weight, 320, 0.25f, seed, 0, 2u);
+    stepc_fill_normalf((float *)state->fc1_weight, 2048, 0.17677669f, seed, 0, 1u);
+    stepc_fill_normalf((float *)state->fc2_weight, 320, 0.25f, seed, 0, 2u);
     return STEPC_OK;
 }
 
@@ -240,20 +240,20 @@ stepc_status digits_reproducible_step(digits_reproducible_state *state, digits_r
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const hidden = arena->floats + 1024; /* [32,32], kernels 0-6 */
-    STEPC_RUN(0, hidden_relu, hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [1024] */);
-    float *const logits = out->logits != NULL ? out->logits : arena->floats + 512; /* [32,10], kernels 1-3 */
-    STEPC_RUN(1, logits_gemm, logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [512] */);
-    STEPC_CHECK(3, STEPC_E_LABEL, check_labels, in->target);
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 320; /* scalar, kernels 3-4 */
-    float *const d_logits = arena->floats + 2048; /* [32,10], kernels 3-6 */
-    STEPC_RUN(3, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target, arena->floats /* [320] */);
-    float *const d_fc1_output = arena->floats; /* [32,32], kernels 5-7 */
-    STEPC_RUN(5, d_fc1_output_where, d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
-    STEPC_RUN(6, update_fc2_weight, (float *)state->fc2_weight, state->fc2_bias, d_logits, hidden,
-                 state->learning_rate);
-    STEPC_RUN(7, update_fc1_weight, (float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x,
-                 state->learning_rate);
+    float *const hidden = arena->floats + 1024; /* [32,32], until update_fc2_weight() */
+    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [1024] */);
+    /* [32,10], until loss_softmax_cross_entropy_loss() */
+    float *const logits = out->logits != NULL ? out->logits : arena->floats + 512;
+    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [512] */);
+    if (check_labels(in->target) != STEPC_OK)
+        return STEPC_E_LABEL;
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + 320; /* scalar */
+    float *const d_logits = arena->floats + 2048; /* [32,10], until update_fc2_weight() */
+    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target, arena->floats /* [320] */);
+    float *const d_fc1_output = arena->floats; /* [32,32], until update_fc1_weight() */
+    d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
+    update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate);
+    update_fc1_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate);
     return STEPC_OK;
 }
 
@@ -263,11 +263,10 @@ stepc_status digits_reproducible_infer(const digits_reproducible_state *state, d
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + 1024; /* [32,32], kernels 0-1 */
-        STEPC_RUN(0, hidden_relu, hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
-                     arena->floats /* [1024] */);
-        STEPC_RUN(1, logits_gemm, out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                     arena->floats /* [512] */);
+        float *const hidden = arena->floats + 1024; /* [32,32], until logits_gemm() */
+        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias, arena->floats /* [1024] */);
+        logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
+                    arena->floats /* [512] */);
     }
     return STEPC_OK;
 }
@@ -297,9 +296,30 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_32_64}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
 
-STEPC_CALL_SEED(digits_reproducible, init)
-STEPC_CALL_IN_OUT(digits_reproducible, step, (in[0], in[1]), (out[0], out[1]))
-STEPC_CALL_IN_OUT(digits_reproducible, infer, (in[0]), (out[0]))
+static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)in;
+    (void)out;
+    return digits_reproducible_init(state, arena, seed);
+}
+
+static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return digits_reproducible_step(state, arena, &(digits_reproducible_step_inputs){in[0], in[1]},
+                                    &(digits_reproducible_step_outputs){out[0], out[1]});
+}
+
+static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return digits_reproducible_infer(state, arena, &(digits_reproducible_infer_inputs){in[0]},
+                                     &(digits_reproducible_infer_outputs){out[0]});
+}
 
 static const stepc_entry digits_reproducible_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

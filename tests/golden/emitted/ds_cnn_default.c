@@ -1262,404 +1262,476 @@ stepc_status ds_cnn_default_init(ds_cnn_default_state *state, ds_cnn_default_are
     for (int i = 0; i < 64; i++)
         state->pointwise4_variance[i] = 1.0f;
     state->learning_rate = 0.01f;
-    STEPC_RUN(0, stepc_fill_normalf, (float *)state->first_weight, 2560, 0.2236068f, seed, 0, 1u);
-    STEPC_RUN(1, copy_64, state->first_scale, 1.0f);
-    STEPC_RUN(2, stepc_fill_normalf, (float *)state->depthwise1_weight, 576, 0.47140452f, seed, 0, 2u);
-    STEPC_RUN(3, copy_64, state->depthwise1_scale, 1.0f);
-    STEPC_RUN(4, stepc_fill_normalf, (float *)state->pointwise1_weight, 4096, 0.17677669f, seed, 0, 3u);
-    STEPC_RUN(5, copy_64, state->pointwise1_scale, 1.0f);
-    STEPC_RUN(6, stepc_fill_normalf, (float *)state->depthwise2_weight, 576, 0.47140452f, seed, 0, 4u);
-    STEPC_RUN(7, copy_64, state->depthwise2_scale, 1.0f);
-    STEPC_RUN(8, stepc_fill_normalf, (float *)state->pointwise2_weight, 4096, 0.17677669f, seed, 0, 5u);
-    STEPC_RUN(9, copy_64, state->pointwise2_scale, 1.0f);
-    STEPC_RUN(10, stepc_fill_normalf, (float *)state->depthwise3_weight, 576, 0.47140452f, seed, 0, 6u);
-    STEPC_RUN(11, copy_64, state->depthwise3_scale, 1.0f);
-    STEPC_RUN(12, stepc_fill_normalf, (float *)state->pointwise3_weight, 4096, 0.17677669f, seed, 0, 7u);
-    STEPC_RUN(13, copy_64, state->pointwise3_scale, 1.0f);
-    STEPC_RUN(14, stepc_fill_normalf, (float *)state->depthwise4_weight, 576, 0.47140452f, seed, 0, 8u);
-    STEPC_RUN(15, copy_64, state->depthwise4_scale, 1.0f);
-    STEPC_RUN(16, stepc_fill_normalf, (float *)state->pointwise4_weight, 4096, 0.17677669f, seed, 0, 9u);
-    STEPC_RUN(17, copy_64, state->pointwise4_scale, 1.0f);
-    STEPC_RUN(18, stepc_fill_normalf, (float *)state->fc_weight, 768, 0.17677669f, seed, 0, 10u);
+    stepc_fill_normalf((float *)state->first_weight, 2560, 0.2236068f, seed, 0, 1u);
+    copy_64(state->first_scale, 1.0f);
+    stepc_fill_normalf((float *)state->depthwise1_weight, 576, 0.47140452f, seed, 0, 2u);
+    copy_64(state->depthwise1_scale, 1.0f);
+    stepc_fill_normalf((float *)state->pointwise1_weight, 4096, 0.17677669f, seed, 0, 3u);
+    copy_64(state->pointwise1_scale, 1.0f);
+    stepc_fill_normalf((float *)state->depthwise2_weight, 576, 0.47140452f, seed, 0, 4u);
+    copy_64(state->depthwise2_scale, 1.0f);
+    stepc_fill_normalf((float *)state->pointwise2_weight, 4096, 0.17677669f, seed, 0, 5u);
+    copy_64(state->pointwise2_scale, 1.0f);
+    stepc_fill_normalf((float *)state->depthwise3_weight, 576, 0.47140452f, seed, 0, 6u);
+    copy_64(state->depthwise3_scale, 1.0f);
+    stepc_fill_normalf((float *)state->pointwise3_weight, 4096, 0.17677669f, seed, 0, 7u);
+    copy_64(state->pointwise3_scale, 1.0f);
+    stepc_fill_normalf((float *)state->depthwise4_weight, 576, 0.47140452f, seed, 0, 8u);
+    copy_64(state->depthwise4_scale, 1.0f);
+    stepc_fill_normalf((float *)state->pointwise4_weight, 4096, 0.17677669f, seed, 0, 9u);
+    copy_64(state->pointwise4_scale, 1.0f);
+    stepc_fill_normalf((float *)state->fc_weight, 768, 0.17677669f, seed, 0, 10u);
     return STEPC_OK;
 }
 
-/* ds_cnn_default_step(): kernels 0 to 16. */
+/* ds_cnn_default_step(): check_labels() to conv_relu_16x64x125(). */
 static stepc_status ds_cnn_default_step_1(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
         const ds_cnn_default_step_inputs *in, const ds_cnn_default_step_outputs *out)
 {
-    STEPC_CHECK(0, STEPC_E_LABEL, check_labels, in->target);
-    STEPC_RUN(1, update_step_count, &state->step_count);
-    float *const first_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 2-12 */
-    float *const depthwise1_norm_mul = arena->floats + 258368; /* [1,64,1,1], kernels 3-12 */
-    float *const pointwise1_norm_mul = arena->floats + 393392; /* [1,64,1,1], kernels 4-13 */
-    float *const depthwise2_norm_mul = arena->floats + 393456; /* [1,64,1,1], kernels 5-14 */
-    float *const pointwise2_norm_mul = arena->floats + 393520; /* [1,64,1,1], kernels 6-15 */
-    float *const depthwise3_norm_mul = arena->floats + 393584; /* [1,64,1,1], kernels 7-16 */
+    if (check_labels(in->target) != STEPC_OK)
+        return STEPC_E_LABEL;
+    update_step_count(&state->step_count);
+    float *const first_norm_mul = arena->floats + 258304; /* [1,64,1,1], until depthwise1_relu() */
+    float *const depthwise1_norm_mul = arena->floats + 258368; /* [1,64,1,1], until depthwise1_relu() */
+    float *const pointwise1_norm_mul = arena->floats + 393392; /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
+    /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
+    float *const depthwise2_norm_mul = arena->floats + 393456;
+    float *const pointwise2_norm_mul = arena->floats + 393520; /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
     if (out->logits != NULL) {
-        STEPC_RUN(2, mul_64, first_norm_mul, state->first_variance, state->first_scale);
-        STEPC_RUN(3, mul_64, depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
-        STEPC_RUN(4, mul_64, pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
-        STEPC_RUN(5, mul_64, depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
-        STEPC_RUN(6, mul_64, pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
-        STEPC_RUN(7, mul_64, depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
-        float *const pointwise3_norm_mul = arena->floats + 393648; /* [1,64,1,1], kernels 8-17 */
-        STEPC_RUN(8, mul_64, pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
-        float *const depthwise4_norm_mul = arena->floats + 393712; /* [1,64,1,1], kernels 9-18 */
-        STEPC_RUN(9, mul_64, depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
-        float *const pointwise4_norm_mul = arena->floats + 393776; /* [1,64,1,1], kernels 10-20 */
-        STEPC_RUN(10, mul_64, pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
+        mul_64(first_norm_mul, state->first_variance, state->first_scale);
+        mul_64(depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
+        mul_64(pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
+        mul_64(depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
+        mul_64(pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
+        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
+        float *const depthwise3_norm_mul = arena->floats + 393584;
+        mul_64(depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
+        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
+        float *const pointwise3_norm_mul = arena->floats + 393648;
+        mul_64(pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
+        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
+        float *const depthwise4_norm_mul = arena->floats + 393712;
+        mul_64(depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
+        float *const pointwise4_norm_mul = arena->floats + 393776; /* [1,64,1,1], until pooled_reduce_mean() */
+        mul_64(pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
     }
-    float *const first_conv = arena->floats; /* [16,64,25,5], kernels 11-80 */
-    STEPC_RUN(11, first_conv_conv, first_conv, in->x, (float *)state->first_weight, constant_conv_taps,
-                  arena->floats + 128000 /* [2137] */);
+    float *const first_conv = arena->floats; /* [16,64,25,5], until update_first_weight() */
+    first_conv_conv(first_conv, in->x, (float *)state->first_weight, constant_conv_taps,
+                    arena->floats + 128000 /* [2137] */);
     if (out->logits != NULL) {
-        float *const depthwise1 = arena->floats + 128000; /* [16,64,25,5], kernels 12-13 */
-        STEPC_RUN(12, depthwise1_relu, depthwise1, first_conv, state->first_mean, first_norm_mul, state->first_shift,
-                      (float *)state->depthwise1_weight, state->depthwise1_mean, depthwise1_norm_mul,
-                      state->depthwise1_shift, arena->floats + 256000 /* [2304] */);
-        float *const pointwise1 = arena->floats + 256000; /* [16,64,25,5], kernels 13-14 */
-        STEPC_RUN(13, conv_relu_16x64x125, pointwise1, depthwise1, (float *)state->pointwise1_weight,
-                      constant_conv_taps_2, state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
-                      arena->floats + 384000 /* [9377] */);
-        float *const depthwise2 = arena->floats + 128000; /* [16,64,25,5], kernels 14-15 */
-        STEPC_RUN(14, conv_relu_16x64x125_2, depthwise2, pointwise1, (float *)state->depthwise2_weight,
-                      state->depthwise2_mean, depthwise2_norm_mul, state->depthwise2_shift,
-                      arena->floats + 384000 /* [2304] */);
-        float *const pointwise2 = arena->floats + 256000; /* [16,64,25,5], kernels 15-16 */
-        STEPC_RUN(15, conv_relu_16x64x125, pointwise2, depthwise2, (float *)state->pointwise2_weight,
-                      constant_conv_taps_2, state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
-                      arena->floats + 384000 /* [9377] */);
-        float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], kernels 16-17 */
-        STEPC_RUN(16, conv_relu_16x64x125_2, depthwise3, pointwise2, (float *)state->depthwise3_weight,
-                      state->depthwise3_mean, depthwise3_norm_mul, state->depthwise3_shift,
-                      arena->floats + 384000 /* [2304] */);
+        float *const depthwise1 = arena->floats + 128000; /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        depthwise1_relu(depthwise1, first_conv, state->first_mean, first_norm_mul, state->first_shift,
+                        (float *)state->depthwise1_weight, state->depthwise1_mean, depthwise1_norm_mul,
+                        state->depthwise1_shift, arena->floats + 256000 /* [2304] */);
+        float *const pointwise1 = arena->floats + 256000; /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        conv_relu_16x64x125(pointwise1, depthwise1, (float *)state->pointwise1_weight, constant_conv_taps_2,
+                            state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
+                            arena->floats + 384000 /* [9377] */);
+        float *const depthwise2 = arena->floats + 128000; /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        conv_relu_16x64x125_2(depthwise2, pointwise1, (float *)state->depthwise2_weight, state->depthwise2_mean,
+                              depthwise2_norm_mul, state->depthwise2_shift, arena->floats + 384000 /* [2304] */);
+        float *const pointwise2 = arena->floats + 256000; /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        conv_relu_16x64x125(pointwise2, depthwise2, (float *)state->pointwise2_weight, constant_conv_taps_2,
+                            state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
+                            arena->floats + 384000 /* [9377] */);
     }
     return STEPC_OK;
 }
 
-/* ds_cnn_default_step(): kernels 17 to 27. */
+/* ds_cnn_default_step(): conv_relu_16x64x125_2() to update_64x16x125(). */
 static void ds_cnn_default_step_2(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
                                   const ds_cnn_default_step_outputs *out)
 {
     if (out->logits != NULL) {
-        float *const pointwise3 = arena->floats + 256000; /* [16,64,25,5], kernels 17-18 */
-        float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], kernels 16-17 */
-        float *const pointwise3_norm_mul = arena->floats + 393648; /* [1,64,1,1], kernels 8-17 */
-        STEPC_RUN(17, conv_relu_16x64x125, pointwise3, depthwise3, (float *)state->pointwise3_weight,
-                      constant_conv_taps_2, state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
-                      arena->floats + 384000 /* [9377] */);
-        float *const depthwise4 = arena->floats + 128000; /* [16,64,25,5], kernels 18-19 */
-        float *const depthwise4_norm_mul = arena->floats + 393712; /* [1,64,1,1], kernels 9-18 */
-        STEPC_RUN(18, conv_relu_16x64x125_2, depthwise4, pointwise3, (float *)state->depthwise4_weight,
-                      state->depthwise4_mean, depthwise4_norm_mul, state->depthwise4_shift,
-                      arena->floats + 384000 /* [2304] */);
-        float *const pointwise4_conv = arena->floats + 256000; /* [16,64,25,5], kernels 19-20 */
-        STEPC_RUN(19, pointwise4_conv_conv, pointwise4_conv, depthwise4, (float *)state->pointwise4_weight,
-                      constant_conv_taps_2, arena->floats + 384000 /* [9377] */);
-        float *const pooled = arena->floats + 128000; /* [16,64,1,1], kernels 20-21 */
-        float *const pointwise4_norm_mul = arena->floats + 393776; /* [1,64,1,1], kernels 10-20 */
-        STEPC_RUN(20, pooled_reduce_mean, pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
-                      state->pointwise4_shift);
-        STEPC_RUN(21, logits_gemm, out->logits, pooled, (float *)state->fc_weight, state->fc_bias,
-                      arena->floats + 129024 /* [1024] */);
+        float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
+        float *const pointwise2 = arena->floats + 256000; /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
+        float *const depthwise3_norm_mul = arena->floats + 393584;
+        conv_relu_16x64x125_2(depthwise3, pointwise2, (float *)state->depthwise3_weight, state->depthwise3_mean,
+                              depthwise3_norm_mul, state->depthwise3_shift, arena->floats + 384000 /* [2304] */);
+        float *const pointwise3 = arena->floats + 256000; /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
+        float *const pointwise3_norm_mul = arena->floats + 393648;
+        conv_relu_16x64x125(pointwise3, depthwise3, (float *)state->pointwise3_weight, constant_conv_taps_2,
+                            state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
+                            arena->floats + 384000 /* [9377] */);
+        float *const depthwise4 = arena->floats + 128000; /* [16,64,25,5], until pointwise4_conv_conv() */
+        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
+        float *const depthwise4_norm_mul = arena->floats + 393712;
+        conv_relu_16x64x125_2(depthwise4, pointwise3, (float *)state->depthwise4_weight, state->depthwise4_mean,
+                              depthwise4_norm_mul, state->depthwise4_shift, arena->floats + 384000 /* [2304] */);
+        float *const pointwise4_conv = arena->floats + 256000; /* [16,64,25,5], until pooled_reduce_mean() */
+        pointwise4_conv_conv(pointwise4_conv, depthwise4, (float *)state->pointwise4_weight, constant_conv_taps_2,
+                             arena->floats + 384000 /* [9377] */);
+        float *const pooled = arena->floats + 128000; /* [16,64,1,1], until logits_gemm() */
+        float *const pointwise4_norm_mul = arena->floats + 393776; /* [1,64,1,1], until pooled_reduce_mean() */
+        pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
+                           state->pointwise4_shift);
+        logits_gemm(out->logits, pooled, (float *)state->fc_weight, state->fc_bias,
+                    arena->floats + 129024 /* [1024] */);
     }
-    float *const train_first_norm_reducemean = arena->floats + 1300192; /* [1,64,1,1], kernels 22-80 */
-    float *const train_first_norm_reciprocal = arena->floats + 1300256; /* [1,64,1,1], kernels 22-80 */
-    float *const first_conv = arena->floats; /* [16,64,25,5], kernels 11-80 */
-    STEPC_RUN(22, update_64x16x125, train_first_norm_reducemean, state->first_mean, train_first_norm_reciprocal,
-                  state->first_variance, first_conv);
-    float *const train_depthwise1_conv = arena->floats + 128000; /* [16,64,25,5], kernels 23-74 */
-    STEPC_RUN(23, conv_relu_add_16x64x125, train_depthwise1_conv, first_conv, train_first_norm_reducemean,
-                  train_first_norm_reciprocal, state->first_scale, state->first_shift,
-                  (float *)state->depthwise1_weight, arena->floats + 256000 /* [2304] */);
-    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320; /* [1,64,1,1], kernels 24-74 */
-    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384; /* [1,64,1,1], kernels 24-74 */
-    STEPC_RUN(24, update_64x16x125, train_depthwise1_norm_reducemean, state->depthwise1_mean,
-                  train_depthwise1_norm_reciprocal, state->depthwise1_variance, train_depthwise1_conv);
-    float *const train_pointwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 25-70 */
-    STEPC_RUN(25, conv_relu_add_16x64x125_2, train_pointwise1_conv, train_depthwise1_conv,
-                  train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
-                  state->depthwise1_shift, (float *)state->pointwise1_weight, constant_conv_taps_2,
-                  arena->floats + 384000 /* [9502] */);
-    float *const train_pointwise1_norm_reducemean = arena->floats + 1300448; /* [1,64,1,1], kernels 26-70 */
-    float *const train_pointwise1_norm_reciprocal = arena->floats + 1300512; /* [1,64,1,1], kernels 26-70 */
-    STEPC_RUN(26, update_64x16x125, train_pointwise1_norm_reducemean, state->pointwise1_mean,
-                  train_pointwise1_norm_reciprocal, state->pointwise1_variance, train_pointwise1_conv);
-    float *const train_depthwise2_conv = arena->floats + 384000; /* [16,64,25,5], kernels 27-66 */
-    STEPC_RUN(27, conv_relu_add_16x64x125, train_depthwise2_conv, train_pointwise1_conv,
-                  train_pointwise1_norm_reducemean, train_pointwise1_norm_reciprocal, state->pointwise1_scale,
-                  state->pointwise1_shift, (float *)state->depthwise2_weight, arena->floats + 512000 /* [2304] */);
+    float *const train_first_norm_reducemean = arena->floats + 1300192; /* [1,64,1,1], until update_first_weight() */
+    float *const train_first_norm_reciprocal = arena->floats + 1300256; /* [1,64,1,1], until update_first_weight() */
+    float *const first_conv = arena->floats; /* [16,64,25,5], until update_first_weight() */
+    update_64x16x125(train_first_norm_reducemean, state->first_mean, train_first_norm_reciprocal,
+                     state->first_variance, first_conv);
+    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_conv = arena->floats + 128000;
+    conv_relu_add_16x64x125(train_depthwise1_conv, first_conv, train_first_norm_reducemean,
+                            train_first_norm_reciprocal, state->first_scale, state->first_shift,
+                            (float *)state->depthwise1_weight, arena->floats + 256000 /* [2304] */);
+    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320;
+    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384;
+    update_64x16x125(train_depthwise1_norm_reducemean, state->depthwise1_mean, train_depthwise1_norm_reciprocal,
+                     state->depthwise1_variance, train_depthwise1_conv);
 }
 
-/* ds_cnn_default_step(): kernels 28 to 38. */
+/* ds_cnn_default_step(): conv_relu_add_16x64x125_2() to conv_relu_add_16x64x125(). */
 static void ds_cnn_default_step_3(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
 {
-    float *const train_depthwise2_norm_reducemean = arena->floats + 1300576; /* [1,64,1,1], kernels 28-66 */
-    float *const train_depthwise2_norm_reciprocal = arena->floats + 1300640; /* [1,64,1,1], kernels 28-66 */
-    float *const train_depthwise2_conv = arena->floats + 384000; /* [16,64,25,5], kernels 27-66 */
-    STEPC_RUN(28, update_64x16x125, train_depthwise2_norm_reducemean, state->depthwise2_mean,
-                  train_depthwise2_norm_reciprocal, state->depthwise2_variance, train_depthwise2_conv);
-    float *const train_pointwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 29-62 */
-    STEPC_RUN(29, conv_relu_add_16x64x125_2, train_pointwise2_conv, train_depthwise2_conv,
-                  train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
-                  state->depthwise2_shift, (float *)state->pointwise2_weight, constant_conv_taps_2,
-                  arena->floats + 640000 /* [9502] */);
-    float *const train_pointwise2_norm_reducemean = arena->floats + 1300704; /* [1,64,1,1], kernels 30-62 */
-    float *const train_pointwise2_norm_reciprocal = arena->floats + 1300768; /* [1,64,1,1], kernels 30-62 */
-    STEPC_RUN(30, update_64x16x125, train_pointwise2_norm_reducemean, state->pointwise2_mean,
-                  train_pointwise2_norm_reciprocal, state->pointwise2_variance, train_pointwise2_conv);
-    float *const train_depthwise3_conv = arena->floats + 640000; /* [16,64,25,5], kernels 31-58 */
-    STEPC_RUN(31, conv_relu_add_16x64x125, train_depthwise3_conv, train_pointwise2_conv,
-                  train_pointwise2_norm_reducemean, train_pointwise2_norm_reciprocal, state->pointwise2_scale,
-                  state->pointwise2_shift, (float *)state->depthwise3_weight, arena->floats + 768000 /* [2304] */);
-    float *const train_depthwise3_norm_reducemean = arena->floats + 1300832; /* [1,64,1,1], kernels 32-58 */
-    float *const train_depthwise3_norm_reciprocal = arena->floats + 1300896; /* [1,64,1,1], kernels 32-58 */
-    STEPC_RUN(32, update_64x16x125, train_depthwise3_norm_reducemean, state->depthwise3_mean,
-                  train_depthwise3_norm_reciprocal, state->depthwise3_variance, train_depthwise3_conv);
-    float *const train_pointwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 33-54 */
-    STEPC_RUN(33, conv_relu_add_16x64x125_2, train_pointwise3_conv, train_depthwise3_conv,
-                  train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
-                  state->depthwise3_shift, (float *)state->pointwise3_weight, constant_conv_taps_2,
-                  arena->floats + 896000 /* [9502] */);
-    float *const train_pointwise3_norm_reducemean = arena->floats + 1300960; /* [1,64,1,1], kernels 34-54 */
-    float *const train_pointwise3_norm_reciprocal = arena->floats + 1301024; /* [1,64,1,1], kernels 34-54 */
-    STEPC_RUN(34, update_64x16x125, train_pointwise3_norm_reducemean, state->pointwise3_mean,
-                  train_pointwise3_norm_reciprocal, state->pointwise3_variance, train_pointwise3_conv);
-    float *const train_depthwise4_conv = arena->floats + 896000; /* [16,64,25,5], kernels 35-50 */
-    STEPC_RUN(35, conv_relu_add_16x64x125, train_depthwise4_conv, train_pointwise3_conv,
-                  train_pointwise3_norm_reducemean, train_pointwise3_norm_reciprocal, state->pointwise3_scale,
-                  state->pointwise3_shift, (float *)state->depthwise4_weight, arena->floats + 1024000 /* [2304] */);
-    float *const train_depthwise4_norm_reducemean = arena->floats + 1301088; /* [1,64,1,1], kernels 36-50 */
-    float *const train_depthwise4_norm_reciprocal = arena->floats + 1301152; /* [1,64,1,1], kernels 36-50 */
-    STEPC_RUN(36, update_64x16x125, train_depthwise4_norm_reducemean, state->depthwise4_mean,
-                  train_depthwise4_norm_reciprocal, state->depthwise4_variance, train_depthwise4_conv);
-    float *const train_pointwise4_conv = arena->floats + 1024000; /* [16,64,25,5], kernels 37-45 */
-    STEPC_RUN(37, conv_relu_add_16x64x125_2, train_pointwise4_conv, train_depthwise4_conv,
-                  train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
-                  state->depthwise4_shift, (float *)state->pointwise4_weight, constant_conv_taps_2,
-                  arena->floats + 1152000 /* [9502] */);
-    float *const train_pointwise4_norm_reducemean = arena->floats + 1154432; /* [1,64,1,1], kernels 38-45 */
-    float *const train_pointwise4_norm_reciprocal = arena->floats + 1154496; /* [1,64,1,1], kernels 38-45 */
-    STEPC_RUN(38, update_64x16x125, train_pointwise4_norm_reducemean, state->pointwise4_mean,
-                  train_pointwise4_norm_reciprocal, state->pointwise4_variance, train_pointwise4_conv);
+    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    float *const train_pointwise1_conv = arena->floats + 256000;
+    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_conv = arena->floats + 128000;
+    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320;
+    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384;
+    conv_relu_add_16x64x125_2(train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
+            train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
+            (float *)state->pointwise1_weight, constant_conv_taps_2, arena->floats + 384000 /* [9502] */);
+    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
+    float *const train_pointwise1_norm_reducemean = arena->floats + 1300448;
+    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
+    float *const train_pointwise1_norm_reciprocal = arena->floats + 1300512;
+    update_64x16x125(train_pointwise1_norm_reducemean, state->pointwise1_mean, train_pointwise1_norm_reciprocal,
+                     state->pointwise1_variance, train_pointwise1_conv);
+    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_conv = arena->floats + 384000;
+    conv_relu_add_16x64x125(train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
+                            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
+                            (float *)state->depthwise2_weight, arena->floats + 512000 /* [2304] */);
+    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_norm_reducemean = arena->floats + 1300576;
+    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_norm_reciprocal = arena->floats + 1300640;
+    update_64x16x125(train_depthwise2_norm_reducemean, state->depthwise2_mean, train_depthwise2_norm_reciprocal,
+                     state->depthwise2_variance, train_depthwise2_conv);
+    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_conv = arena->floats + 512000;
+    conv_relu_add_16x64x125_2(train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
+            train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
+            (float *)state->pointwise2_weight, constant_conv_taps_2, arena->floats + 640000 /* [9502] */);
+    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_norm_reducemean = arena->floats + 1300704;
+    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_norm_reciprocal = arena->floats + 1300768;
+    update_64x16x125(train_pointwise2_norm_reducemean, state->pointwise2_mean, train_pointwise2_norm_reciprocal,
+                     state->pointwise2_variance, train_pointwise2_conv);
+    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    float *const train_depthwise3_conv = arena->floats + 640000;
+    conv_relu_add_16x64x125(train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
+                            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
+                            (float *)state->depthwise3_weight, arena->floats + 768000 /* [2304] */);
 }
 
-/* ds_cnn_default_step(): kernels 39 to 51. */
-static void ds_cnn_default_step_4(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
+/* ds_cnn_default_step(): update_64x16x125() to train_logits_gemm(). */
+static void ds_cnn_default_step_4(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
+{
+    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
+    float *const train_depthwise3_norm_reducemean = arena->floats + 1300832;
+    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
+    float *const train_depthwise3_norm_reciprocal = arena->floats + 1300896;
+    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    float *const train_depthwise3_conv = arena->floats + 640000;
+    update_64x16x125(train_depthwise3_norm_reducemean, state->depthwise3_mean, train_depthwise3_norm_reciprocal,
+                     state->depthwise3_variance, train_depthwise3_conv);
+    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_conv = arena->floats + 768000;
+    conv_relu_add_16x64x125_2(train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
+            train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
+            (float *)state->pointwise3_weight, constant_conv_taps_2, arena->floats + 896000 /* [9502] */);
+    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_norm_reducemean = arena->floats + 1300960;
+    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_norm_reciprocal = arena->floats + 1301024;
+    update_64x16x125(train_pointwise3_norm_reducemean, state->pointwise3_mean, train_pointwise3_norm_reciprocal,
+                     state->pointwise3_variance, train_pointwise3_conv);
+    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_conv = arena->floats + 896000;
+    conv_relu_add_16x64x125(train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
+                            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
+                            (float *)state->depthwise4_weight, arena->floats + 1024000 /* [2304] */);
+    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_norm_reducemean = arena->floats + 1301088;
+    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_norm_reciprocal = arena->floats + 1301152;
+    update_64x16x125(train_depthwise4_norm_reducemean, state->depthwise4_mean, train_depthwise4_norm_reciprocal,
+                     state->depthwise4_variance, train_depthwise4_conv);
+    /* [16,64,25,5], until pointwise4_scale_v_new_add() */
+    float *const train_pointwise4_conv = arena->floats + 1024000;
+    conv_relu_add_16x64x125_2(train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
+            train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
+            (float *)state->pointwise4_weight, constant_conv_taps_2, arena->floats + 1152000 /* [9502] */);
+    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
+    float *const train_pointwise4_norm_reducemean = arena->floats + 1154432;
+    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
+    float *const train_pointwise4_norm_reciprocal = arena->floats + 1154496;
+    update_64x16x125(train_pointwise4_norm_reducemean, state->pointwise4_mean, train_pointwise4_norm_reciprocal,
+                     state->pointwise4_variance, train_pointwise4_conv);
+    float *const train_pooled = arena->floats + 1152000; /* [16,64,1,1], until update_fc_weight() */
+    train_pooled_reduce_mean(train_pooled, train_pointwise4_conv, train_pointwise4_norm_reducemean,
+                             train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift);
+    float *const train_logits = arena->floats + 1154048; /* [16,12], until loss_softmax_cross_entropy_loss() */
+    train_logits_gemm(train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias,
+                      arena->floats + 1153024 /* [1024] */);
+}
+
+/* ds_cnn_default_step(): loss_softmax_cross_entropy_loss() to update_64(). */
+static void ds_cnn_default_step_5(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
                                   const ds_cnn_default_step_inputs *in, const ds_cnn_default_step_outputs *out)
 {
-    float *const train_pooled = arena->floats + 1152000; /* [16,64,1,1], kernels 39-44 */
-    float *const train_pointwise4_conv = arena->floats + 1024000; /* [16,64,25,5], kernels 37-45 */
-    float *const train_pointwise4_norm_reducemean = arena->floats + 1154432; /* [1,64,1,1], kernels 38-45 */
-    float *const train_pointwise4_norm_reciprocal = arena->floats + 1154496; /* [1,64,1,1], kernels 38-45 */
-    STEPC_RUN(39, train_pooled_reduce_mean, train_pooled, train_pointwise4_conv, train_pointwise4_norm_reducemean,
-                  train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift);
-    float *const train_logits = arena->floats + 1154048; /* [16,12], kernels 40-41 */
-    STEPC_RUN(40, train_logits_gemm, train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias,
-                  arena->floats + 1153024 /* [1024] */);
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 1153216; /* scalar, kernels 41-42 */
-    float *const d_train_logits = arena->floats + 1154240; /* [16,12], kernels 41-44 */
-    STEPC_RUN(41, loss_softmax_cross_entropy_loss, loss, d_train_logits, train_logits, in->target,
-                  arena->floats + 1153024 /* [192] */);
-    float *const grad_train_pooled_div = arena->floats + 1153024; /* [16,64,1,1], kernels 43-45 */
-    STEPC_RUN(43, grad_train_pooled_div_mul, grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
-    STEPC_RUN(44, update_fc_weight, (float *)state->fc_weight_v, (float *)state->fc_weight, state->fc_bias_v,
-                  state->fc_bias, d_train_logits, train_pooled, state->learning_rate);
-    float *const pointwise4_scale_v_new = arena->floats + 1152000; /* [64], kernels 45-46 */
-    float *const pointwise4_shift_v_new = arena->floats + 1152064; /* [64], kernels 45-47 */
-    float *const d_train_pointwise4_conv = arena->floats + 1024000; /* [16,64,25,5], kernels 45-49 */
-    STEPC_RUN(45, pointwise4_scale_v_new_add, pointwise4_scale_v_new, state->pointwise4_scale_v,
-                  pointwise4_shift_v_new, state->pointwise4_shift_v, d_train_pointwise4_conv,
-                  train_pointwise4_norm_reducemean, train_pointwise4_norm_reciprocal, state->pointwise4_scale,
-                  state->pointwise4_shift, grad_train_pooled_div);
-    STEPC_RUN(46, update_64, state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
-    STEPC_RUN(47, update_64, state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
-    float *const d_train_depthwise4_norm = arena->floats + 1152000; /* [16,64,25,5], kernels 48-50 */
-    float *const train_depthwise4_conv = arena->floats + 896000; /* [16,64,25,5], kernels 35-50 */
-    float *const train_depthwise4_norm_reducemean = arena->floats + 1301088; /* [1,64,1,1], kernels 36-50 */
-    float *const train_depthwise4_norm_reciprocal = arena->floats + 1301152; /* [1,64,1,1], kernels 36-50 */
-    STEPC_RUN(48, convgradinput_where_greater_16x64x125, d_train_depthwise4_norm, d_train_pointwise4_conv,
-                  (float *)state->pointwise4_weight, constant_conv_taps_2, train_depthwise4_conv,
-                  train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
-                  state->depthwise4_shift, arena->floats + 1280000 /* [9377] */);
-    STEPC_RUN(49, convgradweight_update_64x64, (float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
-                  d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-                  train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
-                  constant_conv_taps_3, state->learning_rate, arena->floats + 1280000 /* [20192] */);
-    float *const depthwise4_scale_v_new = arena->floats + 1024000; /* [64], kernels 50-51 */
-    float *const d_train_depthwise4_conv = arena->floats + 1152000; /* [16,64,25,5], kernels 50-53 */
-    STEPC_RUN(50, update_64x16x125_2, depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + 1153216; /* scalar */
+    float *const d_train_logits = arena->floats + 1154240; /* [16,12], until update_fc_weight() */
+    float *const train_logits = arena->floats + 1154048; /* [16,12], until loss_softmax_cross_entropy_loss() */
+    loss_softmax_cross_entropy_loss(loss, d_train_logits, train_logits, in->target,
+                                    arena->floats + 1153024 /* [192] */);
+    /* [16,64,1,1], until pointwise4_scale_v_new_add() */
+    float *const grad_train_pooled_div = arena->floats + 1153024;
+    grad_train_pooled_div_mul(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
+    float *const train_pooled = arena->floats + 1152000; /* [16,64,1,1], until update_fc_weight() */
+    update_fc_weight((float *)state->fc_weight_v, (float *)state->fc_weight, state->fc_bias_v, state->fc_bias,
+                     d_train_logits, train_pooled, state->learning_rate);
+    float *const pointwise4_scale_v_new = arena->floats + 1152000; /* [64], until call 1 of update_64() */
+    float *const pointwise4_shift_v_new = arena->floats + 1152064; /* [64], until call 2 of update_64() */
+    /* [16,64,25,5], until call 1 of convgradweight_update_64x64() */
+    float *const d_train_pointwise4_conv = arena->floats + 1024000;
+    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
+    float *const train_pointwise4_norm_reducemean = arena->floats + 1154432;
+    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
+    float *const train_pointwise4_norm_reciprocal = arena->floats + 1154496;
+    pointwise4_scale_v_new_add(pointwise4_scale_v_new, state->pointwise4_scale_v, pointwise4_shift_v_new,
+                               state->pointwise4_shift_v, d_train_pointwise4_conv, train_pointwise4_norm_reducemean,
+                               train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift,
+                               grad_train_pooled_div);
+    update_64(state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
+    update_64(state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
+    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    float *const d_train_depthwise4_norm = arena->floats + 1152000;
+    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_conv = arena->floats + 896000;
+    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_norm_reducemean = arena->floats + 1301088;
+    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_norm_reciprocal = arena->floats + 1301152;
+    convgradinput_where_greater_16x64x125(d_train_depthwise4_norm, d_train_pointwise4_conv,
+            (float *)state->pointwise4_weight, constant_conv_taps_2, train_depthwise4_conv,
+            train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
+            state->depthwise4_shift, arena->floats + 1280000 /* [9377] */);
+    convgradweight_update_64x64((float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
+                                d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
+                                train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
+                                constant_conv_taps_3, state->learning_rate, arena->floats + 1280000 /* [20192] */);
+    float *const depthwise4_scale_v_new = arena->floats + 1024000; /* [64], until call 3 of update_64() */
+    /* [16,64,25,5], until call 1 of convgradweight_update_64x9() */
+    float *const d_train_depthwise4_conv = arena->floats + 1152000;
+    update_64x16x125_2(depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
             state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
             train_depthwise4_norm_reciprocal, state->learning_rate, state->depthwise4_scale);
-    STEPC_RUN(51, update_64, state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
+    update_64(state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
 }
 
-/* ds_cnn_default_step(): kernels 52 to 60. */
-static void ds_cnn_default_step_5(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
-{
-    float *const d_train_pointwise3_norm = arena->floats + 896000; /* [16,64,25,5], kernels 52-54 */
-    float *const d_train_depthwise4_conv = arena->floats + 1152000; /* [16,64,25,5], kernels 50-53 */
-    float *const train_pointwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 33-54 */
-    float *const train_pointwise3_norm_reducemean = arena->floats + 1300960; /* [1,64,1,1], kernels 34-54 */
-    float *const train_pointwise3_norm_reciprocal = arena->floats + 1301024; /* [1,64,1,1], kernels 34-54 */
-    STEPC_RUN(52, convgradinput_where_greater_16x64x125_2, d_train_pointwise3_norm, d_train_depthwise4_conv,
-                  (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-                  train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-                  arena->floats + 1024000 /* [2304] */);
-    STEPC_RUN(53, convgradweight_update_64x9, (float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
-                  constant_conv_taps_4, d_train_depthwise4_conv, train_pointwise3_conv,
-                  train_pointwise3_norm_reducemean, train_pointwise3_norm_reciprocal, state->pointwise3_scale,
-                  state->pointwise3_shift, state->learning_rate, arena->floats + 1024000 /* [9168] */);
-    float *const pointwise3_scale_v_new = arena->floats + 1024000; /* [64], kernels 54-55 */
-    float *const d_train_pointwise3_conv = arena->floats + 896000; /* [16,64,25,5], kernels 54-57 */
-    STEPC_RUN(54, update_64x16x125_2, pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
-            state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-            train_pointwise3_norm_reciprocal, state->learning_rate, state->pointwise3_scale);
-    STEPC_RUN(55, update_64, state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
-    float *const d_train_depthwise3_norm = arena->floats + 768000; /* [16,64,25,5], kernels 56-58 */
-    float *const train_depthwise3_conv = arena->floats + 640000; /* [16,64,25,5], kernels 31-58 */
-    float *const train_depthwise3_norm_reducemean = arena->floats + 1300832; /* [1,64,1,1], kernels 32-58 */
-    float *const train_depthwise3_norm_reciprocal = arena->floats + 1300896; /* [1,64,1,1], kernels 32-58 */
-    STEPC_RUN(56, convgradinput_where_greater_16x64x125, d_train_depthwise3_norm, d_train_pointwise3_conv,
-                  (float *)state->pointwise3_weight, constant_conv_taps_2, train_depthwise3_conv,
-                  train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
-                  state->depthwise3_shift, arena->floats + 1024000 /* [9377] */);
-    STEPC_RUN(57, convgradweight_update_64x64, (float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
-                  d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-                  train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
-                  constant_conv_taps_3, state->learning_rate, arena->floats + 1024000 /* [20192] */);
-    float *const depthwise3_scale_v_new = arena->floats + 896000; /* [64], kernels 58-59 */
-    float *const d_train_depthwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 58-61 */
-    STEPC_RUN(58, update_64x16x125_2, depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
-            state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-            train_depthwise3_norm_reciprocal, state->learning_rate, state->depthwise3_scale);
-    STEPC_RUN(59, update_64, state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
-    float *const d_train_pointwise2_norm = arena->floats + 640000; /* [16,64,25,5], kernels 60-62 */
-    float *const train_pointwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 29-62 */
-    float *const train_pointwise2_norm_reducemean = arena->floats + 1300704; /* [1,64,1,1], kernels 30-62 */
-    float *const train_pointwise2_norm_reciprocal = arena->floats + 1300768; /* [1,64,1,1], kernels 30-62 */
-    STEPC_RUN(60, convgradinput_where_greater_16x64x125_2, d_train_pointwise2_norm, d_train_depthwise3_conv,
-                  (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-                  train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-                  arena->floats + 896000 /* [2304] */);
-}
-
-/* ds_cnn_default_step(): kernels 61 to 69. */
+/* ds_cnn_default_step(): convgradinput_where_greater_16x64x125_2() to update_64(). */
 static void ds_cnn_default_step_6(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
 {
-    float *const d_train_depthwise3_conv = arena->floats + 768000; /* [16,64,25,5], kernels 58-61 */
-    float *const train_pointwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 29-62 */
-    float *const train_pointwise2_norm_reducemean = arena->floats + 1300704; /* [1,64,1,1], kernels 30-62 */
-    float *const train_pointwise2_norm_reciprocal = arena->floats + 1300768; /* [1,64,1,1], kernels 30-62 */
-    STEPC_RUN(61, convgradweight_update_64x9, (float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
-                  constant_conv_taps_4, d_train_depthwise3_conv, train_pointwise2_conv,
-                  train_pointwise2_norm_reducemean, train_pointwise2_norm_reciprocal, state->pointwise2_scale,
-                  state->pointwise2_shift, state->learning_rate, arena->floats + 896000 /* [9168] */);
-    float *const pointwise2_scale_v_new = arena->floats + 768000; /* [64], kernels 62-63 */
-    float *const d_train_pointwise2_conv = arena->floats + 640000; /* [16,64,25,5], kernels 62-65 */
-    STEPC_RUN(62, update_64x16x125_2, pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
-            state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-            train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
-    STEPC_RUN(63, update_64, state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
-    float *const d_train_depthwise2_norm = arena->floats + 512000; /* [16,64,25,5], kernels 64-66 */
-    float *const train_depthwise2_conv = arena->floats + 384000; /* [16,64,25,5], kernels 27-66 */
-    float *const train_depthwise2_norm_reducemean = arena->floats + 1300576; /* [1,64,1,1], kernels 28-66 */
-    float *const train_depthwise2_norm_reciprocal = arena->floats + 1300640; /* [1,64,1,1], kernels 28-66 */
-    STEPC_RUN(64, convgradinput_where_greater_16x64x125, d_train_depthwise2_norm, d_train_pointwise2_conv,
-                  (float *)state->pointwise2_weight, constant_conv_taps_2, train_depthwise2_conv,
-                  train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
-                  state->depthwise2_shift, arena->floats + 768000 /* [9377] */);
-    STEPC_RUN(65, convgradweight_update_64x64, (float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
-                  d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-                  train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
-                  constant_conv_taps_3, state->learning_rate, arena->floats + 768000 /* [20192] */);
-    float *const depthwise2_scale_v_new = arena->floats + 640000; /* [64], kernels 66-67 */
-    float *const d_train_depthwise2_conv = arena->floats + 512000; /* [16,64,25,5], kernels 66-69 */
-    STEPC_RUN(66, update_64x16x125_2, depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
-            state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-            train_depthwise2_norm_reciprocal, state->learning_rate, state->depthwise2_scale);
-    STEPC_RUN(67, update_64, state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
-    float *const d_train_pointwise1_norm = arena->floats + 384000; /* [16,64,25,5], kernels 68-70 */
-    float *const train_pointwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 25-70 */
-    float *const train_pointwise1_norm_reducemean = arena->floats + 1300448; /* [1,64,1,1], kernels 26-70 */
-    float *const train_pointwise1_norm_reciprocal = arena->floats + 1300512; /* [1,64,1,1], kernels 26-70 */
-    STEPC_RUN(68, convgradinput_where_greater_16x64x125_2, d_train_pointwise1_norm, d_train_depthwise2_conv,
-                  (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-                  train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-                  arena->floats + 640000 /* [2304] */);
-    STEPC_RUN(69, convgradweight_update_64x9, (float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
-                  constant_conv_taps_4, d_train_depthwise2_conv, train_pointwise1_conv,
-                  train_pointwise1_norm_reducemean, train_pointwise1_norm_reciprocal, state->pointwise1_scale,
-                  state->pointwise1_shift, state->learning_rate, arena->floats + 640000 /* [9168] */);
+    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    float *const d_train_pointwise3_norm = arena->floats + 896000;
+    /* [16,64,25,5], until call 1 of convgradweight_update_64x9() */
+    float *const d_train_depthwise4_conv = arena->floats + 1152000;
+    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_conv = arena->floats + 768000;
+    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_norm_reducemean = arena->floats + 1300960;
+    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_norm_reciprocal = arena->floats + 1301024;
+    convgradinput_where_greater_16x64x125_2(d_train_pointwise3_norm, d_train_depthwise4_conv,
+            (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
+            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
+            arena->floats + 1024000 /* [2304] */);
+    convgradweight_update_64x9((float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
+            constant_conv_taps_4, d_train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
+            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift, state->learning_rate,
+            arena->floats + 1024000 /* [9168] */);
+    float *const pointwise3_scale_v_new = arena->floats + 1024000; /* [64], until call 4 of update_64() */
+    /* [16,64,25,5], until call 2 of convgradweight_update_64x64() */
+    float *const d_train_pointwise3_conv = arena->floats + 896000;
+    update_64x16x125_2(pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
+            state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
+            train_pointwise3_norm_reciprocal, state->learning_rate, state->pointwise3_scale);
+    update_64(state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
+    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    float *const d_train_depthwise3_norm = arena->floats + 768000;
+    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    float *const train_depthwise3_conv = arena->floats + 640000;
+    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
+    float *const train_depthwise3_norm_reducemean = arena->floats + 1300832;
+    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
+    float *const train_depthwise3_norm_reciprocal = arena->floats + 1300896;
+    convgradinput_where_greater_16x64x125(d_train_depthwise3_norm, d_train_pointwise3_conv,
+            (float *)state->pointwise3_weight, constant_conv_taps_2, train_depthwise3_conv,
+            train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
+            state->depthwise3_shift, arena->floats + 1024000 /* [9377] */);
+    convgradweight_update_64x64((float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
+                                d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
+                                train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
+                                constant_conv_taps_3, state->learning_rate, arena->floats + 1024000 /* [20192] */);
+    float *const depthwise3_scale_v_new = arena->floats + 896000; /* [64], until call 5 of update_64() */
+    /* [16,64,25,5], until call 2 of convgradweight_update_64x9() */
+    float *const d_train_depthwise3_conv = arena->floats + 768000;
+    update_64x16x125_2(depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
+            state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
+            train_depthwise3_norm_reciprocal, state->learning_rate, state->depthwise3_scale);
+    update_64(state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
 }
 
-/* ds_cnn_default_step(): kernels 70 to 79. */
+/* ds_cnn_default_step(): convgradinput_where_greater_16x64x125_2() to update_64(). */
 static void ds_cnn_default_step_7(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
 {
-    float *const pointwise1_scale_v_new = arena->floats + 512000; /* [64], kernels 70-71 */
-    float *const d_train_pointwise1_conv = arena->floats + 384000; /* [16,64,25,5], kernels 70-73 */
-    float *const train_pointwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 25-70 */
-    float *const train_pointwise1_norm_reducemean = arena->floats + 1300448; /* [1,64,1,1], kernels 26-70 */
-    float *const train_pointwise1_norm_reciprocal = arena->floats + 1300512; /* [1,64,1,1], kernels 26-70 */
-    STEPC_RUN(70, update_64x16x125_2, pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
-            state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-            train_pointwise1_norm_reciprocal, state->learning_rate, state->pointwise1_scale);
-    STEPC_RUN(71, update_64, state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
-    float *const d_train_depthwise1_norm = arena->floats + 256000; /* [16,64,25,5], kernels 72-74 */
-    float *const train_depthwise1_conv = arena->floats + 128000; /* [16,64,25,5], kernels 23-74 */
-    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320; /* [1,64,1,1], kernels 24-74 */
-    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384; /* [1,64,1,1], kernels 24-74 */
-    STEPC_RUN(72, convgradinput_where_greater_16x64x125, d_train_depthwise1_norm, d_train_pointwise1_conv,
-                  (float *)state->pointwise1_weight, constant_conv_taps_2, train_depthwise1_conv,
-                  train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
-                  state->depthwise1_shift, arena->floats + 512000 /* [9377] */);
-    STEPC_RUN(73, convgradweight_update_64x64, (float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
-                  d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-                  train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
-                  constant_conv_taps_3, state->learning_rate, arena->floats + 512000 /* [20192] */);
-    float *const depthwise1_scale_v_new = arena->floats + 384000; /* [64], kernels 74-75 */
-    float *const d_train_depthwise1_conv = arena->floats + 256000; /* [16,64,25,5], kernels 74-77 */
-    STEPC_RUN(74, update_64x16x125_2, depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
-            state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-            train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
-    STEPC_RUN(75, update_64, state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
-    float *const d_train_first_norm = arena->floats + 128000; /* [16,64,25,5], kernels 76-80 */
-    float *const first_conv = arena->floats; /* [16,64,25,5], kernels 11-80 */
-    float *const train_first_norm_reducemean = arena->floats + 1300192; /* [1,64,1,1], kernels 22-80 */
-    float *const train_first_norm_reciprocal = arena->floats + 1300256; /* [1,64,1,1], kernels 22-80 */
-    STEPC_RUN(76, convgradinput_where_greater_16x64x125_2, d_train_first_norm, d_train_depthwise1_conv,
-            (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
-            state->first_scale, state->first_shift, arena->floats + 384000 /* [2304] */);
-    STEPC_RUN(77, convgradweight_update_64x9, (float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
-                  constant_conv_taps_4, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
-                  train_first_norm_reciprocal, state->first_scale, state->first_shift, state->learning_rate,
-                  arena->floats + 384000 /* [9168] */);
-    float *const grad_train_first_norm_reducesum = arena->floats + 270144; /* [1,64,1,1], kernels 78-80 */
-    STEPC_RUN(78, grad_train_first_norm_reducesum_reduce_sum, grad_train_first_norm_reducesum, state->first_shift_v,
-                  state->first_shift, d_train_first_norm, state->learning_rate);
-    float *const grad_train_first_norm_div = arena->floats + 270208; /* [1,64,1,1], kernels 79-80 */
-    float *const first_scale_v_new = arena->floats + 270272; /* [64], kernels 79-81 */
-    STEPC_RUN(79, grad_train_first_norm_div_mul, grad_train_first_norm_div, first_scale_v_new, state->first_scale_v,
-                  d_train_first_norm, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal);
+    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    float *const d_train_pointwise2_norm = arena->floats + 640000;
+    /* [16,64,25,5], until call 2 of convgradweight_update_64x9() */
+    float *const d_train_depthwise3_conv = arena->floats + 768000;
+    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_conv = arena->floats + 512000;
+    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_norm_reducemean = arena->floats + 1300704;
+    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_norm_reciprocal = arena->floats + 1300768;
+    convgradinput_where_greater_16x64x125_2(d_train_pointwise2_norm, d_train_depthwise3_conv,
+            (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
+            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
+            arena->floats + 896000 /* [2304] */);
+    convgradweight_update_64x9((float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
+            constant_conv_taps_4, d_train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
+            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift, state->learning_rate,
+            arena->floats + 896000 /* [9168] */);
+    float *const pointwise2_scale_v_new = arena->floats + 768000; /* [64], until call 6 of update_64() */
+    /* [16,64,25,5], until call 3 of convgradweight_update_64x64() */
+    float *const d_train_pointwise2_conv = arena->floats + 640000;
+    update_64x16x125_2(pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
+            state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
+            train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
+    update_64(state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
+    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    float *const d_train_depthwise2_norm = arena->floats + 512000;
+    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_conv = arena->floats + 384000;
+    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_norm_reducemean = arena->floats + 1300576;
+    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_norm_reciprocal = arena->floats + 1300640;
+    convgradinput_where_greater_16x64x125(d_train_depthwise2_norm, d_train_pointwise2_conv,
+            (float *)state->pointwise2_weight, constant_conv_taps_2, train_depthwise2_conv,
+            train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
+            state->depthwise2_shift, arena->floats + 768000 /* [9377] */);
+    convgradweight_update_64x64((float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
+                                d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
+                                train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
+                                constant_conv_taps_3, state->learning_rate, arena->floats + 768000 /* [20192] */);
+    float *const depthwise2_scale_v_new = arena->floats + 640000; /* [64], until call 7 of update_64() */
+    /* [16,64,25,5], until call 3 of convgradweight_update_64x9() */
+    float *const d_train_depthwise2_conv = arena->floats + 512000;
+    update_64x16x125_2(depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
+            state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
+            train_depthwise2_norm_reciprocal, state->learning_rate, state->depthwise2_scale);
+    update_64(state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
 }
 
-/* ds_cnn_default_step(): kernels 80 to 81. */
-static void ds_cnn_default_step_8(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
+/* ds_cnn_default_step(): convgradinput_where_greater_16x64x125_2() to update_64(). */
+static void ds_cnn_default_step_8(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
+{
+    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    float *const d_train_pointwise1_norm = arena->floats + 384000;
+    /* [16,64,25,5], until call 3 of convgradweight_update_64x9() */
+    float *const d_train_depthwise2_conv = arena->floats + 512000;
+    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    float *const train_pointwise1_conv = arena->floats + 256000;
+    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
+    float *const train_pointwise1_norm_reducemean = arena->floats + 1300448;
+    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
+    float *const train_pointwise1_norm_reciprocal = arena->floats + 1300512;
+    convgradinput_where_greater_16x64x125_2(d_train_pointwise1_norm, d_train_depthwise2_conv,
+            (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
+            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
+            arena->floats + 640000 /* [2304] */);
+    convgradweight_update_64x9((float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
+            constant_conv_taps_4, d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
+            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift, state->learning_rate,
+            arena->floats + 640000 /* [9168] */);
+    float *const pointwise1_scale_v_new = arena->floats + 512000; /* [64], until call 8 of update_64() */
+    /* [16,64,25,5], until call 4 of convgradweight_update_64x64() */
+    float *const d_train_pointwise1_conv = arena->floats + 384000;
+    update_64x16x125_2(pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
+            state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
+            train_pointwise1_norm_reciprocal, state->learning_rate, state->pointwise1_scale);
+    update_64(state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
+    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    float *const d_train_depthwise1_norm = arena->floats + 256000;
+    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_conv = arena->floats + 128000;
+    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320;
+    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384;
+    convgradinput_where_greater_16x64x125(d_train_depthwise1_norm, d_train_pointwise1_conv,
+            (float *)state->pointwise1_weight, constant_conv_taps_2, train_depthwise1_conv,
+            train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
+            state->depthwise1_shift, arena->floats + 512000 /* [9377] */);
+    convgradweight_update_64x64((float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
+                                d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
+                                train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
+                                constant_conv_taps_3, state->learning_rate, arena->floats + 512000 /* [20192] */);
+    float *const depthwise1_scale_v_new = arena->floats + 384000; /* [64], until call 9 of update_64() */
+    /* [16,64,25,5], until call 4 of convgradweight_update_64x9() */
+    float *const d_train_depthwise1_conv = arena->floats + 256000;
+    update_64x16x125_2(depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
+            state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
+            train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
+    update_64(state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
+}
+
+/* ds_cnn_default_step(): convgradinput_where_greater_16x64x125_2() to update_64(). */
+static void ds_cnn_default_step_9(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
                                   const ds_cnn_default_step_inputs *in)
 {
-    float *const d_train_first_norm = arena->floats + 128000; /* [16,64,25,5], kernels 76-80 */
-    float *const grad_train_first_norm_reducesum = arena->floats + 270144; /* [1,64,1,1], kernels 78-80 */
-    float *const first_conv = arena->floats; /* [16,64,25,5], kernels 11-80 */
-    float *const train_first_norm_reducemean = arena->floats + 1300192; /* [1,64,1,1], kernels 22-80 */
-    float *const grad_train_first_norm_div = arena->floats + 270208; /* [1,64,1,1], kernels 79-80 */
-    float *const train_first_norm_reciprocal = arena->floats + 1300256; /* [1,64,1,1], kernels 22-80 */
-    STEPC_RUN(80, update_first_weight, (float *)state->first_weight_v, (float *)state->first_weight,
-                  d_train_first_norm, grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean,
-                  grad_train_first_norm_div, train_first_norm_reciprocal, state->first_scale, in->x,
-                  constant_conv_taps_5, state->learning_rate, arena->floats + 256000 /* [14144] */);
-    float *const first_scale_v_new = arena->floats + 270272; /* [64], kernels 79-81 */
-    STEPC_RUN(81, update_64, state->first_scale, state->learning_rate, first_scale_v_new);
+    float *const d_train_first_norm = arena->floats + 128000; /* [16,64,25,5], until update_first_weight() */
+    /* [16,64,25,5], until call 4 of convgradweight_update_64x9() */
+    float *const d_train_depthwise1_conv = arena->floats + 256000;
+    float *const first_conv = arena->floats; /* [16,64,25,5], until update_first_weight() */
+    float *const train_first_norm_reducemean = arena->floats + 1300192; /* [1,64,1,1], until update_first_weight() */
+    float *const train_first_norm_reciprocal = arena->floats + 1300256; /* [1,64,1,1], until update_first_weight() */
+    convgradinput_where_greater_16x64x125_2(d_train_first_norm, d_train_depthwise1_conv,
+            (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
+            state->first_scale, state->first_shift, arena->floats + 384000 /* [2304] */);
+    convgradweight_update_64x9((float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
+                               constant_conv_taps_4, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
+                               train_first_norm_reciprocal, state->first_scale, state->first_shift,
+                               state->learning_rate, arena->floats + 384000 /* [9168] */);
+    /* [1,64,1,1], until update_first_weight() */
+    float *const grad_train_first_norm_reducesum = arena->floats + 270144;
+    grad_train_first_norm_reducesum_reduce_sum(grad_train_first_norm_reducesum, state->first_shift_v,
+                                               state->first_shift, d_train_first_norm, state->learning_rate);
+    float *const grad_train_first_norm_div = arena->floats + 270208; /* [1,64,1,1], until update_first_weight() */
+    float *const first_scale_v_new = arena->floats + 270272; /* [64], until call 10 of update_64() */
+    grad_train_first_norm_div_mul(grad_train_first_norm_div, first_scale_v_new, state->first_scale_v,
+            d_train_first_norm, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal);
+    update_first_weight((float *)state->first_weight_v, (float *)state->first_weight, d_train_first_norm,
+                        grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean,
+                        grad_train_first_norm_div, train_first_norm_reciprocal, state->first_scale, in->x,
+                        constant_conv_taps_5, state->learning_rate, arena->floats + 256000 /* [14144] */);
+    update_64(state->first_scale, state->learning_rate, first_scale_v_new);
 }
 
 stepc_status ds_cnn_default_step(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
@@ -1667,89 +1739,95 @@ stepc_status ds_cnn_default_step(ds_cnn_default_state *state, ds_cnn_default_are
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    STEPC_PART(ds_cnn_default_step_1, state, arena, in, out);
+    stepc_status status = ds_cnn_default_step_1(state, arena, in, out);
+    if (status != STEPC_OK)
+        return status;
     ds_cnn_default_step_2(state, arena, out);
     ds_cnn_default_step_3(state, arena);
-    ds_cnn_default_step_4(state, arena, in, out);
-    ds_cnn_default_step_5(state, arena);
+    ds_cnn_default_step_4(state, arena);
+    ds_cnn_default_step_5(state, arena, in, out);
     ds_cnn_default_step_6(state, arena);
     ds_cnn_default_step_7(state, arena);
-    ds_cnn_default_step_8(state, arena, in);
+    ds_cnn_default_step_8(state, arena);
+    ds_cnn_default_step_9(state, arena, in);
     return STEPC_OK;
 }
 
-/* ds_cnn_default_infer(): kernels 0 to 10. */
+/* ds_cnn_default_infer(): mul_64() to mul_64(). */
 static void ds_cnn_default_infer_1(const ds_cnn_default_state *state, ds_cnn_default_arena *arena,
                                    const ds_cnn_default_infer_inputs *in, const ds_cnn_default_infer_outputs *out)
 {
     if (out->logits != NULL) {
-        float *const first_norm_mul = arena->floats + 130144; /* [1,64,1,1], kernels 0-1 */
-        STEPC_RUN(0, mul_64, first_norm_mul, state->first_variance, state->first_scale);
-        float *const first = arena->floats; /* [16,64,25,5], kernels 1-3 */
-        STEPC_RUN(1, first_relu, first, in->x, (const float *)state->first_weight, constant_conv_taps,
-                     state->first_mean, first_norm_mul, state->first_shift, arena->floats + 128000 /* [2137] */);
-        float *const depthwise1_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 2-3 */
-        STEPC_RUN(2, mul_64, depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
-        float *const depthwise1 = arena->floats + 128000; /* [16,64,25,5], kernels 3-5 */
-        STEPC_RUN(3, conv_relu_16x64x125_2, depthwise1, first, (const float *)state->depthwise1_weight,
-                     state->depthwise1_mean, depthwise1_norm_mul, state->depthwise1_shift,
-                     arena->floats + 256000 /* [2304] */);
-        float *const pointwise1_norm_mul = arena->floats + 265392; /* [1,64,1,1], kernels 4-5 */
-        STEPC_RUN(4, mul_64, pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
-        float *const pointwise1 = arena->floats; /* [16,64,25,5], kernels 5-7 */
-        STEPC_RUN(5, conv_relu_16x64x125, pointwise1, depthwise1, (const float *)state->pointwise1_weight,
-                     constant_conv_taps_2, state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
-                     arena->floats + 256000 /* [9377] */);
-        float *const depthwise2_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 6-7 */
-        STEPC_RUN(6, mul_64, depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
-        float *const depthwise2 = arena->floats + 128000; /* [16,64,25,5], kernels 7-9 */
-        STEPC_RUN(7, conv_relu_16x64x125_2, depthwise2, pointwise1, (const float *)state->depthwise2_weight,
-                     state->depthwise2_mean, depthwise2_norm_mul, state->depthwise2_shift,
-                     arena->floats + 256000 /* [2304] */);
-        float *const pointwise2_norm_mul = arena->floats + 265392; /* [1,64,1,1], kernels 8-9 */
-        STEPC_RUN(8, mul_64, pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
-        float *const pointwise2 = arena->floats; /* [16,64,25,5], kernels 9-11 */
-        STEPC_RUN(9, conv_relu_16x64x125, pointwise2, depthwise2, (const float *)state->pointwise2_weight,
-                     constant_conv_taps_2, state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
-                     arena->floats + 256000 /* [9377] */);
-        float *const depthwise3_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 10-11 */
-        STEPC_RUN(10, mul_64, depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
+        float *const first_norm_mul = arena->floats + 130144; /* [1,64,1,1], until first_relu() */
+        mul_64(first_norm_mul, state->first_variance, state->first_scale);
+        float *const first = arena->floats; /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        first_relu(first, in->x, (const float *)state->first_weight, constant_conv_taps, state->first_mean,
+                   first_norm_mul, state->first_shift, arena->floats + 128000 /* [2137] */);
+        /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
+        float *const depthwise1_norm_mul = arena->floats + 258304;
+        mul_64(depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
+        float *const depthwise1 = arena->floats + 128000; /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        conv_relu_16x64x125_2(depthwise1, first, (const float *)state->depthwise1_weight, state->depthwise1_mean,
+                              depthwise1_norm_mul, state->depthwise1_shift, arena->floats + 256000 /* [2304] */);
+        /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
+        float *const pointwise1_norm_mul = arena->floats + 265392;
+        mul_64(pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
+        float *const pointwise1 = arena->floats; /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        conv_relu_16x64x125(pointwise1, depthwise1, (const float *)state->pointwise1_weight, constant_conv_taps_2,
+                            state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
+                            arena->floats + 256000 /* [9377] */);
+        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
+        float *const depthwise2_norm_mul = arena->floats + 258304;
+        mul_64(depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
+        float *const depthwise2 = arena->floats + 128000; /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        conv_relu_16x64x125_2(depthwise2, pointwise1, (const float *)state->depthwise2_weight, state->depthwise2_mean,
+                              depthwise2_norm_mul, state->depthwise2_shift, arena->floats + 256000 /* [2304] */);
+        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
+        float *const pointwise2_norm_mul = arena->floats + 265392;
+        mul_64(pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
+        float *const pointwise2 = arena->floats; /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        conv_relu_16x64x125(pointwise2, depthwise2, (const float *)state->pointwise2_weight, constant_conv_taps_2,
+                            state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
+                            arena->floats + 256000 /* [9377] */);
+        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
+        float *const depthwise3_norm_mul = arena->floats + 258304;
+        mul_64(depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
     }
 }
 
-/* ds_cnn_default_infer(): kernels 11 to 19. */
+/* ds_cnn_default_infer(): conv_relu_16x64x125_2() to logits_gemm(). */
 static void ds_cnn_default_infer_2(const ds_cnn_default_state *state, ds_cnn_default_arena *arena,
                                    const ds_cnn_default_infer_outputs *out)
 {
     if (out->logits != NULL) {
-        float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], kernels 11-13 */
-        float *const pointwise2 = arena->floats; /* [16,64,25,5], kernels 9-11 */
-        float *const depthwise3_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 10-11 */
-        STEPC_RUN(11, conv_relu_16x64x125_2, depthwise3, pointwise2, (const float *)state->depthwise3_weight,
-                      state->depthwise3_mean, depthwise3_norm_mul, state->depthwise3_shift,
-                      arena->floats + 256000 /* [2304] */);
-        float *const pointwise3_norm_mul = arena->floats + 265392; /* [1,64,1,1], kernels 12-13 */
-        STEPC_RUN(12, mul_64, pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
-        float *const pointwise3 = arena->floats; /* [16,64,25,5], kernels 13-15 */
-        STEPC_RUN(13, conv_relu_16x64x125, pointwise3, depthwise3, (const float *)state->pointwise3_weight,
-                      constant_conv_taps_2, state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
-                      arena->floats + 256000 /* [9377] */);
-        float *const depthwise4_norm_mul = arena->floats + 258304; /* [1,64,1,1], kernels 14-15 */
-        STEPC_RUN(14, mul_64, depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
-        float *const depthwise4 = arena->floats + 128000; /* [16,64,25,5], kernels 15-16 */
-        STEPC_RUN(15, conv_relu_16x64x125_2, depthwise4, pointwise3, (const float *)state->depthwise4_weight,
-                      state->depthwise4_mean, depthwise4_norm_mul, state->depthwise4_shift,
-                      arena->floats + 256000 /* [2304] */);
-        float *const pointwise4_conv = arena->floats; /* [16,64,25,5], kernels 16-18 */
-        STEPC_RUN(16, pointwise4_conv_conv, pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight,
-                      constant_conv_taps_2, arena->floats + 256000 /* [9377] */);
-        float *const pointwise4_norm_mul = arena->floats + 129024; /* [1,64,1,1], kernels 17-18 */
-        STEPC_RUN(17, mul_64, pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
-        float *const pooled = arena->floats + 128000; /* [16,64,1,1], kernels 18-19 */
-        STEPC_RUN(18, pooled_reduce_mean, pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
-                      state->pointwise4_shift);
-        STEPC_RUN(19, logits_gemm, out->logits, pooled, (const float *)state->fc_weight, state->fc_bias,
-                      arena->floats /* [1024] */);
+        float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
+        float *const pointwise2 = arena->floats; /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
+        float *const depthwise3_norm_mul = arena->floats + 258304;
+        conv_relu_16x64x125_2(depthwise3, pointwise2, (const float *)state->depthwise3_weight, state->depthwise3_mean,
+                              depthwise3_norm_mul, state->depthwise3_shift, arena->floats + 256000 /* [2304] */);
+        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
+        float *const pointwise3_norm_mul = arena->floats + 265392;
+        mul_64(pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
+        float *const pointwise3 = arena->floats; /* [16,64,25,5], until call 4 of conv_relu_16x64x125_2() */
+        conv_relu_16x64x125(pointwise3, depthwise3, (const float *)state->pointwise3_weight, constant_conv_taps_2,
+                            state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
+                            arena->floats + 256000 /* [9377] */);
+        /* [1,64,1,1], until call 4 of conv_relu_16x64x125_2() */
+        float *const depthwise4_norm_mul = arena->floats + 258304;
+        mul_64(depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
+        float *const depthwise4 = arena->floats + 128000; /* [16,64,25,5], until pointwise4_conv_conv() */
+        conv_relu_16x64x125_2(depthwise4, pointwise3, (const float *)state->depthwise4_weight, state->depthwise4_mean,
+                              depthwise4_norm_mul, state->depthwise4_shift, arena->floats + 256000 /* [2304] */);
+        float *const pointwise4_conv = arena->floats; /* [16,64,25,5], until pooled_reduce_mean() */
+        pointwise4_conv_conv(pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight,
+                             constant_conv_taps_2, arena->floats + 256000 /* [9377] */);
+        float *const pointwise4_norm_mul = arena->floats + 129024; /* [1,64,1,1], until pooled_reduce_mean() */
+        mul_64(pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
+        float *const pooled = arena->floats + 128000; /* [16,64,1,1], until logits_gemm() */
+        pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
+                           state->pointwise4_shift);
+        logits_gemm(out->logits, pooled, (const float *)state->fc_weight, state->fc_bias, arena->floats /* [1024] */);
     }
 }
 
@@ -1870,9 +1948,30 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_16_1_49_10}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_16_12}};
 
-STEPC_CALL_SEED(ds_cnn_default, init)
-STEPC_CALL_IN_OUT(ds_cnn_default, step, (in[0], in[1]), (out[0], out[1]))
-STEPC_CALL_IN_OUT(ds_cnn_default, infer, (in[0]), (out[0]))
+static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)in;
+    (void)out;
+    return ds_cnn_default_init(state, arena, seed);
+}
+
+static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return ds_cnn_default_step(state, arena, &(ds_cnn_default_step_inputs){in[0], in[1]},
+                               &(ds_cnn_default_step_outputs){out[0], out[1]});
+}
+
+static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return ds_cnn_default_infer(state, arena, &(ds_cnn_default_infer_inputs){in[0]},
+                                &(ds_cnn_default_infer_outputs){out[0]});
+}
 
 static const stepc_entry ds_cnn_default_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

@@ -815,92 +815,12 @@ stepc_status lenet_reproducible_init(lenet_reproducible_state *state, lenet_repr
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.001f;
     state->step_count = 1;
-    STEPC_RUN(0, stepc_fill_normalf, (float *)state->conv1_weight, 150, 0.28284273f, seed, 0, 1u);
-    STEPC_RUN(1, stepc_fill_normalf, (float *)state->conv2_weight, 2400, 0.11547005f, seed, 0, 2u);
-    STEPC_RUN(2, stepc_fill_normalf, (float *)state->fc1_weight, 48000, 0.07071068f, seed, 0, 3u);
-    STEPC_RUN(3, stepc_fill_normalf, (float *)state->fc2_weight, 10080, 0.12909944f, seed, 0, 4u);
-    STEPC_RUN(4, stepc_fill_normalf, (float *)state->fc3_weight, 840, 0.15430336f, seed, 0, 5u);
+    stepc_fill_normalf((float *)state->conv1_weight, 150, 0.28284273f, seed, 0, 1u);
+    stepc_fill_normalf((float *)state->conv2_weight, 2400, 0.11547005f, seed, 0, 2u);
+    stepc_fill_normalf((float *)state->fc1_weight, 48000, 0.07071068f, seed, 0, 3u);
+    stepc_fill_normalf((float *)state->fc2_weight, 10080, 0.12909944f, seed, 0, 4u);
+    stepc_fill_normalf((float *)state->fc3_weight, 840, 0.15430336f, seed, 0, 5u);
     return STEPC_OK;
-}
-
-/* lenet_reproducible_step(): kernels 0 to 14. */
-static stepc_status lenet_reproducible_step_1(lenet_reproducible_state *state, lenet_reproducible_arena *arena,
-        const lenet_reproducible_step_inputs *in, const lenet_reproducible_step_outputs *out)
-{
-    float *const corrected_rate = arena->floats + 338688; /* scalar, kernels 0-24 */
-    STEPC_RUN(0, corrected_rate_cast, corrected_rate, state->step_count, state->learning_rate);
-    float *const relu1 = arena->floats; /* [32,6,28,28], kernels 1-22 */
-    STEPC_RUN(1, relu1_relu, relu1, in->x, (float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
-                 arena->floats + 150528 /* [6966] */);
-    float *const pool1 = arena->floats + 260400; /* [32,6,14,14], kernels 2-21 */
-    STEPC_RUN(2, pool1_max_pool, pool1, relu1);
-    float *const relu2 = arena->floats + 150528; /* [32,16,10,10], kernels 3-18 */
-    STEPC_RUN(3, relu2_relu, relu2, pool1, (float *)state->conv2_weight, constant_conv_spans, state->conv2_bias,
-                 arena->floats + 201728 /* [45178] */);
-    float *const pool2 = arena->floats + 298032; /* [32,16,5,5], kernels 4-17 */
-    STEPC_RUN(4, pool2_max_pool, pool2, relu2);
-    float *const relu3 = arena->floats + 215552; /* [32,120], kernels 5-15 */
-    STEPC_RUN(5, relu3_relu, relu3, pool2, (float *)state->fc1_weight, state->fc1_bias,
-                 arena->floats + 201728 /* [13824] */);
-    float *const relu4 = arena->floats + 205568; /* [32,84], kernels 6-13 */
-    STEPC_RUN(6, relu4_relu, relu4, relu3, (float *)state->fc2_weight, state->fc2_bias,
-                 arena->floats + 201728 /* [3840] */);
-    float *const logits = out->logits != NULL ? out->logits : arena->floats + 203072; /* [32,10], kernels 7-9 */
-    STEPC_RUN(7, logits_gemm, logits, relu4, (float *)state->fc3_weight, state->fc3_bias,
-                 arena->floats + 201728 /* [1344] */);
-    STEPC_CHECK(9, STEPC_E_LABEL, check_labels, in->target);
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 202048; /* scalar, kernels 9-10 */
-    float *const d_logits = arena->floats + 204416; /* [32,10], kernels 9-13 */
-    STEPC_RUN(9, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target,
-                 arena->floats + 201728 /* [320] */);
-    STEPC_RUN(11, update_step_count, &state->step_count);
-    float *const d_fc2 = arena->floats + 201728; /* [32,84], kernels 12-15 */
-    STEPC_RUN(12, d_fc2_where, d_fc2, d_logits, (float *)state->fc3_weight, relu4);
-    STEPC_RUN(13, update_fc3_weight, (float *)state->fc3_weight_v, (float *)state->fc3_weight,
-                  (float *)state->fc3_weight_h, state->fc3_bias_v, state->fc3_bias, state->fc3_bias_h, d_logits,
-                  relu4, corrected_rate[0]);
-    float *const d_fc1 = arena->floats + 251904; /* [32,120], kernels 14-17 */
-    STEPC_RUN(14, d_fc1_where, d_fc1, d_fc2, (float *)state->fc2_weight, relu3);
-    return STEPC_OK;
-}
-
-/* lenet_reproducible_step(): kernels 15 to 24. */
-static void lenet_reproducible_step_2(lenet_reproducible_state *state, lenet_reproducible_arena *arena,
-                                      const lenet_reproducible_step_inputs *in)
-{
-    float *const d_fc2 = arena->floats + 201728; /* [32,84], kernels 12-15 */
-    float *const relu3 = arena->floats + 215552; /* [32,120], kernels 5-15 */
-    float *const corrected_rate = arena->floats + 338688; /* scalar, kernels 0-24 */
-    STEPC_RUN(15, update_fc2_weight, (float *)state->fc2_weight_v, (float *)state->fc2_weight,
-                  (float *)state->fc2_weight_h, state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_fc2, relu3,
-                  corrected_rate[0]);
-    float *const d_flat = arena->floats + 310832; /* [32,400], kernels 16-18 */
-    float *const d_fc1 = arena->floats + 251904; /* [32,120], kernels 14-17 */
-    STEPC_RUN(16, d_flat_gemm, d_flat, d_fc1, (float *)state->fc1_weight, arena->floats + 201728 /* [50176] */);
-    float *const pool2 = arena->floats + 298032; /* [32,16,5,5], kernels 4-17 */
-    STEPC_RUN(17, update_fc1_weight, (float *)state->fc1_weight_v, (float *)state->fc1_weight,
-                  (float *)state->fc1_weight_h, state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1, pool2,
-                  corrected_rate[0], arena->floats + 201728 /* [14712] */);
-    float *const d_conv2 = arena->floats + 209200; /* [32,16,10,10], kernels 18-21 */
-    float *const relu2 = arena->floats + 150528; /* [32,16,10,10], kernels 3-18 */
-    STEPC_RUN(18, d_conv2_where, d_conv2, relu2, d_flat);
-    STEPC_RUN(19, update_conv2_bias, state->conv2_bias_v, state->conv2_bias, state->conv2_bias_h, d_conv2,
-                  corrected_rate[0]);
-    float *const d_pool1 = arena->floats + 301056; /* [32,6,14,14], kernels 20-22 */
-    STEPC_RUN(20, d_pool1_conv_grad_input, d_pool1, d_conv2, (float *)state->conv2_weight, constant_conv_spans_2,
-                  arena->floats + 150528 /* [58672] */);
-    float *const pool1 = arena->floats + 260400; /* [32,6,14,14], kernels 2-21 */
-    STEPC_RUN(21, update_conv2_weight, (float *)state->conv2_weight_v, (float *)state->conv2_weight,
-                  (float *)state->conv2_weight_h, d_conv2, pool1, constant_conv_taps_2, corrected_rate[0],
-                  arena->floats + 150528 /* [3918] */);
-    float *const d_conv1 = arena->floats + 150528; /* [32,6,28,28], kernels 22-24 */
-    float *const relu1 = arena->floats; /* [32,6,28,28], kernels 1-22 */
-    STEPC_RUN(22, d_conv1_where, d_conv1, relu1, d_pool1);
-    STEPC_RUN(23, update_conv1_weight, (float *)state->conv1_weight_v, (float *)state->conv1_weight,
-                  (float *)state->conv1_weight_h, d_conv1, in->x, constant_conv_taps_3, corrected_rate[0],
-                  arena->floats /* [4729] */);
-    STEPC_RUN(24, update_conv1_bias, state->conv1_bias_v, state->conv1_bias, state->conv1_bias_h, d_conv1,
-                  corrected_rate[0]);
 }
 
 stepc_status lenet_reproducible_step(lenet_reproducible_state *state, lenet_reproducible_arena *arena,
@@ -908,8 +828,57 @@ stepc_status lenet_reproducible_step(lenet_reproducible_state *state, lenet_repr
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    STEPC_PART(lenet_reproducible_step_1, state, arena, in, out);
-    lenet_reproducible_step_2(state, arena, in);
+    float *const corrected_rate = arena->floats + 338688; /* scalar, until update_conv1_bias() */
+    corrected_rate_cast(corrected_rate, state->step_count, state->learning_rate);
+    float *const relu1 = arena->floats; /* [32,6,28,28], until d_conv1_where() */
+    relu1_relu(relu1, in->x, (float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
+               arena->floats + 150528 /* [6966] */);
+    float *const pool1 = arena->floats + 260400; /* [32,6,14,14], until update_conv2_weight() */
+    pool1_max_pool(pool1, relu1);
+    float *const relu2 = arena->floats + 150528; /* [32,16,10,10], until d_conv2_where() */
+    relu2_relu(relu2, pool1, (float *)state->conv2_weight, constant_conv_spans, state->conv2_bias,
+               arena->floats + 201728 /* [45178] */);
+    float *const pool2 = arena->floats + 298032; /* [32,16,5,5], until update_fc1_weight() */
+    pool2_max_pool(pool2, relu2);
+    float *const relu3 = arena->floats + 215552; /* [32,120], until update_fc2_weight() */
+    relu3_relu(relu3, pool2, (float *)state->fc1_weight, state->fc1_bias, arena->floats + 201728 /* [13824] */);
+    float *const relu4 = arena->floats + 205568; /* [32,84], until update_fc3_weight() */
+    relu4_relu(relu4, relu3, (float *)state->fc2_weight, state->fc2_bias, arena->floats + 201728 /* [3840] */);
+    /* [32,10], until loss_softmax_cross_entropy_loss() */
+    float *const logits = out->logits != NULL ? out->logits : arena->floats + 203072;
+    logits_gemm(logits, relu4, (float *)state->fc3_weight, state->fc3_bias, arena->floats + 201728 /* [1344] */);
+    if (check_labels(in->target) != STEPC_OK)
+        return STEPC_E_LABEL;
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + 202048; /* scalar */
+    float *const d_logits = arena->floats + 204416; /* [32,10], until update_fc3_weight() */
+    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target, arena->floats + 201728 /* [320] */);
+    update_step_count(&state->step_count);
+    float *const d_fc2 = arena->floats + 201728; /* [32,84], until update_fc2_weight() */
+    d_fc2_where(d_fc2, d_logits, (float *)state->fc3_weight, relu4);
+    update_fc3_weight((float *)state->fc3_weight_v, (float *)state->fc3_weight, (float *)state->fc3_weight_h,
+                      state->fc3_bias_v, state->fc3_bias, state->fc3_bias_h, d_logits, relu4, corrected_rate[0]);
+    float *const d_fc1 = arena->floats + 251904; /* [32,120], until update_fc1_weight() */
+    d_fc1_where(d_fc1, d_fc2, (float *)state->fc2_weight, relu3);
+    update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
+                      state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_fc2, relu3, corrected_rate[0]);
+    float *const d_flat = arena->floats + 310832; /* [32,400], until d_conv2_where() */
+    d_flat_gemm(d_flat, d_fc1, (float *)state->fc1_weight, arena->floats + 201728 /* [50176] */);
+    update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
+                      state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1, pool2, corrected_rate[0],
+                      arena->floats + 201728 /* [14712] */);
+    float *const d_conv2 = arena->floats + 209200; /* [32,16,10,10], until update_conv2_weight() */
+    d_conv2_where(d_conv2, relu2, d_flat);
+    update_conv2_bias(state->conv2_bias_v, state->conv2_bias, state->conv2_bias_h, d_conv2, corrected_rate[0]);
+    float *const d_pool1 = arena->floats + 301056; /* [32,6,14,14], until d_conv1_where() */
+    d_pool1_conv_grad_input(d_pool1, d_conv2, (float *)state->conv2_weight, constant_conv_spans_2,
+                            arena->floats + 150528 /* [58672] */);
+    update_conv2_weight((float *)state->conv2_weight_v, (float *)state->conv2_weight, (float *)state->conv2_weight_h,
+                        d_conv2, pool1, constant_conv_taps_2, corrected_rate[0], arena->floats + 150528 /* [3918] */);
+    float *const d_conv1 = arena->floats + 150528; /* [32,6,28,28], until update_conv1_bias() */
+    d_conv1_where(d_conv1, relu1, d_pool1);
+    update_conv1_weight((float *)state->conv1_weight_v, (float *)state->conv1_weight, (float *)state->conv1_weight_h,
+                        d_conv1, in->x, constant_conv_taps_3, corrected_rate[0], arena->floats /* [4729] */);
+    update_conv1_bias(state->conv1_bias_v, state->conv1_bias, state->conv1_bias_h, d_conv1, corrected_rate[0]);
     return STEPC_OK;
 }
 
@@ -919,24 +888,22 @@ stepc_status lenet_reproducible_infer(const lenet_reproducible_state *state, len
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const relu1 = arena->floats; /* [32,6,28,28], kernels 0-1 */
-        STEPC_RUN(0, relu1_relu, relu1, in->x, (const float *)state->conv1_weight, constant_conv_taps,
-                     state->conv1_bias, arena->floats + 150528 /* [6966] */);
-        float *const pool1 = arena->floats + 150528; /* [32,6,14,14], kernels 1-2 */
-        STEPC_RUN(1, pool1_max_pool, pool1, relu1);
-        float *const relu2 = arena->floats; /* [32,16,10,10], kernels 2-3 */
-        STEPC_RUN(2, relu2_relu, relu2, pool1, (const float *)state->conv2_weight, constant_conv_spans,
-                     state->conv2_bias, arena->floats + 51200 /* [45178] */);
-        float *const pool2 = arena->floats + 51200; /* [32,16,5,5], kernels 3-4 */
-        STEPC_RUN(3, pool2_max_pool, pool2, relu2);
-        float *const relu3 = arena->floats + 13824; /* [32,120], kernels 4-5 */
-        STEPC_RUN(4, relu3_relu, relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias,
-                     arena->floats /* [13824] */);
-        float *const relu4 = arena->floats + 3840; /* [32,84], kernels 5-6 */
-        STEPC_RUN(5, relu4_relu, relu4, relu3, (const float *)state->fc2_weight, state->fc2_bias,
-                     arena->floats /* [3840] */);
-        STEPC_RUN(6, logits_gemm, out->logits, relu4, (const float *)state->fc3_weight, state->fc3_bias,
-                     arena->floats /* [1344] */);
+        float *const relu1 = arena->floats; /* [32,6,28,28], until pool1_max_pool() */
+        relu1_relu(relu1, in->x, (const float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
+                   arena->floats + 150528 /* [6966] */);
+        float *const pool1 = arena->floats + 150528; /* [32,6,14,14], until relu2_relu() */
+        pool1_max_pool(pool1, relu1);
+        float *const relu2 = arena->floats; /* [32,16,10,10], until pool2_max_pool() */
+        relu2_relu(relu2, pool1, (const float *)state->conv2_weight, constant_conv_spans, state->conv2_bias,
+                   arena->floats + 51200 /* [45178] */);
+        float *const pool2 = arena->floats + 51200; /* [32,16,5,5], until relu3_relu() */
+        pool2_max_pool(pool2, relu2);
+        float *const relu3 = arena->floats + 13824; /* [32,120], until relu4_relu() */
+        relu3_relu(relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias, arena->floats /* [13824] */);
+        float *const relu4 = arena->floats + 3840; /* [32,84], until logits_gemm() */
+        relu4_relu(relu4, relu3, (const float *)state->fc2_weight, state->fc2_bias, arena->floats /* [3840] */);
+        logits_gemm(out->logits, relu4, (const float *)state->fc3_weight, state->fc3_bias,
+                    arena->floats /* [1344] */);
     }
     return STEPC_OK;
 }
@@ -995,9 +962,30 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_32_1_28_28}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
 
-STEPC_CALL_SEED(lenet_reproducible, init)
-STEPC_CALL_IN_OUT(lenet_reproducible, step, (in[0], in[1]), (out[0], out[1]))
-STEPC_CALL_IN_OUT(lenet_reproducible, infer, (in[0]), (out[0]))
+static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)in;
+    (void)out;
+    return lenet_reproducible_init(state, arena, seed);
+}
+
+static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return lenet_reproducible_step(state, arena, &(lenet_reproducible_step_inputs){in[0], in[1]},
+                                   &(lenet_reproducible_step_outputs){out[0], out[1]});
+}
+
+static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return lenet_reproducible_infer(state, arena, &(lenet_reproducible_infer_inputs){in[0]},
+                                    &(lenet_reproducible_infer_outputs){out[0]});
+}
 
 static const stepc_entry lenet_reproducible_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

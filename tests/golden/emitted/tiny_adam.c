@@ -410,8 +410,8 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.002f;
     state->step_count = 1;
-    STEPC_RUN(0, stepc_fill_normalf, (float *)state->fc1_weight, 12, 0.70710677f, seed, 0, 1u);
-    STEPC_RUN(1, stepc_fill_normalf, (float *)state->fc2_weight, 6, 0.8164966f, seed, 0, 2u);
+    stepc_fill_normalf((float *)state->fc1_weight, 12, 0.70710677f, seed, 0, 1u);
+    stepc_fill_normalf((float *)state->fc2_weight, 6, 0.8164966f, seed, 0, 2u);
     return STEPC_OK;
 }
 
@@ -420,26 +420,27 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const corrected_rate = arena->floats + 208; /* scalar, kernels 0-9 */
-    STEPC_RUN(0, corrected_rate_cast, corrected_rate, state->step_count, state->learning_rate);
-    float *const hidden = arena->floats + 128; /* [8,3], kernels 1-8 */
-    STEPC_RUN(1, hidden_relu, hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
-    float *const logits = out->logits != NULL ? out->logits : arena->floats + 48; /* [8,2], kernels 2-4 */
-    STEPC_RUN(2, logits_gemm, logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
-    STEPC_CHECK(4, STEPC_E_LABEL, check_labels, in->target);
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 16; /* scalar, kernels 4-5 */
-    float *const d_logits = arena->floats + 192; /* [8,2], kernels 4-8 */
-    STEPC_RUN(4, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target, arena->floats /* [16] */);
-    STEPC_RUN(6, update_step_count, &state->step_count);
-    float *const d_fc1_output = arena->floats + 160; /* [8,3], kernels 7-9 */
-    STEPC_RUN(7, d_fc1_output_where, d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
-                 arena->floats /* [32] */);
-    STEPC_RUN(8, update_fc2_weight, (float *)state->fc2_weight_v, (float *)state->fc2_weight,
-                 (float *)state->fc2_weight_h, state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits,
-                 hidden, corrected_rate[0], arena->floats /* [128] */);
-    STEPC_RUN(9, update_fc1_weight, (float *)state->fc1_weight_v, (float *)state->fc1_weight,
-                 (float *)state->fc1_weight_h, state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output,
-                 in->x, corrected_rate[0], arena->floats /* [128] */);
+    float *const corrected_rate = arena->floats + 208; /* scalar, until update_fc1_weight() */
+    corrected_rate_cast(corrected_rate, state->step_count, state->learning_rate);
+    float *const hidden = arena->floats + 128; /* [8,3], until update_fc2_weight() */
+    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
+    /* [8,2], until loss_softmax_cross_entropy_loss() */
+    float *const logits = out->logits != NULL ? out->logits : arena->floats + 48;
+    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
+    if (check_labels(in->target) != STEPC_OK)
+        return STEPC_E_LABEL;
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + 16; /* scalar */
+    float *const d_logits = arena->floats + 192; /* [8,2], until update_fc2_weight() */
+    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target, arena->floats /* [16] */);
+    update_step_count(&state->step_count);
+    float *const d_fc1_output = arena->floats + 160; /* [8,3], until update_fc1_weight() */
+    d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden, arena->floats /* [32] */);
+    update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
+                      state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits, hidden, corrected_rate[0],
+                      arena->floats /* [128] */);
+    update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
+                      state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output, in->x, corrected_rate[0],
+                      arena->floats /* [128] */);
     return STEPC_OK;
 }
 
@@ -449,11 +450,9 @@ stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *aren
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + 64; /* [8,3], kernels 0-1 */
-        STEPC_RUN(0, hidden_relu, hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
-                     arena->floats /* [64] */);
-        STEPC_RUN(1, logits_gemm, out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                     arena->floats /* [48] */);
+        float *const hidden = arena->floats + 64; /* [8,3], until logits_gemm() */
+        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
+        logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
     }
     return STEPC_OK;
 }
@@ -492,9 +491,29 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_8_4}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_8_2}};
 
-STEPC_CALL_SEED(tiny_adam, init)
-STEPC_CALL_IN_OUT(tiny_adam, step, (in[0], in[1]), (out[0], out[1]))
-STEPC_CALL_IN_OUT(tiny_adam, infer, (in[0]), (out[0]))
+static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)in;
+    (void)out;
+    return tiny_adam_init(state, arena, seed);
+}
+
+static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return tiny_adam_step(state, arena, &(tiny_adam_step_inputs){in[0], in[1]}, &(tiny_adam_step_outputs){out[0],
+                          out[1]});
+}
+
+static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return tiny_adam_infer(state, arena, &(tiny_adam_infer_inputs){in[0]}, &(tiny_adam_infer_outputs){out[0]});
+}
 
 static const stepc_entry tiny_adam_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

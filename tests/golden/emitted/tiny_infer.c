@@ -125,10 +125,9 @@ stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *a
     if (arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + 64; /* [2,3], kernels 0-1 */
-        STEPC_RUN(0, hidden_relu, hidden, in->x, constant_fc1_weight, constant_fc1_bias, arena->floats /* [64] */);
-        STEPC_RUN(1, logits_gemm, out->logits, hidden, constant_fc2_weight, constant_fc2_bias,
-                     arena->floats /* [48] */);
+        float *const hidden = arena->floats + 64; /* [2,3], until logits_gemm() */
+        hidden_relu(hidden, in->x, constant_fc1_weight, constant_fc1_bias, arena->floats /* [64] */);
+        logits_gemm(out->logits, hidden, constant_fc2_weight, constant_fc2_bias, arena->floats /* [48] */);
     }
     return STEPC_OK;
 }
@@ -140,8 +139,20 @@ static const size_t dims_2_4[] = {2, 4}, dims_2_2[] = {2, 2};
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_2_4}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_2_2}};
 
-STEPC_CALL_SEED(tiny_infer, init)
-STEPC_CALL_IN_OUT(tiny_infer, infer, (in[0]), (out[0]))
+static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)in;
+    (void)out;
+    return tiny_infer_init(state, arena, seed);
+}
+
+static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return tiny_infer_infer(state, arena, &(tiny_infer_infer_inputs){in[0]}, &(tiny_infer_infer_outputs){out[0]});
+}
 
 static const stepc_entry tiny_infer_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},

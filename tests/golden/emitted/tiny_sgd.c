@@ -345,21 +345,22 @@ stepc_status tiny_sgd_step(tiny_sgd_state *state, tiny_sgd_arena *arena, const t
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const hidden = arena->floats + 128; /* [8,3], kernels 0-6 */
-    STEPC_RUN(0, hidden_relu, hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
-    float *const logits = out->logits != NULL ? out->logits : arena->floats + 48; /* [8,2], kernels 1-3 */
-    STEPC_RUN(1, logits_gemm, logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
-    STEPC_CHECK(3, STEPC_E_LABEL, check_labels, in->target);
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 16; /* scalar, kernels 3-4 */
-    float *const d_logits = arena->floats + 192; /* [8,2], kernels 3-6 */
-    STEPC_RUN(3, loss_softmax_cross_entropy_loss, loss, d_logits, logits, in->target, arena->floats /* [16] */);
-    float *const d_fc1_output = arena->floats + 160; /* [8,3], kernels 5-7 */
-    STEPC_RUN(5, d_fc1_output_where, d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
-                 arena->floats /* [32] */);
-    STEPC_RUN(6, update_fc2_weight, (float *)state->fc2_weight, state->fc2_bias, d_logits, hidden,
-                 state->learning_rate, arena->floats /* [128] */);
-    STEPC_RUN(7, update_fc1_weight, (float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x,
-                 state->learning_rate, arena->floats /* [128] */);
+    float *const hidden = arena->floats + 128; /* [8,3], until update_fc2_weight() */
+    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
+    /* [8,2], until loss_softmax_cross_entropy_loss() */
+    float *const logits = out->logits != NULL ? out->logits : arena->floats + 48;
+    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
+    if (check_labels(in->target) != STEPC_OK)
+        return STEPC_E_LABEL;
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + 16; /* scalar */
+    float *const d_logits = arena->floats + 192; /* [8,2], until update_fc2_weight() */
+    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target, arena->floats /* [16] */);
+    float *const d_fc1_output = arena->floats + 160; /* [8,3], until update_fc1_weight() */
+    d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden, arena->floats /* [32] */);
+    update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate,
+                      arena->floats /* [128] */);
+    update_fc1_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate,
+                      arena->floats /* [128] */);
     return STEPC_OK;
 }
 
@@ -369,11 +370,9 @@ stepc_status tiny_sgd_infer(const tiny_sgd_state *state, tiny_sgd_arena *arena, 
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + 64; /* [8,3], kernels 0-1 */
-        STEPC_RUN(0, hidden_relu, hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
-                     arena->floats /* [64] */);
-        STEPC_RUN(1, logits_gemm, out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                     arena->floats /* [48] */);
+        float *const hidden = arena->floats + 64; /* [8,3], until logits_gemm() */
+        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
+        logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
     }
     return STEPC_OK;
 }
@@ -403,9 +402,29 @@ static const stepc_tensor_info step_outputs[] = {
 static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_8_4}};
 static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_8_2}};
 
-STEPC_CALL_SEED(tiny_sgd, init)
-STEPC_CALL_IN_OUT(tiny_sgd, step, (in[0], in[1]), (out[0], out[1]))
-STEPC_CALL_IN_OUT(tiny_sgd, infer, (in[0]), (out[0]))
+static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)in;
+    (void)out;
+    return tiny_sgd_init(state, arena, seed);
+}
+
+static stepc_status call_step(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return tiny_sgd_step(state, arena, &(tiny_sgd_step_inputs){in[0], in[1]}, &(tiny_sgd_step_outputs){out[0],
+                         out[1]});
+}
+
+static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
+{
+    (void)seed;
+    if (in == NULL || out == NULL)
+        return STEPC_E_ARGUMENT;
+    return tiny_sgd_infer(state, arena, &(tiny_sgd_infer_inputs){in[0]}, &(tiny_sgd_infer_outputs){out[0]});
+}
 
 static const stepc_entry tiny_sgd_entries[] = {
     {"init", STEPC_ENTRY_SEED | STEPC_ENTRY_MUTATES, 0, 0, NULL, NULL, call_init},
