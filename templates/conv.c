@@ -385,10 +385,16 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
             fill_from_x(scratch, WITH_X ? (const T *)0 : x, n, g);
-            if (ROWS <= 4)
-                part(ROWS, 0, n, g, flat, w + g * (ROWS * CHANNELS * TAPS), scratch, taps, finite);
-            else
-                STEPC_EACH_WINDOW_PART(ROWS, part, n, g, flat, w + g * (ROWS * CHANNELS * TAPS), scratch, taps, finite);
+            const T *const weights = w + g * (ROWS * CHANNELS * TAPS);
+            if (ROWS <= 4) {
+                part(ROWS, 0, n, g, flat, weights, scratch, taps, finite);
+            } else {
+                for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
+                    part(STEPC_WINDOW_ROWS(ROWS), o, n, g, flat, weights, scratch, taps, finite);
+                if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
+                    part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat, weights,
+                         scratch, taps, finite);
+            }
         }
     }
 }
@@ -522,10 +528,16 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
             fill_from_dy(scratch, WITH_DY ? (const T *)0 : dy, n, g);
-            if (ROWS <= 4)
-                phases_part(ROWS, 0, n, g, flat, packed + group_at(g), scratch, taps, finite);
-            else
-                STEPC_EACH_WINDOW_PART(ROWS, phases_part, n, g, flat, packed + group_at(g), scratch, taps, finite);
+            const T *const weights = packed + group_at(g);
+            if (ROWS <= 4) {
+                phases_part(ROWS, 0, n, g, flat, weights, scratch, taps, finite);
+            } else {
+                for (int c = 0; c < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); c += STEPC_WINDOW_ROWS(ROWS))
+                    phases_part(STEPC_WINDOW_ROWS(ROWS), c, n, g, flat, weights, scratch, taps, finite);
+                if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
+                    phases_part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat,
+                                weights, scratch, taps, finite);
+            }
         }
     }
 }

@@ -114,6 +114,29 @@ static inline int group_at(const int g)
     return g * (CHANNELS * TAPS) * STEPC_WINDOW_ALL_ROWS(ROWS);
 }
 
+/* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
+static STEPC_INLINE void rows_of_windows(const int rows, const int o, const int n, const int fresh, const int g,
+                                         T *restrict sums, const T *restrict packed, const T *restrict image,
+                                         const int32_t *restrict spans, const int finite)
+{
+    const T *const weights = packed + group_at(g);
+    if (SHARES > 1) {
+        const int vectors = OUT / STEPC_WINDOW_LANES(T);
+        const int end = vectors * (share() + 1) / SHARES * STEPC_WINDOW_LANES(T);
+        for (int p = vectors * share() / SHARES * STEPC_WINDOW_LANES(T); p < end; p += STEPC_WINDOW_LANES(T))
+            part(rows, o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, finite);
+        if (OUT % STEPC_WINDOW_LANES(T) > 0 && share() == SHARES - 1)
+            part(rows, o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, weights,
+                 image, spans, finite);
+    } else {
+        for (int p = 0; p < OUT - OUT % STEPC_WINDOW_LANES(T); p += STEPC_WINDOW_LANES(T))
+            part(rows, o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, finite);
+        if (OUT % STEPC_WINDOW_LANES(T) > 0)
+            part(rows, o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, weights,
+                 image, spans, finite);
+    }
+}
+
 /* Images come a tile at a time; where the last ones are fewer, their tile begins before them. */
 KERNEL static void conv_images(const T *restrict x, const T *restrict w, const int32_t *restrict spans,
                                T *restrict scratch)
@@ -138,12 +161,12 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
                 stepc_transpose(scratch, STEPC_WINDOW_COLUMNS(T), x + (n * G + g) * (CHANNELS * IN), G * CHANNELS * IN,
                                 STEPC_WINDOW_COLUMNS(T), CHANNELS * IN);
             }
-            if (SHARES > 1)
-                STEPC_EACH_WINDOW_TILE_OF_SHARE(T, ROWS, OUT, share(), SHARES, part, n, N % 32 == 0 ? 0 : first - n, g,
-                                                sums, packed + group_at(g), scratch, spans, finite);
-            else
-                STEPC_EACH_WINDOW_TILE(T, ROWS, OUT, part, n, N % 32 == 0 ? 0 : first - n, g, sums,
-                                       packed + group_at(g), scratch, spans, finite);
+            const int fresh = N % 32 == 0 ? 0 : first - n;
+            for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
+                rows_of_windows(STEPC_WINDOW_ROWS(ROWS), o, n, fresh, g, sums, packed, scratch, spans, finite);
+            if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
+                rows_of_windows(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, fresh, g, sums,
+                                packed, scratch, spans, finite);
         }
     }
 }

@@ -80,6 +80,17 @@ static inline void HOLE blas(const T *left, const T *right, T *to, int row)
     }
 }
 
+/* Rows of the share, or all: whole tiles. The last share has what is left of one, too. */
+static inline int first_row(void)
+{
+    return SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
+}
+
+static inline int end_row(void)
+{
+    return SHARES > 1 ? M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M) : M - STEPC_LAST_ROWS(M);
+}
+
 /* One tile: rows i .. and columns j .. of those p .. of b, which `right` holds; the columns from .. to - 1 are new. */
 static STEPC_INLINE void tile_of(const int rows, const int i, const int vectors, const int from, const int to,
                                  const int j, const int p, const T *restrict left, const T *restrict right,
@@ -127,14 +138,40 @@ static STEPC_INLINE void tile(const int rows, const int i, const int vectors, co
     tile_of(rows, i, vectors, from, to, j, 0, left, right, B_ROW);
 }
 
-/* All rows of the columns j .. */
+/* All rows of the columns j ..: whole tiles, and what is left. */
+static STEPC_INLINE void whole_strip(const int j, const T *restrict left, const T *restrict right)
+{
+    for (int i = 0; i < M - STEPC_LAST_ROWS(M); i += STEPC_PART_ROWS(M))
+        whole_tile(STEPC_PART_ROWS(M), i, j, left, right);
+    if (STEPC_LAST_ROWS(M) > 0)
+        whole_tile(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), j, left, right);
+}
+
+/* All rows of the columns j ..: whole tiles, and what is left. */
 static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const T *restrict left,
                                const T *restrict right)
 {
-    if (WITH_LATE_M)
-        STEPC_EACH_PART_OF_ANY(M, tile, vectors, from, to, j, left, right);
-    else
-        STEPC_EACH_PART_OF_SHARE(M, share(), SHARES, tile, vectors, from, to, j, left, right);
+    if (WITH_LATE_M) {
+        const int last = M % STEPC_TILE_ROWS;
+        for (int i = 0; i < M - last; i += STEPC_TILE_ROWS)
+            tile(STEPC_TILE_ROWS, i, vectors, from, to, j, left, right);
+        if (last >= 4)
+            tile(4, M - last, vectors, from, to, j, left, right);
+        if (last % 4 >= 2)
+            tile(2, M - last % 4, vectors, from, to, j, left, right);
+        if (last % 2 > 0)
+            tile(1, M - 1, vectors, from, to, j, left, right);
+    } else {
+        for (int i = first_row(); i < end_row(); i += STEPC_PART_ROWS(M))
+            tile(STEPC_PART_ROWS(M), i, vectors, from, to, j, left, right);
+        if (SHARES > 1) {
+            if (STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1)
+                tile(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), vectors, from, to, j, left, right);
+        } else {
+            if (STEPC_LAST_ROWS(M) > 0)
+                tile(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), vectors, from, to, j, left, right);
+        }
+    }
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
@@ -167,7 +204,10 @@ static STEPC_INLINE void row_sums(const T *restrict left)
 KERNEL static void product(const T *restrict a, const T *restrict b)
 {
     if (WITH_FINISH) {
-        if (SHARES > 1 || WITH_LATE_M) {
+        if (SHARES == 1 && !WITH_LATE_M && N % 32 == 0) {
+            for (int j = 0; j < N; j += STEPC_TILE_COLUMNS(T))
+                whole_strip(j, a, b);
+        } else {
             for (int j = 0; j < N - N % STEPC_TILE_COLUMNS(T); j += STEPC_TILE_COLUMNS(T))
                 strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, a, b);
             if (N % 32 > 0) {
@@ -178,10 +218,6 @@ KERNEL static void product(const T *restrict a, const T *restrict b)
                 if (N % STEPC_LANES(T) > 0)
                     strip(1, STEPC_LANES(T) - N % STEPC_LANES(T), STEPC_LANES(T), N - STEPC_LANES(T), a, b);
             }
-        } else if (N % 32 > 0) {
-            STEPC_EACH_TILE(T, M, N, tile, a, b);
-        } else {
-            STEPC_EACH_WHOLE_TILE(T, M, N, whole_tile, a, b);
         }
     }
     if (WITH_ROW_SUM > WITH_FINISH * SUMS_IN_TILES)
@@ -215,28 +251,44 @@ static STEPC_INLINE void whole_panel_tile(const int rows, const int i, const int
 static STEPC_INLINE void panel_part(const int rows, const int i, const int columns, const int p, const T *restrict left,
                                     const T *restrict packed)
 {
-    for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(T, PANEL); j += STEPC_PANEL_TILE(T, PANEL))
-        panel_tile(rows, i, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed);
-    if (N % PANEL > 0) {
+    if (N % PANEL == 0) {
+        for (int j = 0; j < PANEL; j += STEPC_PANEL_TILE(T, PANEL))
+            whole_panel_tile(rows, i, j, p, left, packed);
+    } else {
+        for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(T, PANEL); j += STEPC_PANEL_TILE(T, PANEL))
+            panel_tile(rows, i, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed);
         if (columns % STEPC_PANEL_TILE(T, PANEL) > 0)
             panel_tile(rows, i, columns % STEPC_PANEL_TILE(T, PANEL), columns - columns % STEPC_PANEL_TILE(T, PANEL), p,
                        left, packed);
     }
 }
 
-/* All rows of the columns p .. */
+/* All rows of the columns p ..: whole tiles, and what is left. */
 static STEPC_INLINE void packed_strip(const int columns, const int p, const T *restrict left, const T *restrict right,
                                       T *restrict packed)
 {
     pack_panel(columns, p, packed, right);
-    if (WITH_LATE_M)
-        STEPC_EACH_PART_OF_ANY(M, panel_part, columns, p, left, packed);
-    else if (SHARES > 1)
-        STEPC_EACH_PART_OF_SHARE(M, share(), SHARES, panel_part, columns, p, left, packed);
-    else if (N % PANEL > 0)
-        STEPC_EACH_PANEL_TILE(T, M, PANEL, columns, panel_tile, p, left, packed);
-    else
-        STEPC_EACH_WHOLE_PANEL_TILE(T, M, PANEL, whole_panel_tile, p, left, packed);
+    if (WITH_LATE_M) {
+        const int last = M % STEPC_TILE_ROWS;
+        for (int i = 0; i < M - last; i += STEPC_TILE_ROWS)
+            panel_part(STEPC_TILE_ROWS, i, columns, p, left, packed);
+        if (last >= 4)
+            panel_part(4, M - last, columns, p, left, packed);
+        if (last % 4 >= 2)
+            panel_part(2, M - last % 4, columns, p, left, packed);
+        if (last % 2 > 0)
+            panel_part(1, M - 1, columns, p, left, packed);
+    } else {
+        for (int i = first_row(); i < end_row(); i += STEPC_PART_ROWS(M))
+            panel_part(STEPC_PART_ROWS(M), i, columns, p, left, packed);
+        if (SHARES > 1) {
+            if (STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1)
+                panel_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), columns, p, left, packed);
+        } else {
+            if (STEPC_LAST_ROWS(M) > 0)
+                panel_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), columns, p, left, packed);
+        }
+    }
 }
 
 KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -503,22 +555,31 @@ static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed
     }
 }
 
+/* The same where rows may lie as they are. */
+static STEPC_INLINE void block_part(const int rows, const int i, const int first, const int end, const int p,
+                                    const int k, const T *restrict left, const T *restrict right, T *restrict panel)
+{
+    if (PACK_A)
+        packed_part(rows, i, first, end, p, k, left, right, panel);
+    else
+        block_rows(rows, i, first, p, k, left, right, panel, panel + BLOCK * LONGEST);
+}
+
 /* Rows first .. end - 1 of the columns p .. and terms k .. */
 static STEPC_INLINE void block_terms(const int first, const int end, const int p, const int k, const T *restrict left,
                                      const T *restrict right, T *restrict panel)
 {
     pack_block(p, k, panel, right);
-    if (PACK_A) {
-        if (ROWS < M || CUT_ROWS)
-            STEPC_EACH_PART_BETWEEN(M, first, end, packed_part, first, end, p, k, left, right, panel);
-        else
-            STEPC_EACH_PART(M, packed_part, 0, M, p, k, left, right, panel);
+    if (ROWS < M || CUT_ROWS) {
+        for (int i = first; i < end - end % STEPC_PART_ROWS(M); i += STEPC_PART_ROWS(M))
+            block_part(STEPC_PART_ROWS(M), i, first, end, p, k, left, right, panel);
+        if (STEPC_LAST_ROWS(M) > 0 && end == M)
+            block_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), first, end, p, k, left, right, panel);
     } else {
-        if (ROWS < M || CUT_ROWS)
-            STEPC_EACH_PART_BETWEEN(M, first, end, block_rows, first, p, k, left, right, panel,
-                                    panel + BLOCK * LONGEST);
-        else
-            STEPC_EACH_PART(M, block_rows, 0, p, k, left, right, panel, panel + BLOCK * LONGEST);
+        for (int i = 0; i < M - STEPC_LAST_ROWS(M); i += STEPC_PART_ROWS(M))
+            block_part(STEPC_PART_ROWS(M), i, 0, M, p, k, left, right, panel);
+        if (STEPC_LAST_ROWS(M) > 0)
+            block_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), 0, M, p, k, left, right, panel);
     }
 }
 

@@ -97,8 +97,12 @@ static STEPC_INLINE void transposed_part(const int rows, const int j, const int 
 static STEPC_INLINE void transposed_sums(const int first, const int end, const T *restrict right,
                                          const T *restrict packed, T *restrict sums)
 {
-    for (int k = 0; k < K; k += DEPTH)
-        STEPC_EACH_PART_BETWEEN(N, first, end, transposed_part, first, k, right, packed, sums);
+    for (int k = 0; k < K; k += DEPTH) {
+        for (int j = first; j < end - end % STEPC_PART_ROWS(N); j += STEPC_PART_ROWS(N))
+            transposed_part(STEPC_PART_ROWS(N), j, first, k, right, packed, sums);
+        if (STEPC_LAST_ROWS(N) > 0 && end == N)
+            transposed_part(STEPC_LAST_ROWS(N), N - STEPC_LAST_ROWS(N), first, k, right, packed, sums);
+    }
 }
 
 KERNEL static void product_transposed(const T *restrict a, const T *restrict b, T *restrict panel)
@@ -118,7 +122,11 @@ KERNEL static void product_transposed(const T *restrict a, const T *restrict b, 
         } else if (SHARES > 1 || DEPTH < K) {
             transposed_sums(start, stop, b, panel, panel + (M + 31) / 32 * 32 * K);
         } else {
-            STEPC_EACH_PART(N, transposed_part, 0, 0, b, panel, panel + (M + 31) / 32 * 32 * K);
+            T *const sums = panel + (M + 31) / 32 * 32 * K;
+            for (int j = 0; j < N - STEPC_LAST_ROWS(N); j += STEPC_PART_ROWS(N))
+                transposed_part(STEPC_PART_ROWS(N), j, 0, 0, b, panel, sums);
+            if (STEPC_LAST_ROWS(N) > 0)
+                transposed_part(STEPC_LAST_ROWS(N), N - STEPC_LAST_ROWS(N), 0, 0, b, panel, sums);
         }
     }
 }

@@ -48,10 +48,6 @@
  * with "Why:" and has lines of its own stays here: measurements, and what compilers would do otherwise. It stands below
  * the one that says what the code does.
  *
- * A macro STEPC_EACH_...(sizes.., part, arguments..) of a header calls the function `part` several times, with
- * arguments of its own before these: how many rows, which of them comes first. Such a call stays as it is spelt; what
- * the macro gives stays a parameter.
- *
  * Functions of the runtime's headers (stepc_expf) and routines of runtime/kernels/ (stepc_tile) are called there, and
  * emitted code includes their headers. A template calls the routine for float; emitted code for double calls the one
  * with _double behind its name. Macros must come from a header that emitted code includes, too: what they stand for is

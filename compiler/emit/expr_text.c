@@ -476,7 +476,7 @@ static const char *call_text(struct expr_scope *s, const struct tree_call *c)
 {
     struct strbuf b = {.arena = s->arena};
     const bool is_list = c->kind == CALL_INITIALIZER;
-    const char *const name = c->each ? c->each : c->kind == CALL_FUNCTION ? c->function->name : c->name;
+    const char *const name = c->kind == CALL_FUNCTION ? c->function->name : c->name;
     if (c->kind == CALL_HELPER)
         use_helper(s->e, name);
     strbuf_addf(&b, "%s%s", is_list ? "" : name, is_list ? "{" : "(");
@@ -486,8 +486,6 @@ static const char *call_text(struct expr_scope *s, const struct tree_call *c)
         if (is_list)
             strbuf_addf(&b, ".%s = ", c->members[i]);
         strbuf_add(&b, tree_expr_text(s, c->args[i], PREC_NONE));
-        if (c->each && i + 1 == c->sizes)
-            strbuf_addf(&b, ",%c%s", blank(s), c->function->name);
     }
     strbuf_add(&b, is_list ? "}" : ")");
     return strbuf_text(&b);

@@ -102,10 +102,6 @@ struct tree_call {
     const char *name, *from;
     bool by_type; /* SECTION: there is one for each type of elements */
     struct tree_function *function;
-    /* FUNCTION: macro each(args[0] .., function, args[sizes] ..) calls it several times, with `given` arguments of its
-     * own before the others; else NULL */
-    const char *each;
-    size_t sizes, given;
     const struct expr **args;
     size_t count;
     const char *const *members;

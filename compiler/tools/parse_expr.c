@@ -120,50 +120,10 @@ static enum dtype dtype_of_arguments(const struct tree_call *c)
     return DTYPE_INDEX;
 }
 
-/* STEPC_EACH_..(sizes, part, arguments): a macro of a header calls `part` several times, with arguments of its own
- * before these. */
-static const struct expr *parse_each(struct parser *p, const char *macro)
-{
-    VEC(const struct expr *) args = {0};
-    struct tree_call *const c = arena_new(p->g->arena, struct tree_call);
-    struct expr *const e = new_expr(p, EXPR_CALL, DTYPE_INDEX);
-    expect(p, "(");
-    while (!p->failed && !at(p, ")")) {
-        const struct top_name *const top = c->function ? NULL : find_top(p, here(p));
-        const struct expr *const type = type_argument(p);
-        if (type || !top || top->role != ROLE_ITEM) {
-            vec_push(p->g->arena, &args, type ? type : parse_expression(p));
-        } else {
-            c->function = top->function;
-            c->sizes = args.count;
-            p->token = token_next(&p->source, p->token);
-            depend(p, top->function->kind);
-        }
-        if (!at(p, ")"))
-            expect(p, ",");
-    }
-    expect(p, ")");
-    if (!c->function || args.count - c->sizes > c->function->params.count) {
-        fail_at(p, "'%s' is given no function of this file, or too many arguments for it", macro);
-        return integer(p, 0);
-    }
-    c->kind = CALL_FUNCTION;
-    c->name = c->function->name;
-    c->each = macro;
-    c->from = header_of(p, macro);
-    c->given = c->function->params.count - (args.count - c->sizes);
-    c->args = args.data;
-    c->count = args.count;
-    e->call = c;
-    return e;
-}
-
 static const struct expr *parse_call(struct parser *p, const char *name)
 {
     const struct top_name *const top = find_top(p, name);
     const char *const section = header_of(p, name);
-    if (section && str_starts_with(name, "STEPC_EACH_"))
-        return parse_each(p, name);
     const bool is_helper = find_helper(p->g, name) != NULL;
     struct tree_call *const c = arena_new(p->g->arena, struct tree_call);
     struct expr *const e = new_expr(p, EXPR_CALL, top && top->function ? top->function->dtype : DTYPE_INDEX);

@@ -105,8 +105,6 @@ static const char *write_call(struct tree_writer *w, const struct tree_call *c)
     strbuf_addf(&b, ".kind = (enum call_kind)%d, .count = %zu", (int)c->kind, c->count);
     add_text_field(w, &b, "name", c->name);
     add_text_field(w, &b, "from", c->from);
-    add_text_field(w, &b, "each", c->each);
-    strbuf_addf(&b, ", .sizes = %zu, .given = %zu", c->sizes, c->given);
     strbuf_add(&b, c->by_type ? ", .by_type = true" : "");
     if (c->function)
         strbuf_addf(&b, ", .function = &%s", known_name(w, c->function));

@@ -240,9 +240,9 @@ static bool is_same_constant(const struct expr *x, const struct expr *y)
 static bool are_aliases(const struct tree_call *c)
 {
     const tree_vars *const params = &c->function->params;
-    for (size_t i = c->given; i < params->count; i++)
-        for (size_t k = c->given; k < i; k++) {
-            const struct expr *const x = tree_argument(c, i), *const y = tree_argument(c, k);
+    for (size_t i = 0; i < params->count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct expr *const x = c->args[i], *const y = c->args[k];
             if (x->op == EXPR_ADDRESS && y->op == EXPR_ADDRESS && x->var == y->var &&
                 (params->data[i]->written || params->data[k]->written))
                 return true;
@@ -263,14 +263,12 @@ static void note_call(struct instance *in, const struct tree_call *call, const s
         u->same = arena_array(in->arena, const struct expr *, f->params.count + 1);
     }
     for (size_t i = 0; i < f->params.count; i++) {
-        const struct expr *const x = tree_argument(&c, i);
-        const bool is_constant = x && is_plain_constant(x);
         if (u->calls == 0)
-            u->same[i] = is_constant ? x : NULL;
-        else if (u->same[i] && (!is_constant || !is_same_constant(u->same[i], x)))
+            u->same[i] = is_plain_constant(args[i]) ? args[i] : NULL;
+        else if (u->same[i] && (!is_plain_constant(args[i]) || !is_same_constant(u->same[i], args[i])))
             u->same[i] = NULL;
     }
-    u->calls += c.each ? 2 : 1;
+    u->calls++;
     u->is_aliased |= are_aliases(&c);
 }
 
@@ -374,8 +372,7 @@ static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
     const struct expr **const args = rebuilt_arguments(r, c);
     if (c->kind == CALL_HOLE)
         return in->binding->value(in->binding->user, c->name, args, c->count);
-    const struct expr *const value =
-        c->kind == CALL_FUNCTION && !c->each ? value_of_call(r, c->function, args) : NULL;
+    const struct expr *const value = c->kind == CALL_FUNCTION ? value_of_call(r, c->function, args) : NULL;
     if (value)
         return value;
     if (c->kind == CALL_FUNCTION)
@@ -384,10 +381,6 @@ static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
     const struct expr *const call =
         tree_call(in->arena, bound_dtype(in, e->dtype), c->kind, name, args, c->count);
     struct tree_call *const made = (struct tree_call *)(uintptr_t)call->call;
-    made->each = c->each;
-    made->sizes = c->sizes;
-    made->given = c->given;
-    note_include(in, c->each ? c->from : NULL);
     if (c->kind == CALL_HELPER)
         note(in, &in->out->helpers, name);
     if (c->kind == CALL_FUNCTION)

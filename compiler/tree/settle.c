@@ -156,24 +156,14 @@ static bool note_call(const struct expr *e, void *data)
 
 static void drop_argument(struct tree_call *c, size_t at)
 {
-    for (size_t i = c->sizes + at - c->given; i + 1 < c->count; i++)
+    for (size_t i = at; i + 1 < c->count; i++)
         c->args[i] = c->args[i + 1];
     c->count--;
 }
 
-/* How many of the first parameters a macro gives, which does so whether they are read or not. */
-static size_t given_to(const struct settling *t, const struct tree_function *f)
-{
-    size_t given = 0;
-    for (size_t c = 0; c < t->calls.count; c++)
-        if (t->calls.data[c]->function == f && t->calls.data[c]->given > given)
-            given = t->calls.data[c]->given;
-    return given;
-}
-
 static void drop_parameters(struct settling *t, struct tree_function *f)
 {
-    for (size_t i = f->params.count, given = given_to(t, f); i-- > given;) {
+    for (size_t i = f->params.count; i-- > 0;) {
         if (f->params.data[i]->reads > 0)
             continue;
         for (size_t c = 0; c < t->calls.count; c++)
@@ -181,22 +171,6 @@ static void drop_parameters(struct settling *t, struct tree_function *f)
                 drop_argument(t->calls.data[c], i);
         vec_remove(&f->params, i);
         t->changed = true;
-    }
-}
-
-/* (void)(i); for what a macro gives and nobody reads: compilers would warn. */
-static void mention_given(struct settling *t, struct tree_function *f)
-{
-    for (size_t i = given_to(t, f); i-- > 0;) {
-        if (f->params.data[i]->reads > 0)
-            continue;
-        const struct expr *const x = tree_read(t->arena, f->params.data[i]);
-        struct stmt *const s = arena_new(t->arena, struct stmt);
-        *s = (struct stmt){.kind = STMT_CALL, .value = tree_call(t->arena, DTYPE_INDEX, CALL_NAMED, "(void)", &x, 1)};
-        vec_push(t->arena, &f->body, s);
-        for (size_t k = f->body.count; k-- > 1;)
-            f->body.data[k] = f->body.data[k - 1];
-        f->body.data[0] = s;
     }
 }
 
@@ -274,8 +248,6 @@ const char *tree_settle(struct arena *a, struct tree_function *const *functions,
             drop_parameters(&t, functions[i]);
         }
     } while (t.changed);
-    for (size_t i = 0; i + 1 < count; i++)
-        mention_given(&t, functions[i]);
     for (size_t i = 0; i < count; i++) {
         const struct tree_var *const stray = capture(&t, functions[i], outer);
         if (stray)

@@ -54,11 +54,6 @@ const struct expr *tree_address(struct arena *a, const struct tree_var *v, const
     return of_var(a, EXPR_ADDRESS, v, index);
 }
 
-const struct expr *tree_argument(const struct tree_call *c, size_t i)
-{
-    return i < c->given ? NULL : c->args[c->sizes + i - c->given];
-}
-
 const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind kind, const char *name,
                              const struct expr *const *args, size_t count)
 {

@@ -118,8 +118,6 @@ const struct expr *index_choose(struct arena *a, const struct expr *c, const str
 /* x op y for any of C's binary operators between indices. */
 const struct expr *index_binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
 const struct expr *tree_address(struct arena *a, const struct tree_var *v, const struct expr *index);
-/* The argument for parameter i of the function that is called; NULL: the macro that calls it gives one. */
-const struct expr *tree_argument(const struct tree_call *c, size_t i);
 const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind kind, const char *name,
                              const struct expr *const *args, size_t count);
 /* What a condition says where it holds: var < below. */

@@ -103,11 +103,11 @@ static void check_call(struct verifier *v, const struct tree_call *c)
         fail(v, "is a hole", NULL);
     if (c->kind != CALL_FUNCTION)
         return;
-    if (c->count - c->sizes + c->given != c->function->params.count)
+    if (c->count != c->function->params.count)
         fail(v, "is a call with too many or too few arguments", NULL);
-    for (size_t i = c->given; i < c->function->params.count && !v->wrong; i++) {
+    for (size_t i = 0; i < c->function->params.count && !v->wrong; i++) {
         const struct tree_var *const p = c->function->params.data[i];
-        const struct expr *const x = tree_argument(c, i);
+        const struct expr *const x = c->args[i];
         if ((p->kind == VAR_POINTER) != is_pointer(x))
             fail(v, "is given a value for a pointer, or a pointer for a value", p);
         if (p->kind == VAR_POINTER && p->written && x->op == EXPR_ADDRESS && x->var->kind == VAR_POINTER &&

@@ -174,46 +174,6 @@
 #define STEPC_PARTS(rows) (((rows) + STEPC_TILE_ROWS - 1) / STEPC_TILE_ROWS)
 #define STEPC_PART_ROWS(rows) (((rows) + STEPC_PARTS(rows) - 1) / STEPC_PARTS(rows))
 #define STEPC_LAST_ROWS(rows) ((rows) % STEPC_PART_ROWS(rows))
-/* part(how many, first, ...) for all rows: the number of rows is a constant in each call. */
-#define STEPC_EACH_PART(rows, part, ...)                                                                               \
-    do {                                                                                                               \
-        for (int stepc_i = 0; stepc_i < (rows) - STEPC_LAST_ROWS(rows); stepc_i += STEPC_PART_ROWS(rows))              \
-            part(STEPC_PART_ROWS(rows), stepc_i, __VA_ARGS__);                                                         \
-        if (STEPC_LAST_ROWS(rows) > 0)                                                                                 \
-            part(STEPC_LAST_ROWS(rows), (rows) - STEPC_LAST_ROWS(rows), __VA_ARGS__);                                  \
-    } while (0)
-/* The same for rows from .. to - 1: whole parts, or what is left behind them. */
-#define STEPC_EACH_PART_BETWEEN(rows, from, to, part, ...)                                                             \
-    do {                                                                                                               \
-        for (int stepc_i = (from); stepc_i < (to) - (to) % STEPC_PART_ROWS(rows); stepc_i += STEPC_PART_ROWS(rows))    \
-            part(STEPC_PART_ROWS(rows), stepc_i, __VA_ARGS__);                                                         \
-        if (STEPC_LAST_ROWS(rows) > 0 && (to) == (rows))                                                               \
-            part(STEPC_LAST_ROWS(rows), (rows) - STEPC_LAST_ROWS(rows), __VA_ARGS__);                                  \
-    } while (0)
-/* The same for one of several shares of the rows, whole parts each; the last one has what is left. */
-#define STEPC_EACH_PART_OF_SHARE(rows, share, shares, part, ...)                                                       \
-    do {                                                                                                               \
-        const int stepc_parts = (rows) / STEPC_PART_ROWS(rows);                                                        \
-        for (int stepc_i = stepc_parts * (share) / (shares) * STEPC_PART_ROWS(rows);                                   \
-             stepc_i < stepc_parts * ((share) + 1) / (shares) * STEPC_PART_ROWS(rows);                                 \
-             stepc_i += STEPC_PART_ROWS(rows))                                                                         \
-            part(STEPC_PART_ROWS(rows), stepc_i, __VA_ARGS__);                                                         \
-        if (STEPC_LAST_ROWS(rows) > 0 && (share) == (shares) - 1)                                                      \
-            part(STEPC_LAST_ROWS(rows), (rows) - STEPC_LAST_ROWS(rows), __VA_ARGS__);                                  \
-    } while (0)
-/* The same where the number of rows is no constant: whole tiles, then 4, 2 and 1. */
-#define STEPC_EACH_PART_OF_ANY(rows, part, ...)                                                                        \
-    do {                                                                                                               \
-        const int stepc_last = (rows) % STEPC_TILE_ROWS, stepc_whole = (rows) - stepc_last;                            \
-        for (int stepc_i = 0; stepc_i < stepc_whole; stepc_i += STEPC_TILE_ROWS)                                       \
-            part(STEPC_TILE_ROWS, stepc_i, __VA_ARGS__);                                                               \
-        if (stepc_last >= 4)                                                                                           \
-            part(4, stepc_whole, __VA_ARGS__);                                                                         \
-        if (stepc_last % 4 >= 2)                                                                                       \
-            part(2, (rows) - stepc_last % 4, __VA_ARGS__);                                                             \
-        if (stepc_last % 2 > 0)                                                                                        \
-            part(1, (rows) - 1, __VA_ARGS__);                                                                          \
-    } while (0)
 /* Elements that are finished together, so many with vectors. Where finishing twice changes nothing, those of the last
  * time overlap the ones before: i, a multiple, becomes where they begin, so that none lies behind `count`, which is
  * not below `lanes`. */

@@ -44,38 +44,6 @@
 /* As many as whole tiles have, for these rows. */
 #define STEPC_WINDOW_ALL_ROWS(rows)                                                                                    \
     (((rows) + STEPC_WINDOW_ROWS(rows) - 1) / STEPC_WINDOW_ROWS(rows) * STEPC_WINDOW_ROWS(rows))
-/* part(how many, first, ...) for all rows: the number of rows is a constant in each call. */
-#define STEPC_EACH_WINDOW_PART(rows, part, ...)                                                                        \
-    do {                                                                                                               \
-        for (int stepc_i = 0; stepc_i < (rows) - STEPC_WINDOW_LAST_ROWS(rows); stepc_i += STEPC_WINDOW_ROWS(rows))     \
-            part(STEPC_WINDOW_ROWS(rows), stepc_i, __VA_ARGS__);                                                       \
-        if (STEPC_WINDOW_LAST_ROWS(rows) > 0)                                                                          \
-            part(STEPC_WINDOW_LAST_ROWS(rows), (rows) - STEPC_WINDOW_LAST_ROWS(rows), __VA_ARGS__);                    \
-    } while (0)
-/* part(rows, first row, windows, first window, ...) for all rows, and for all windows in vectors: both numbers are
- * constants in each call. */
-#define STEPC_EACH_WINDOW_TILE(T, rows, windows, part, ...)                                                            \
-    STEPC_EACH_WINDOW_TILE_OF_SHARE(T, rows, windows, 0, 1, part, __VA_ARGS__)
-/* The same for one of several shares of the windows, whole vectors each; the last one has what is left. */
-#define STEPC_EACH_WINDOW_TILE_OF_SHARE(T, rows, windows, share, shares, part, ...)                                    \
-    do {                                                                                                               \
-        for (int stepc_i = 0; stepc_i < (rows) - STEPC_WINDOW_LAST_ROWS(rows); stepc_i += STEPC_WINDOW_ROWS(rows))     \
-            STEPC_EACH_WINDOW_VECTOR(T, STEPC_WINDOW_ROWS(rows), stepc_i, windows, share, shares, part, __VA_ARGS__);  \
-        if (STEPC_WINDOW_LAST_ROWS(rows) > 0)                                                                          \
-            STEPC_EACH_WINDOW_VECTOR(T, STEPC_WINDOW_LAST_ROWS(rows), (rows) - STEPC_WINDOW_LAST_ROWS(rows), windows,  \
-                                     share, shares, part, __VA_ARGS__);                                                \
-    } while (0)
-#define STEPC_EACH_WINDOW_VECTOR(T, rows, row, windows, share, shares, part, ...)                                      \
-    do {                                                                                                               \
-        const int stepc_vectors = (windows) / STEPC_WINDOW_LANES(T),                                                   \
-                  stepc_end = stepc_vectors * ((share) + 1) / (shares) * STEPC_WINDOW_LANES(T);                        \
-        for (int stepc_j = stepc_vectors * (share) / (shares) * STEPC_WINDOW_LANES(T); stepc_j < stepc_end;            \
-             stepc_j += STEPC_WINDOW_LANES(T))                                                                         \
-            part(rows, row, STEPC_WINDOW_LANES(T), stepc_j, __VA_ARGS__);                                              \
-        if ((windows) % STEPC_WINDOW_LANES(T) > 0 && (share) == (shares) - 1)                                          \
-            part(rows, row, (windows) % STEPC_WINDOW_LANES(T), (windows) - (windows) % STEPC_WINDOW_LANES(T),          \
-                 __VA_ARGS__);                                                                                         \
-    } while (0)
 /* Are lines of `columns` whole vectors? Then tiles of several rows go from line to line; others run over the gaps. */
 #define STEPC_WHOLE_VECTORS(T, columns) ((columns) % STEPC_WINDOW_LANES(T) == 0)
 #define STEPC_LINE_OF_VECTORS(T, columns) ((columns) >= STEPC_WINDOW_LANES(T) ? (columns) / STEPC_WINDOW_LANES(T) : 1)

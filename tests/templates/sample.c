@@ -185,7 +185,7 @@ KERNEL static void sample_nothing(T *restrict y) /* which only its hole writes *
     row(0);
 }
 
-/* ---- calls by a macro ------------------------------------------------------------------------------------------ */
+/* ---- a function that is called twice ------------------------------------------------------------------------------ */
 
 /* Adds elements first .. to y[0], times a constant that all calls give; `spare` is read by nobody. */
 static inline void add_some(const int count, const int first, const T *restrict from, const int times, const int spare,
@@ -196,18 +196,13 @@ static inline void add_some(const int count, const int first, const T *restrict 
         to[0] += (T)times * from[first + i] + (T)M;
 }
 
-/* Reads not all that the macro gives. */
-static inline void add_count(const int count, const int first, T *restrict to)
+/* Whole vectors, and what is left: how many there are depends on the target. */
+KERNEL static void sample_tiles(const T *restrict a, T *restrict y)
 {
-    (void)first;
-    to[0] += (T)count * (T)M;
-}
-
-KERNEL static void sample_each(const T *restrict a, T *restrict y)
-{
-    STEPC_EACH_THREE(N, add_some, a, 2, N + 1, y);
-    STEPC_EACH_THREE(N - 1, add_some, a, 2, N, y + 1);
-    STEPC_EACH_THREE(N, add_count, y + 2);
+    for (int first = 0; first < N - N % WIDTH(T); first += WIDTH(T))
+        add_some(WIDTH(T), first, a, 2, N + 1, y);
+    if (N % WIDTH(T) > 0)
+        add_some(N % WIDTH(T), N - N % WIDTH(T), a, 2, N, y);
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */

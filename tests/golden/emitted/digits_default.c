@@ -22,19 +22,20 @@
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* One tile: rows i .. and columns j .. of a panel of columns. */
-static STEPC_INLINE void hidden_relu_whole_panel_tile(const int rows, const int i, const int j, const int p,
-                                                      const float *restrict left, const float *restrict packed,
-                                                      float *restrict hidden, const float *restrict fc1_bias)
+/* Rows i .. of one panel of columns. */
+static STEPC_INLINE void hidden_relu_panel_part(const int rows, const int i, const int p, const float *restrict left,
+        const float *restrict packed, float *restrict hidden, const float *restrict fc1_bias)
 {
-    float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, packed + j,
-        16);
-    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
-            const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[p + j + l];
-            hidden[(i + r) * 32 + p + j + l] = t_2 < 0.0f ? 0.0f : t_2;
-        }
+    for (int j = 0; j < 16; j += STEPC_PANEL_TILE(float, 16)) {
+        float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
+        stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1,
+            packed + j, 16);
+        STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+            STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
+                const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[p + j + l];
+                hidden[(i + r) * 32 + p + j + l] = t_2 < 0.0f ? 0.0f : t_2;
+            }
+    }
 }
 
 /* hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32]): Gemm "fc1", Relu "relu" */
@@ -43,7 +44,10 @@ static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restri
 {
     for (int p = 0; p < 32; p += 16) {
         stepc_pack_transposed(panel, 16, fc1_weight + p * 64, 64, 16, 64);
-        STEPC_EACH_WHOLE_PANEL_TILE(float, 32, 16, hidden_relu_whole_panel_tile, p, x, panel, hidden, fc1_bias);
+        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+            hidden_relu_panel_part(STEPC_PART_ROWS(32), i, p, x, panel, hidden, fc1_bias);
+        if (STEPC_LAST_ROWS(32) > 0)
+            hidden_relu_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), p, x, panel, hidden, fc1_bias);
     }
 }
 
@@ -62,12 +66,27 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
             logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[j + l];
 }
 
+/* Rows i .. of one panel of columns. */
+static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
+        const float *restrict packed, float *restrict logits, const float *restrict fc2_bias)
+{
+    for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
+        logits_gemm_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc2_bias);
+    if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
+        logits_gemm_panel_tile(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
+            packed, logits, fc2_bias);
+    }
+}
+
 /* logits[32,10] = hidden[32,32] fc2.weight[10,32]' + fc2.bias[10]: Gemm "fc2" */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
         const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc2_weight, 32, 10, 32);
-    STEPC_EACH_PANEL_TILE(float, 32, 16, 10, logits_gemm_panel_tile, hidden, panel, logits, fc2_bias);
+    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+        logits_gemm_panel_part(STEPC_PART_ROWS(32), i, hidden, panel, logits, fc2_bias);
+    if (STEPC_LAST_ROWS(32) > 0)
+        logits_gemm_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), hidden, panel, logits, fc2_bias);
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
@@ -142,7 +161,14 @@ static STEPC_INLINE void d_fc1_output_where_whole_tile(const int rows, const int
 static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
                                             const float *restrict fc2_weight, const float *restrict hidden)
 {
-    STEPC_EACH_WHOLE_TILE(float, 32, 32, d_fc1_output_where_whole_tile, d_logits, fc2_weight, d_fc1_output, hidden);
+    for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float)) {
+        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+            d_fc1_output_where_whole_tile(STEPC_PART_ROWS(32), i, j, d_logits, fc2_weight, d_fc1_output, hidden);
+        if (STEPC_LAST_ROWS(32) > 0) {
+            d_fc1_output_where_whole_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_logits, fc2_weight,
+                d_fc1_output, hidden);
+        }
+    }
 }
 
 /* One tile: rows i .. and columns j .. */
@@ -162,7 +188,14 @@ static STEPC_INLINE void update_fc2_weight_whole_tile(const int rows, const int 
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
         const float *restrict d_logits, const float *restrict hidden, const float learning_rate)
 {
-    STEPC_EACH_WHOLE_TILE(float, 10, 32, update_fc2_weight_whole_tile, d_logits, hidden, fc2_weight, learning_rate);
+    for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float)) {
+        for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10))
+            update_fc2_weight_whole_tile(STEPC_PART_ROWS(10), i, j, d_logits, hidden, fc2_weight, learning_rate);
+        if (STEPC_LAST_ROWS(10) > 0) {
+            update_fc2_weight_whole_tile(STEPC_LAST_ROWS(10), 10 - STEPC_LAST_ROWS(10), j, d_logits, hidden,
+                fc2_weight, learning_rate);
+        }
+    }
     float sum[10] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
@@ -188,7 +221,14 @@ static STEPC_INLINE void update_fc1_weight_whole_tile(const int rows, const int 
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, const float learning_rate)
 {
-    STEPC_EACH_WHOLE_TILE(float, 32, 64, update_fc1_weight_whole_tile, d_fc1_output, x, fc1_weight, learning_rate);
+    for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float)) {
+        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+            update_fc1_weight_whole_tile(STEPC_PART_ROWS(32), i, j, d_fc1_output, x, fc1_weight, learning_rate);
+        if (STEPC_LAST_ROWS(32) > 0) {
+            update_fc1_weight_whole_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_fc1_output, x,
+                fc1_weight, learning_rate);
+        }
+    }
     float sum[32] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 32; r++)

@@ -122,8 +122,14 @@ static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float
             .line_stride = 2, .column_stride = 2, .line_pad = 5, .column_pad = 1, .plane_phases = 1, .line_phases = 2,
             .column_phases = 2, .image_planes = 1, .image_lines = 29, .image_columns = 6};
         stepc_fill_phases(1, padded, scratch, from);
-        STEPC_EACH_WINDOW_PART(64, first_conv_conv_part, n, scratch + 728, first_weight, scratch, conv_taps,
-            first_conv);
+        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
+            first_conv_conv_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 728, first_weight, scratch, conv_taps,
+                first_conv);
+        }
+        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
+            first_conv_conv_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 728,
+                first_weight, scratch, conv_taps, first_conv);
+        }
     }
 }
 
@@ -209,7 +215,14 @@ static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *r
     for (int n = 0; n < 16; n++) {
         const float *const from = x + n * 8000;
         stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
-        STEPC_EACH_WINDOW_PART(64, conv_relu_16x64x125_part, n, scratch + 8224, w, scratch, taps, y_2, x_2, x_3, x_4);
+        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
+            conv_relu_16x64x125_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, w, scratch, taps, y_2, x_2, x_3,
+                x_4);
+        }
+        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
+            conv_relu_16x64x125_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 8224,
+                w, scratch, taps, y_2, x_2, x_3, x_4);
+        }
     }
 }
 
@@ -280,8 +293,14 @@ static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, c
     for (int n = 0; n < 16; n++) {
         const float *const from = depthwise4 + n * 8000;
         stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
-        STEPC_EACH_WINDOW_PART(64, pointwise4_conv_conv_part, n, scratch + 8224, pointwise4_weight, scratch,
-            conv_taps, pointwise4_conv);
+        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
+            pointwise4_conv_conv_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, pointwise4_weight, scratch,
+                conv_taps, pointwise4_conv);
+        }
+        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
+            pointwise4_conv_conv_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 8224,
+                pointwise4_weight, scratch, conv_taps, pointwise4_conv);
+        }
     }
 }
 
@@ -325,12 +344,27 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
             logits[(i + r) * 12 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc_bias[j + l];
 }
 
+/* Rows i .. of one panel of columns. */
+static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
+        const float *restrict packed, float *restrict logits, const float *restrict fc_bias)
+{
+    for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
+        logits_gemm_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc_bias);
+    if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
+        logits_gemm_panel_tile(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
+            packed, logits, fc_bias);
+    }
+}
+
 /* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict pooled,
         const float *restrict fc_weight, const float *restrict fc_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
-    STEPC_EACH_PANEL_TILE(float, 16, 16, 12, logits_gemm_panel_tile, pooled, panel, logits, fc_bias);
+    for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
+        logits_gemm_panel_part(STEPC_PART_ROWS(16), i, pooled, panel, logits, fc_bias);
+    if (STEPC_LAST_ROWS(16) > 0)
+        logits_gemm_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), pooled, panel, logits, fc_bias);
 }
 
 /* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
@@ -502,7 +536,12 @@ static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const fl
                 }
             }
         }
-        STEPC_EACH_WINDOW_PART(64, conv_relu_add_16x64x125_2_part, n, scratch + 8224, w, scratch, taps, y_2);
+        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64))
+            conv_relu_add_16x64x125_2_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, w, scratch, taps, y_2);
+        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
+            conv_relu_add_16x64x125_2_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n,
+                scratch + 8224, w, scratch, taps, y_2);
+        }
     }
 }
 
@@ -550,13 +589,29 @@ static STEPC_INLINE void train_logits_gemm_panel_tile(const int rows, const int 
             train_logits[(i + r) * 12 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc_bias[j + l];
 }
 
+/* Rows i .. of one panel of columns. */
+static STEPC_INLINE void train_logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
+        const float *restrict packed, float *restrict train_logits, const float *restrict fc_bias)
+{
+    for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
+        train_logits_gemm_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, train_logits, fc_bias);
+    if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
+        train_logits_gemm_panel_tile(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16),
+            left, packed, train_logits, fc_bias);
+    }
+}
+
 /* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12] */
 static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const float *restrict train_pooled,
         const float *restrict fc_weight, const float *restrict fc_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
-    STEPC_EACH_PANEL_TILE(float, 16, 16, 12, train_logits_gemm_panel_tile, train_pooled, panel, train_logits,
-        fc_bias);
+    for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
+        train_logits_gemm_panel_part(STEPC_PART_ROWS(16), i, train_pooled, panel, train_logits, fc_bias);
+    if (STEPC_LAST_ROWS(16) > 0) {
+        train_logits_gemm_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), train_pooled, panel, train_logits,
+            fc_bias);
+    }
 }
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
@@ -622,8 +677,16 @@ static STEPC_INLINE void grad_train_pooled_div_mul_whole_tile(const int rows, co
 static STEPC_KERNEL void grad_train_pooled_div_mul(float *restrict grad_train_pooled_div,
         const float *restrict d_train_logits, const float *restrict fc_weight)
 {
-    STEPC_EACH_WHOLE_TILE(float, 16, 64, grad_train_pooled_div_mul_whole_tile, d_train_logits, fc_weight,
-        grad_train_pooled_div);
+    for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float)) {
+        for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16)) {
+            grad_train_pooled_div_mul_whole_tile(STEPC_PART_ROWS(16), i, j, d_train_logits, fc_weight,
+                grad_train_pooled_div);
+        }
+        if (STEPC_LAST_ROWS(16) > 0) {
+            grad_train_pooled_div_mul_whole_tile(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), j, d_train_logits,
+                fc_weight, grad_train_pooled_div);
+        }
+    }
 }
 
 /* One tile: rows i .. and columns j .. */
@@ -648,8 +711,16 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
         float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
         const float *restrict train_pooled, const float learning_rate)
 {
-    STEPC_EACH_WHOLE_TILE(float, 12, 64, update_fc_weight_whole_tile, d_train_logits, train_pooled, fc_weight_v,
-        fc_weight, learning_rate);
+    for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float)) {
+        for (int i = 0; i < 12 - STEPC_LAST_ROWS(12); i += STEPC_PART_ROWS(12)) {
+            update_fc_weight_whole_tile(STEPC_PART_ROWS(12), i, j, d_train_logits, train_pooled, fc_weight_v,
+                fc_weight, learning_rate);
+        }
+        if (STEPC_LAST_ROWS(12) > 0) {
+            update_fc_weight_whole_tile(STEPC_LAST_ROWS(12), 12 - STEPC_LAST_ROWS(12), j, d_train_logits,
+                train_pooled, fc_weight_v, fc_weight, learning_rate);
+        }
+    }
     float sum[12] = {0.0f};
     for (int k = 0; k < 16; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 12; r++)
@@ -806,8 +877,14 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y
     for (int n = 0; n < 16; n++) {
         const float *const from = x + n * 8000;
         stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
-        STEPC_EACH_WINDOW_PART(64, convgradinput_where_greater_16x64x125_part, n, scratch + 8224, w, scratch, taps,
-            y_2, x_2, x_3, x_4, x_5, x_6);
+        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
+            convgradinput_where_greater_16x64x125_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, w, scratch, taps,
+                y_2, x_2, x_3, x_4, x_5, x_6);
+        }
+        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
+            convgradinput_where_greater_16x64x125_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n,
+                scratch + 8224, w, scratch, taps, y_2, x_2, x_3, x_4, x_5, x_6);
+        }
     }
 }
 
@@ -1215,8 +1292,14 @@ static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict
             .line_stride = 2, .column_stride = 2, .line_pad = 5, .column_pad = 1, .plane_phases = 1, .line_phases = 2,
             .column_phases = 2, .image_planes = 1, .image_lines = 29, .image_columns = 6};
         stepc_fill_phases(1, padded, scratch, from);
-        STEPC_EACH_WINDOW_PART(64, first_relu_part, n, scratch + 728, first_weight, scratch, conv_taps, first,
-            first_mean, first_norm_mul, first_shift);
+        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
+            first_relu_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 728, first_weight, scratch, conv_taps, first,
+                first_mean, first_norm_mul, first_shift);
+        }
+        if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
+            first_relu_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 728,
+                first_weight, scratch, conv_taps, first, first_mean, first_norm_mul, first_shift);
+        }
     }
 }
 

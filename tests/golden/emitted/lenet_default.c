@@ -111,8 +111,14 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
     for (int n = 0; n < 32; n++) {
         const float *const from = x + n * 784;
         stepc_copy_lines(28, 28, 2, scratch + 62, 30, from, 28);
-        STEPC_EACH_WINDOW_PART(6, relu1_relu_part, n, scratch + 994, conv1_weight, scratch, conv_taps, relu1,
-            conv1_bias);
+        for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
+            relu1_relu_part(STEPC_WINDOW_ROWS(6), o, n, scratch + 994, conv1_weight, scratch, conv_taps, relu1,
+                conv1_bias);
+        }
+        if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
+            relu1_relu_part(STEPC_WINDOW_LAST_ROWS(6), 6 - STEPC_WINDOW_LAST_ROWS(6), n, scratch + 994, conv1_weight,
+                scratch, conv_taps, relu1, conv1_bias);
+        }
     }
 }
 
@@ -150,6 +156,19 @@ static STEPC_INLINE void relu2_relu_part(const int rows, const int o, const int 
     }
 }
 
+/* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
+static STEPC_INLINE void relu2_relu_rows_of_windows(const int rows, const int o, const int n, float *restrict sums,
+        const float *restrict packed, const float *restrict image, const int32_t *restrict spans,
+        float *restrict relu2, const float *restrict conv2_bias)
+{
+    for (int p = 0; p < 100 - 100 % STEPC_WINDOW_LANES(float); p += STEPC_WINDOW_LANES(float))
+        relu2_relu_part(rows, o, STEPC_WINDOW_LANES(float), p, n, sums, packed, image, spans, relu2, conv2_bias);
+    if (100 % STEPC_WINDOW_LANES(float) > 0) {
+        relu2_relu_part(rows, o, 100 % STEPC_WINDOW_LANES(float), 100 - 100 % STEPC_WINDOW_LANES(float), n, sums,
+            packed, image, spans, relu2, conv2_bias);
+    }
+}
+
 /* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])) */
 static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict pool1,
                                     const float *restrict conv2_weight, const int32_t *restrict conv_spans,
@@ -160,8 +179,14 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
     for (int first = 0; first < 32; first += STEPC_WINDOW_COLUMNS(float)) {
         stepc_transpose(scratch, STEPC_WINDOW_COLUMNS(float), pool1 + first * 1176, 1176, STEPC_WINDOW_COLUMNS(float),
             1176);
-        STEPC_EACH_WINDOW_TILE(float, 16, 100, relu2_relu_part, first, sums,
-            scratch + 1176 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, relu2, conv2_bias);
+        for (int o = 0; o < 16 - STEPC_WINDOW_LAST_ROWS(16); o += STEPC_WINDOW_ROWS(16)) {
+            relu2_relu_rows_of_windows(STEPC_WINDOW_ROWS(16), o, first, sums,
+                scratch + 1176 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, relu2, conv2_bias);
+        }
+        if (STEPC_WINDOW_LAST_ROWS(16) > 0) {
+            relu2_relu_rows_of_windows(STEPC_WINDOW_LAST_ROWS(16), 16 - STEPC_WINDOW_LAST_ROWS(16), first, sums,
+                scratch + 1176 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, relu2, conv2_bias);
+        }
     }
 }
 
@@ -216,7 +241,12 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
         const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 32, pool2, 400, 32, 400);
-    STEPC_EACH_PART(120, relu3_relu_transposed_part, fc1_weight, panel, panel + 12800, relu3, fc1_bias);
+    for (int j = 0; j < 120 - STEPC_LAST_ROWS(120); j += STEPC_PART_ROWS(120))
+        relu3_relu_transposed_part(STEPC_PART_ROWS(120), j, fc1_weight, panel, panel + 12800, relu3, fc1_bias);
+    if (STEPC_LAST_ROWS(120) > 0) {
+        relu3_relu_transposed_part(STEPC_LAST_ROWS(120), 120 - STEPC_LAST_ROWS(120), fc1_weight, panel, panel + 12800,
+            relu3, fc1_bias);
+    }
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
@@ -236,12 +266,30 @@ static STEPC_INLINE void relu4_relu_panel_tile(const int rows, const int i, cons
         }
 }
 
-/* All rows of the columns p .. */
+/* Rows i .. of one panel of columns. */
+static STEPC_INLINE void relu4_relu_panel_part(const int rows, const int i, const int columns, const int p,
+                                               const float *restrict left, const float *restrict packed,
+                                               float *restrict relu4, const float *restrict fc2_bias)
+{
+    for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(float, 32); j += STEPC_PANEL_TILE(float, 32))
+        relu4_relu_panel_tile(rows, i, STEPC_PANEL_TILE(float, 32), j, p, left, packed, relu4, fc2_bias);
+    if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
+        relu4_relu_panel_tile(rows, i, columns % STEPC_PANEL_TILE(float, 32),
+            columns - columns % STEPC_PANEL_TILE(float, 32), p, left, packed, relu4, fc2_bias);
+    }
+}
+
+/* All rows of the columns p ..: whole tiles, and what is left. */
 static STEPC_INLINE void relu4_relu_packed_strip(const int columns, const int p, const float *restrict left,
         const float *restrict right, float *restrict packed, float *restrict relu4, const float *restrict fc2_bias)
 {
     stepc_pack_transposed(packed, 32, right + p * 120, 120, columns, 120);
-    STEPC_EACH_PANEL_TILE(float, 32, 32, columns, relu4_relu_panel_tile, p, left, packed, relu4, fc2_bias);
+    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+        relu4_relu_panel_part(STEPC_PART_ROWS(32), i, columns, p, left, packed, relu4, fc2_bias);
+    if (STEPC_LAST_ROWS(32) > 0) {
+        relu4_relu_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), columns, p, left, packed, relu4,
+            fc2_bias);
+    }
 }
 
 /* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]) */
@@ -268,12 +316,27 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
             logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc3_bias[j + l];
 }
 
+/* Rows i .. of one panel of columns. */
+static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
+        const float *restrict packed, float *restrict logits, const float *restrict fc3_bias)
+{
+    for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
+        logits_gemm_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc3_bias);
+    if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
+        logits_gemm_panel_tile(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
+            packed, logits, fc3_bias);
+    }
+}
+
 /* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10] */
 static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict relu4,
         const float *restrict fc3_weight, const float *restrict fc3_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc3_weight, 84, 10, 84);
-    STEPC_EACH_PANEL_TILE(float, 32, 16, 10, logits_gemm_panel_tile, relu4, panel, logits, fc3_bias);
+    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+        logits_gemm_panel_part(STEPC_PART_ROWS(32), i, relu4, panel, logits, fc3_bias);
+    if (STEPC_LAST_ROWS(32) > 0)
+        logits_gemm_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), relu4, panel, logits, fc3_bias);
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
@@ -351,12 +414,33 @@ static STEPC_INLINE void d_fc2_where_tile(const int rows, const int i, const int
         }
 }
 
+/* All rows of the columns j ..: whole tiles, and what is left. */
+static STEPC_INLINE void d_fc2_where_strip(const int vectors, const int from, const int to, const int j,
+        const float *restrict left, const float *restrict right, float *restrict d_fc2, const float *restrict relu4)
+{
+    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+        d_fc2_where_tile(STEPC_PART_ROWS(32), i, vectors, from, to, j, left, right, d_fc2, relu4);
+    if (STEPC_LAST_ROWS(32) > 0) {
+        d_fc2_where_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), vectors, from, to, j, left, right, d_fc2,
+            relu4);
+    }
+}
+
 /* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: gradient of node #11 (Gemm), gradient
  * of node #10 (Relu) */
 static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restrict d_logits,
                                      const float *restrict fc3_weight, const float *restrict relu4)
 {
-    STEPC_EACH_TILE(float, 32, 84, d_fc2_where_tile, d_logits, fc3_weight, d_fc2, relu4);
+    for (int j = 0; j < 84 - 84 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        d_fc2_where_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_logits, fc3_weight, d_fc2, relu4);
+    if (84 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
+        d_fc2_where_strip(1, 0, STEPC_LANES(float), 84 - 84 % STEPC_TILE_COLUMNS(float), d_logits, fc3_weight, d_fc2,
+            relu4);
+    }
+    if (84 % STEPC_LANES(float) > 0) {
+        d_fc2_where_strip(1, STEPC_LANES(float) - 84 % STEPC_LANES(float), STEPC_LANES(float),
+            84 - STEPC_LANES(float), d_logits, fc3_weight, d_fc2, relu4);
+    }
 }
 
 /* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
@@ -380,6 +464,21 @@ static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, con
         }
 }
 
+/* All rows of the columns j ..: whole tiles, and what is left. */
+static STEPC_INLINE void update_fc3_weight_strip(const int vectors, const int from, const int to, const int j,
+        const float *restrict left, const float *restrict right, float *restrict fc3_weight_v,
+        float *restrict fc3_weight, float *restrict fc3_weight_h, const float corrected_rate)
+{
+    for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10)) {
+        update_fc3_weight_tile(STEPC_PART_ROWS(10), i, vectors, from, to, j, left, right, fc3_weight_v, fc3_weight,
+            fc3_weight_h, corrected_rate);
+    }
+    if (STEPC_LAST_ROWS(10) > 0) {
+        update_fc3_weight_tile(STEPC_LAST_ROWS(10), 10 - STEPC_LAST_ROWS(10), vectors, from, to, j, left, right,
+            fc3_weight_v, fc3_weight, fc3_weight_h, corrected_rate);
+    }
+}
+
 /* fc3_weight.gradient[10,84] = d_logits[32,10]' relu4[32,84]; fc3_weight.v = 0.9 * fc3_weight.v + 0.1 *
  * fc3_weight.gradient; fc3_weight.h = 0.999 * fc3_weight.h + 0.000999987 * (fc3_weight.gradient *
  * fc3_weight.gradient); fc3_weight = fc3_weight - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
@@ -391,8 +490,18 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
         float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4,
         const float corrected_rate)
 {
-    STEPC_EACH_TILE(float, 10, 84, update_fc3_weight_tile, d_logits, relu4, fc3_weight_v, fc3_weight, fc3_weight_h,
-        corrected_rate);
+    for (int j = 0; j < 84 - 84 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
+        update_fc3_weight_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_logits, relu4, fc3_weight_v,
+            fc3_weight, fc3_weight_h, corrected_rate);
+    }
+    if (84 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
+        update_fc3_weight_strip(1, 0, STEPC_LANES(float), 84 - 84 % STEPC_TILE_COLUMNS(float), d_logits, relu4,
+            fc3_weight_v, fc3_weight, fc3_weight_h, corrected_rate);
+    }
+    if (84 % STEPC_LANES(float) > 0) {
+        update_fc3_weight_strip(1, STEPC_LANES(float) - 84 % STEPC_LANES(float), STEPC_LANES(float),
+            84 - STEPC_LANES(float), d_logits, relu4, fc3_weight_v, fc3_weight, fc3_weight_h, corrected_rate);
+    }
     float sum[10] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
@@ -422,12 +531,33 @@ static STEPC_INLINE void d_fc1_where_tile(const int rows, const int i, const int
         }
 }
 
+/* All rows of the columns j ..: whole tiles, and what is left. */
+static STEPC_INLINE void d_fc1_where_strip(const int vectors, const int from, const int to, const int j,
+        const float *restrict left, const float *restrict right, float *restrict d_fc1, const float *restrict relu3)
+{
+    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+        d_fc1_where_tile(STEPC_PART_ROWS(32), i, vectors, from, to, j, left, right, d_fc1, relu3);
+    if (STEPC_LAST_ROWS(32) > 0) {
+        d_fc1_where_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), vectors, from, to, j, left, right, d_fc1,
+            relu3);
+    }
+}
+
 /* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: gradient of node #9 (Gemm), gradient of
  * node #8 (Relu) */
 static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restrict d_fc2,
                                      const float *restrict fc2_weight, const float *restrict relu3)
 {
-    STEPC_EACH_TILE(float, 32, 120, d_fc1_where_tile, d_fc2, fc2_weight, d_fc1, relu3);
+    for (int j = 0; j < 120 - 120 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
+        d_fc1_where_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_fc2, fc2_weight, d_fc1, relu3);
+    if (120 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
+        d_fc1_where_strip(1, 0, STEPC_LANES(float), 120 - 120 % STEPC_TILE_COLUMNS(float), d_fc2, fc2_weight, d_fc1,
+            relu3);
+    }
+    if (120 % STEPC_LANES(float) > 0) {
+        d_fc1_where_strip(1, STEPC_LANES(float) - 120 % STEPC_LANES(float), STEPC_LANES(float),
+            120 - STEPC_LANES(float), d_fc2, fc2_weight, d_fc1, relu3);
+    }
 }
 
 /* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
@@ -451,6 +581,21 @@ static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, con
         }
 }
 
+/* All rows of the columns j ..: whole tiles, and what is left. */
+static STEPC_INLINE void update_fc2_weight_strip(const int vectors, const int from, const int to, const int j,
+        const float *restrict left, const float *restrict right, float *restrict fc2_weight_v,
+        float *restrict fc2_weight, float *restrict fc2_weight_h, const float corrected_rate)
+{
+    for (int i = 0; i < 84 - STEPC_LAST_ROWS(84); i += STEPC_PART_ROWS(84)) {
+        update_fc2_weight_tile(STEPC_PART_ROWS(84), i, vectors, from, to, j, left, right, fc2_weight_v, fc2_weight,
+            fc2_weight_h, corrected_rate);
+    }
+    if (STEPC_LAST_ROWS(84) > 0) {
+        update_fc2_weight_tile(STEPC_LAST_ROWS(84), 84 - STEPC_LAST_ROWS(84), vectors, from, to, j, left, right,
+            fc2_weight_v, fc2_weight, fc2_weight_h, corrected_rate);
+    }
+}
+
 /* fc2_weight.gradient[84,120] = d_fc2[32,84]' relu3[32,120]; fc2_weight.v = 0.9 * fc2_weight.v + 0.1 *
  * fc2_weight.gradient; fc2_weight.h = 0.999 * fc2_weight.h + 0.000999987 * (fc2_weight.gradient *
  * fc2_weight.gradient); fc2_weight = fc2_weight - corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06);
@@ -462,8 +607,18 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
         float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3,
         const float corrected_rate)
 {
-    STEPC_EACH_TILE(float, 84, 120, update_fc2_weight_tile, d_fc2, relu3, fc2_weight_v, fc2_weight, fc2_weight_h,
-        corrected_rate);
+    for (int j = 0; j < 120 - 120 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
+        update_fc2_weight_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_fc2, relu3, fc2_weight_v,
+            fc2_weight, fc2_weight_h, corrected_rate);
+    }
+    if (120 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
+        update_fc2_weight_strip(1, 0, STEPC_LANES(float), 120 - 120 % STEPC_TILE_COLUMNS(float), d_fc2, relu3,
+            fc2_weight_v, fc2_weight, fc2_weight_h, corrected_rate);
+    }
+    if (120 % STEPC_LANES(float) > 0) {
+        update_fc2_weight_strip(1, STEPC_LANES(float) - 120 % STEPC_LANES(float), STEPC_LANES(float),
+            120 - STEPC_LANES(float), d_fc2, relu3, fc2_weight_v, fc2_weight, fc2_weight_h, corrected_rate);
+    }
     float sum[84] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 84; r++)
@@ -489,6 +644,13 @@ static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, con
     }
 }
 
+/* The same where rows may lie as they are. */
+static STEPC_INLINE void d_flat_gemm_block_part(const int rows, const int i, const float *restrict left,
+                                                float *restrict panel_2, float *restrict d_flat)
+{
+    d_flat_gemm_block_rows(rows, i, left, panel_2, panel_2 + 49920, d_flat);
+}
+
 /* d_flat[32,400] = d_fc1[32,120] fc1_weight[120,400]: gradient of node #7 (Gemm) */
 static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restrict d_fc1,
                                      const float *restrict fc1_weight, float *restrict panel)
@@ -497,7 +659,10 @@ static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restri
         const int columns = 400 - j < 32 ? 400 - j : 32;
         stepc_pack(panel + j * 120, 32, fc1_weight + j, 400, 1, columns, 120);
     }
-    STEPC_EACH_PART(32, d_flat_gemm_block_rows, d_fc1, panel, panel + 49920, d_flat);
+    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
+        d_flat_gemm_block_part(STEPC_PART_ROWS(32), i, d_fc1, panel, d_flat);
+    if (STEPC_LAST_ROWS(32) > 0)
+        d_flat_gemm_block_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), d_fc1, panel, d_flat);
 }
 
 /* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
@@ -530,9 +695,8 @@ static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int 
     }
 }
 
-/* Rows i .. of those first .. end - 1. Those of four tiles are packed together; meanwhile a part of the next four is
- * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
-static STEPC_INLINE void update_fc1_weight_packed_part(const int rows, const int i, const float *restrict left,
+/* The same where rows may lie as they are. */
+static STEPC_INLINE void update_fc1_weight_block_part(const int rows, const int i, const float *restrict left,
         float *restrict panel_2, float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, const float corrected_rate)
 {
@@ -565,8 +729,14 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
         const int columns = 400 - j < 32 ? 400 - j : 32;
         stepc_pack(panel + j * 32, 32, pool2 + j, 400, 1, columns, 32);
     }
-    STEPC_EACH_PART(120, update_fc1_weight_packed_part, d_fc1, panel, fc1_weight_v, fc1_weight, fc1_weight_h,
-        corrected_rate);
+    for (int i = 0; i < 120 - STEPC_LAST_ROWS(120); i += STEPC_PART_ROWS(120)) {
+        update_fc1_weight_block_part(STEPC_PART_ROWS(120), i, d_fc1, panel, fc1_weight_v, fc1_weight, fc1_weight_h,
+            corrected_rate);
+    }
+    if (STEPC_LAST_ROWS(120) > 0) {
+        update_fc1_weight_block_part(STEPC_LAST_ROWS(120), 120 - STEPC_LAST_ROWS(120), d_fc1, panel, fc1_weight_v,
+            fc1_weight, fc1_weight_h, corrected_rate);
+    }
     STEPC_LANE_LOOP for (int i = 0; i < 120; i++) {
         const float t_2 = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
         const float t_3 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
@@ -643,6 +813,21 @@ static STEPC_INLINE void d_pool1_conv_grad_input_part(const int rows, const int 
     }
 }
 
+/* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
+static STEPC_INLINE void d_pool1_conv_grad_input_rows_of_windows(const int rows, const int o, const int n,
+        float *restrict sums, const float *restrict packed, const float *restrict image,
+        const int32_t *restrict spans, const int finite, float *restrict d_pool1)
+{
+    for (int p = 0; p < 196 - 196 % STEPC_WINDOW_LANES(float); p += STEPC_WINDOW_LANES(float)) {
+        d_pool1_conv_grad_input_part(rows, o, STEPC_WINDOW_LANES(float), p, n, sums, packed, image, spans, finite,
+            d_pool1);
+    }
+    if (196 % STEPC_WINDOW_LANES(float) > 0) {
+        d_pool1_conv_grad_input_part(rows, o, 196 % STEPC_WINDOW_LANES(float), 196 - 196 % STEPC_WINDOW_LANES(float),
+            n, sums, packed, image, spans, finite, d_pool1);
+    }
+}
+
 /* d_pool1[32,6,14,14] = ConvGradInput(d_conv2[32,16,10,10], conv2_weight[16,6,5,5]): gradient of node #3 (Conv) */
 static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
         const float *restrict conv2_weight, const int32_t *restrict conv_spans, float *restrict scratch)
@@ -653,8 +838,14 @@ static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const 
     for (int first = 0; first < 32; first += STEPC_WINDOW_COLUMNS(float)) {
         stepc_transpose(scratch, STEPC_WINDOW_COLUMNS(float), d_conv2 + first * 1600, 1600,
             STEPC_WINDOW_COLUMNS(float), 1600);
-        STEPC_EACH_WINDOW_TILE(float, 6, 196, d_pool1_conv_grad_input_part, first, sums,
-            scratch + 1600 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, finite, d_pool1);
+        for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
+            d_pool1_conv_grad_input_rows_of_windows(STEPC_WINDOW_ROWS(6), o, first, sums,
+                scratch + 1600 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, finite, d_pool1);
+        }
+        if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
+            d_pool1_conv_grad_input_rows_of_windows(STEPC_WINDOW_LAST_ROWS(6), 6 - STEPC_WINDOW_LAST_ROWS(6), first,
+                sums, scratch + 1600 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, finite, d_pool1);
+        }
     }
 }
 
