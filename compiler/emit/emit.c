@@ -134,40 +134,6 @@ bool dtype_is_hidden(struct arena *a, enum dtype d)
     return !str_equal(type, name) && !str_equal(type, arena_printf(a, "%s_t", name));
 }
 
-/* The arena has an array for each type that lies there: what C calls the declared type of an object. Floats of 8 and 16
- * bits lie there as bit patterns, as bytes and uint16. */
-static const struct {
-    const char *name, *type;
-    enum dtype dtype; /* one of those that are this type */
-} arena_members[] = {{"floats", "float", DTYPE_FLOAT},   {"doubles", "double", DTYPE_DOUBLE},
-                     {"bytes", "uint8_t", DTYPE_UINT8},  {"int8s", "int8_t", DTYPE_INT8},
-                     {"int16s", "int16_t", DTYPE_INT16}, {"uint16s", "uint16_t", DTYPE_UINT16},
-                     {"int32s", "int32_t", DTYPE_INT32}, {"uint32s", "uint32_t", DTYPE_UINT32},
-                     {"int64s", "int64_t", DTYPE_INT64}, {"uint64s", "uint64_t", DTYPE_UINT64}};
-enum { ARENA_MEMBERS = sizeof arena_members / sizeof *arena_members };
-
-const char *arena_place(struct emission *e, const struct buffer *b)
-{
-    size_t i = 0;
-    while (i < ARENA_MEMBERS && !str_equal(arena_members[i].type, c_type(b->dtype)))
-        i++;
-    if (i == ARENA_MEMBERS)
-        UNREACHABLE("no temporary is %s", dtype_name(b->dtype));
-    e->arena_members |= 1u << i;
-    const size_t at = b->arena_offset / dtype_size(b->dtype);
-    return at ? arena_printf(e->arena, "arena->%s + %zu", arena_members[i].name, at)
-              : arena_printf(e->arena, "arena->%s", arena_members[i].name);
-}
-
-void write_arena_members(struct emission *e, size_t bytes)
-{
-    write_line(&e->h, "unsigned char bytes[%zu];", bytes);
-    for (size_t i = 0; i < ARENA_MEMBERS; i++)
-        if (e->arena_members >> i & 1 && !str_equal(arena_members[i].name, "bytes"))
-            write_line(&e->h, "%s %s[%zu];", arena_members[i].type, arena_members[i].name,
-                       bytes / dtype_size(arena_members[i].dtype));
-}
-
 static void write_copy(struct emission *e)
 {
     if (!map_has(&e->helpers, COPY_CONSTANT))

@@ -54,6 +54,16 @@ struct name_list {
     struct map map; /* of its names */
 };
 
+struct entry_pointer;
+
+/* A place in the arena with a name in the header. */
+struct arena_mark {
+    const char *name, *member; /* DIGITS_STEP_HIDDEN_AT, floats */
+    const struct entry *entry;
+    size_t at; /* in elements of the member */
+    const struct entry_pointer *pointer;
+};
+
 struct emission {
     struct arena *arena;
     struct diag *diag;
@@ -86,7 +96,9 @@ struct emission {
     } weights;
     size_t constant_bytes, largest_constant;
     struct writer entries_text;
-    unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (emit.c) */
+    unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (arena_map.c) */
+    VEC(struct arena_mark) arena_marks;
+    struct name_scope arena_names; /* of these */
     const char ***input_names, ***output_names; /* [entry][i] */
     const char **count_names; /* [entry]: the member of its inputs that says which count of the range it is */
     bool has_shares;          /* some kernel is cut into shares */
@@ -282,9 +294,13 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
 void reserve_temporaries(struct emission *e);
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
 void reserve_written_functions(struct name_scope *names); /* copy_constant() and the like */
-/* Where the buffer lies in the arena: "arena->floats + 12". */
+/* Where the buffer lies in the arena: "arena->floats + 12". The same by a name in the header, DIGITS_STEP_WISH_AT; the
+ * pointer says what it is, when the header is written. */
 const char *arena_place(struct emission *e, const struct buffer *b);
+const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, const struct buffer *b,
+                              const struct entry_pointer *pointer);
 void write_arena_members(struct emission *e, size_t bytes); /* in the header */
+void write_arena_map(struct emission *e);
 /* writes entries_text; runs first: it finds kernels and constants */
 void section_entries(struct emission *e);
 void section_header(struct emission *e);  /* the whole .h file */

@@ -136,7 +136,8 @@ static void print_call(struct writer *w, const struct entry_step *s)
 
 void print_entry_check(struct writer *w, const struct entry_step *s)
 {
-    write_list(w, arena_printf(w->text.arena, "if (%s(", s->name), s->arguments.data, s->arguments.count, ") != STEPC_OK)");
+    struct arena *const a = w->text.arena;
+    write_list(w, arena_printf(a, "if (%s(", s->name), s->arguments.data, s->arguments.count, ") != STEPC_OK)");
     write_line(w, "    return %s;", s->status);
 }
 

@@ -32,7 +32,8 @@ static const char *kernels_of(const struct entry_steps *l, size_t first, size_t 
 }
 
 /* "digits_step_1(state);", and what it returns if it may fail. The first of those declares `status`. */
-static void print_part_call(struct writer *body, const char *name, const text_list *args, bool may_fail, bool *has_status)
+static void print_part_call(struct writer *body, const char *name, const text_list *args, bool may_fail,
+                            bool *has_status)
 {
     const char *const head = !may_fail ? "" : *has_status ? "status = " : "stepc_status status = ";
     write_list(body, arena_printf(body->text.arena, "%s%s(", head, name), args->data, args->count, ");");

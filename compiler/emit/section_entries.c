@@ -83,6 +83,7 @@ struct entry_text {
     struct map weights;         /* name -> struct entry_pointer *, into the weights file */
     struct name_scope names;
     struct entry_steps body;
+    const char *kernel; /* the one at hand: its function */
     bool reads_weights;
     unsigned uses; /* USES_.. of the entry */
 };
@@ -143,8 +144,12 @@ static const char *temporary_argument(struct entry_text *t, const struct buffer 
     if (!p)
         return "NULL";
     use(t, USES_ARENA | (p->wanted ? USES_OUT : 0));
-    if (life->first == life->last && !p->wanted) /* what only one kernel knows needs no name */
-        return arena_printf(t->e->arena, "%s /* %s */", p->place, comment_safe(t->e->arena, p->about));
+    const bool is_own = life->first == life->last && !p->wanted; /* what only one kernel knows needs no pointer */
+    if (!p->place)
+        p->place = arena_named_place(
+            t->e, t->entry, is_own ? arena_printf(t->e->arena, "%s_scratch", t->kernel) : p->name, b, p);
+    if (is_own)
+        return p->place;
     entry_use_pointer(&t->body, p);
     return p->name;
 }
@@ -342,9 +347,14 @@ static struct name_scope entry_scope(const struct emission *e)
     return names;
 }
 
-static const char *temporary_name(struct name_scope *names, const struct buffer *b)
+/* Never as a place in the arena: DIGITS_STEP_HIDDEN_AT. */
+static const char *temporary_name(const struct emission *e, struct name_scope *names, const struct buffer *b)
 {
-    return name_in(names, str_starts_with(b->name, "scratch") ? "scratch" : b->name);
+    const char *const name = name_mangle(e->arena, b->name);
+    const bool is_place = str_starts_with(name, arena_printf(e->arena, "%s_", e->upper));
+    return name_in(names, str_starts_with(b->name, "scratch") ? "scratch"
+                          : is_place                         ? arena_printf(e->arena, "at_%s", name)
+                                                             : b->name);
 }
 
 /* Temporaries are called by values of the model, "add_4" say, which a kernel or constant must not be called as well:
@@ -357,7 +367,7 @@ void reserve_temporaries(struct emission *e)
         struct name_scope names = entry_scope(e);
         for (size_t b = 0; b < l->buffers.count; b++)
             if (is_in_arena(&t, l->buffers.data[b]))
-                map_set(&e->file.taken, temporary_name(&names, l->buffers.data[b]), NULL);
+                map_set(&e->file.taken, temporary_name(e, &names, l->buffers.data[b]), NULL);
     }
 }
 
@@ -379,9 +389,8 @@ static struct entry_pointer *make_temporary(struct entry_text *t, const struct b
     struct emission *const e = t->e;
     struct entry_pointer *const p = arena_new(e->arena, struct entry_pointer);
     p->type = c_type(b->dtype);
-    p->name = temporary_name(&t->names, b);
+    p->name = temporary_name(t->e, &t->names, b);
     p->about = temporary_comment(t, b, p->name);
-    p->place = arena_place(e, b);
     if (t->also[b->id]) {
         const int output = t->also[b->id]->index;
         p->wanted = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)output));
@@ -481,6 +490,7 @@ static void add_draw(struct entry_text *t, const struct kernel_draw *d, int numb
 static void add_kernel_call(struct entry_text *t, const struct kernel_call *call, int number, struct guard guard)
 {
     struct arena *const a = t->e->arena;
+    t->kernel = call->name;
     struct entry_step s = {.kind = call->status ? STEP_CHECK : STEP_RUN, .guard = guard, .kernel = number,
                            .name = call->name, .status = call->status};
     for (size_t i = 0; i < call->arguments.count; i++) {
@@ -557,10 +567,10 @@ static void tell_lives(struct entry_text *t)
         if (!p || life->first == life->last || !calls[life->last])
             continue;
         const char *const name = calls[life->last];
-        const int last = (int)t->plan->lowered->kernels.count - 1;
-        p->about = calls_between(calls, 0, last, name) == 1
-                       ? arena_printf(a, "%s, until %s()", p->about, name)
-                       : arena_printf(a, "%s, until call %d of %s()", p->about, calls_between(calls, 0, life->last, name), name);
+        const int last = (int)t->plan->lowered->kernels.count - 1, all = calls_between(calls, 0, last, name);
+        const int number = calls_between(calls, 0, life->last, name);
+        p->about = all == 1 ? arena_printf(a, "%s, until %s()", p->about, name)
+                            : arena_printf(a, "%s, until call %d of %s()", p->about, number, name);
     }
 }
 
@@ -741,13 +751,15 @@ static void write_checks(struct entry_text *t, struct writer *w)
         print_entry_check(w, &check);
     }
     if (t->entry->kind == ENTRY_INIT && e->options->reproducible)
-        print_entry_check(w, &(struct entry_step){.name = use_helper(e, CHECK_ARITHMETIC), .status = "STEPC_E_ARITHMETIC"});
+        print_entry_check(w, &(struct entry_step){.name = use_helper(e, CHECK_ARITHMETIC),
+                                                  .status = "STEPC_E_ARITHMETIC"});
 }
 
 static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
 {
     e->calls[entry_index(e, entry)] = arena_array(e->arena, const char *, plan->lowered->kernels.count + 1);
-    struct entry_text t = {.e = e, .entry = entry, .plan = plan, .names = entry_scope(e)};
+    struct entry_text t = {
+        .e = e, .entry = entry, .plan = plan, .names = entry_scope(e), .kernel = entry->name};
     t.weights.arena = t.body.arena = e->arena;
     t.body.outputs = output_conditions(e, entry);
     t.body.traces = e->options->trace;

@@ -258,6 +258,7 @@ static void write_declarations(struct emission *e)
         write_arguments(e, &e->program->entries.data[i]);
     for (size_t i = 0; i < e->program->entries.count; i++)
         write_prototype(e, &e->program->entries.data[i]);
+    write_arena_map(e);
     strbuf_addf(&h->text,
                 "/* Names, types, offsets, and the entries in generic form. */\n"
                 "extern const stepc_model %s_model;\n\n"

@@ -193,9 +193,9 @@ static const char *write_outputs(struct model_text *t, const struct entry *entry
     return write_tensors(t, entry, "outputs", &infos);
 }
 
-/* "&(digits_step_inputs){in[0]", "in[1]}": the members of a literal in their order, pointers first, then counts. */
-static void add_members(struct model_text *t, const struct entry *entry, const char *from, size_t pointers, size_t count,
-                        text_list *arguments)
+/* "&(digits_step_inputs){in[0]", "in[1]}": the members of a literal in their order, pointers first. */
+static void add_members(struct model_text *t, const struct entry *entry, const char *from, size_t pointers,
+                        size_t count, text_list *arguments)
 {
     struct arena *const a = t->e->arena;
     const char *const head = arena_printf(a, "&(%s_%s_%sputs){", t->e->name, entry->name, from);
@@ -218,7 +218,8 @@ static void write_call(struct model_text *t, const struct entry *entry)
         vec_push(a, &arguments, "seed");
     add_members(t, entry, "in", pointer_count(t->e, entry), inputs, &arguments);
     add_members(t, entry, "out", outputs, outputs, &arguments);
-    static const char *const parameters[] = {"void *state", "void *arena", "uint64_t seed", "const void *const *in", "void *const *out"};
+    static const char *const parameters[] = {"void *state", "void *arena", "uint64_t seed", "const void *const *in",
+                                             "void *const *out"};
     write_list(w, arena_printf(a, "static stepc_status call_%s(", entry->name), parameters, 5, ")");
     write_line(w, "{");
     w->depth++;
@@ -229,7 +230,9 @@ static void write_call(struct model_text *t, const struct entry *entry)
     if (outputs == 0)
         write_line(w, "(void)out;");
     if (inputs + outputs > 0) {
-        write_line(w, "if (%s)", inputs == 0 ? "out == NULL" : outputs == 0 ? "in == NULL" : "in == NULL || out == NULL");
+        write_line(w, "if (%s)", inputs == 0    ? "out == NULL"
+                                 : outputs == 0 ? "in == NULL"
+                                                : "in == NULL || out == NULL");
         write_line(w, "    return STEPC_E_ARGUMENT;");
     }
     write_list(w, arena_printf(a, "return %s_%s(", t->e->name, entry->name), arguments.data, arguments.count, ");");

@@ -56,6 +56,11 @@ compiles int64_t 'float[3000000000] x' 'float[3000000000] y' \
 compiles int64_t 'float[3000000000] x' 'float[40000] y' \
     'b = Constant <value_ints = [2999960000]> () e = Constant <value_ints = [3000000000]> () s = Slice(x, b, e) y = Exp(s)'
 
+# places in the arena behind 2^31 elements are no constants of an enumeration
+compiles int64_t 'float[60000,60000] x' 'float[60000,60000] y' 'a = Softmax <axis = 1> (x) b = Softmax <axis = 0> (a) c = Softmax <axis = 1> (b) y = Add(c, b)'
+has huge.h '#define HUGE_INFER_A_RECIPROCAL_AT ((size_t)3600000000) /* floats [60000,1], until b_exp_exp() */'
+has huge.h '    HUGE_INFER_A_EXP_AT = 0, /* floats [60000,60000], until b_exp_exp() */'
+
 # ---- templates --------------------------------------------------------------------------------------------------------
 
 # cut into shares: numbers of iterations times numbers of shares

@@ -185,7 +185,7 @@ KERNEL static void sample_nothing(T *restrict y) /* which only its hole writes *
     row(0);
 }
 
-/* ---- a function that is called twice ------------------------------------------------------------------------------ */
+/* ---- a function that is called twice --------------------------------------------------------------------------- */
 
 /* Adds elements first .. to y[0], times a constant that all calls give; `spare` is read by nobody. */
 static inline void add_some(const int count, const int first, const T *restrict from, const int times, const int spare,

@@ -377,7 +377,7 @@ START_TEST(only_holes_are_called)
 }
 END_TEST
 
-/* ---- a function that is called twice ------------------------------------------------------------------------------ */
+/* ---- a function that is called twice --------------------------------------------------------------------------- */
 
 START_TEST(what_all_calls_give_is_a_constant)
 {

@@ -161,8 +161,10 @@ START_TEST(parts_share_a_status)
         entry_add_step(&l, (struct entry_step){.kind = STEP_CHECK, .name = "check", .status = "STEPC_E_LABEL"});
     l.uses = 0;
     print_entry_parts(&l, &f, &functions, &body);
-    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_1();\nif (status != STEPC_OK)\n    return status;\n"
-                                              "status = m_step_2();\nif (status != STEPC_OK)\n    return status;\n");
+    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_1();\n"
+                                              "if (status != STEPC_OK)\n    return status;\n"
+                                              "status = m_step_2();\n"
+                                              "if (status != STEPC_OK)\n    return status;\n");
 }
 END_TEST
 
@@ -170,7 +172,8 @@ START_TEST(traces_stand_in_front_of_kernels_and_checks)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs, .traces = true};
     run(&l, LOSS, pointer("x", NULL, 0), NULL);
-    entry_add_step(&l, (struct entry_step){.kind = STEP_CHECK, .kernel = 1, .name = "check", .status = "STEPC_E_LABEL"});
+    const struct entry_step check = {.kind = STEP_CHECK, .kernel = 1, .name = "check", .status = "STEPC_E_LABEL"};
+    entry_add_step(&l, check);
     entry_add_step(&l, (struct entry_step){.kind = STEP_SET, .guard = guard_of(LOSS), .target = "a", .value = "1"});
     is_text(&l, "if (out->loss != NULL) {\n"
                 "    float *const x = arena->floats + 8; /* [8] */\n"

@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "digits_reproducible.h"
-#if !defined(DIGITS_REPRODUCIBLE_BUILD_ID) || DIGITS_REPRODUCIBLE_BUILD_ID != 0x38d49a5652a4fbb4u
+#if !defined(DIGITS_REPRODUCIBLE_BUILD_ID) || DIGITS_REPRODUCIBLE_BUILD_ID != 0x43c4beb8bacdc140u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -280,17 +280,22 @@ stepc_status digits_reproducible_step(digits_reproducible_state *state, digits_r
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const hidden = arena->floats + 1024; /* [32,32], until update_fc2_weight() */
-    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [1024] */);
+    float *const hidden = arena->floats + DIGITS_REPRODUCIBLE_STEP_HIDDEN_AT; /* [32,32], until update_fc2_weight() */
+    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
+                arena->floats + DIGITS_REPRODUCIBLE_STEP_HIDDEN_RELU_SCRATCH_AT);
     /* [32,10], until loss_softmax_cross_entropy_loss() */
-    float *const logits = out->logits != NULL ? out->logits : arena->floats + 512;
-    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [512] */);
+    float *const logits = out->logits != NULL ? out->logits : arena->floats + DIGITS_REPRODUCIBLE_STEP_LOGITS_AT;
+    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
+                arena->floats + DIGITS_REPRODUCIBLE_STEP_LOGITS_GEMM_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 320; /* scalar */
-    float *const d_logits = arena->floats + 2048; /* [32,10], until update_fc2_weight() */
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target, arena->floats /* [320] */);
-    float *const d_fc1_output = arena->floats; /* [32,32], until update_fc1_weight() */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_REPRODUCIBLE_STEP_LOSS_AT; /* scalar */
+    /* [32,10], until update_fc2_weight() */
+    float *const d_logits = arena->floats + DIGITS_REPRODUCIBLE_STEP_D_LOGITS_AT;
+    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
+                                    arena->floats + DIGITS_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+    /* [32,32], until update_fc1_weight() */
+    float *const d_fc1_output = arena->floats + DIGITS_REPRODUCIBLE_STEP_D_FC1_OUTPUT_AT;
     d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
     update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate);
     update_fc1_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate);
@@ -303,10 +308,11 @@ stepc_status digits_reproducible_infer(const digits_reproducible_state *state, d
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + 1024; /* [32,32], until logits_gemm() */
-        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias, arena->floats /* [1024] */);
+        float *const hidden = arena->floats + DIGITS_REPRODUCIBLE_INFER_HIDDEN_AT; /* [32,32], until logits_gemm() */
+        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
+                    arena->floats + DIGITS_REPRODUCIBLE_INFER_HIDDEN_RELU_SCRATCH_AT);
         logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                    arena->floats /* [512] */);
+                    arena->floats + DIGITS_REPRODUCIBLE_INFER_LOGITS_GEMM_SCRATCH_AT);
     }
     return STEPC_OK;
 }

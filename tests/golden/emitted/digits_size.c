@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_size.h"
-#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0xfed52c571dafc642u
+#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0x704e0cf8fd3454bfu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -151,17 +151,19 @@ stepc_status digits_size_step(digits_size_state *state, digits_size_arena *arena
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const hidden = arena->floats; /* [32,32], until update_fc2_weight() */
+    float *const hidden = arena->floats + DIGITS_SIZE_STEP_HIDDEN_AT; /* [32,32], until update_fc2_weight() */
     hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias);
     /* [32,10], until loss_softmax_cross_entropy_loss() */
-    float *const logits = out->logits != NULL ? out->logits : arena->floats + 1024;
+    float *const logits = out->logits != NULL ? out->logits : arena->floats + DIGITS_SIZE_STEP_LOGITS_AT;
     logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 1360; /* scalar */
-    float *const d_logits = arena->floats + 2048; /* [32,10], until update_fc2_weight() */
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target, arena->floats + 1344 /* [10] */);
-    float *const d_fc1_output = arena->floats + 1024; /* [32,32], until update_fc1_weight() */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_SIZE_STEP_LOSS_AT; /* scalar */
+    float *const d_logits = arena->floats + DIGITS_SIZE_STEP_D_LOGITS_AT; /* [32,10], until update_fc2_weight() */
+    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
+                                    arena->floats + DIGITS_SIZE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+    /* [32,32], until update_fc1_weight() */
+    float *const d_fc1_output = arena->floats + DIGITS_SIZE_STEP_D_FC1_OUTPUT_AT;
     d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
     update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate);
     update_fc1_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate);
@@ -174,7 +176,7 @@ stepc_status digits_size_infer(const digits_size_state *state, digits_size_arena
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats; /* [32,32], until logits_gemm() */
+        float *const hidden = arena->floats + DIGITS_SIZE_INFER_HIDDEN_AT; /* [32,32], until logits_gemm() */
         hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias);
         logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias);
     }

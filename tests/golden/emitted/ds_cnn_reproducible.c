@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "ds_cnn_reproducible.h"
-#if !defined(DS_CNN_REPRODUCIBLE_BUILD_ID) || DS_CNN_REPRODUCIBLE_BUILD_ID != 0xfc9344136153f76cu
+#if !defined(DS_CNN_REPRODUCIBLE_BUILD_ID) || DS_CNN_REPRODUCIBLE_BUILD_ID != 0xd9e57b29b9519740u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -1398,227 +1398,301 @@ static stepc_status ds_cnn_reproducible_step_1(ds_cnn_reproducible_state *state,
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     update_step_count(&state->step_count);
-    float *const first_norm_mul = arena->floats + 258304; /* [1,64,1,1], until depthwise1_relu() */
-    float *const depthwise1_norm_mul = arena->floats + 258368; /* [1,64,1,1], until depthwise1_relu() */
-    float *const pointwise1_norm_mul = arena->floats + 393392; /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
-    /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
-    float *const depthwise2_norm_mul = arena->floats + 393456;
-    float *const pointwise2_norm_mul = arena->floats + 393520; /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
+    /* [1,64,1,1], until depthwise1_relu() */
+    float *const first_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_FIRST_NORM_MUL_AT;
+    /* [1,64,1,1], until depthwise1_relu() */
+    float *const depthwise1_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE1_NORM_MUL_AT;
+    /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
+    float *const pointwise1_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE1_NORM_MUL_AT;
     if (out->logits != NULL) {
         mul_64(first_norm_mul, state->first_variance, state->first_scale);
         mul_64(depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
         mul_64(pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
+        /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
+        float *const depthwise2_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE2_NORM_MUL_AT;
         mul_64(depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
+        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
+        float *const pointwise2_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE2_NORM_MUL_AT;
         mul_64(pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
         /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + 393584;
+        float *const depthwise3_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE3_NORM_MUL_AT;
         mul_64(depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
         /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + 393648;
+        float *const pointwise3_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE3_NORM_MUL_AT;
         mul_64(pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
         /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + 393712;
+        float *const depthwise4_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE4_NORM_MUL_AT;
         mul_64(depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
-        float *const pointwise4_norm_mul = arena->floats + 393776; /* [1,64,1,1], until pooled_reduce_mean() */
+        /* [1,64,1,1], until pooled_reduce_mean() */
+        float *const pointwise4_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE4_NORM_MUL_AT;
         mul_64(pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
     }
-    float *const first_conv = arena->floats; /* [16,64,25,5], until update_first_weight() */
+    /* [16,64,25,5], until update_first_weight() */
+    float *const first_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_FIRST_CONV_AT;
     first_conv_conv(first_conv, in->x, (float *)state->first_weight, constant_conv_taps,
-                    arena->floats + 128000 /* [2137] */);
+                    arena->floats + DS_CNN_REPRODUCIBLE_STEP_FIRST_CONV_CONV_SCRATCH_AT);
     if (out->logits != NULL) {
-        float *const depthwise1 = arena->floats + 128000; /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        float *const depthwise1 = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE1_AT;
         depthwise1_relu(depthwise1, first_conv, state->first_mean, first_norm_mul, state->first_shift,
                         (float *)state->depthwise1_weight, state->depthwise1_mean, depthwise1_norm_mul,
-                        state->depthwise1_shift, arena->floats + 256000 /* [2304] */);
-        float *const pointwise1 = arena->floats + 256000; /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+                        state->depthwise1_shift, arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE1_RELU_SCRATCH_AT);
+        /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        float *const pointwise1 = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE1_AT;
         conv_relu_16x64x125(pointwise1, depthwise1, (float *)state->pointwise1_weight, constant_conv_taps_2,
                             state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
-                            arena->floats + 384000 /* [9377] */);
-        float *const depthwise2 = arena->floats + 128000; /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
-        conv_relu_16x64x125_2(depthwise2, pointwise1, (float *)state->depthwise2_weight, state->depthwise2_mean,
-                              depthwise2_norm_mul, state->depthwise2_shift, arena->floats + 384000 /* [2304] */);
-        float *const pointwise2 = arena->floats + 256000; /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
-        conv_relu_16x64x125(pointwise2, depthwise2, (float *)state->pointwise2_weight, constant_conv_taps_2,
-                            state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
-                            arena->floats + 384000 /* [9377] */);
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_16X64X125_SCRATCH_AT);
     }
     return STEPC_OK;
 }
 
-/* ds_cnn_reproducible_step(): conv_relu_16x64x125_2() to update_64x16x125(). */
+/* ds_cnn_reproducible_step(): conv_relu_16x64x125_2() to logits_gemm(). */
 static void ds_cnn_reproducible_step_2(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
                                        const ds_cnn_reproducible_step_outputs *out)
 {
     if (out->logits != NULL) {
-        float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise2 = arena->floats + 256000; /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        float *const depthwise2 = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE2_AT;
+        /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        float *const pointwise1 = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE1_AT;
+        /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
+        float *const depthwise2_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE2_NORM_MUL_AT;
+        conv_relu_16x64x125_2(depthwise2, pointwise1, (float *)state->depthwise2_weight, state->depthwise2_mean,
+                              depthwise2_norm_mul, state->depthwise2_shift,
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_16X64X125_2_SCRATCH_AT);
+        /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        float *const pointwise2 = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE2_AT;
+        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
+        float *const pointwise2_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE2_NORM_MUL_AT;
+        conv_relu_16x64x125(pointwise2, depthwise2, (float *)state->pointwise2_weight, constant_conv_taps_2,
+                            state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_16X64X125_SCRATCH_AT_2);
+        /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
+        float *const depthwise3 = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE3_AT;
         /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + 393584;
+        float *const depthwise3_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE3_NORM_MUL_AT;
         conv_relu_16x64x125_2(depthwise3, pointwise2, (float *)state->depthwise3_weight, state->depthwise3_mean,
-                              depthwise3_norm_mul, state->depthwise3_shift, arena->floats + 384000 /* [2304] */);
-        float *const pointwise3 = arena->floats + 256000; /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+                              depthwise3_norm_mul, state->depthwise3_shift,
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_16X64X125_2_SCRATCH_AT_2);
+        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        float *const pointwise3 = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE3_AT;
         /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + 393648;
+        float *const pointwise3_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE3_NORM_MUL_AT;
         conv_relu_16x64x125(pointwise3, depthwise3, (float *)state->pointwise3_weight, constant_conv_taps_2,
                             state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
-                            arena->floats + 384000 /* [9377] */);
-        float *const depthwise4 = arena->floats + 128000; /* [16,64,25,5], until pointwise4_conv_conv() */
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_16X64X125_SCRATCH_AT_3);
+        /* [16,64,25,5], until pointwise4_conv_conv() */
+        float *const depthwise4 = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE4_AT;
         /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + 393712;
+        float *const depthwise4_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE4_NORM_MUL_AT;
         conv_relu_16x64x125_2(depthwise4, pointwise3, (float *)state->depthwise4_weight, state->depthwise4_mean,
-                              depthwise4_norm_mul, state->depthwise4_shift, arena->floats + 384000 /* [2304] */);
-        float *const pointwise4_conv = arena->floats + 256000; /* [16,64,25,5], until pooled_reduce_mean() */
+                              depthwise4_norm_mul, state->depthwise4_shift,
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_16X64X125_2_SCRATCH_AT_3);
+        /* [16,64,25,5], until pooled_reduce_mean() */
+        float *const pointwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE4_CONV_AT;
         pointwise4_conv_conv(pointwise4_conv, depthwise4, (float *)state->pointwise4_weight, constant_conv_taps_2,
-                             arena->floats + 384000 /* [9377] */);
-        float *const pooled = arena->floats + 128000; /* [16,64,1,1], until logits_gemm() */
-        float *const pointwise4_norm_mul = arena->floats + 393776; /* [1,64,1,1], until pooled_reduce_mean() */
+                             arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE4_CONV_CONV_SCRATCH_AT);
+        /* [16,64,1,1], until logits_gemm() */
+        float *const pooled = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POOLED_AT;
+        /* [1,64,1,1], until pooled_reduce_mean() */
+        float *const pointwise4_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE4_NORM_MUL_AT;
         pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
                            state->pointwise4_shift);
         logits_gemm(out->logits, pooled, (float *)state->fc_weight, state->fc_bias,
-                    arena->floats + 129024 /* [1024] */);
+                    arena->floats + DS_CNN_REPRODUCIBLE_STEP_LOGITS_GEMM_SCRATCH_AT);
     }
-    float *const train_first_norm_reducemean = arena->floats + 1300192; /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reciprocal = arena->floats + 1300256; /* [1,64,1,1], until update_first_weight() */
-    float *const first_conv = arena->floats; /* [16,64,25,5], until update_first_weight() */
+}
+
+/* ds_cnn_reproducible_step(): update_64x16x125() to update_64x16x125(). */
+static void ds_cnn_reproducible_step_3(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
+{
+    /* [1,64,1,1], until update_first_weight() */
+    float *const train_first_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_FIRST_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until update_first_weight() */
+    float *const train_first_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_FIRST_NORM_RECIPROCAL_AT;
+    /* [16,64,25,5], until update_first_weight() */
+    float *const first_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_FIRST_CONV_AT;
     update_64x16x125(train_first_norm_reducemean, state->first_mean, train_first_norm_reciprocal,
                      state->first_variance, first_conv);
     /* [16,64,25,5], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_conv = arena->floats + 128000;
+    float *const train_depthwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
     conv_relu_add_16x64x125(train_depthwise1_conv, first_conv, train_first_norm_reducemean,
-                            train_first_norm_reciprocal, state->first_scale, state->first_shift,
-                            (float *)state->depthwise1_weight, arena->floats + 256000 /* [2304] */);
+            train_first_norm_reciprocal, state->first_scale, state->first_shift, (float *)state->depthwise1_weight,
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT);
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320;
+    float *const train_depthwise1_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384;
+    float *const train_depthwise1_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
     update_64x16x125(train_depthwise1_norm_reducemean, state->depthwise1_mean, train_depthwise1_norm_reciprocal,
                      state->depthwise1_variance, train_depthwise1_conv);
-}
-
-/* ds_cnn_reproducible_step(): conv_relu_add_16x64x125_2() to conv_relu_add_16x64x125(). */
-static void ds_cnn_reproducible_step_3(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
-{
     /* [16,64,25,5], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_conv = arena->floats + 256000;
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_conv = arena->floats + 128000;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384;
+    float *const train_pointwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_CONV_AT;
     conv_relu_add_16x64x125_2(train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-            train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
-            (float *)state->pointwise1_weight, constant_conv_taps_2, arena->floats + 384000 /* [9502] */);
+                              train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
+                              (float *)state->pointwise1_weight, constant_conv_taps_2,
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT);
     /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reducemean = arena->floats + 1300448;
+    float *const train_pointwise1_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reciprocal = arena->floats + 1300512;
+    float *const train_pointwise1_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_RECIPROCAL_AT;
     update_64x16x125(train_pointwise1_norm_reducemean, state->pointwise1_mean, train_pointwise1_norm_reciprocal,
                      state->pointwise1_variance, train_pointwise1_conv);
     /* [16,64,25,5], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_conv = arena->floats + 384000;
+    float *const train_depthwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_CONV_AT;
     conv_relu_add_16x64x125(train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
                             train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-                            (float *)state->depthwise2_weight, arena->floats + 512000 /* [2304] */);
+                            (float *)state->depthwise2_weight,
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_2);
     /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reducemean = arena->floats + 1300576;
+    float *const train_depthwise2_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reciprocal = arena->floats + 1300640;
+    float *const train_depthwise2_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
     update_64x16x125(train_depthwise2_norm_reducemean, state->depthwise2_mean, train_depthwise2_norm_reciprocal,
                      state->depthwise2_variance, train_depthwise2_conv);
+}
+
+/* ds_cnn_reproducible_step(): conv_relu_add_16x64x125_2() to update_64x16x125(). */
+static void ds_cnn_reproducible_step_4(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
+{
     /* [16,64,25,5], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_conv = arena->floats + 512000;
+    float *const train_pointwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_CONV_AT;
+    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_CONV_AT;
+    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
     conv_relu_add_16x64x125_2(train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-            train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
-            (float *)state->pointwise2_weight, constant_conv_taps_2, arena->floats + 640000 /* [9502] */);
+                              train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
+                              (float *)state->pointwise2_weight, constant_conv_taps_2,
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_2);
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reducemean = arena->floats + 1300704;
+    float *const train_pointwise2_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reciprocal = arena->floats + 1300768;
+    float *const train_pointwise2_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
     update_64x16x125(train_pointwise2_norm_reducemean, state->pointwise2_mean, train_pointwise2_norm_reciprocal,
                      state->pointwise2_variance, train_pointwise2_conv);
     /* [16,64,25,5], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_conv = arena->floats + 640000;
+    float *const train_depthwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_CONV_AT;
     conv_relu_add_16x64x125(train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
                             train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-                            (float *)state->depthwise3_weight, arena->floats + 768000 /* [2304] */);
-}
-
-/* ds_cnn_reproducible_step(): update_64x16x125() to train_logits_gemm(). */
-static void ds_cnn_reproducible_step_4(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
-{
+                            (float *)state->depthwise3_weight,
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_3);
     /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reducemean = arena->floats + 1300832;
+    float *const train_depthwise3_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reciprocal = arena->floats + 1300896;
-    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_conv = arena->floats + 640000;
+    float *const train_depthwise3_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROCAL_AT;
     update_64x16x125(train_depthwise3_norm_reducemean, state->depthwise3_mean, train_depthwise3_norm_reciprocal,
                      state->depthwise3_variance, train_depthwise3_conv);
     /* [16,64,25,5], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_conv = arena->floats + 768000;
+    float *const train_pointwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_CONV_AT;
     conv_relu_add_16x64x125_2(train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-            train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
-            (float *)state->pointwise3_weight, constant_conv_taps_2, arena->floats + 896000 /* [9502] */);
+                              train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
+                              (float *)state->pointwise3_weight, constant_conv_taps_2,
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_3);
     /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reducemean = arena->floats + 1300960;
+    float *const train_pointwise3_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reciprocal = arena->floats + 1301024;
+    float *const train_pointwise3_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
     update_64x16x125(train_pointwise3_norm_reducemean, state->pointwise3_mean, train_pointwise3_norm_reciprocal,
                      state->pointwise3_variance, train_pointwise3_conv);
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_conv = arena->floats + 896000;
-    conv_relu_add_16x64x125(train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-                            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-                            (float *)state->depthwise4_weight, arena->floats + 1024000 /* [2304] */);
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reducemean = arena->floats + 1301088;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reciprocal = arena->floats + 1301152;
-    update_64x16x125(train_depthwise4_norm_reducemean, state->depthwise4_mean, train_depthwise4_norm_reciprocal,
-                     state->depthwise4_variance, train_depthwise4_conv);
-    /* [16,64,25,5], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_conv = arena->floats + 1024000;
-    conv_relu_add_16x64x125_2(train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-            train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
-            (float *)state->pointwise4_weight, constant_conv_taps_2, arena->floats + 1152000 /* [9502] */);
-    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reducemean = arena->floats + 1154432;
-    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reciprocal = arena->floats + 1154496;
-    update_64x16x125(train_pointwise4_norm_reducemean, state->pointwise4_mean, train_pointwise4_norm_reciprocal,
-                     state->pointwise4_variance, train_pointwise4_conv);
-    float *const train_pooled = arena->floats + 1152000; /* [16,64,1,1], until update_fc_weight() */
-    train_pooled_reduce_mean(train_pooled, train_pointwise4_conv, train_pointwise4_norm_reducemean,
-                             train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift);
-    float *const train_logits = arena->floats + 1154048; /* [16,12], until loss_softmax_cross_entropy_loss() */
-    train_logits_gemm(train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias,
-                      arena->floats + 1153024 /* [1024] */);
 }
 
-/* ds_cnn_reproducible_step(): loss_softmax_cross_entropy_loss() to update_64(). */
+/* ds_cnn_reproducible_step(): conv_relu_add_16x64x125() to loss_softmax_cross_entropy_loss(). */
 static void ds_cnn_reproducible_step_5(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
         const ds_cnn_reproducible_step_inputs *in, const ds_cnn_reproducible_step_outputs *out)
 {
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 1153216; /* scalar */
-    float *const d_train_logits = arena->floats + 1154240; /* [16,12], until update_fc_weight() */
-    float *const train_logits = arena->floats + 1154048; /* [16,12], until loss_softmax_cross_entropy_loss() */
+    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
+    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_CONV_AT;
+    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
+    conv_relu_add_16x64x125(train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
+                            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
+                            (float *)state->depthwise4_weight,
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_4);
+    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
+    update_64x16x125(train_depthwise4_norm_reducemean, state->depthwise4_mean, train_depthwise4_norm_reciprocal,
+                     state->depthwise4_variance, train_depthwise4_conv);
+    /* [16,64,25,5], until pointwise4_scale_v_new_add() */
+    float *const train_pointwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_CONV_AT;
+    conv_relu_add_16x64x125_2(train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
+                              train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
+                              (float *)state->pointwise4_weight, constant_conv_taps_2,
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_4);
+    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
+    float *const train_pointwise4_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
+    float *const train_pointwise4_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_RECIPROCAL_AT;
+    update_64x16x125(train_pointwise4_norm_reducemean, state->pointwise4_mean, train_pointwise4_norm_reciprocal,
+                     state->pointwise4_variance, train_pointwise4_conv);
+    /* [16,64,1,1], until update_fc_weight() */
+    float *const train_pooled = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POOLED_AT;
+    train_pooled_reduce_mean(train_pooled, train_pointwise4_conv, train_pointwise4_norm_reducemean,
+                             train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift);
+    /* [16,12], until loss_softmax_cross_entropy_loss() */
+    float *const train_logits = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_LOGITS_AT;
+    train_logits_gemm(train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias,
+                      arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_LOGITS_GEMM_SCRATCH_AT);
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + DS_CNN_REPRODUCIBLE_STEP_LOSS_AT; /* scalar */
+    /* [16,12], until update_fc_weight() */
+    float *const d_train_logits = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_LOGITS_AT;
     loss_softmax_cross_entropy_loss(loss, d_train_logits, train_logits, in->target,
-                                    arena->floats + 1153024 /* [192] */);
+                                    arena->floats + DS_CNN_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+}
+
+/* ds_cnn_reproducible_step(): grad_train_pooled_div_mul() to convgradweight_update_64x64(). */
+static void ds_cnn_reproducible_step_6(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
+{
     /* [16,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const grad_train_pooled_div = arena->floats + 1153024;
+    float *const grad_train_pooled_div = arena->floats + DS_CNN_REPRODUCIBLE_STEP_GRAD_TRAIN_POOLED_DIV_AT;
+    /* [16,12], until update_fc_weight() */
+    float *const d_train_logits = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_LOGITS_AT;
     grad_train_pooled_div_mul(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
-    float *const train_pooled = arena->floats + 1152000; /* [16,64,1,1], until update_fc_weight() */
+    /* [16,64,1,1], until update_fc_weight() */
+    float *const train_pooled = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POOLED_AT;
     update_fc_weight((float *)state->fc_weight_v, (float *)state->fc_weight, state->fc_bias_v, state->fc_bias,
                      d_train_logits, train_pooled, state->learning_rate);
-    float *const pointwise4_scale_v_new = arena->floats + 1152000; /* [64], until call 1 of update_64() */
-    float *const pointwise4_shift_v_new = arena->floats + 1152064; /* [64], until call 2 of update_64() */
+    /* [64], until call 1 of update_64() */
+    float *const pointwise4_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE4_SCALE_V_NEW_AT;
+    /* [64], until call 2 of update_64() */
+    float *const pointwise4_shift_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE4_SHIFT_V_NEW_AT;
     /* [16,64,25,5], until call 1 of convgradweight_update_64x64() */
-    float *const d_train_pointwise4_conv = arena->floats + 1024000;
+    float *const d_train_pointwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE4_CONV_AT;
     /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reducemean = arena->floats + 1154432;
+    float *const train_pointwise4_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reciprocal = arena->floats + 1154496;
+    float *const train_pointwise4_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_RECIPROCAL_AT;
     pointwise4_scale_v_new_add(pointwise4_scale_v_new, state->pointwise4_scale_v, pointwise4_shift_v_new,
                                state->pointwise4_shift_v, d_train_pointwise4_conv, train_pointwise4_norm_reducemean,
                                train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift,
@@ -1626,218 +1700,278 @@ static void ds_cnn_reproducible_step_5(ds_cnn_reproducible_state *state, ds_cnn_
     update_64(state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
     update_64(state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
     /* [16,64,25,5], until call 1 of update_64x16x125_2() */
-    float *const d_train_depthwise4_norm = arena->floats + 1152000;
+    float *const d_train_depthwise4_norm = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE4_NORM_AT;
     /* [16,64,25,5], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_conv = arena->floats + 896000;
+    float *const train_depthwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
     /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reducemean = arena->floats + 1301088;
+    float *const train_depthwise4_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reciprocal = arena->floats + 1301152;
+    float *const train_depthwise4_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
     convgradinput_where_greater_16x64x125(d_train_depthwise4_norm, d_train_pointwise4_conv,
             (float *)state->pointwise4_weight, constant_conv_taps_2, train_depthwise4_conv,
             train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
-            state->depthwise4_shift, arena->floats + 1280000 /* [9377] */);
+            state->depthwise4_shift,
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT);
     convgradweight_update_64x64((float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
-                                d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-                                train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
-                                constant_conv_taps_3, state->learning_rate, arena->floats + 1280000 /* [20192] */);
-    float *const depthwise4_scale_v_new = arena->floats + 1024000; /* [64], until call 3 of update_64() */
+            d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
+            train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift, constant_conv_taps_3,
+            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT);
+}
+
+/* ds_cnn_reproducible_step(): update_64x16x125_2() to update_64(). */
+static void ds_cnn_reproducible_step_7(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
+{
+    /* [64], until call 3 of update_64() */
+    float *const depthwise4_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE4_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 1 of convgradweight_update_64x9() */
-    float *const d_train_depthwise4_conv = arena->floats + 1152000;
+    float *const d_train_depthwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE4_CONV_AT;
+    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
+    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
     update_64x16x125_2(depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
             state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
             train_depthwise4_norm_reciprocal, state->learning_rate, state->depthwise4_scale);
     update_64(state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
-}
-
-/* ds_cnn_reproducible_step(): convgradinput_where_greater_16x64x125_2() to update_64(). */
-static void ds_cnn_reproducible_step_6(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
-{
     /* [16,64,25,5], until call 2 of update_64x16x125_2() */
-    float *const d_train_pointwise3_norm = arena->floats + 896000;
-    /* [16,64,25,5], until call 1 of convgradweight_update_64x9() */
-    float *const d_train_depthwise4_conv = arena->floats + 1152000;
+    float *const d_train_pointwise3_norm = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE3_NORM_AT;
     /* [16,64,25,5], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_conv = arena->floats + 768000;
+    float *const train_pointwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_CONV_AT;
     /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reducemean = arena->floats + 1300960;
+    float *const train_pointwise3_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reciprocal = arena->floats + 1301024;
+    float *const train_pointwise3_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
     convgradinput_where_greater_16x64x125_2(d_train_pointwise3_norm, d_train_depthwise4_conv,
             (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
             train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-            arena->floats + 1024000 /* [2304] */);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT);
     convgradweight_update_64x9((float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
             constant_conv_taps_4, d_train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
             train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift, state->learning_rate,
-            arena->floats + 1024000 /* [9168] */);
-    float *const pointwise3_scale_v_new = arena->floats + 1024000; /* [64], until call 4 of update_64() */
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT);
+    /* [64], until call 4 of update_64() */
+    float *const pointwise3_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE3_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 2 of convgradweight_update_64x64() */
-    float *const d_train_pointwise3_conv = arena->floats + 896000;
+    float *const d_train_pointwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE3_CONV_AT;
     update_64x16x125_2(pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
             state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
             train_pointwise3_norm_reciprocal, state->learning_rate, state->pointwise3_scale);
     update_64(state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
+}
+
+/* ds_cnn_reproducible_step(): convgradinput_where_greater_16x64x125() to convgradweight_update_64x9(). */
+static void ds_cnn_reproducible_step_8(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
+{
     /* [16,64,25,5], until call 3 of update_64x16x125_2() */
-    float *const d_train_depthwise3_norm = arena->floats + 768000;
+    float *const d_train_depthwise3_norm = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE3_NORM_AT;
+    /* [16,64,25,5], until call 2 of convgradweight_update_64x64() */
+    float *const d_train_pointwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE3_CONV_AT;
     /* [16,64,25,5], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_conv = arena->floats + 640000;
+    float *const train_depthwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_CONV_AT;
     /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reducemean = arena->floats + 1300832;
+    float *const train_depthwise3_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reciprocal = arena->floats + 1300896;
+    float *const train_depthwise3_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROCAL_AT;
     convgradinput_where_greater_16x64x125(d_train_depthwise3_norm, d_train_pointwise3_conv,
             (float *)state->pointwise3_weight, constant_conv_taps_2, train_depthwise3_conv,
             train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
-            state->depthwise3_shift, arena->floats + 1024000 /* [9377] */);
+            state->depthwise3_shift,
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_2);
     convgradweight_update_64x64((float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
-                                d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-                                train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
-                                constant_conv_taps_3, state->learning_rate, arena->floats + 1024000 /* [20192] */);
-    float *const depthwise3_scale_v_new = arena->floats + 896000; /* [64], until call 5 of update_64() */
+            d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
+            train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift, constant_conv_taps_3,
+            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_2);
+    /* [64], until call 5 of update_64() */
+    float *const depthwise3_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE3_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 2 of convgradweight_update_64x9() */
-    float *const d_train_depthwise3_conv = arena->floats + 768000;
+    float *const d_train_depthwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE3_CONV_AT;
     update_64x16x125_2(depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
             state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
             train_depthwise3_norm_reciprocal, state->learning_rate, state->depthwise3_scale);
     update_64(state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
-}
-
-/* ds_cnn_reproducible_step(): convgradinput_where_greater_16x64x125_2() to update_64(). */
-static void ds_cnn_reproducible_step_7(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
-{
     /* [16,64,25,5], until call 4 of update_64x16x125_2() */
-    float *const d_train_pointwise2_norm = arena->floats + 640000;
-    /* [16,64,25,5], until call 2 of convgradweight_update_64x9() */
-    float *const d_train_depthwise3_conv = arena->floats + 768000;
+    float *const d_train_pointwise2_norm = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE2_NORM_AT;
     /* [16,64,25,5], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_conv = arena->floats + 512000;
+    float *const train_pointwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_CONV_AT;
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reducemean = arena->floats + 1300704;
+    float *const train_pointwise2_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reciprocal = arena->floats + 1300768;
+    float *const train_pointwise2_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
     convgradinput_where_greater_16x64x125_2(d_train_pointwise2_norm, d_train_depthwise3_conv,
             (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
             train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-            arena->floats + 896000 /* [2304] */);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_2);
     convgradweight_update_64x9((float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
             constant_conv_taps_4, d_train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
             train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift, state->learning_rate,
-            arena->floats + 896000 /* [9168] */);
-    float *const pointwise2_scale_v_new = arena->floats + 768000; /* [64], until call 6 of update_64() */
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_2);
+}
+
+/* ds_cnn_reproducible_step(): update_64x16x125_2() to update_64(). */
+static void ds_cnn_reproducible_step_9(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
+{
+    /* [64], until call 6 of update_64() */
+    float *const pointwise2_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE2_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 3 of convgradweight_update_64x64() */
-    float *const d_train_pointwise2_conv = arena->floats + 640000;
+    float *const d_train_pointwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE2_CONV_AT;
+    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_CONV_AT;
+    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
     update_64x16x125_2(pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
             state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
             train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
     update_64(state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
     /* [16,64,25,5], until call 5 of update_64x16x125_2() */
-    float *const d_train_depthwise2_norm = arena->floats + 512000;
+    float *const d_train_depthwise2_norm = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE2_NORM_AT;
     /* [16,64,25,5], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_conv = arena->floats + 384000;
+    float *const train_depthwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_CONV_AT;
     /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reducemean = arena->floats + 1300576;
+    float *const train_depthwise2_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reciprocal = arena->floats + 1300640;
+    float *const train_depthwise2_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
     convgradinput_where_greater_16x64x125(d_train_depthwise2_norm, d_train_pointwise2_conv,
             (float *)state->pointwise2_weight, constant_conv_taps_2, train_depthwise2_conv,
             train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
-            state->depthwise2_shift, arena->floats + 768000 /* [9377] */);
+            state->depthwise2_shift,
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_3);
     convgradweight_update_64x64((float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
-                                d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-                                train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
-                                constant_conv_taps_3, state->learning_rate, arena->floats + 768000 /* [20192] */);
-    float *const depthwise2_scale_v_new = arena->floats + 640000; /* [64], until call 7 of update_64() */
+            d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
+            train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift, constant_conv_taps_3,
+            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_3);
+    /* [64], until call 7 of update_64() */
+    float *const depthwise2_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE2_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 3 of convgradweight_update_64x9() */
-    float *const d_train_depthwise2_conv = arena->floats + 512000;
+    float *const d_train_depthwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE2_CONV_AT;
     update_64x16x125_2(depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
             state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
             train_depthwise2_norm_reciprocal, state->learning_rate, state->depthwise2_scale);
     update_64(state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
 }
 
-/* ds_cnn_reproducible_step(): convgradinput_where_greater_16x64x125_2() to update_64(). */
-static void ds_cnn_reproducible_step_8(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
+/* ds_cnn_reproducible_step(): convgradinput_where_greater_16x64x125_2() to convgradweight_update_64x64(). */
+static void ds_cnn_reproducible_step_10(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
 {
     /* [16,64,25,5], until call 6 of update_64x16x125_2() */
-    float *const d_train_pointwise1_norm = arena->floats + 384000;
+    float *const d_train_pointwise1_norm = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE1_NORM_AT;
     /* [16,64,25,5], until call 3 of convgradweight_update_64x9() */
-    float *const d_train_depthwise2_conv = arena->floats + 512000;
+    float *const d_train_depthwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE2_CONV_AT;
     /* [16,64,25,5], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_conv = arena->floats + 256000;
+    float *const train_pointwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_CONV_AT;
     /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reducemean = arena->floats + 1300448;
+    float *const train_pointwise1_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reciprocal = arena->floats + 1300512;
+    float *const train_pointwise1_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_RECIPROCAL_AT;
     convgradinput_where_greater_16x64x125_2(d_train_pointwise1_norm, d_train_depthwise2_conv,
             (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
             train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-            arena->floats + 640000 /* [2304] */);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_3);
     convgradweight_update_64x9((float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
             constant_conv_taps_4, d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
             train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift, state->learning_rate,
-            arena->floats + 640000 /* [9168] */);
-    float *const pointwise1_scale_v_new = arena->floats + 512000; /* [64], until call 8 of update_64() */
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_3);
+    /* [64], until call 8 of update_64() */
+    float *const pointwise1_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE1_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 4 of convgradweight_update_64x64() */
-    float *const d_train_pointwise1_conv = arena->floats + 384000;
+    float *const d_train_pointwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE1_CONV_AT;
     update_64x16x125_2(pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
             state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
             train_pointwise1_norm_reciprocal, state->learning_rate, state->pointwise1_scale);
     update_64(state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
     /* [16,64,25,5], until call 7 of update_64x16x125_2() */
-    float *const d_train_depthwise1_norm = arena->floats + 256000;
+    float *const d_train_depthwise1_norm = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE1_NORM_AT;
     /* [16,64,25,5], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_conv = arena->floats + 128000;
+    float *const train_depthwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reducemean = arena->floats + 1300320;
+    float *const train_depthwise1_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reciprocal = arena->floats + 1300384;
+    float *const train_depthwise1_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
     convgradinput_where_greater_16x64x125(d_train_depthwise1_norm, d_train_pointwise1_conv,
             (float *)state->pointwise1_weight, constant_conv_taps_2, train_depthwise1_conv,
             train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
-            state->depthwise1_shift, arena->floats + 512000 /* [9377] */);
+            state->depthwise1_shift,
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_4);
     convgradweight_update_64x64((float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
-                                d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-                                train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
-                                constant_conv_taps_3, state->learning_rate, arena->floats + 512000 /* [20192] */);
-    float *const depthwise1_scale_v_new = arena->floats + 384000; /* [64], until call 9 of update_64() */
+            d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
+            train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift, constant_conv_taps_3,
+            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_4);
+}
+
+/* ds_cnn_reproducible_step(): update_64x16x125_2() to update_64(). */
+static void ds_cnn_reproducible_step_11(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
+                                        const ds_cnn_reproducible_step_inputs *in)
+{
+    /* [64], until call 9 of update_64() */
+    float *const depthwise1_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE1_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 4 of convgradweight_update_64x9() */
-    float *const d_train_depthwise1_conv = arena->floats + 256000;
+    float *const d_train_depthwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_DEPTHWISE1_CONV_AT;
+    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
+    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
+    float *const train_depthwise1_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
     update_64x16x125_2(depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
             state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
             train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
     update_64(state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
-}
-
-/* ds_cnn_reproducible_step(): convgradinput_where_greater_16x64x125_2() to update_64(). */
-static void ds_cnn_reproducible_step_9(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
-                                       const ds_cnn_reproducible_step_inputs *in)
-{
-    float *const d_train_first_norm = arena->floats + 128000; /* [16,64,25,5], until update_first_weight() */
-    /* [16,64,25,5], until call 4 of convgradweight_update_64x9() */
-    float *const d_train_depthwise1_conv = arena->floats + 256000;
-    float *const first_conv = arena->floats; /* [16,64,25,5], until update_first_weight() */
-    float *const train_first_norm_reducemean = arena->floats + 1300192; /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reciprocal = arena->floats + 1300256; /* [1,64,1,1], until update_first_weight() */
+    /* [16,64,25,5], until update_first_weight() */
+    float *const d_train_first_norm = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_FIRST_NORM_AT;
+    /* [16,64,25,5], until update_first_weight() */
+    float *const first_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_FIRST_CONV_AT;
+    /* [1,64,1,1], until update_first_weight() */
+    float *const train_first_norm_reducemean =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_FIRST_NORM_REDUCEMEAN_AT;
+    /* [1,64,1,1], until update_first_weight() */
+    float *const train_first_norm_reciprocal =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_FIRST_NORM_RECIPROCAL_AT;
     convgradinput_where_greater_16x64x125_2(d_train_first_norm, d_train_depthwise1_conv,
             (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
-            state->first_scale, state->first_shift, arena->floats + 384000 /* [2304] */);
+            state->first_scale, state->first_shift,
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_4);
     convgradweight_update_64x9((float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
-                               constant_conv_taps_4, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
-                               train_first_norm_reciprocal, state->first_scale, state->first_shift,
-                               state->learning_rate, arena->floats + 384000 /* [9168] */);
+            constant_conv_taps_4, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
+            train_first_norm_reciprocal, state->first_scale, state->first_shift, state->learning_rate,
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_4);
     /* [1,64,1,1], until update_first_weight() */
-    float *const grad_train_first_norm_reducesum = arena->floats + 270144;
+    float *const grad_train_first_norm_reducesum =
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_GRAD_TRAIN_FIRST_NORM_REDUCESUM_AT;
     grad_train_first_norm_reducesum_reduce_sum(grad_train_first_norm_reducesum, state->first_shift_v,
                                                state->first_shift, d_train_first_norm, state->learning_rate);
-    float *const grad_train_first_norm_div = arena->floats + 270208; /* [1,64,1,1], until update_first_weight() */
-    float *const first_scale_v_new = arena->floats + 270272; /* [64], until call 10 of update_64() */
+    /* [1,64,1,1], until update_first_weight() */
+    float *const grad_train_first_norm_div = arena->floats + DS_CNN_REPRODUCIBLE_STEP_GRAD_TRAIN_FIRST_NORM_DIV_AT;
+    /* [64], until call 10 of update_64() */
+    float *const first_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_FIRST_SCALE_V_NEW_AT;
     grad_train_first_norm_div_mul(grad_train_first_norm_div, first_scale_v_new, state->first_scale_v,
             d_train_first_norm, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal);
     update_first_weight((float *)state->first_weight_v, (float *)state->first_weight, d_train_first_norm,
-                        grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean,
-                        grad_train_first_norm_div, train_first_norm_reciprocal, state->first_scale, in->x,
-                        constant_conv_taps_5, state->learning_rate, arena->floats + 256000 /* [14144] */);
+            grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean, grad_train_first_norm_div,
+            train_first_norm_reciprocal, state->first_scale, in->x, constant_conv_taps_5, state->learning_rate,
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_UPDATE_FIRST_WEIGHT_SCRATCH_AT);
     update_64(state->first_scale, state->learning_rate, first_scale_v_new);
 }
 
@@ -1856,7 +1990,9 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     ds_cnn_reproducible_step_6(state, arena);
     ds_cnn_reproducible_step_7(state, arena);
     ds_cnn_reproducible_step_8(state, arena);
-    ds_cnn_reproducible_step_9(state, arena, in);
+    ds_cnn_reproducible_step_9(state, arena);
+    ds_cnn_reproducible_step_10(state, arena);
+    ds_cnn_reproducible_step_11(state, arena, in);
     return STEPC_OK;
 }
 
@@ -1865,39 +2001,47 @@ static void ds_cnn_reproducible_infer_1(const ds_cnn_reproducible_state *state, 
         const ds_cnn_reproducible_infer_inputs *in, const ds_cnn_reproducible_infer_outputs *out)
 {
     if (out->logits != NULL) {
-        float *const first_norm_mul = arena->floats + 130144; /* [1,64,1,1], until first_relu() */
+        /* [1,64,1,1], until first_relu() */
+        float *const first_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_FIRST_NORM_MUL_AT;
         mul_64(first_norm_mul, state->first_variance, state->first_scale);
-        float *const first = arena->floats; /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        float *const first = arena->floats + DS_CNN_REPRODUCIBLE_INFER_FIRST_AT;
         first_relu(first, in->x, (const float *)state->first_weight, constant_conv_taps, state->first_mean,
-                   first_norm_mul, state->first_shift, arena->floats + 128000 /* [2137] */);
+                first_norm_mul, state->first_shift, arena->floats + DS_CNN_REPRODUCIBLE_INFER_FIRST_RELU_SCRATCH_AT);
         /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
-        float *const depthwise1_norm_mul = arena->floats + 258304;
+        float *const depthwise1_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE1_NORM_MUL_AT;
         mul_64(depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
-        float *const depthwise1 = arena->floats + 128000; /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        float *const depthwise1 = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE1_AT;
         conv_relu_16x64x125_2(depthwise1, first, (const float *)state->depthwise1_weight, state->depthwise1_mean,
-                              depthwise1_norm_mul, state->depthwise1_shift, arena->floats + 256000 /* [2304] */);
+                              depthwise1_norm_mul, state->depthwise1_shift,
+                              arena->floats + DS_CNN_REPRODUCIBLE_INFER_CONV_RELU_16X64X125_2_SCRATCH_AT);
         /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
-        float *const pointwise1_norm_mul = arena->floats + 265392;
+        float *const pointwise1_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE1_NORM_MUL_AT;
         mul_64(pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
-        float *const pointwise1 = arena->floats; /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        float *const pointwise1 = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE1_AT;
         conv_relu_16x64x125(pointwise1, depthwise1, (const float *)state->pointwise1_weight, constant_conv_taps_2,
                             state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
-                            arena->floats + 256000 /* [9377] */);
+                            arena->floats + DS_CNN_REPRODUCIBLE_INFER_CONV_RELU_16X64X125_SCRATCH_AT);
         /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise2_norm_mul = arena->floats + 258304;
+        float *const depthwise2_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE2_NORM_MUL_AT;
         mul_64(depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
-        float *const depthwise2 = arena->floats + 128000; /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        float *const depthwise2 = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE2_AT;
         conv_relu_16x64x125_2(depthwise2, pointwise1, (const float *)state->depthwise2_weight, state->depthwise2_mean,
-                              depthwise2_norm_mul, state->depthwise2_shift, arena->floats + 256000 /* [2304] */);
+                              depthwise2_norm_mul, state->depthwise2_shift,
+                              arena->floats + DS_CNN_REPRODUCIBLE_INFER_CONV_RELU_16X64X125_2_SCRATCH_AT_2);
         /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
-        float *const pointwise2_norm_mul = arena->floats + 265392;
+        float *const pointwise2_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE2_NORM_MUL_AT;
         mul_64(pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
-        float *const pointwise2 = arena->floats; /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        float *const pointwise2 = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE2_AT;
         conv_relu_16x64x125(pointwise2, depthwise2, (const float *)state->pointwise2_weight, constant_conv_taps_2,
                             state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
-                            arena->floats + 256000 /* [9377] */);
+                            arena->floats + DS_CNN_REPRODUCIBLE_INFER_CONV_RELU_16X64X125_SCRATCH_AT_2);
         /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + 258304;
+        float *const depthwise3_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE3_NORM_MUL_AT;
         mul_64(depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
     }
 }
@@ -1907,34 +2051,44 @@ static void ds_cnn_reproducible_infer_2(const ds_cnn_reproducible_state *state, 
                                         const ds_cnn_reproducible_infer_outputs *out)
 {
     if (out->logits != NULL) {
-        float *const depthwise3 = arena->floats + 128000; /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise2 = arena->floats; /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
+        float *const depthwise3 = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE3_AT;
+        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        float *const pointwise2 = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE2_AT;
         /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + 258304;
+        float *const depthwise3_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE3_NORM_MUL_AT;
         conv_relu_16x64x125_2(depthwise3, pointwise2, (const float *)state->depthwise3_weight, state->depthwise3_mean,
-                              depthwise3_norm_mul, state->depthwise3_shift, arena->floats + 256000 /* [2304] */);
+                              depthwise3_norm_mul, state->depthwise3_shift,
+                              arena->floats + DS_CNN_REPRODUCIBLE_INFER_CONV_RELU_16X64X125_2_SCRATCH_AT_3);
         /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + 265392;
+        float *const pointwise3_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE3_NORM_MUL_AT;
         mul_64(pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
-        float *const pointwise3 = arena->floats; /* [16,64,25,5], until call 4 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 4 of conv_relu_16x64x125_2() */
+        float *const pointwise3 = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE3_AT;
         conv_relu_16x64x125(pointwise3, depthwise3, (const float *)state->pointwise3_weight, constant_conv_taps_2,
                             state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
-                            arena->floats + 256000 /* [9377] */);
+                            arena->floats + DS_CNN_REPRODUCIBLE_INFER_CONV_RELU_16X64X125_SCRATCH_AT_3);
         /* [1,64,1,1], until call 4 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + 258304;
+        float *const depthwise4_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE4_NORM_MUL_AT;
         mul_64(depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
-        float *const depthwise4 = arena->floats + 128000; /* [16,64,25,5], until pointwise4_conv_conv() */
+        /* [16,64,25,5], until pointwise4_conv_conv() */
+        float *const depthwise4 = arena->floats + DS_CNN_REPRODUCIBLE_INFER_DEPTHWISE4_AT;
         conv_relu_16x64x125_2(depthwise4, pointwise3, (const float *)state->depthwise4_weight, state->depthwise4_mean,
-                              depthwise4_norm_mul, state->depthwise4_shift, arena->floats + 256000 /* [2304] */);
-        float *const pointwise4_conv = arena->floats; /* [16,64,25,5], until pooled_reduce_mean() */
+                              depthwise4_norm_mul, state->depthwise4_shift,
+                              arena->floats + DS_CNN_REPRODUCIBLE_INFER_CONV_RELU_16X64X125_2_SCRATCH_AT_4);
+        /* [16,64,25,5], until pooled_reduce_mean() */
+        float *const pointwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE4_CONV_AT;
         pointwise4_conv_conv(pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight,
-                             constant_conv_taps_2, arena->floats + 256000 /* [9377] */);
-        float *const pointwise4_norm_mul = arena->floats + 129024; /* [1,64,1,1], until pooled_reduce_mean() */
+                constant_conv_taps_2, arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE4_CONV_CONV_SCRATCH_AT);
+        /* [1,64,1,1], until pooled_reduce_mean() */
+        float *const pointwise4_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POINTWISE4_NORM_MUL_AT;
         mul_64(pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
-        float *const pooled = arena->floats + 128000; /* [16,64,1,1], until logits_gemm() */
+        /* [16,64,1,1], until logits_gemm() */
+        float *const pooled = arena->floats + DS_CNN_REPRODUCIBLE_INFER_POOLED_AT;
         pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
                            state->pointwise4_shift);
-        logits_gemm(out->logits, pooled, (const float *)state->fc_weight, state->fc_bias, arena->floats /* [1024] */);
+        logits_gemm(out->logits, pooled, (const float *)state->fc_weight, state->fc_bias,
+                    arena->floats + DS_CNN_REPRODUCIBLE_INFER_LOGITS_GEMM_SCRATCH_AT);
     }
 }
 

@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "lenet_reproducible.h"
-#if !defined(LENET_REPRODUCIBLE_BUILD_ID) || LENET_REPRODUCIBLE_BUILD_ID != 0xab39b78cd572f980u
+#if !defined(LENET_REPRODUCIBLE_BUILD_ID) || LENET_REPRODUCIBLE_BUILD_ID != 0xeedb8675ea276780u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -1014,62 +1014,103 @@ stepc_status lenet_reproducible_init(lenet_reproducible_state *state, lenet_repr
     return STEPC_OK;
 }
 
+/* lenet_reproducible_step(): corrected_rate_cast() to update_fc3_weight(). */
+static stepc_status lenet_reproducible_step_1(lenet_reproducible_state *state, lenet_reproducible_arena *arena,
+        const lenet_reproducible_step_inputs *in, const lenet_reproducible_step_outputs *out)
+{
+    /* scalar, until update_conv1_bias() */
+    float *const corrected_rate = arena->floats + LENET_REPRODUCIBLE_STEP_CORRECTED_RATE_AT;
+    corrected_rate_cast(corrected_rate, state->step_count, state->learning_rate);
+    float *const relu1 = arena->floats + LENET_REPRODUCIBLE_STEP_RELU1_AT; /* [32,6,28,28], until d_conv1_where() */
+    relu1_relu(relu1, in->x, (float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
+               arena->floats + LENET_REPRODUCIBLE_STEP_RELU1_RELU_SCRATCH_AT);
+    /* [32,6,14,14], until update_conv2_weight() */
+    float *const pool1 = arena->floats + LENET_REPRODUCIBLE_STEP_POOL1_AT;
+    pool1_max_pool(pool1, relu1);
+    float *const relu2 = arena->floats + LENET_REPRODUCIBLE_STEP_RELU2_AT; /* [32,16,10,10], until d_conv2_where() */
+    relu2_relu(relu2, pool1, (float *)state->conv2_weight, constant_conv_spans, state->conv2_bias,
+               arena->floats + LENET_REPRODUCIBLE_STEP_RELU2_RELU_SCRATCH_AT);
+    /* [32,16,5,5], until update_fc1_weight() */
+    float *const pool2 = arena->floats + LENET_REPRODUCIBLE_STEP_POOL2_AT;
+    pool2_max_pool(pool2, relu2);
+    float *const relu3 = arena->floats + LENET_REPRODUCIBLE_STEP_RELU3_AT; /* [32,120], until update_fc2_weight() */
+    relu3_relu(relu3, pool2, (float *)state->fc1_weight, state->fc1_bias,
+               arena->floats + LENET_REPRODUCIBLE_STEP_RELU3_RELU_SCRATCH_AT);
+    float *const relu4 = arena->floats + LENET_REPRODUCIBLE_STEP_RELU4_AT; /* [32,84], until update_fc3_weight() */
+    relu4_relu(relu4, relu3, (float *)state->fc2_weight, state->fc2_bias,
+               arena->floats + LENET_REPRODUCIBLE_STEP_RELU4_RELU_SCRATCH_AT);
+    /* [32,10], until loss_softmax_cross_entropy_loss() */
+    float *const logits = out->logits != NULL ? out->logits : arena->floats + LENET_REPRODUCIBLE_STEP_LOGITS_AT;
+    logits_gemm(logits, relu4, (float *)state->fc3_weight, state->fc3_bias,
+                arena->floats + LENET_REPRODUCIBLE_STEP_LOGITS_GEMM_SCRATCH_AT);
+    if (check_labels(in->target) != STEPC_OK)
+        return STEPC_E_LABEL;
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + LENET_REPRODUCIBLE_STEP_LOSS_AT; /* scalar */
+    /* [32,10], until update_fc3_weight() */
+    float *const d_logits = arena->floats + LENET_REPRODUCIBLE_STEP_D_LOGITS_AT;
+    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
+                                    arena->floats + LENET_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+    update_step_count(&state->step_count);
+    float *const d_fc2 = arena->floats + LENET_REPRODUCIBLE_STEP_D_FC2_AT; /* [32,84], until update_fc2_weight() */
+    d_fc2_where(d_fc2, d_logits, (float *)state->fc3_weight, relu4);
+    update_fc3_weight((float *)state->fc3_weight_v, (float *)state->fc3_weight, (float *)state->fc3_weight_h,
+                      state->fc3_bias_v, state->fc3_bias, state->fc3_bias_h, d_logits, relu4, corrected_rate[0]);
+    return STEPC_OK;
+}
+
+/* lenet_reproducible_step(): d_fc1_where() to update_conv1_bias(). */
+static void lenet_reproducible_step_2(lenet_reproducible_state *state, lenet_reproducible_arena *arena,
+                                      const lenet_reproducible_step_inputs *in)
+{
+    float *const d_fc1 = arena->floats + LENET_REPRODUCIBLE_STEP_D_FC1_AT; /* [32,120], until update_fc1_weight() */
+    float *const d_fc2 = arena->floats + LENET_REPRODUCIBLE_STEP_D_FC2_AT; /* [32,84], until update_fc2_weight() */
+    float *const relu3 = arena->floats + LENET_REPRODUCIBLE_STEP_RELU3_AT; /* [32,120], until update_fc2_weight() */
+    d_fc1_where(d_fc1, d_fc2, (float *)state->fc2_weight, relu3);
+    /* scalar, until update_conv1_bias() */
+    float *const corrected_rate = arena->floats + LENET_REPRODUCIBLE_STEP_CORRECTED_RATE_AT;
+    update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
+                      state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_fc2, relu3, corrected_rate[0]);
+    float *const d_flat = arena->floats + LENET_REPRODUCIBLE_STEP_D_FLAT_AT; /* [32,400], until d_conv2_where() */
+    d_flat_gemm(d_flat, d_fc1, (float *)state->fc1_weight,
+                arena->floats + LENET_REPRODUCIBLE_STEP_D_FLAT_GEMM_SCRATCH_AT);
+    /* [32,16,5,5], until update_fc1_weight() */
+    float *const pool2 = arena->floats + LENET_REPRODUCIBLE_STEP_POOL2_AT;
+    update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
+                      state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1, pool2, corrected_rate[0],
+                      arena->floats + LENET_REPRODUCIBLE_STEP_UPDATE_FC1_WEIGHT_SCRATCH_AT);
+    /* [32,16,10,10], until update_conv2_weight() */
+    float *const d_conv2 = arena->floats + LENET_REPRODUCIBLE_STEP_D_CONV2_AT;
+    float *const relu2 = arena->floats + LENET_REPRODUCIBLE_STEP_RELU2_AT; /* [32,16,10,10], until d_conv2_where() */
+    d_conv2_where(d_conv2, relu2, d_flat);
+    update_conv2_bias(state->conv2_bias_v, state->conv2_bias, state->conv2_bias_h, d_conv2, corrected_rate[0]);
+    /* [32,6,14,14], until d_conv1_where() */
+    float *const d_pool1 = arena->floats + LENET_REPRODUCIBLE_STEP_D_POOL1_AT;
+    d_pool1_conv_grad_input(d_pool1, d_conv2, (float *)state->conv2_weight, constant_conv_spans_2,
+                            arena->floats + LENET_REPRODUCIBLE_STEP_D_POOL1_CONV_GRAD_INPUT_SCRATCH_AT);
+    /* [32,6,14,14], until update_conv2_weight() */
+    float *const pool1 = arena->floats + LENET_REPRODUCIBLE_STEP_POOL1_AT;
+    update_conv2_weight((float *)state->conv2_weight_v, (float *)state->conv2_weight, (float *)state->conv2_weight_h,
+                        d_conv2, pool1, constant_conv_taps_2, corrected_rate[0],
+                        arena->floats + LENET_REPRODUCIBLE_STEP_UPDATE_CONV2_WEIGHT_SCRATCH_AT);
+    /* [32,6,28,28], until update_conv1_bias() */
+    float *const d_conv1 = arena->floats + LENET_REPRODUCIBLE_STEP_D_CONV1_AT;
+    float *const relu1 = arena->floats + LENET_REPRODUCIBLE_STEP_RELU1_AT; /* [32,6,28,28], until d_conv1_where() */
+    d_conv1_where(d_conv1, relu1, d_pool1);
+    update_conv1_weight((float *)state->conv1_weight_v, (float *)state->conv1_weight, (float *)state->conv1_weight_h,
+                        d_conv1, in->x, constant_conv_taps_3, corrected_rate[0],
+                        arena->floats + LENET_REPRODUCIBLE_STEP_UPDATE_CONV1_WEIGHT_SCRATCH_AT);
+    update_conv1_bias(state->conv1_bias_v, state->conv1_bias, state->conv1_bias_h, d_conv1, corrected_rate[0]);
+}
+
 stepc_status lenet_reproducible_step(lenet_reproducible_state *state, lenet_reproducible_arena *arena,
         const lenet_reproducible_step_inputs *in, const lenet_reproducible_step_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const corrected_rate = arena->floats + 338688; /* scalar, until update_conv1_bias() */
-    corrected_rate_cast(corrected_rate, state->step_count, state->learning_rate);
-    float *const relu1 = arena->floats; /* [32,6,28,28], until d_conv1_where() */
-    relu1_relu(relu1, in->x, (float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
-               arena->floats + 150528 /* [6966] */);
-    float *const pool1 = arena->floats + 260400; /* [32,6,14,14], until update_conv2_weight() */
-    pool1_max_pool(pool1, relu1);
-    float *const relu2 = arena->floats + 150528; /* [32,16,10,10], until d_conv2_where() */
-    relu2_relu(relu2, pool1, (float *)state->conv2_weight, constant_conv_spans, state->conv2_bias,
-               arena->floats + 201728 /* [45178] */);
-    float *const pool2 = arena->floats + 298032; /* [32,16,5,5], until update_fc1_weight() */
-    pool2_max_pool(pool2, relu2);
-    float *const relu3 = arena->floats + 215552; /* [32,120], until update_fc2_weight() */
-    relu3_relu(relu3, pool2, (float *)state->fc1_weight, state->fc1_bias, arena->floats + 201728 /* [13824] */);
-    float *const relu4 = arena->floats + 205568; /* [32,84], until update_fc3_weight() */
-    relu4_relu(relu4, relu3, (float *)state->fc2_weight, state->fc2_bias, arena->floats + 201728 /* [3840] */);
-    /* [32,10], until loss_softmax_cross_entropy_loss() */
-    float *const logits = out->logits != NULL ? out->logits : arena->floats + 203072;
-    logits_gemm(logits, relu4, (float *)state->fc3_weight, state->fc3_bias, arena->floats + 201728 /* [1344] */);
-    if (check_labels(in->target) != STEPC_OK)
-        return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 202048; /* scalar */
-    float *const d_logits = arena->floats + 204416; /* [32,10], until update_fc3_weight() */
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target, arena->floats + 201728 /* [320] */);
-    update_step_count(&state->step_count);
-    float *const d_fc2 = arena->floats + 201728; /* [32,84], until update_fc2_weight() */
-    d_fc2_where(d_fc2, d_logits, (float *)state->fc3_weight, relu4);
-    update_fc3_weight((float *)state->fc3_weight_v, (float *)state->fc3_weight, (float *)state->fc3_weight_h,
-                      state->fc3_bias_v, state->fc3_bias, state->fc3_bias_h, d_logits, relu4, corrected_rate[0]);
-    float *const d_fc1 = arena->floats + 251904; /* [32,120], until update_fc1_weight() */
-    d_fc1_where(d_fc1, d_fc2, (float *)state->fc2_weight, relu3);
-    update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
-                      state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_fc2, relu3, corrected_rate[0]);
-    float *const d_flat = arena->floats + 310832; /* [32,400], until d_conv2_where() */
-    d_flat_gemm(d_flat, d_fc1, (float *)state->fc1_weight, arena->floats + 201728 /* [50176] */);
-    update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
-                      state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1, pool2, corrected_rate[0],
-                      arena->floats + 201728 /* [14712] */);
-    float *const d_conv2 = arena->floats + 209200; /* [32,16,10,10], until update_conv2_weight() */
-    d_conv2_where(d_conv2, relu2, d_flat);
-    update_conv2_bias(state->conv2_bias_v, state->conv2_bias, state->conv2_bias_h, d_conv2, corrected_rate[0]);
-    float *const d_pool1 = arena->floats + 301056; /* [32,6,14,14], until d_conv1_where() */
-    d_pool1_conv_grad_input(d_pool1, d_conv2, (float *)state->conv2_weight, constant_conv_spans_2,
-                            arena->floats + 150528 /* [58672] */);
-    update_conv2_weight((float *)state->conv2_weight_v, (float *)state->conv2_weight, (float *)state->conv2_weight_h,
-                        d_conv2, pool1, constant_conv_taps_2, corrected_rate[0], arena->floats + 150528 /* [3918] */);
-    float *const d_conv1 = arena->floats + 150528; /* [32,6,28,28], until update_conv1_bias() */
-    d_conv1_where(d_conv1, relu1, d_pool1);
-    update_conv1_weight((float *)state->conv1_weight_v, (float *)state->conv1_weight, (float *)state->conv1_weight_h,
-                        d_conv1, in->x, constant_conv_taps_3, corrected_rate[0], arena->floats /* [4729] */);
-    update_conv1_bias(state->conv1_bias_v, state->conv1_bias, state->conv1_bias_h, d_conv1, corrected_rate[0]);
+    stepc_status status = lenet_reproducible_step_1(state, arena, in, out);
+    if (status != STEPC_OK)
+        return status;
+    lenet_reproducible_step_2(state, arena, in);
     return STEPC_OK;
 }
 
@@ -1079,22 +1120,26 @@ stepc_status lenet_reproducible_infer(const lenet_reproducible_state *state, len
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const relu1 = arena->floats; /* [32,6,28,28], until pool1_max_pool() */
+        /* [32,6,28,28], until pool1_max_pool() */
+        float *const relu1 = arena->floats + LENET_REPRODUCIBLE_INFER_RELU1_AT;
         relu1_relu(relu1, in->x, (const float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
-                   arena->floats + 150528 /* [6966] */);
-        float *const pool1 = arena->floats + 150528; /* [32,6,14,14], until relu2_relu() */
+                   arena->floats + LENET_REPRODUCIBLE_INFER_RELU1_RELU_SCRATCH_AT);
+        float *const pool1 = arena->floats + LENET_REPRODUCIBLE_INFER_POOL1_AT; /* [32,6,14,14], until relu2_relu() */
         pool1_max_pool(pool1, relu1);
-        float *const relu2 = arena->floats; /* [32,16,10,10], until pool2_max_pool() */
+        /* [32,16,10,10], until pool2_max_pool() */
+        float *const relu2 = arena->floats + LENET_REPRODUCIBLE_INFER_RELU2_AT;
         relu2_relu(relu2, pool1, (const float *)state->conv2_weight, constant_conv_spans, state->conv2_bias,
-                   arena->floats + 51200 /* [45178] */);
-        float *const pool2 = arena->floats + 51200; /* [32,16,5,5], until relu3_relu() */
+                   arena->floats + LENET_REPRODUCIBLE_INFER_RELU2_RELU_SCRATCH_AT);
+        float *const pool2 = arena->floats + LENET_REPRODUCIBLE_INFER_POOL2_AT; /* [32,16,5,5], until relu3_relu() */
         pool2_max_pool(pool2, relu2);
-        float *const relu3 = arena->floats + 13824; /* [32,120], until relu4_relu() */
-        relu3_relu(relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias, arena->floats /* [13824] */);
-        float *const relu4 = arena->floats + 3840; /* [32,84], until logits_gemm() */
-        relu4_relu(relu4, relu3, (const float *)state->fc2_weight, state->fc2_bias, arena->floats /* [3840] */);
+        float *const relu3 = arena->floats + LENET_REPRODUCIBLE_INFER_RELU3_AT; /* [32,120], until relu4_relu() */
+        relu3_relu(relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias,
+                   arena->floats + LENET_REPRODUCIBLE_INFER_RELU3_RELU_SCRATCH_AT);
+        float *const relu4 = arena->floats + LENET_REPRODUCIBLE_INFER_RELU4_AT; /* [32,84], until logits_gemm() */
+        relu4_relu(relu4, relu3, (const float *)state->fc2_weight, state->fc2_bias,
+                   arena->floats + LENET_REPRODUCIBLE_INFER_RELU4_RELU_SCRATCH_AT);
         logits_gemm(out->logits, relu4, (const float *)state->fc3_weight, state->fc3_bias,
-                    arena->floats /* [1344] */);
+                    arena->floats + LENET_REPRODUCIBLE_INFER_LOGITS_GEMM_SCRATCH_AT);
     }
     return STEPC_OK;
 }

@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "tiny_adam.h"
-#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0xb22b241842747ef3u
+#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0x182351fd334dcdf9u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -420,27 +420,32 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const corrected_rate = arena->floats + 208; /* scalar, until update_fc1_weight() */
+    /* scalar, until update_fc1_weight() */
+    float *const corrected_rate = arena->floats + TINY_ADAM_STEP_CORRECTED_RATE_AT;
     corrected_rate_cast(corrected_rate, state->step_count, state->learning_rate);
-    float *const hidden = arena->floats + 128; /* [8,3], until update_fc2_weight() */
-    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
+    float *const hidden = arena->floats + TINY_ADAM_STEP_HIDDEN_AT; /* [8,3], until update_fc2_weight() */
+    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
+                arena->floats + TINY_ADAM_STEP_HIDDEN_RELU_SCRATCH_AT);
     /* [8,2], until loss_softmax_cross_entropy_loss() */
-    float *const logits = out->logits != NULL ? out->logits : arena->floats + 48;
-    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
+    float *const logits = out->logits != NULL ? out->logits : arena->floats + TINY_ADAM_STEP_LOGITS_AT;
+    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
+                arena->floats + TINY_ADAM_STEP_LOGITS_GEMM_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + 16; /* scalar */
-    float *const d_logits = arena->floats + 192; /* [8,2], until update_fc2_weight() */
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target, arena->floats /* [16] */);
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + TINY_ADAM_STEP_LOSS_AT; /* scalar */
+    float *const d_logits = arena->floats + TINY_ADAM_STEP_D_LOGITS_AT; /* [8,2], until update_fc2_weight() */
+    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
+                                    arena->floats + TINY_ADAM_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
     update_step_count(&state->step_count);
-    float *const d_fc1_output = arena->floats + 160; /* [8,3], until update_fc1_weight() */
-    d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden, arena->floats /* [32] */);
+    float *const d_fc1_output = arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_AT; /* [8,3], until update_fc1_weight() */
+    d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
+                       arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_WHERE_SCRATCH_AT);
     update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
                       state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits, hidden, corrected_rate[0],
-                      arena->floats /* [128] */);
+                      arena->floats + TINY_ADAM_STEP_UPDATE_FC2_WEIGHT_SCRATCH_AT);
     update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
                       state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output, in->x, corrected_rate[0],
-                      arena->floats /* [128] */);
+                      arena->floats + TINY_ADAM_STEP_UPDATE_FC1_WEIGHT_SCRATCH_AT);
     return STEPC_OK;
 }
 
@@ -450,9 +455,11 @@ stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *aren
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + 64; /* [8,3], until logits_gemm() */
-        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias, arena->floats /* [64] */);
-        logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias, arena->floats /* [48] */);
+        float *const hidden = arena->floats + TINY_ADAM_INFER_HIDDEN_AT; /* [8,3], until logits_gemm() */
+        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
+                    arena->floats + TINY_ADAM_INFER_HIDDEN_RELU_SCRATCH_AT);
+        logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
+                    arena->floats + TINY_ADAM_INFER_LOGITS_GEMM_SCRATCH_AT);
     }
     return STEPC_OK;
 }

@@ -6,7 +6,7 @@
  *   memory   state 0 bytes, arena 320 bytes; no heap, no mutable globals
  */
 #include "tiny_infer.h"
-#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0xbe0ed1659d11fb6au
+#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0x5cf0e487d5a54f75u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -125,9 +125,11 @@ stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *a
     if (arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + 64; /* [2,3], until logits_gemm() */
-        hidden_relu(hidden, in->x, constant_fc1_weight, constant_fc1_bias, arena->floats /* [64] */);
-        logits_gemm(out->logits, hidden, constant_fc2_weight, constant_fc2_bias, arena->floats /* [48] */);
+        float *const hidden = arena->floats + TINY_INFER_INFER_HIDDEN_AT; /* [2,3], until logits_gemm() */
+        hidden_relu(hidden, in->x, constant_fc1_weight, constant_fc1_bias,
+                    arena->floats + TINY_INFER_INFER_HIDDEN_RELU_SCRATCH_AT);
+        logits_gemm(out->logits, hidden, constant_fc2_weight, constant_fc2_bias,
+                    arena->floats + TINY_INFER_INFER_LOGITS_GEMM_SCRATCH_AT);
     }
     return STEPC_OK;
 }

@@ -16,7 +16,7 @@
  */
 #ifndef TINY_INFER_H
 #define TINY_INFER_H
-#define TINY_INFER_BUILD_ID 0xbe0ed1659d11fb6au /* the same in tiny_infer.c */
+#define TINY_INFER_BUILD_ID 0x5cf0e487d5a54f75u /* the same in tiny_infer.c */
 
 #include "stepc.h"
 
@@ -52,6 +52,14 @@ stepc_status tiny_infer_init(tiny_infer_state *state, tiny_infer_arena *arena, u
 /* The inference graph with the current variables. */
 stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *arena,
                               const tiny_infer_infer_inputs *in, const tiny_infer_infer_outputs *out);
+
+/* Where tiny_infer_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same
+ * time may share memory. */
+enum {
+    TINY_INFER_INFER_HIDDEN_AT = 64, /* floats [2,3], until logits_gemm() */
+    TINY_INFER_INFER_HIDDEN_RELU_SCRATCH_AT = 0, /* floats [64] */
+    TINY_INFER_INFER_LOGITS_GEMM_SCRATCH_AT = 0, /* floats [48] */
+};
 
 /* Names, types, offsets, and the entries in generic form. */
 extern const stepc_model tiny_infer_model;

@@ -1,0 +1,126 @@
+/* The arena: what it is declared as, and where entries keep what they compute. Each place has a name in the header,
+ * which is its memory map:
+ *
+ *   enum {
+ *       DIGITS_STEP_HIDDEN_AT = 1024, (floats [32,32], until update_fc2_weight())   */
+#include "emit/emit_internal.h"
+#include "emit/entry.h"
+
+#include <limits.h>
+
+/* It has an array for each type that lies there: what C calls the declared type of an object. Floats of 8 and 16 bits
+ * lie there as bit patterns, as bytes and uint16. */
+static const struct {
+    const char *name, *type;
+    enum dtype dtype; /* one of those that are this type */
+} arena_members[] = {{"floats", "float", DTYPE_FLOAT},   {"doubles", "double", DTYPE_DOUBLE},
+                     {"bytes", "uint8_t", DTYPE_UINT8},  {"int8s", "int8_t", DTYPE_INT8},
+                     {"int16s", "int16_t", DTYPE_INT16}, {"uint16s", "uint16_t", DTYPE_UINT16},
+                     {"int32s", "int32_t", DTYPE_INT32}, {"uint32s", "uint32_t", DTYPE_UINT32},
+                     {"int64s", "int64_t", DTYPE_INT64}, {"uint64s", "uint64_t", DTYPE_UINT64}};
+enum { ARENA_MEMBERS = sizeof arena_members / sizeof *arena_members };
+
+static size_t member_of(struct emission *e, const struct buffer *b)
+{
+    size_t i = 0;
+    while (i < ARENA_MEMBERS && !str_equal(arena_members[i].type, c_type(b->dtype)))
+        i++;
+    if (i == ARENA_MEMBERS)
+        UNREACHABLE("no temporary is %s", dtype_name(b->dtype));
+    e->arena_members |= 1u << i;
+    return i;
+}
+
+const char *arena_place(struct emission *e, const struct buffer *b)
+{
+    const char *const member = arena_members[member_of(e, b)].name;
+    const size_t at = b->arena_offset / dtype_size(b->dtype);
+    return at ? arena_printf(e->arena, "arena->%s + %zu", member, at) : arena_printf(e->arena, "arena->%s", member);
+}
+
+/* Nothing of the header is called so. */
+static void reserve_public_names(const struct emission *e, struct name_scope *names)
+{
+    reserve_prefix_macros(e, names);
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        map_set(&names->taken, arena_printf(e->arena, "%s_%s", e->name, e->program->entries.data[i].name), NULL);
+}
+
+const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, const struct buffer *b,
+                              const struct entry_pointer *pointer)
+{
+    struct arena *const a = e->arena;
+    if (!e->arena_names.taken.arena) {
+        e->arena_names.taken.arena = a;
+        reserve_public_names(e, &e->arena_names);
+    }
+    const char *const base = arena_printf(a, "%s_%s_%s_AT", e->upper, name_upper(a, entry->name),
+                                          name_upper(a, name_mangle(a, wish)));
+    const struct arena_mark mark = {.name = name_exactly(&e->arena_names, base),
+                                    .member = arena_members[member_of(e, b)].name,
+                                    .entry = entry,
+                                    .at = b->arena_offset / dtype_size(b->dtype),
+                                    .pointer = pointer};
+    vec_push(a, &e->arena_marks, mark);
+    return arena_printf(a, "arena->%s + %s", mark.member, mark.name);
+}
+
+void write_arena_members(struct emission *e, size_t bytes)
+{
+    write_line(&e->h, "unsigned char bytes[%zu];", bytes);
+    for (size_t i = 0; i < ARENA_MEMBERS; i++)
+        if (e->arena_members >> i & 1 && !str_equal(arena_members[i].name, "bytes"))
+            write_line(&e->h, "%s %s[%zu];", arena_members[i].type, arena_members[i].name,
+                       bytes / dtype_size(arena_members[i].dtype));
+}
+
+/* A constant of an enumeration is an int. */
+static bool is_far(const struct arena_mark *m)
+{
+    return m->at > INT_MAX;
+}
+
+/* How many of the entry's marks are far, or not. */
+static size_t count_marks(const struct emission *e, const struct entry *entry, bool far)
+{
+    size_t count = 0;
+    vec_each_ptr (const struct arena_mark, m, &e->arena_marks)
+        count += m->entry == entry && is_far(m) == far;
+    return count;
+}
+
+static void write_marks(struct emission *e, const struct entry *entry, bool far)
+{
+    vec_each_ptr (const struct arena_mark, m, &e->arena_marks) {
+        if (m->entry != entry || is_far(m) != far)
+            continue;
+        const char *const about = m->pointer->about, *const between = about[0] == '[' ? " " : ", ";
+        const char *const text = far ? arena_printf(e->arena, "#define %s ((size_t)%zu)", m->name, m->at)
+                                     : arena_printf(e->arena, "%s = %zu,", m->name, m->at);
+        write_words(&e->h, &text, 1, arena_printf(e->arena, "%s%s%s", m->member, between, about));
+    }
+}
+
+static void write_entry_map(struct emission *e, const struct entry *entry)
+{
+    const size_t near = count_marks(e, entry, false), far = count_marks(e, entry, true);
+    if (near + far == 0)
+        return;
+    write_comment(&e->h, arena_printf(e->arena,
+                                      "Where %s_%s() keeps what it computes: elements of the arena's arrays. What is "
+                                      "not needed at the same time may share memory.",
+                                      e->name, entry->name));
+    write_marks(e, entry, true);
+    if (near > 0) {
+        write_open(&e->h, "enum");
+        write_marks(e, entry, false);
+        write_close(&e->h, ";");
+    }
+    write_blank(&e->h);
+}
+
+void write_arena_map(struct emission *e)
+{
+    vec_each_ptr (const struct entry, entry, &e->program->entries)
+        write_entry_map(e, entry);
+}
