@@ -228,7 +228,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     e.stem = o->file_stem ? o->file_stem : o->name;
     e.upper = name_upper(a, o->name);
     e.file.taken.arena = e.includes.arena = e.helpers.arena = e.functions.arena = e.keyed.arena = a;
-    e.constants.arena = e.shared_pieces.arena = e.param_names.arena = a;
+    e.constants.arena = e.shared_pieces.arena = e.updates.arena = e.param_names.arena = a;
     e.entries_text.text.arena = e.c.text.arena = e.h.text.arena = a;
     const size_t errors = d->errors;
 

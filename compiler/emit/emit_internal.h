@@ -83,6 +83,7 @@ struct emission {
     VEC(struct region_text *) regions;  /* how each reads (region.c) */
     struct kernel_group ***groups; /* [place in all_plans][kernel's id] */
     struct kernel_key key;    /* of the kernel at hand */
+    struct map updates;       /* how optimizers make variables -> the function that says it (formula.c) */
     struct map param_names;   /* of the model, which kernels may give to parameters (values unused) */
     struct map constants;     /* hash of the content -> struct constant */
     VEC(struct constant *) constant_list; /* in the order in which they are first named */
@@ -280,9 +281,11 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
 /* Finds out which kernels are equal (kernel_key.c); before any is emitted. */
 void group_kernels(struct emission *e);
 struct kernel_group *group_of(const struct emission *e, const struct plan *plan, const struct kernel *k);
-/* "hidden[32,32] = Relu(..); ..", a formula for each result, or NULL where one has none (formula.c). */
+/* "hidden[32,32] = Relu(..); ..", a formula for each result, or NULL where one has none (formula.c). `updates` knows
+ * which function said first how variables are made; one of its calls may say all of it again. */
 const char *formulas_text(struct arena *a, const struct kernel *k, const struct graph *g,
-                          const struct buffer *const *results, size_t count);
+                          const struct buffer *const *results, size_t count, const char *function,
+                          struct map *updates);
 /* The value that is in the buffer at the end of the entry, or NULL. */
 const struct value *value_of_buffer(const struct graph *g, const struct buffer *b);
 /* Its shape for comments: "[32,10]", "[batch,10]". */

@@ -5,7 +5,8 @@
  * A product is written without a sign, a transposed matrix with a dash; a shape stands behind a name where it appears
  * first, and of several results where it changes. What only changes a shape or a type is passed through. Of several
  * results one may stand in the formula of the next, as in a program: "v = 0.9 * v + 0.1 * g; w = w - rate * v"; so may
- * what several nodes of the kernel read. */
+ * what several nodes of the kernel read. How an optimizer makes variables of a gradient is said once, by the first
+ * kernel that does so: "v and w as in update_w()". */
 #include "emit/emit_internal.h"
 
 #include "graph/op_def.h"
@@ -35,7 +36,25 @@ struct formula {
     int operations;
     struct made *made; /* all results; */
     size_t count, at;  /* of which this is the formula; count 0: none is named */
+    struct slots *slots; /* results are numbers; NULL: names */
 };
+
+/* Results by number, in the order in which a text names them: equal for equal ways to make variables. */
+struct slots {
+    VEC(size_t) results;
+};
+
+static const char *result_name(struct formula *f, size_t result)
+{
+    size_t i = 0;
+    if (!f->slots)
+        return f->made[result].name;
+    while (i < f->slots->results.count && f->slots->results.data[i] != result)
+        i++;
+    if (i == f->slots->results.count)
+        vec_push(f->arena, &f->slots->results, result);
+    return arena_printf(f->arena, "$%zu", i);
+}
 
 static const char *value_text(struct formula *f, const struct value *v, int binding);
 
@@ -53,8 +72,8 @@ static const char *with_shape(struct formula *f, const struct value *v)
         const struct buffer *const b = f->made[i].buffer;
         if (!b || b->kind != BUFFER_VARIABLE || b->variable != v->variable)
             continue;
-        if (i == f->at) /* its shape stands on the left */
-            return v->name;
+        if (i == f->at || f->slots) /* its shape stands on the left */
+            return result_name(f, i);
         f->made[f->at].before |= (uint64_t)1 << i;
     }
     for (size_t i = 0; i < f->named.count; i++)
@@ -168,7 +187,7 @@ static const char *value_text(struct formula *f, const struct value *v, int bind
     for (size_t i = 0; i < f->count; i++)
         if (i != f->at && f->made[i].value == v) {
             f->made[f->at].after |= (uint64_t)1 << i;
-            return f->made[i].name;
+            return result_name(f, i);
         }
     const bool is_made_here = v->kind == VALUE_RESULT && is_of_kernel(f, v->producer);
     if (!is_made_here || f->operations >= OPERATIONS_MOST)
@@ -194,10 +213,10 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
 /* What stands on the right of "hidden[32,32] = Relu(..)", or NULL where there is none; of results that may be named so
  * many. */
 static const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
-                                size_t at, size_t count)
+                                size_t at, size_t count, struct slots *slots)
 {
     const struct value *v = made[at].value;
-    struct formula f = {.arena = a, .kernel = k, .graph = g, .made = made, .count = count, .at = at};
+    struct formula f = {.arena = a, .kernel = k, .graph = g, .made = made, .count = count, .at = at, .slots = slots};
     while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && is_written(v->producer, "="))
         v = node_input(v->producer, 0);
     if (v && k->nodes.count == 0) /* a copy */
@@ -217,14 +236,14 @@ static bool is_next(const struct made *made, size_t count, size_t i)
     return is_free;
 }
 
-static const char *all_formulas(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
-                                size_t count, bool are_named)
+/* The formulas in the order in which they can be said; NULL: there is none for some result, or no such order. */
+static const size_t *order_formulas(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+                                    size_t count, bool are_named)
 {
-    struct strbuf b = {.arena = a};
-    const char *shape = ""; /* said last */
+    size_t *const order = arena_array(a, size_t, count + 1);
     for (size_t i = 0; i < count; i++) {
         made[i].after = made[i].before = 0;
-        made[i].text = formula_text(a, k, g, made, i, are_named ? count : 0);
+        made[i].text = formula_text(a, k, g, made, i, are_named ? count : 0, NULL);
         if (!made[i].text)
             return NULL;
     }
@@ -235,11 +254,108 @@ static const char *all_formulas(struct arena *a, const struct kernel *k, const s
         if (next == count)
             return NULL;
         made[next].is_said = true;
-        strbuf_addf(&b, "%s%s%s = %s", said ? "; " : "", made[next].name,
-                    str_equal(made[next].shape, shape) ? "" : made[next].shape, made[next].text);
-        shape = made[next].shape;
+        order[said] = next;
+    }
+    return order;
+}
+
+/* ---- updates ----------------------------------------------------------------------------------------------------- */
+
+static bool is_variable(const struct made *m)
+{
+    return m->buffer && m->buffer->kind == BUFFER_VARIABLE;
+}
+
+/* Does a formula name the other's result, or what that overwrites? */
+static bool are_tied(const struct made *made, size_t i, size_t j)
+{
+    return ((made[i].after | made[i].before) >> j & 1) || ((made[j].after | made[j].before) >> i & 1);
+}
+
+/* Do all of them belong together, each by a formula that ties it to another one? */
+static bool are_all_tied(struct arena *a, const struct made *made, const size_t *update, size_t length)
+{
+    bool *const reached = arena_array(a, bool, length + 1);
+    size_t count = 1;
+    reached[0] = true;
+    for (bool has_grown = true; has_grown;) {
+        has_grown = false;
+        for (size_t i = 0; i < length; i++)
+            for (size_t j = 0; reached[i] && j < length; j++)
+                if (!reached[j] && are_tied(made, update[i], update[j])) {
+                    reached[j] = has_grown = true;
+                    count++;
+                }
+    }
+    return count == length;
+}
+
+/* How many formulas from order[first] on make variables of each other: the moments of a weight, and the weight. */
+static size_t length_of_update(struct arena *a, const struct made *made, const size_t *order, size_t first,
+                               size_t count)
+{
+    size_t n = 0;
+    while (first + n < count && is_variable(&made[order[first + n]]))
+        n++;
+    while (n > 1 && !are_all_tied(a, made, order + first, n))
+        n--;
+    return n;
+}
+
+/* "$0 = 0.9 * $0 + 0.1 * $1; $2 = .." */
+static const char *pattern_of(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+                              size_t count, const size_t *update, size_t length)
+{
+    struct strbuf b = {.arena = a};
+    struct slots slots = {0};
+    for (size_t i = 0; i < length; i++) {
+        struct formula left = {.arena = a, .made = made, .slots = &slots};
+        const char *const name = result_name(&left, update[i]);
+        strbuf_addf(&b, "%s = %s; ", name, formula_text(a, k, g, made, update[i], count, &slots));
     }
     return strbuf_text(&b);
+}
+
+static void add_formula(struct strbuf *b, const struct made *m, const char **shape)
+{
+    strbuf_addf(b, "%s%s%s = %s", b->length ? "; " : "", m->name, str_equal(m->shape, *shape) ? "" : m->shape, m->text);
+    *shape = m->shape;
+}
+
+/* "v, h and w as in update_fc1()" */
+static void add_reference(struct strbuf *b, const struct made *made, const size_t *update, size_t length,
+                          const char **shape, const char *function)
+{
+    for (size_t i = 0; i < length; i++) {
+        const struct made *const m = &made[update[i]];
+        strbuf_addf(b, "%s%s%s", i > 0 ? i + 1 < length ? ", " : " and " : b->length ? "; " : "", m->name,
+                    str_equal(m->shape, *shape) ? "" : m->shape);
+        *shape = m->shape;
+    }
+    strbuf_addf(b, " as in %s()", function);
+}
+
+static const char *all_formulas(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+                                size_t count, bool are_named, const char *function, struct map *updates)
+{
+    struct strbuf b = {.arena = a};
+    const char *shape = ""; /* said last */
+    const size_t *const order = order_formulas(a, k, g, made, count, are_named);
+    for (size_t i = 0, n = 0; order && i < count; i += n) {
+        n = are_named ? length_of_update(a, made, order, i, count) : 0;
+        const char *const pattern = n > 1 ? pattern_of(a, k, g, made, count, order + i, n) : NULL;
+        const char *const first = pattern ? map_get(updates, pattern) : NULL;
+        if (first && !str_equal(first, function)) {
+            add_reference(&b, made, order + i, n, &shape, first);
+            continue;
+        }
+        if (pattern && !first)
+            map_set(updates, pattern, (void *)(uintptr_t)function);
+        n = n > 0 ? n : 1;
+        for (size_t j = 0; j < n; j++)
+            add_formula(&b, &made[order[i + j]], &shape);
+    }
+    return order ? strbuf_text(&b) : NULL;
 }
 
 static int reads_in_kernel(const struct kernel *k, const struct value *v)
@@ -267,7 +383,8 @@ static size_t add_shared(struct arena *a, const struct kernel *k, const struct g
 }
 
 const char *formulas_text(struct arena *a, const struct kernel *k, const struct graph *g,
-                          const struct buffer *const *results, size_t count)
+                          const struct buffer *const *results, size_t count, const char *function,
+                          struct map *updates)
 {
     enum { MOST = 64 };
     struct made *const made = arena_array(a, struct made, count + MOST);
@@ -275,8 +392,8 @@ const char *formulas_text(struct arena *a, const struct kernel *k, const struct 
         made[i] = (struct made){.buffer = results[i], .value = value_of_buffer(g, results[i]), .name = results[i]->name,
                                 .shape = results[i]->shape.rank > 0 ? buffer_shape_text(a, g, results[i]) : ""};
     const size_t shared = add_shared(a, k, g, made, count, MOST);
-    const char *const named = count <= MOST ? all_formulas(a, k, g, made, shared, true) : NULL;
+    const char *const named = count <= MOST ? all_formulas(a, k, g, made, shared, true, function, updates) : NULL;
     for (size_t i = 0; i < count; i++)
         made[i].is_said = false;
-    return named ? named : all_formulas(a, k, g, made, count, false);
+    return named ? named : all_formulas(a, k, g, made, count, false, function, updates);
 }

@@ -325,14 +325,14 @@ const char *nodes_text(struct emission *e, const struct kernel *k, bool has_form
 }
 
 static const char *all_formulas(struct emission *e, const struct plan *plan, const struct kernel *k,
-                                const kernel_params *params)
+                                const kernel_params *params, const char *function)
 {
     const struct buffer **const made = arena_array(e->arena, const struct buffer *, params->count + 1);
     size_t count = 0;
     for (size_t i = 0; i < params->count; i++)
         if (params->data[i].written && !params->data[i].is_scratch && !params->data[i].is_local)
             made[count++] = params->data[i].buffer;
-    return formulas_text(e->arena, k, plan->lowered->entry->graph, made, count);
+    return formulas_text(e->arena, k, plan->lowered->entry->graph, made, count, function, &e->updates);
 }
 
 /* What the kernel makes of what, and which nodes it came from. */
@@ -340,7 +340,7 @@ static const char *comment_text(struct emission *e, const struct plan *plan, con
                                 const struct kernel_group *g, const kernel_params *params)
 {
     struct strbuf b = {.arena = e->arena};
-    const char *const formulas = g->is_shared ? NULL : all_formulas(e, plan, k, params);
+    const char *const formulas = g->is_shared ? NULL : all_formulas(e, plan, k, params, g->function->name);
     const char *const nodes = nodes_text(e, k, formulas);
     if (formulas) {
         strbuf_addf(&b, "%s%s%s", formulas, *nodes ? ": " : "", nodes);

@@ -598,12 +598,9 @@ static STEPC_INLINE void update_fc2_weight_strip(const int vectors, const int fr
     }
 }
 
-/* fc2_weight.gradient[84,120] = d_fc2[32,84]' relu3[32,120]; fc2_weight.v = 0.9 * fc2_weight.v + 0.1 *
- * fc2_weight.gradient; fc2_weight.h = 0.999 * fc2_weight.h + 0.000999987 * (fc2_weight.gradient *
- * fc2_weight.gradient); fc2_weight = fc2_weight - corrected_rate * fc2_weight.v / (Sqrt(fc2_weight.h) + 1e-06);
- * fc2_bias.gradient[84] = ReduceSum(d_fc2[32,84]); fc2_bias.v = 0.9 * fc2_bias.v + 0.1 * fc2_bias.gradient;
- * fc2_bias.h = 0.999 * fc2_bias.h + 0.000999987 * (fc2_bias.gradient * fc2_bias.gradient); fc2_bias = fc2_bias -
- * corrected_rate * fc2_bias.v / (Sqrt(fc2_bias.h) + 1e-06): gradient of node #9 (Gemm) */
+/* fc2_weight.gradient[84,120] = d_fc2[32,84]' relu3[32,120]; fc2_weight.v, fc2_weight.h and fc2_weight as in
+ * update_fc3_weight(); fc2_bias.gradient[84] = ReduceSum(d_fc2[32,84]); fc2_bias.v, fc2_bias.h and fc2_bias as in
+ * update_fc3_weight(): gradient of node #9 (Gemm) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3,
@@ -716,12 +713,9 @@ static STEPC_INLINE void update_fc1_weight_block_part(const int rows, const int 
         fc1_weight, fc1_weight_h, corrected_rate);
 }
 
-/* fc1_weight.gradient[120,400] = d_fc1[32,120]' flat[32,400]; fc1_weight.v = 0.9 * fc1_weight.v + 0.1 *
- * fc1_weight.gradient; fc1_weight.h = 0.999 * fc1_weight.h + 0.000999987 * (fc1_weight.gradient *
- * fc1_weight.gradient); fc1_weight = fc1_weight - corrected_rate * fc1_weight.v / (Sqrt(fc1_weight.h) + 1e-06);
- * fc1_bias.gradient[120] = ReduceSum(d_fc1[32,120]); fc1_bias.v = 0.9 * fc1_bias.v + 0.1 * fc1_bias.gradient;
- * fc1_bias.h = 0.999 * fc1_bias.h + 0.000999987 * (fc1_bias.gradient * fc1_bias.gradient); fc1_bias = fc1_bias -
- * corrected_rate * fc1_bias.v / (Sqrt(fc1_bias.h) + 1e-06): gradient of node #7 (Gemm) */
+/* fc1_weight.gradient[120,400] = d_fc1[32,120]' flat[32,400]; fc1_weight.v, fc1_weight.h and fc1_weight as in
+ * update_fc3_weight(); fc1_bias.gradient[120] = ReduceSum(d_fc1[32,120]); fc1_bias.v, fc1_bias.h and fc1_bias as
+ * in update_fc3_weight(): gradient of node #7 (Gemm) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2,
@@ -773,10 +767,8 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
         }
 }
 
-/* conv2_bias.gradient[16] = ReduceSum(d_conv2[32,16,10,10]); conv2_bias.v = 0.9 * conv2_bias.v + 0.1 *
- * conv2_bias.gradient; conv2_bias.h = 0.999 * conv2_bias.h + 0.000999987 * (conv2_bias.gradient *
- * conv2_bias.gradient); conv2_bias = conv2_bias - corrected_rate * conv2_bias.v / (Sqrt(conv2_bias.h) + 1e-06):
- * gradient of node #3 (Conv) */
+/* conv2_bias.gradient[16] = ReduceSum(d_conv2[32,16,10,10]); conv2_bias.v, conv2_bias.h and conv2_bias as in
+ * update_fc3_weight(): gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
         float *restrict conv2_bias_h, const float *restrict d_conv2, const float corrected_rate)
 {
@@ -851,10 +843,8 @@ static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const 
     }
 }
 
-/* conv2_weight.gradient[16,6,5,5] = ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]); conv2_weight.v = 0.9
- * * conv2_weight.v + 0.1 * conv2_weight.gradient; conv2_weight.h = 0.999 * conv2_weight.h + 0.000999987 *
- * (conv2_weight.gradient * conv2_weight.gradient); conv2_weight = conv2_weight - corrected_rate * conv2_weight.v /
- * (Sqrt(conv2_weight.h) + 1e-06): gradient of node #3 (Conv) */
+/* conv2_weight.gradient[16,6,5,5] = ConvGradWeight(d_conv2[32,16,10,10], pool1[32,6,14,14]); conv2_weight.v,
+ * conv2_weight.h and conv2_weight as in update_fc3_weight(): gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
         float *restrict conv2_weight_h, const float *restrict d_conv2, const float *restrict pool1,
         const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
@@ -909,10 +899,8 @@ static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *res
         }
 }
 
-/* conv1_weight.gradient[6,1,5,5] = ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]); conv1_weight.v = 0.9 *
- * conv1_weight.v + 0.1 * conv1_weight.gradient; conv1_weight.h = 0.999 * conv1_weight.h + 0.000999987 *
- * (conv1_weight.gradient * conv1_weight.gradient); conv1_weight = conv1_weight - corrected_rate * conv1_weight.v /
- * (Sqrt(conv1_weight.h) + 1e-06): gradient of node #0 (Conv) */
+/* conv1_weight.gradient[6,1,5,5] = ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]); conv1_weight.v,
+ * conv1_weight.h and conv1_weight as in update_fc3_weight(): gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
         float *restrict conv1_weight_h, const float *restrict d_conv1, const float *restrict x,
         const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
@@ -942,10 +930,8 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
     }
 }
 
-/* conv1_bias.gradient[6] = ReduceSum(d_conv1[32,6,28,28]); conv1_bias.v = 0.9 * conv1_bias.v + 0.1 *
- * conv1_bias.gradient; conv1_bias.h = 0.999 * conv1_bias.h + 0.000999987 * (conv1_bias.gradient *
- * conv1_bias.gradient); conv1_bias = conv1_bias - corrected_rate * conv1_bias.v / (Sqrt(conv1_bias.h) + 1e-06):
- * gradient of node #0 (Conv) */
+/* conv1_bias.gradient[6] = ReduceSum(d_conv1[32,6,28,28]); conv1_bias.v, conv1_bias.h and conv1_bias as in
+ * update_fc3_weight(): gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
         float *restrict conv1_bias_h, const float *restrict d_conv1, const float corrected_rate)
 {

@@ -355,12 +355,9 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
     }
 }
 
-/* fc1.weight.gradient[3,4] = d_fc1.output[8,3]' x[8,4]; fc1.weight.v = 0.9 * fc1.weight.v + 0.1 *
- * fc1.weight.gradient; fc1.weight.h = 0.999 * fc1.weight.h + 0.000999987 * (fc1.weight.gradient *
- * fc1.weight.gradient); fc1.weight = fc1.weight - corrected_rate * fc1.weight.v / (Sqrt(fc1.weight.h) + 1e-06);
- * fc1.bias.gradient[3] = ReduceSum(d_fc1.output[8,3]); fc1.bias.v = 0.9 * fc1.bias.v + 0.1 * fc1.bias.gradient;
- * fc1.bias.h = 0.999 * fc1.bias.h + 0.000999987 * (fc1.bias.gradient * fc1.bias.gradient); fc1.bias = fc1.bias -
- * corrected_rate * fc1.bias.v / (Sqrt(fc1.bias.h) + 1e-06): gradient of node 'fc1' */
+/* fc1.weight.gradient[3,4] = d_fc1.output[8,3]' x[8,4]; fc1.weight.v, fc1.weight.h and fc1.weight as in
+ * update_fc2_weight(); fc1.bias.gradient[3] = ReduceSum(d_fc1.output[8,3]); fc1.bias.v, fc1.bias.h and fc1.bias as
+ * in update_fc2_weight(): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1_output, const float *restrict x,
