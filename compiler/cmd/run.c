@@ -24,7 +24,7 @@
 static const struct option_spec specs[] = {
     OPTION_HEADING("what is run"),
     {"entry", 0, OPTION_TEXT, "NAME", "entry to run (default: step if there is one, else infer)"},
-    {"steps", 0, OPTION_TEXT, "N", "how often (default: as many as the feeds hold)"},
+    {"steps", 0, OPTION_TEXT, "N", "how often in this run (default: as many as the feeds hold)"},
     {"seed", 0, OPTION_TEXT, "S", "seed given to init() (default 0)"},
     OPTION_HEADING("by whom"),
     {"engine", 0, OPTION_TEXT, "interpreted|generated", "who computes (default: interpreted)"},
@@ -39,7 +39,8 @@ static const struct option_spec specs[] = {
     OPTION_HEADING("whole data sets"),
     {"data", 0, OPTION_LIST, "NAME=FILE", "whole data set: the leading axis counts samples, a batch per step"},
     {"batch", 0, OPTION_TEXT, "N", "samples of a step (default: what the model declares)"},
-    {"epochs", 0, OPTION_TEXT, "N", "how often through the data (default: 1, or as --steps needs)"},
+    {"epochs", 0, OPTION_TEXT, "N",
+     "how often through the data in this run, wherever it goes on (default: 1, or as --steps needs)"},
     {"shuffle", 0, OPTION_TEXT, "SEED", "a new order of the samples in every epoch, the same for the same seed"},
     {"validate", 0, OPTION_LIST, "NAME=FILE", "data for entry evaluate (or infer) after every epoch"},
     OPTION_HEADING("the state"),
@@ -57,7 +58,8 @@ static const struct option_spec specs[] = {
     FOREIGN_PARAMETERS,
     FOREIGN_STEPS,
     {"from", 0, OPTION_TEXT, "N",
-     "number of the first step, and its place in feeds and data (default: where --load goes on, or 0)"},
+     "number of the first step, and its place in feeds and data (default: where --load goes on, or the checkpoint "
+     "that has filled the model; else 0)"},
     OPTION_HEADING("results"),
     {"csv", 0, OPTION_TEXT, "FILE", "scalar outputs of every step as a table"},
     {"plot", 0, OPTION_TEXT, "FILE.svg", "scalar outputs over the steps as a picture"},
@@ -415,11 +417,26 @@ static bool wanted_steps(struct run *r, int64_t *out)
     return true;
 }
 
+/* --from N, else where --load goes on, else where the checkpoint stopped that has filled the model. */
+static void find_first(struct run *r)
+{
+    if (option_given(r->o, "from")) {
+        r->first = r->counts.from;
+        return;
+    }
+    if (r->state.load || r->entry->kind != ENTRY_STEP)
+        return;
+    r->first = checkpoint_steps_of_model(r->m);
+    if (r->first > 0 && !option_given(r->o, "quiet"))
+        say_text("stepc run: goes on with step %lld, where the checkpoint stopped that the model was filled from; "
+                 "--from 0 begins with the first\n",
+                 (long long)r->first);
+}
+
 static bool count_steps(struct run *r)
 {
     int64_t steps = 0;
-    if (option_given(r->o, "from"))
-        r->first = r->counts.from;
+    find_first(r);
     if (!wanted_steps(r, &steps))
         return false;
     if (!checked_add(r->first, steps, &r->end))

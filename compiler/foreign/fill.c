@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_LISTED = 8 };
+enum { MOST_LISTED = 8, MOST_STEPS = 1 << 30 };
 
 struct filler {
     struct diag *diag;
@@ -317,7 +317,6 @@ static double count_steps(struct filler *f)
 
 static bool find_steps(struct filler *f, int64_t *out)
 {
-    enum { MOST_STEPS = 1 << 30 };
     const double steps = f->options->steps ? (double)*f->options->steps : count_steps(f);
     *out = 0;
     if (!isnan(steps) && !(steps >= 0 && steps <= MOST_STEPS && steps == floor(steps)))
@@ -519,6 +518,29 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
     f.options = &own;
     updates_find(a, m, &f.updates);
     f.fresh = updates_is_fresh(&f.updates);
+/* ---- the steps made ---------------------------------------------------------------------------------------------- */
+
+static void note_steps(struct filler *f)
+{
+    model_pairs *const notes = &f->model->metadata;
+    for (size_t i = notes->count; i-- > 0;)
+        if (str_equal(notes->data[i].key, METADATA_STEPS_MADE))
+            vec_remove(notes, i);
+    if (f->model->training.count > 0 && f->out->steps > 0)
+        vec_push(f->arena, notes,
+                 ((struct model_pair){METADATA_STEPS_MADE, arena_printf(f->arena, "%lld", (long long)f->out->steps)}));
+}
+
+int64_t checkpoint_steps_of_model(const struct model *m)
+{
+    long long steps;
+    vec_each_ptr(const struct model_pair, x, &m->metadata)
+        if (str_equal(x->key, METADATA_STEPS_MADE) && str_to_int64(x->value, &steps) && steps > 0 &&
+            steps <= MOST_STEPS)
+            return steps;
+    return 0;
+}
+
     vec_each(struct model_initializer *, x, &m->graph->initializers)
         map_set(&f.of_file, weights_renamed(a, &o->weights, x->name, NULL), x);
     match_names(&f);
@@ -536,3 +558,4 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
         strbuf_addf(report, "passed over: %s\n", listed(a, &c->rest));
     return true;
 }
+    note_steps(&f);

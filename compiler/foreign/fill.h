@@ -8,6 +8,9 @@
 #include "foreign/checkpoint.h"
 #include "model/weights.h"
 
+/* In the metadata of a training model that a checkpoint has filled: how many steps that had made. */
+#define METADATA_STEPS_MADE "stepc.steps_made"
+
 struct fill_options {
     struct weight_options weights; /* partial: what is missing or does not fit is a warning, here too */
     str_list parameters;           /* names of the optimizer's parameters in its order; empty: found out */
@@ -36,3 +39,6 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
                      const struct fill_options *o, struct strbuf *report, struct filled *out) MUST_USE;
 
 #endif
+/* How many steps the model was through when a checkpoint filled it; 0 where none has, or it does not say. */
+int64_t checkpoint_steps_of_model(const struct model *m);
+

@@ -1,5 +1,6 @@
 #include "prepare/strip.h"
 
+#include "foreign/fill.h"
 #include "prepare/masters.h"
 #include "prepare/prepare_internal.h"
 
@@ -316,6 +317,7 @@ void strip_model(struct diag *d, struct model *m, struct strbuf *report)
     m->training.count = 0;
     narrow_remembered(d->arena, m, take_metadata(m, METADATA_WIDENED), report);
     remove_devices(m, take_metadata(m, kept_devices), report);
+    take_metadata(m, METADATA_STEPS_MADE);
     const char *const changes = take_metadata(m, kept_changes);
     if (changes)
         strbuf_addf(report, "stays as 'stepc prepare' made it: %s\n", changes);

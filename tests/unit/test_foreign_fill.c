@@ -507,6 +507,28 @@ START_TEST(steps_may_be_said)
 }
 END_TEST
 
+/* The model that is filled knows how many steps were made, until it is filled again. */
+START_TEST(the_model_knows_the_steps)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    struct model *const m = read_model("", adam);
+    ck_assert_int_eq(checkpoint_steps_of_model(m), 0);
+    for (int64_t steps = 5; steps < 7; steps++) {
+        ck_assert(fill_with(m, &c, &(struct fill_options){.steps = &steps}, &f));
+        ck_assert_int_eq(checkpoint_steps_of_model(m), steps);
+    }
+    ck_assert(fill_with(m, &c, &(struct fill_options){0}, &f));
+    ck_assert_int_eq(checkpoint_steps_of_model(m), 0);
+    static const char *const wrong[] = {"-1", "many", "1e3", "99999999999999999999", "4611686018427387904", ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        m->metadata.count = 0;
+        vec_push(&arena, &m->metadata, ((struct model_pair){METADATA_STEPS_MADE, wrong[i]}));
+        ck_assert_int_eq(checkpoint_steps_of_model(m), 0);
+    }
+}
+END_TEST
+
 /* ---- recurrent layers -------------------------------------------------------------------------------------------- */
 
 /* An LSTM of both directions with one state, and a GRU: their weights as an export folds them. */
@@ -700,6 +722,7 @@ int main(void)
     tcase_add_test(tests, a_zero_is_not_the_last_word);
     tcase_add_test(tests, an_optimizer_alone_is_no_checkpoint);
     tcase_add_test(tests, steps_may_be_said);
+    tcase_add_test(tests, the_model_knows_the_steps);
     tcase_add_loop_test(tests, gates_are_reordered, 0, sizeof recurrent_cases / sizeof *recurrent_cases);
     tcase_add_test(tests, what_cannot_be_laid_out_is_told);
     tcase_add_test(tests, gates_come_back);

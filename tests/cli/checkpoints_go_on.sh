@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# usage: checkpoints_go_on.sh STEPC MAKE_NPY
+# After a framework's checkpoint (tests/foreign): entries that add up, schedules by epochs and as objects, where data goes on.
+# shellcheck source=tests/cli/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+files=$source_folder/tests/foreign
+
+"$make_npy" f4 30 4 3 <"$files/x.txt" >x.npy
+"$make_npy" i8 30 4 <"$files/target.txt" >t.npy
+feeds=(--feed x=x.npy --feed target=t.npy --dim batch=4)
+
+# losses_are NAME: those of the run just made are PyTorch's
+losses_are() {
+    sed -n 's/^step [0-9]*  loss \([^ ]*\).*/\1/p' stdout >got.txt
+    [ "$(wc -l <got.txt)" -eq 20 ] || fail "$(wc -l <got.txt) steps, expected 20"
+    paste got.txt "$files/$1.losses" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d }
+        END { if (worst > 1e-6) { print "largest difference of losses", worst; exit 1 } }' >&2 || fail "losses of $1"
+}
+# prepare OUT OPTION...
+prepare() {
+    expect 0 "$stepc" prepare "$files/net.onnxtxt" -o "$1" --loss softmax-cross-entropy "${@:2}"
+}
+
+# A model that is filled goes on where the checkpoint stopped, in the data, too; stripped, it knows nothing of that.
+prepare from.onnx --from "$files/adam.pt" --quiet
+expect 0 "$stepc" run from.onnx "${feeds[@]}"
+losses_are adam
+has stdout 'step 10 '
+has stderr 'goes on with step 10, where the checkpoint stopped that the model was filled from; --from 0 begins with the first'
+expect 0 "$stepc" run from.onnx "${feeds[@]}" --from 3 --steps 1
+has stdout 'step 3 '
+lacks stderr 'goes on with'
+expect 0 "$stepc" run from.onnx "${feeds[@]}" --quiet --steps 2 --save later
+[ ! -s stderr ] || fail '--quiet says something'
+expect 0 "$stepc" run from.onnx "${feeds[@]}" --load later --steps 1
+has stdout 'step 12 '
+expect 0 "$stepc" run from.onnx --entry infer --feed x=x.npy --dim batch=4 --steps 1 --fetch scores=first.npy
+expect 0 "$stepc" run from.onnx --entry infer --feed x=x.npy --dim batch=4 --steps 1 --from 0 --fetch scores=zero.npy
+same first.npy zero.npy
+expect 0 "$stepc" strip from.onnx -o stripped.onnxtxt
+lacks stripped.onnxtxt stepc.
+expect 1 "$stepc" run from.onnx --feed x=x.npy --feed target=t.npy --dim batch=4 --steps 25
+has stderr 'steps 10 to 34: the feeds hold 30; --from 0 begins with their first again'
