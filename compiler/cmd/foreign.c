@@ -1,6 +1,7 @@
 #include "cmd/foreign.h"
 
 #include "prepare/known_names.h"
+#include "train/combine.h"
 
 bool read_weight_options(struct session *s, const struct options *o, struct weight_options *out)
 {
@@ -30,12 +31,20 @@ bool read_fill_options(struct session *s, const struct options *o, struct fill_o
            (!parameters || read_lines(&s->diag, &s->arena, parameters, &out->parameters));
 }
 
+bool fill_model(struct session *s, struct model *m, struct checkpoint *c, struct fill_options *fill,
+                struct strbuf *report, struct filled *out)
+{
+    *out = (struct filled){.set.arena = &s->arena};
+    fill->sums.arena = &s->arena;
+    combine_find_sums(&s->arena, m, &fill->sums);
+    return checkpoint_fill(&s->diag, &s->arena, m, c, fill, report, out);
+}
+
 bool fill_from(struct session *s, const struct options *o, struct model *m, const char *path, struct strbuf *report,
                struct filled *out)
 {
     struct fill_options fill;
     struct checkpoint *const c = arena_new(&s->arena, struct checkpoint);
-    *out = (struct filled){.set.arena = &s->arena};
     return read_fill_options(s, o, &fill) && checkpoint_read(&s->diag, &s->arena, path, c) &&
-           checkpoint_fill(&s->diag, &s->arena, m, c, &fill, report, out);
+           fill_model(s, m, c, &fill, report, out);
 }

@@ -23,6 +23,9 @@
 bool read_weight_options(struct session *s, const struct options *o, struct weight_options *out) MUST_USE;
 /* These, and --parameters, --steps-made and --reset. */
 bool read_fill_options(struct session *s, const struct options *o, struct fill_options *out) MUST_USE;
+/* checkpoint_fill(), which is told of the model's sums. */
+bool fill_model(struct session *s, struct model *m, struct checkpoint *c, struct fill_options *fill,
+                struct strbuf *report, struct filled *out) MUST_USE;
 /* Reads the checkpoint and fills the model. What is to be told is added to *report. */
 bool fill_from(struct session *s, const struct options *o, struct model *m, const char *path, struct strbuf *report,
                struct filled *out) MUST_USE;

@@ -54,10 +54,10 @@ static bool read_from(struct session *s, const struct options *o, const struct m
 static bool fill_prepared(struct session *s, const struct options *o, struct model *m, struct checkpoint *c,
                           struct fill_options *fill, struct strbuf *report)
 {
-    struct filled filled = {.set.arena = &s->arena};
+    struct filled filled;
     if (option_given(o, "learning-rate"))
         vec_push(&s->arena, &fill->reset, "learning_rate*"); /* what was said counts */
-    return !option_given(o, "from") || checkpoint_fill(&s->diag, &s->arena, m, c, fill, report, &filled);
+    return !option_given(o, "from") || fill_model(s, m, c, fill, report, &filled);
 }
 
 static bool check_from(struct session *s, const struct options *o)

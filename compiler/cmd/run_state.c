@@ -97,8 +97,11 @@ static bool give_items(struct session *s, struct arena *a, const struct state_op
     struct map values = {.arena = a};
     named_tensors own = {0};
     for (size_t i = 0; i < items->count; i++)
-        if (i < p->variables.count)
-            map_set(&values, items->data[i].name, items->data[i].tensor);
+        if (i < p->variables.count) /* sums that are 0, as between two steps, PyTorch has not */
+            map_set(&values, items->data[i].name,
+                    items->data[i].role == STEPC_ROLE_SUM && tensor_is_zero(items->data[i].tensor)
+                        ? NULL
+                        : items->data[i].tensor);
         else
             vec_push(a, &own, ((struct named_tensor){items->data[i].name, items->data[i].tensor}));
     run_rates_add(a, m, &values);

@@ -1,7 +1,7 @@
 /* stepc strip MODEL -o OUT.onnx: a training model becomes an inference model, with trained weights. */
 #include "base/clean.h"
 #include "cmd/files.h"
-#include "foreign/fill.h"
+#include "cmd/foreign.h"
 
 #include "base/str.h"
 #include "engine/state_file.h"
@@ -65,11 +65,10 @@ static bool put_values(struct session *s, const strip_list *trained, const strip
 static bool put_checkpoint(struct session *s, struct model *m, const char *path, struct strbuf *report)
 {
     static const char *optimizer = "optimizer";
-    const struct fill_options fill = {.reset = {&optimizer, 1, 1}};
-    struct filled filled = {.set.arena = &s->arena};
+    struct fill_options fill = {.reset = {&optimizer, 1, 1}};
+    struct filled filled;
     struct checkpoint c;
-    return checkpoint_read(&s->diag, &s->arena, path, &c) &&
-           checkpoint_fill(&s->diag, &s->arena, m, &c, &fill, report, &filled);
+    return checkpoint_read(&s->diag, &s->arena, path, &c) && fill_model(s, m, &c, &fill, report, &filled);
 }
 
 static bool strip(struct session *s, const struct options *o, const char *path, const char *out)

@@ -150,7 +150,8 @@ static void warn_of_squares(struct filler *f, bool others)
 /* Of a training model: what training writes, and what the checkpoint has; constants stay. */
 static bool wants(const struct filler *f, const struct model_initializer *x, const char *name)
 {
-    if (is_reset(f, x->name, false) || (str_ends_with(x->name, ".average") && !map_has(&f->weights, name)))
+    const bool is_ours = map_has(&f->options->sums, x->name) || str_ends_with(x->name, ".average");
+    if (is_reset(f, x->name, false) || (is_ours && !map_has(&f->weights, name)))
         return false;
     return f->model->training.count == 0 || map_has(&f->updates.bound, x->name) || map_has(&f->weights, name);
 }
@@ -214,6 +215,18 @@ static bool fill_weights(struct filler *f)
 }
 
 /* --ema: averages that the checkpoint does not have begin with its weights. */
+/* Sums that the checkpoint does not have: it was written between two steps. */
+static void clear_sums(struct filler *f)
+{
+    vec_each(struct model_initializer *, x, &f->model->graph->initializers) {
+        if (!map_has(&f->options->sums, x->name) || map_has(&f->out->set, x->name) || is_reset(f, x->name, false))
+            continue;
+        x->tensor = tensor_new(f->arena, x->tensor->dtype, &x->tensor->shape);
+        x->external_location = NULL;
+        note_set(f, x);
+    }
+}
+
 static void start_averages(struct filler *f)
 {
     str_list names = {0};
@@ -559,3 +572,4 @@ int64_t checkpoint_steps_of_model(const struct model *m)
     return true;
 }
     note_steps(&f);
+    clear_sums(&f);

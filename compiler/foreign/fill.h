@@ -15,6 +15,7 @@ struct fill_options {
     struct weight_options weights; /* partial: what is missing or does not fit is a warning, here too */
     str_list parameters;           /* names of the optimizer's parameters in its order; empty: found out */
     str_list reset;                /* "optimizer" or patterns of names: they stay as they are */
+    struct map sums;               /* variables that are sums over samples: 0 where frameworks save */
     const int64_t *steps;          /* so many were made, whatever the checkpoint says; NULL: it says it */
 };
 

@@ -127,9 +127,11 @@ static void give_weight(struct giver *g, const struct model_initializer *x)
 {
     const char *const name = weights_renamed(g->arena, g->options, x->name, NULL);
     struct update_facts facts;
+    map_set(&g->given, x->name, NULL);
+    if (map_has(g->values, x->name) && !map_get(g->values, x->name))
+        return;
     if (dtype_is_float(x->tensor->dtype))
         give(g, name, value_of(g, x), is_turned(g, x));
-    map_set(&g->given, x->name, NULL);
     if (!map_has(&g->updates.bound, x->name))
         return;
     updates_facts(&g->updates, x->name, &facts);

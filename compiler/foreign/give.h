@@ -17,8 +17,8 @@
 #define GIVEN_STEPS "stepc.run_steps"
 
 /* values: variable -> const struct tensor *, and the same of rates that a schedule has changed ("scheduled_rate"...),
- * by the names of the outputs; initializers without one are taken from the model. own: tensors that begin
- * with GIVEN_OWN. What PyTorch has no name for is a warning. */
+ * by the names of the outputs; initializers without one are taken from the model, and those whose value is NULL
+ * are left out. own: tensors that begin with GIVEN_OWN. What PyTorch has no name for is a warning. */
 bool checkpoint_give(struct diag *d, struct arena *a, const struct model *m, const struct map *values,
                      const named_tensors *own, int64_t steps, const struct weight_options *o,
                      const char *path) MUST_USE;

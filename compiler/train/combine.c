@@ -95,10 +95,9 @@ static void make_all_variables(struct combiner *c)
     variable_list made = {0};
     struct uses uses = {{.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}};
     note_uses(&uses, c->model->graph);
-    vec_each(const struct model_training *, t, &c->model->training) {
+    vec_each(const struct model_training *, t, &c->model->training)
         note_uses(&uses, t->algorithm);
-        combine_note_sums(c, t_at, &uses.sums);
-    }
+    combine_find_sums(c->arena, c->model, &uses.sums);
     make_variables(c, &uses, c->model->graph, &c->main_state, &made);
     for (size_t k = 0; k < c->model->training.count; k++)
         make_variables(c, &uses, c->model->training.data[k]->algorithm, &c->own_state[k], &made);

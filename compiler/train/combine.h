@@ -22,4 +22,7 @@ void combine_values(struct diag *d, struct arena *a, const struct model *m, cons
 /* What the entries with update bindings are called, in order. */
 void combine_training_names(struct arena *a, const struct model *m, str_list *names);
 
+/* Sums over samples (ROLE_SUM): enters into *sums the variables that some entry only adds to. */
+void combine_find_sums(struct arena *a, const struct model *m, struct map *sums);
+
 #endif

@@ -67,8 +67,6 @@ bool combine_without_main(const struct combiner *c, size_t k) MUST_USE;
 /* Symbols of outputs of the main graph that no input has get the sizes that inference gives them;
  * --dim has to agree. */
 bool combine_infer_sizes(struct combiner *c) MUST_USE;
-/* Enters the variables that training_info number k only adds to: sums over samples. */
-void combine_note_sums(const struct combiner *c, size_t k, struct map *sums);
 /* The place of training_info number k. */
 struct loc combine_loc(const struct combiner *c, size_t k);
 

@@ -6,7 +6,7 @@
  *   h <- h.new = Add(h, G2), W <- f(h.new)        none: the optimizer reads it */
 #include "base/str.h"
 #include "graph/op_def.h"
-#include "train/combine_internal.h"
+#include "train/combine.h"
 
 /* Of main graph and algorithm, whose names are those of one graph (R12). */
 struct flow {
@@ -65,15 +65,20 @@ static bool is_sum(const struct flow *f, const char *name, const char *value)
            !map_has(&f->readers, value) && map_has(&f->varying, n->inputs.data[is_first]);
 }
 
-void combine_note_sums(const struct combiner *c, size_t k, struct map *sums)
+static void note_sums(struct arena *a, const struct model *m, const struct model_training *t, struct map *sums)
 {
-    const struct model_training *const t = c->model->training.data[k];
-    struct flow f = {{.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}};
+    struct flow f = {{.arena = a}, {.arena = a}, {.arena = a}};
     if (t->algorithm == NULL || t->update_binding.count == 0)
         return;
-    note_flow(&f, c->model->graph);
+    note_flow(&f, m->graph);
     note_flow(&f, t->algorithm);
     vec_each_ptr(const struct model_pair, pair, &t->update_binding)
         if (is_sum(&f, pair->key, pair->value))
             map_set(sums, pair->key, NULL);
+}
+
+void combine_find_sums(struct arena *a, const struct model *m, struct map *sums)
+{
+    vec_each(const struct model_training *, t, &m->training)
+        note_sums(a, m, t, sums);
 }

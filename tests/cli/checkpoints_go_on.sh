@@ -21,6 +21,37 @@ prepare() {
     expect 0 "$stepc" prepare "$files/net.onnxtxt" -o "$1" --loss softmax-cross-entropy "${@:2}"
 }
 
+# Sums of gradients are in no framework's checkpoint: they begin with 0.
+for entries in --split '--split --shards 2'; do
+    # shellcheck disable=SC2086 # words
+    prepare split.onnx $entries --optimizer adamw:weight_decay=0 --quiet
+    expect 0 "$stepc" run split.onnx "${feeds[@]}" --load "$files/adam.pt"
+    losses_are adam
+    [ "$(grep -c warning stderr)" -eq 0 ] || fail 'nothing is wrong, but something is said'
+    # shellcheck disable=SC2086
+    prepare split_from.onnx $entries --from "$files/adam.pt" --quiet
+    expect 0 "$stepc" run split_from.onnx "${feeds[@]}"
+    losses_are adam
+done
+prepare split.onnx --split --optimizer adamw:weight_decay=0 --quiet
+expect 0 "$stepc" convert "$files/adam.pt" filled.onnx --model split.onnx
+expect 0 "$stepc" run filled.onnx "${feeds[@]}"
+losses_are adam
+expect 0 "$stepc" strip split.onnx -o stripped.onnx --state "$files/adam.pt"
+has stdout 'set: 6 initializers'
+# Nor do they go to PyTorch, unless a run ends between the two entries; what is there is taken.
+expect 0 "$stepc" run split.onnx "${feeds[@]}" --load "$files/adam.pt" --steps 5 --save between.safetensors
+lacks between.safetensors grad_sum
+expect 0 "$stepc" run split.onnx "${feeds[@]}" --load "$files/adam.pt" --steps 6
+tail -n 1 stdout >wanted
+expect 0 "$stepc" run split.onnx "${feeds[@]}" --load between.safetensors --entry accumulate --steps 1 --save within.safetensors
+has within.safetensors '"0.weight.grad_sum"'
+expect 0 "$stepc" run split.onnx --dim batch=4 --load within.safetensors --entry apply --steps 1
+[ "$(sed 's/.* loss //' stdout)" = "$(sed 's/.*apply.loss //' wanted)" ] || fail 'the sums of a run that ended within a step are lost'
+expect 0 "$stepc" convert within.safetensors within.onnx --model split.onnx
+expect 0 "$stepc" convert "$files/adam.pt" again.onnx --model within.onnx
+same again.onnx filled.onnx
+
 # A model that is filled goes on where the checkpoint stopped, in the data, too; stripped, it knows nothing of that.
 prepare from.onnx --from "$files/adam.pt" --quiet
 expect 0 "$stepc" run from.onnx "${feeds[@]}"

@@ -529,6 +529,26 @@ START_TEST(the_model_knows_the_steps)
 }
 END_TEST
 
+/* Sums over samples are in no checkpoint of a framework: 0 between two steps. One that has them counts. */
+START_TEST(sums_begin_with_nothing)
+{
+    for (int i = 0; i < 3; i++) {
+        struct filled f;
+        struct checkpoint c = make_checkpoint();
+        struct fill_options o = {.sums.arena = &arena};
+        map_set(&o.sums, "c", NULL);
+        if (i == 0)
+            c.weights.count--;
+        if (i == 2)
+            vec_push(&arena, &o.reset, "c");
+        ck_assert_msg(fill_with(read_model("", adam), &c, &o, &f), "%s", diag_first_error(&diag));
+        ck_assert(map_has(&f.set, "c") == (i < 2));
+        if (i < 2)
+            ck_assert_double_eq(value(&f, "c", 2), i == 0 ? 0 : 22);
+    }
+}
+END_TEST
+
 /* ---- recurrent layers -------------------------------------------------------------------------------------------- */
 
 /* An LSTM of both directions with one state, and a GRU: their weights as an export folds them. */
@@ -723,6 +743,7 @@ int main(void)
     tcase_add_test(tests, an_optimizer_alone_is_no_checkpoint);
     tcase_add_test(tests, steps_may_be_said);
     tcase_add_test(tests, the_model_knows_the_steps);
+    tcase_add_test(tests, sums_begin_with_nothing);
     tcase_add_loop_test(tests, gates_are_reordered, 0, sizeof recurrent_cases / sizeof *recurrent_cases);
     tcase_add_test(tests, what_cannot_be_laid_out_is_told);
     tcase_add_test(tests, gates_come_back);
