@@ -38,6 +38,8 @@ struct checkpoint {
     VEC(struct checkpoint_parameter) parameters;
     VEC(struct checkpoint_group) groups;
     bool has_schedule;
+    bool schedule_waits;         /* for a loss that no longer falls: it goes by epochs */
+    const char *schedule_name;   /* as "StepLR", by the keys of its state; NULL: none that is known */
     checkpoint_numbers schedule; /* all numbers of its state; "base_lrs" and "_last_lr" as the first of the list */
     VEC(double) milestones;
     double steps, most_steps; /* that the file itself counts, and that it was to make; NAN: it does not say */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define REDUCE_ON_PLATEAU "ReduceLROnPlateau"
+
 enum {
     MOST_DEPTH = 16, /* of dicts of tensors */
     MOST_KEYS = 256, /* of a group, or of what is kept for a parameter: honest ones have ten */
@@ -273,9 +275,47 @@ static void add_phases(struct checkpoint_reader *r, const struct pickle_value *v
     add_number(r, &r->to->schedule, "first_end", pickle_get(v->items->data[0], "end_step"));
 }
 
+/* Which of torch.optim.lr_scheduler has such a state: by keys that only it has. */
+static const char *name_of_schedule(const struct pickle_value *v)
+{
+    static const struct {
+        const char *name, *keys[2];
+    } schedules[] = {
+        {"LambdaLR or MultiplicativeLR", {"lr_lambdas"}},
+        {"StepLR", {"step_size"}},
+        {"SequentialLR", {"_schedulers"}},
+        {"MultiStepLR", {"milestones"}},
+        {"LinearLR", {"start_factor", "end_factor"}},
+        {"ConstantLR", {"factor", "total_iters"}},
+        {"PolynomialLR", {"power", "total_iters"}},
+        {"CosineAnnealingLR", {"T_max"}},
+        {"CosineAnnealingWarmRestarts", {"T_0"}},
+        {REDUCE_ON_PLATEAU, {"patience"}},
+        {"CyclicLR", {"step_ratio"}},
+        {"OneCycleLR", {"_schedule_phases"}},
+        {"SWALR", {"anneal_epochs"}},
+        {"ExponentialLR", {"gamma"}}, /* which others have as well */
+    };
+    for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
+        if (pickle_get(v, schedules[i].keys[0]) && (!schedules[i].keys[1] || pickle_get(v, schedules[i].keys[1])))
+            return schedules[i].name;
+    return NULL;
+}
+
+/* OneCycleLR: does it go up and down along lines? A text in PyTorch 2, before that a method. */
+static bool goes_straight(const char *key, const struct pickle_value *v)
+{
+    if (v->kind == PICKLE_TEXT)
+        return str_equal(key, "_anneal_func_type") && str_equal(v->text, "linear");
+    return v->kind == PICKLE_OPAQUE && str_equal(key, "anneal_func") &&
+           str_equal(v->text, "the method '_annealing_linear'");
+}
+
 void checkpoint_add_schedule(struct checkpoint_reader *r, const struct pickle_value *v)
 {
     r->to->has_schedule = true;
+    r->to->schedule_name = name_of_schedule(v);
+    r->to->schedule_waits = r->to->schedule_name && str_equal(r->to->schedule_name, REDUCE_ON_PLATEAU);
     for (size_t i = 0; i < pairs(v) && i < MOST_KEYS; i++) {
         const struct pickle_value *const key = key_at(v, i), *const x = value_at(v, i);
         if (key->kind != PICKLE_TEXT)
@@ -284,7 +324,7 @@ void checkpoint_add_schedule(struct checkpoint_reader *r, const struct pickle_va
             add_milestones(r, x);
         if (str_equal(key->text, "_schedule_phases"))
             add_phases(r, x);
-        if (str_equal(key->text, "_anneal_func_type") && x->kind == PICKLE_TEXT && str_equal(x->text, "linear"))
+        if (goes_straight(key->text, x))
             vec_push(r->arena, &r->to->schedule, ((struct checkpoint_number){"linear", 1}));
         if (x->kind == PICKLE_LIST && x->items->count > 0)
             add_number(r, &r->to->schedule, key->text, x->items->data[0]);

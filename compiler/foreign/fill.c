@@ -23,6 +23,7 @@ struct filler {
     bool fresh;         /* the optimizer's variables held nothing before */
     size_t kept;        /* tensors that the checkpoint's optimizer keeps */
     int64_t count;      /* steps that the optimizer has made */
+    bool knows_steps;   /* how many steps were made */
 };
 
 /* ---- what all parts need ----------------------------------------------------------------------------------------- */
@@ -214,7 +215,6 @@ static bool fill_weights(struct filler *f)
     return true;
 }
 
-/* --ema: averages that the checkpoint does not have begin with its weights. */
 /* Sums that the checkpoint does not have: it was written between two steps. */
 static void clear_sums(struct filler *f)
 {
@@ -227,6 +227,7 @@ static void clear_sums(struct filler *f)
     }
 }
 
+/* --ema: averages that the checkpoint does not have begin with its weights. */
 static void start_averages(struct filler *f)
 {
     str_list names = {0};
@@ -303,29 +304,22 @@ static bool fill_states(struct filler *f)
 /* What the optimizer has counted, else what the file says. */
 static double count_steps(struct filler *f)
 {
-    double most = NAN, least = NAN;
-    vec_each_ptr(const struct checkpoint_parameter, p, &f->checkpoint->parameters) {
-        most = isnan(most) || p->steps > most ? p->steps : most;
+    const struct checkpoint *const c = f->checkpoint;
+    const double steps = checkpoint_steps(c, NULL), calls = checkpoint_calls(c);
+    double least = NAN;
+    vec_each_ptr(const struct checkpoint_parameter, p, &c->parameters)
         least = isnan(least) || p->steps < least ? p->steps : least;
-    }
-    if (most != least && !isnan(most))
+    if (!isnan(least) && steps != least)
         diag_warning(f->diag, &f->loc,
                      "the optimizer has made from %g to %g steps with its parameters; the model counts "
                      "%g for all",
-                     least, most, most);
-    if (isnan(most))
-        most = f->checkpoint->steps;
-    if (isnan(most) && f->checkpoint->has_schedule) {
-        most = checkpoint_number(&f->checkpoint->schedule, "last_epoch", NAN);
-        if (fabs(most - f->checkpoint->epochs) <= 1)
-            diag_warning(f->diag, &f->loc,
-                         "the optimizer does not count its steps: %g, how often its schedule was called, is taken for "
-                         "them, but the epoch is %g: a schedule that was called once an epoch counts epochs",
-                         most, f->checkpoint->epochs);
-        else if (!isnan(most))
-            strbuf_addf(f->report, "steps: %g, as often as the schedule was called\n", most);
-    }
-    return most;
+                     least, steps, steps);
+    if (!isnan(steps) || isnan(calls) || isnan(checkpoint_stride(c, NULL)))
+        return steps;
+    strbuf_addf(f->report,
+                "steps: %g, as often as the schedule was called; if that was once an epoch, --steps-made says them\n",
+                calls);
+    return calls;
 }
 
 static bool find_steps(struct filler *f, int64_t *out)
@@ -335,6 +329,7 @@ static bool find_steps(struct filler *f, int64_t *out)
     if (!isnan(steps) && !(steps >= 0 && steps <= MOST_STEPS && steps == floor(steps)))
         return diag_error(f->diag, &f->loc, "%g steps are no number of steps", steps);
     *out = isnan(steps) ? 0 : (int64_t)steps;
+    f->knows_steps = !isnan(steps);
     if (isnan(steps) && f->updates.counters.count > 0)
         diag_warning(f->diag, &f->loc,
                      "it does not say how many steps were made: data and a schedule go on from their beginning; "
@@ -438,24 +433,36 @@ const char *checkpoint_rate_key(const checkpoint_numbers *group, bool scheduled)
     return "lr";
 }
 
-static void warn_of_schedule(struct filler *f, bool scheduled)
+/* scheduled: the model has one, too; rated: its learning rate is a variable. */
+static void warn_of_schedule(struct filler *f, bool scheduled, bool rated)
 {
     const struct checkpoint *const c = f->checkpoint;
-    const double epochs = checkpoint_number(&c->schedule, "last_epoch", NAN);
-    if (c->has_schedule && !scheduled)
+    const double calls = checkpoint_calls(c), stride = checkpoint_stride(c, f->options->steps);
+    const char *const name = c->schedule_name ? arena_printf(f->arena, ", %s,", c->schedule_name) : "";
+    if (c->has_schedule && !scheduled && rated)
         diag_warning(f->diag, &f->loc,
-                     "it has a schedule, the model has none: the learning rate stays as it was; 'stepc "
-                     "prepare --from' takes schedules over");
-    if (c->has_schedule && scheduled && !isnan(epochs) && epochs != (double)f->out->steps)
+                     "it has a schedule%s and the model has none: the learning rate stays as it was; 'stepc "
+                     "prepare --from' takes schedules over",
+                     name);
+    if (!c->has_schedule || !scheduled || isnan(calls) || (f->knows_steps && calls == (double)f->out->steps))
+        return;
+    if (!f->knows_steps)
         diag_warning(f->diag, &f->loc,
-                     "its schedule has made %g steps, its optimizer %lld; that of the model goes by the optimizer's",
-                     epochs, (long long)f->out->steps);
+                     "its schedule%s was called %g times, once an epoch most likely; that of the model goes by steps, "
+                     "which nobody has counted",
+                     name, calls);
+    else
+        diag_warning(f->diag, &f->loc,
+                     "its schedule%s was called %g times, its optimizer made %lld steps%s; that of the model goes by "
+                     "the steps",
+                     name, calls, (long long)f->out->steps,
+                     stride > 1 ? arena_printf(f->arena, ", %g for a call", stride) : "");
 }
 
 static void fill_groups(struct filler *f)
 {
     struct map told = {.arena = f->arena}, rates = {.arena = f->arena};
-    bool scheduled = false;
+    bool scheduled = false, rated = false;
     vec_each_ptr(const struct checkpoint_parameter, p, &f->checkpoint->parameters) {
         const struct model_initializer *const x = p->name ? map_get(&f->of_file, p->name) : NULL;
         const checkpoint_numbers *const group = &f->checkpoint->groups.data[p->group].numbers;
@@ -468,8 +475,9 @@ static void fill_groups(struct filler *f)
         if (facts.rate && !isnan(rate))
             set_rate(f, &rates, facts.rate, rate, p->name);
         scheduled = scheduled || facts.scheduled != NULL;
+        rated = rated || facts.rate || !isnan(facts.fixed_rate);
     }
-    warn_of_schedule(f, scheduled);
+    warn_of_schedule(f, scheduled, rated);
 }
 
 /* ---- what is missing --------------------------------------------------------------------------------------------- */
@@ -510,27 +518,6 @@ static bool fill_optimizer(struct filler *f)
     return ok && (f->checkpoint->parameters.count == 0 || list_missing(f));
 }
 
-bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct checkpoint *c,
-                     const struct fill_options *o, struct strbuf *report, struct filled *out)
-{
-    struct filler f = {.diag = d,
-                       .arena = a,
-                       .loc = LOC_FILE(c->path),
-                       .model = m,
-                       .checkpoint = c,
-                       .options = o,
-                       .report = report,
-                       .out = out,
-                       .weights.arena = a,
-                       .of_file.arena = a,
-                       .aliases.arena = a};
-    vec_each_ptr(const struct checkpoint_parameter, p, &c->parameters)
-        f.kept += p->state.count;
-    struct fill_options own = *o;
-    weights_as_noted(a, m, true, &o->weights, &own.weights);
-    f.options = &own;
-    updates_find(a, m, &f.updates);
-    f.fresh = updates_is_fresh(&f.updates);
 /* ---- the steps made ---------------------------------------------------------------------------------------------- */
 
 static void note_steps(struct filler *f)
@@ -554,6 +541,27 @@ int64_t checkpoint_steps_of_model(const struct model *m)
     return 0;
 }
 
+bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct checkpoint *c,
+                     const struct fill_options *o, struct strbuf *report, struct filled *out)
+{
+    struct filler f = {.diag = d,
+                       .arena = a,
+                       .loc = LOC_FILE(c->path),
+                       .model = m,
+                       .checkpoint = c,
+                       .options = o,
+                       .report = report,
+                       .out = out,
+                       .weights.arena = a,
+                       .of_file.arena = a,
+                       .aliases.arena = a};
+    vec_each_ptr(const struct checkpoint_parameter, p, &c->parameters)
+        f.kept += p->state.count;
+    struct fill_options own = *o;
+    weights_as_noted(a, m, true, &o->weights, &own.weights);
+    f.options = &own;
+    updates_find(a, m, &f.updates);
+    f.fresh = updates_is_fresh(&f.updates);
     vec_each(struct model_initializer *, x, &m->graph->initializers)
         map_set(&f.of_file, weights_renamed(a, &o->weights, x->name, NULL), x);
     match_names(&f);
@@ -565,11 +573,11 @@ int64_t checkpoint_steps_of_model(const struct model *m)
         map_set(&f.aliases, name, NULL);
     if (!fill_weights(&f) || !fill_optimizer(&f))
         return false;
+    clear_sums(&f);
     start_averages(&f);
+    note_steps(&f);
     out->own = c->own;
     if (c->rest.count > 0)
         strbuf_addf(report, "passed over: %s\n", listed(a, &c->rest));
     return true;
 }
-    note_steps(&f);
-    clear_sums(&f);

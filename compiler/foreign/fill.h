@@ -29,6 +29,14 @@ struct filled {
  * its factor, which of OneCycleLR is the largest. */
 const char *checkpoint_rate_key(const checkpoint_numbers *group, bool scheduled);
 
+/* Steps made: what was `said`, else what the optimizer has counted, else the file; NAN where nobody has. (counts.c) */
+double checkpoint_steps(const struct checkpoint *c, const int64_t *said);
+/* How often the schedule was called, or NAN. */
+double checkpoint_calls(const struct checkpoint *c);
+/* How many steps are made from one call of the schedule to the next: 1, or those of an epoch; NAN where it counts
+ * epochs, and how many steps one has cannot be told. */
+double checkpoint_stride(const struct checkpoint *c, const int64_t *said);
+
 /* The parameters of the optimizer get names, if they have none. False after an error that says how to give them.
  * (order.c) */
 bool checkpoint_name_parameters(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,
@@ -39,7 +47,7 @@ bool checkpoint_name_parameters(struct diag *d, struct arena *a, const struct mo
 bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct checkpoint *c,
                      const struct fill_options *o, struct strbuf *report, struct filled *out) MUST_USE;
 
-#endif
 /* How many steps the model was through when a checkpoint filled it; 0 where none has, or it does not say. */
 int64_t checkpoint_steps_of_model(const struct model *m);
 
+#endif

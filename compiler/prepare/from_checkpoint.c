@@ -11,6 +11,7 @@ struct taker {
     struct prepare_options *options;
     struct strbuf *report;
     const checkpoint_numbers *numbers; /* of the first group */
+    const int64_t *steps_made;         /* as --steps-made says; NULL: the checkpoint says it */
 };
 
 static bool has(const struct taker *t, const char *key)
@@ -251,11 +252,11 @@ static void complete_optimizer(const struct taker *t, const char *text)
 
 /* ---- the schedule ------------------------------------------------------------------------------------------------ */
 
-static const char *milestones_text(const struct taker *t)
+static const char *milestones_text(const struct taker *t, double stride)
 {
     struct strbuf b = {.arena = t->arena};
     for (size_t i = 0; i < t->checkpoint->milestones.count; i++)
-        strbuf_addf(&b, "%s%.0f", i > 0 ? "," : "", t->checkpoint->milestones.data[i]);
+        strbuf_addf(&b, "%s%.0f", i > 0 ? "," : "", t->checkpoint->milestones.data[i] * stride);
     return strbuf_text(&b);
 }
 
@@ -293,24 +294,30 @@ static bool is_exponential(const checkpoint_numbers *s)
     return !isnan(checkpoint_number(s, "gamma", NAN)) && !has_others(s, keys);
 }
 
-/* As --schedule has it; NULL where none is equal. base: the rate that factors multiply. */
-static const char *schedule_text(const struct taker *t, double base)
+/* As --schedule has it, in steps; NULL where none is equal. base: the rate that factors multiply. stride: steps from
+ * one call to the next, between which PyTorch's rate stands still: *drifts, if this one does not. */
+static const char *schedule_text(const struct taker *t, double base, double stride, bool *drifts)
 {
     const checkpoint_numbers *const s = &t->checkpoint->schedule;
     const double gamma = checkpoint_number(s, "gamma", NAN), every = checkpoint_number(s, "step_size", NAN),
                  most = checkpoint_number(s, "T_max", NAN), least = checkpoint_number(s, "eta_min", 0),
                  total = checkpoint_number(s, "total_iters", NAN);
+    *drifts = false;
     if (!isnan(checkpoint_number(s, "phases", NAN)))
-        return cycle_text(t);
+        return stride == 1 ? cycle_text(t) : NULL;
     if (!isnan(gamma) && !isnan(every))
-        return arena_printf(t->arena, "step:every=%.0f,gamma=%s", every, exact(t, gamma));
+        return arena_printf(t->arena, "step:every=%.0f,gamma=%s", every * stride, exact(t, gamma));
     if (!isnan(gamma) && t->checkpoint->milestones.count > 0)
-        return arena_printf(t->arena, "multistep:milestones=%s,gamma=%s", milestones_text(t), exact(t, gamma));
+        return arena_printf(t->arena, "multistep:milestones=%s,gamma=%s", milestones_text(t, stride), exact(t, gamma));
+    if (is_exponential(s))
+        return stride == 1 ? arena_printf(t->arena, "exponential:gamma=%s", exact(t, gamma))
+                           : arena_printf(t->arena, "step:every=%.0f,gamma=%s", stride, exact(t, gamma));
+    *drifts = stride > 1;
     if (!isnan(most) && base > 0)
-        return arena_printf(t->arena, "cosine:steps=%.0f,floor=%s", most, exact(t, least / base));
+        return arena_printf(t->arena, "cosine:steps=%.0f,floor=%s", most * stride, exact(t, least / base));
     if (!isnan(total) && checkpoint_number(s, "start_factor", NAN) == 1 && checkpoint_number(s, "end_factor", NAN) == 0)
-        return arena_printf(t->arena, "linear:steps=%.0f", total);
-    return is_exponential(s) ? arena_printf(t->arena, "exponential:gamma=%s", exact(t, gamma)) : NULL;
+        return arena_printf(t->arena, "linear:steps=%.0f", total * stride);
+    return NULL;
 }
 
 /* What the schedule does that its text does not say. */
@@ -330,26 +337,74 @@ static void warn_of_schedule(const struct taker *t)
         }
 }
 
+/* ", StepLR," or nothing. */
+static const char *called(const struct taker *t)
+{
+    const char *const name = t->checkpoint->schedule_name;
+    return name ? arena_printf(t->arena, ", %s,", name) : "";
+}
+
+/* Without the schedule. */
+static bool leave_schedule(const struct taker *t, const char *why)
+{
+    const double most = t->checkpoint->most_steps;
+    const char *const usual =
+        isnan(most) ? ""
+                    : arena_printf(t->arena, " (--schedule linear:steps=%.0f is Trainer's own without warm-up)", most);
+    t->checkpoint->has_schedule = false; /* this is all that can be said of it */
+    return diag_warning(t->diag, &t->loc,
+                        "its schedule%s %s: the learning rate stays at %g; --schedule says another%s, "
+                        "--learning-rate-input NAME leaves it to the program",
+                        called(t), why, number(t, "lr"), usual);
+}
+
+static const char *why_none(const struct taker *t)
+{
+    const char *const name = t->checkpoint->schedule_name;
+    if (!name)
+        return "is a function, which a checkpoint does not hold, or one that --schedule has not";
+    return str_starts_with(name, "LambdaLR") ? "is a function, which a checkpoint does not hold"
+                                             : "has no equal among those of --schedule";
+}
+
+/* text: of the schedule in its own calls. */
+static bool leave_epochs(const struct taker *t, const char *text)
+{
+    const double calls = checkpoint_calls(t->checkpoint), steps = checkpoint_steps(t->checkpoint, t->steps_made);
+    if (isnan(steps))
+        return leave_schedule(t, arena_printf(t->arena,
+                                              "was called %g times, once an epoch, and how many steps an epoch has is "
+                                              "not in the file (--steps-made N says how many were made; counted in "
+                                              "epochs it is %s)",
+                                              calls, text));
+    return leave_schedule(t, arena_printf(t->arena,
+                                          "was called %g times, its optimizer made %g steps: it counts epochs, and how "
+                                          "many steps one has cannot be told (counted in epochs it is %s)",
+                                          calls, steps, text));
+}
+
 static bool take_schedule(const struct taker *t)
 {
-    const double base =
-        checkpoint_number(&t->checkpoint->schedule, "base_lrs", checkpoint_number(t->numbers, "initial_lr", NAN));
-    const char *const text = schedule_text(t, base);
-    if (text) {
-        strbuf_addf(t->report, "from %s: --schedule %s\n", t->checkpoint->path, text);
-        warn_of_schedule(t);
-        return schedule_parse(t->diag, t->arena, text, &t->options->schedule);
+    struct checkpoint *const c = t->checkpoint;
+    const double base = checkpoint_number(&c->schedule, "base_lrs", checkpoint_number(t->numbers, "initial_lr", NAN)),
+                 stride = checkpoint_stride(c, t->steps_made);
+    bool drifts = false;
+    const char *const text = schedule_text(t, base, isnan(stride) ? 1 : stride, &drifts);
+    if (!text)
+        return leave_schedule(t, why_none(t));
+    if (isnan(stride))
+        return leave_epochs(t, text);
+    strbuf_addf(t->report, "from %s: --schedule %s\n", c->path, text);
+    warn_of_schedule(t);
+    if (stride > 1) {
+        c->has_schedule = false; /* the counts are told here */
+        diag_warning(t->diag, &t->loc,
+                     "its schedule%s was called %g times, its optimizer made %g steps: a call is taken for %g "
+                     "steps%s; --schedule says it otherwise, in steps",
+                     called(t), checkpoint_calls(c), checkpoint_steps(c, t->steps_made), stride,
+                     drifts ? ", between which its rate stood still, and here changes evenly" : "");
     }
-    t->checkpoint->has_schedule = false; /* this is all that can be said of it */
-    if (isnan(t->checkpoint->most_steps))
-        return diag_warning(t->diag, &t->loc,
-                            "its schedule is a function, which a checkpoint does not hold, or one that --schedule has "
-                            "not: the learning rate stays at %g; --schedule says another",
-                            number(t, "lr"));
-    return diag_warning(t->diag, &t->loc,
-                        "its schedule is a function, which a checkpoint does not hold, or one that --schedule has not: "
-                        "the learning rate stays at %g; --schedule linear:steps=%.0f is Trainer's own without warm-up",
-                        number(t, "lr"), t->checkpoint->most_steps);
+    return schedule_parse(t->diag, t->arena, text, &t->options->schedule);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
@@ -402,7 +457,13 @@ bool options_from_checkpoint(struct diag *d, struct arena *a, const struct model
                              const struct fill_options *fill, const struct given_options *given,
                              struct prepare_options *p, struct strbuf *report)
 {
-    struct taker t = {.diag = d, .arena = a, .loc = LOC_FILE(c->path), .checkpoint = c, .options = p, .report = report};
+    struct taker t = {.diag = d,
+                      .arena = a,
+                      .loc = LOC_FILE(c->path),
+                      .checkpoint = c,
+                      .options = p,
+                      .report = report,
+                      .steps_made = fill->steps};
     p->from = c;
     if (!c->has_optimizer || c->groups.count == 0)
         return given->optimizer || diag_warning(d, &t.loc,

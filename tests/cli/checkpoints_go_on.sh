@@ -52,6 +52,25 @@ expect 0 "$stepc" convert within.safetensors within.onnx --model split.onnx
 expect 0 "$stepc" convert "$files/adam.pt" again.onnx --model within.onnx
 same again.onnx filled.onnx
 
+# A schedule that was called once an epoch of five steps becomes one of steps, and this is said.
+prepare epochs.onnx --from "$files/epochs.pt"
+has stdout '--schedule step:every=10,gamma=0.5'
+has stderr 'its schedule, StepLR, was called 2 times, its optimizer made 10 steps: a call is taken for 5 steps; --schedule says it otherwise'
+[ "$(grep -c warning stderr)" -eq 1 ] || fail 'it is said twice'
+expect 0 "$stepc" run epochs.onnx "${feeds[@]}"
+losses_are epochs
+# A model that has one already goes by steps.
+prepare known.onnx --optimizer adamw:weight_decay=0 --schedule step:every=10,gamma=0.5 --quiet
+expect 0 "$stepc" run known.onnx "${feeds[@]}" --load "$files/epochs.pt"
+losses_are epochs
+has stderr 'its schedule, StepLR, was called 2 times, its optimizer made 10 steps, 5 for a call; that of the model goes by the steps'
+prepare flat.onnx --optimizer adamw:weight_decay=0 --quiet
+expect 0 "$stepc" run flat.onnx "${feeds[@]}" --load "$files/epochs.pt"
+has stderr 'it has a schedule, StepLR, and the model has none'
+# A rate that the program gives needs no schedule.
+prepare given.onnx --learning-rate-input rate --from "$files/epochs.pt"
+[ ! -s stderr ] || fail 'nothing is wrong, but something is said'
+
 # A model that is filled goes on where the checkpoint stopped, in the data, too; stripped, it knows nothing of that.
 prepare from.onnx --from "$files/adam.pt" --quiet
 expect 0 "$stepc" run from.onnx "${feeds[@]}"

@@ -87,7 +87,7 @@ has stderr "learning rate: 'learning_rate' is 0.1"
 [ "$(grep -c warning stderr)" -eq 0 ] || fail 'nothing is wrong, but something is said'
 expect 0 "$stepc" prepare "$files/net.onnxtxt" -o flat.onnx --optimizer $sgd "${prepare[@]}"
 expect 0 "$stepc" run flat.onnx "${feeds[@]}" --load "$files/sgd.pt"
-has stderr "it has a schedule, the model has none"
+has stderr 'it has a schedule, StepLR, and the model has none'
 has stderr "learning rate: 'learning_rate' is 0.049"
 # What is saved for PyTorch has both rates: that of the next step, and that with which the schedule begins.
 expect 0 "$stepc" run sgd.onnx "${feeds[@]}" --load "$files/sgd.pt" --steps 5 --save later.safetensors

@@ -60,7 +60,8 @@ def save_folder(path, net, optimizer, schedule):
     np.savez_compressed(f'{path}/weights.npz', **{f'module.{name}': t.numpy() for name, t in net.state_dict().items()})
 
 
-def run(folder, name, make_optimizer, make_schedule=None, save=save_file):
+def run(folder, name, make_optimizer, make_schedule=None, save=save_file, epoch=1):
+    """The schedule is called once in `epoch` steps."""
     net = make_net()
     optimizer = make_optimizer(net)
     schedule = make_schedule(optimizer) if make_schedule else None
@@ -73,7 +74,7 @@ def run(folder, name, make_optimizer, make_schedule=None, save=save_file):
         loss = torch.nn.functional.cross_entropy(net(x[step]), target[step])
         loss.backward()
         optimizer.step()
-        if schedule:
+        if schedule and (step + 1) % epoch == 0:
             schedule.step()
         losses.append(loss.item())
     write_numbers(f'{folder}/x.txt', x.reshape(-1, 3).tolist(), '%.9g')
@@ -107,6 +108,10 @@ def main():
     run(folder, 'sgd', lambda net: torch.optim.SGD(net.parameters(), 0.1, momentum=0.9, weight_decay=0.01),
         lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 4, 0.7))
     run(folder, 'trainer', decayed, lambda optimizer: torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / 60), save_folder)
+    run(folder, 'epochs', lambda net: torch.optim.Adam(net.parameters(), 0.02), lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5),
+        epoch=5)
+    run(folder, 'cycle', lambda net: torch.optim.SGD(net.parameters(), 0.1),
+        lambda optimizer: torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.2, total_steps=40, anneal_strategy='linear', cycle_momentum=False))
     write_seed(f'{folder}/seed.pkl')
 
 

@@ -759,6 +759,60 @@ START_TEST(what_is_beside_is_passed_over)
 }
 END_TEST
 
+/* ---- schedules --------------------------------------------------------------------------------------------------- */
+
+/* {'w': .., 'scheduler': {'last_epoch': 3, then each of the keys with what these opcodes make}} */
+static bool parse_schedule(const char *const *keys, const char *what, size_t size, struct checkpoint *c)
+{
+    struct strbuf p = {.arena = &arena};
+    strbuf_add(&p, "}(");
+    put_floats(&p, "w");
+    put_text_op(&p, "scheduler");
+    strbuf_add(&p, "}(");
+    put_text_op(&p, "last_epoch");
+    put_int_op(&p, 3);
+    for (; *keys; keys++) {
+        put_text_op(&p, *keys);
+        strbuf_add_n(&p, what, size);
+    }
+    strbuf_add(&p, "uu.");
+    return parse_pickle(p.text, p.length, FLOATS(1, 2, 3, 4, 5, 6), c);
+}
+
+static const struct {
+    const char *name;
+    const char *keys[4];
+} schedules[] = {
+    {"StepLR", {"step_size", "gamma"}},
+    {"MultiStepLR", {"milestones", "gamma"}},
+    {"ExponentialLR", {"gamma"}},
+    {"CosineAnnealingLR", {"T_max", "eta_min"}},
+    {"CosineAnnealingWarmRestarts", {"T_0", "T_i", "eta_min"}},
+    {"LinearLR", {"start_factor", "end_factor", "total_iters"}},
+    {"ConstantLR", {"factor", "total_iters"}},
+    {"PolynomialLR", {"power", "total_iters"}},
+    {"LambdaLR or MultiplicativeLR", {"lr_lambdas"}},
+    {"SequentialLR", {"_schedulers"}},
+    {"ReduceLROnPlateau", {"patience", "factor"}},
+    {"CyclicLR", {"step_ratio", "gamma"}},
+    {"OneCycleLR", {"_schedule_phases"}},
+    {NULL, {"of mine"}},
+};
+
+START_TEST(schedules_are_known_by_their_keys)
+{
+    struct checkpoint c;
+    ck_assert_msg(parse_schedule(schedules[_i].keys, "K\5", 2, &c), "%s", diag_first_error(&diag));
+    ck_assert(c.has_schedule);
+    if (schedules[_i].name)
+        ck_assert_str_eq(c.schedule_name, schedules[_i].name);
+    else
+        ck_assert_ptr_null(c.schedule_name);
+    ck_assert_int_eq(c.schedule_waits, schedules[_i].name && str_equal(schedules[_i].name, "ReduceLROnPlateau"));
+    ck_assert_double_eq(checkpoint_number(&c.schedule, "last_epoch", NAN), 3);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("foreign");
@@ -787,6 +841,7 @@ int main(void)
     tcase_add_loop_test(tests, an_only_key_is_left_out, 0, 4);
     tcase_add_test(tests, groups_are_bounded);
     tcase_add_test(tests, other_strides_are_another_weight);
+    tcase_add_loop_test(tests, schedules_are_known_by_their_keys, 0, sizeof schedules / sizeof *schedules);
     tcase_add_loop_test(tests, what_is_beside_is_passed_over, 0, sizeof beside / sizeof *beside);
     return run_tests("foreign", tests);
 }

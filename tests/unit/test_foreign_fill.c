@@ -507,6 +507,54 @@ START_TEST(steps_may_be_said)
 }
 END_TEST
 
+/* How many steps stand between two calls of a schedule. */
+static const struct {
+    double steps, calls, epochs; /* NAN: not in the file */
+    int64_t said;                /* 0: nothing */
+    bool waits;
+    double stride;
+} strides[] = {
+    {10, 10, NAN, 0, false, 1},  {10, 9, NAN, 0, false, 1},   {10, 11, NAN, 0, false, 1},
+    {2, 1, NAN, 0, false, 1},    {10, NAN, NAN, 0, false, 1}, {30, 6, NAN, 0, false, 5},
+    {31, 6, NAN, 0, false, NAN}, {30, 0, NAN, 0, false, NAN}, {1, 0, NAN, 0, false, 1},
+    {15, 10, NAN, 0, false, 1},  {NAN, 6, NAN, 0, false, 1},  {NAN, 6, 5, 0, false, NAN},
+    {NAN, 6, 7, 0, false, NAN},  {NAN, 10, 3, 0, false, 1},   {NAN, 6, NAN, 0, true, NAN},
+    {NAN, 6, 5, 30, false, 5},   {10, 6, NAN, 30, false, 5},  {30, 2.5, NAN, 0, false, 1},
+    {30, -6, NAN, 0, false, 1},  {20, 10, NAN, 0, false, 2},
+};
+
+START_TEST(schedules_have_a_stride)
+{
+    struct checkpoint c = empty();
+    c.steps = strides[_i].steps;
+    c.epochs = strides[_i].epochs;
+    c.schedule_waits = strides[_i].waits;
+    if (!isnan(strides[_i].calls))
+        vec_push(&arena, &c.schedule, ((struct checkpoint_number){"last_epoch", strides[_i].calls}));
+    const double stride = checkpoint_stride(&c, strides[_i].said > 0 ? &strides[_i].said : NULL);
+    if (isnan(strides[_i].stride))
+        ck_assert_msg(isnan(stride), "row %d: %g", _i, stride);
+    else
+        ck_assert_double_eq(stride, strides[_i].stride);
+}
+END_TEST
+
+/* What the optimizer has counted, before what the file says. */
+START_TEST(steps_are_those_of_the_optimizer)
+{
+    struct checkpoint c = empty();
+    c.steps = 3;
+    ck_assert_double_eq(checkpoint_steps(&c, NULL), 3);
+    ck_assert_double_eq(checkpoint_steps(&c, &(int64_t){4}), 4);
+    add_parameter(&c, "w", 0, &three_two, 0);
+    add_parameter(&c, "b", 0, &three, 0);
+    c.parameters.data[0].steps = NAN;
+    ck_assert_double_eq(checkpoint_steps(&c, NULL), 7);
+    c.parameters.data[0].steps = 9;
+    ck_assert_double_eq(checkpoint_steps(&c, NULL), 9);
+}
+END_TEST
+
 /* The model that is filled knows how many steps were made, until it is filled again. */
 START_TEST(the_model_knows_the_steps)
 {
@@ -742,6 +790,8 @@ int main(void)
     tcase_add_test(tests, a_zero_is_not_the_last_word);
     tcase_add_test(tests, an_optimizer_alone_is_no_checkpoint);
     tcase_add_test(tests, steps_may_be_said);
+    tcase_add_loop_test(tests, schedules_have_a_stride, 0, sizeof strides / sizeof *strides);
+    tcase_add_test(tests, steps_are_those_of_the_optimizer);
     tcase_add_test(tests, the_model_knows_the_steps);
     tcase_add_test(tests, sums_begin_with_nothing);
     tcase_add_loop_test(tests, gates_are_reordered, 0, sizeof recurrent_cases / sizeof *recurrent_cases);

@@ -32,6 +32,9 @@ static const struct from_case {
     struct pair schedule[8];
     double milestones[4];
     double most_steps;        /* 0: no trainer_state.json */
+    const char *name;         /* of the schedule */
+    double steps, epochs;     /* that the file says; 0: it does not */
+    int64_t steps_made;       /* --steps-made; 0: not given */
     const char *said, *error; /* in the report, or a warning */
     double rate;
 } cases[] = {
@@ -117,7 +120,8 @@ static const struct from_case {
     {"LinearLR that rises",
      {{"momentum", 0}},
      .schedule = {{"total_iters", 40}, {"start_factor", 0.5}, {"end_factor", 1}},
-     .said = "its schedule is a function"},
+     .name = "LinearLR",
+     .said = "its schedule, LinearLR, has no equal among those of --schedule"},
     {"OneCycleLR",
      {{"momentum", 0}, {"lr", 0.1}, {"initial_lr", 0.25}, {"max_lr", 1}, {"min_lr", 0.125}},
      .schedule = {{"total_steps", 40}, {"phases", 2}, {"first_end", 9}},
@@ -137,8 +141,81 @@ static const struct from_case {
      {{"momentum", 0}, {"lr", 0.125}, {"initial_lr", 0.5}},
      .schedule = {{"last_epoch", 3}},
      .most_steps = 60,
-     .said = "the learning rate stays at 0.125; --schedule linear:steps=60",
+     .name = "LambdaLR or MultiplicativeLR",
+     .said = "its schedule, LambdaLR or MultiplicativeLR, is a function, which a checkpoint does not hold: the "
+             "learning rate stays at 0.125; --schedule says another (--schedule linear:steps=60 is Trainer's own "
+             "without warm-up), --learning-rate-input NAME leaves it to the program",
      .rate = 0.125},
+    /* called once an epoch of five steps */
+    {"StepLR of epochs",
+     {{"momentum", 0}, {"lr", 0.1}, {"initial_lr", 0.5}},
+     .schedule = {{"step_size", 7}, {"gamma", 0.7}, {"last_epoch", 6}},
+     .name = "StepLR",
+     .steps = 30,
+     .said = "--schedule step:every=35,gamma=0.7\n",
+     .rate = 0.5},
+    {"and it is said",
+     {{"momentum", 0}},
+     .schedule = {{"step_size", 7}, {"gamma", 0.7}, {"last_epoch", 6}},
+     .name = "StepLR",
+     .steps_made = 30,
+     .said = "its schedule, StepLR, was called 6 times, its optimizer made 30 steps: a call is taken for 5 steps; "
+             "--schedule says it otherwise, in steps"},
+    {"MultiStepLR of epochs",
+     {{"momentum", 0}},
+     .schedule = {{"gamma", 0.5}, {"last_epoch", 6}},
+     .milestones = {5, 15},
+     .steps = 30,
+     .said = "--schedule multistep:milestones=25,75,gamma=0.5\n"},
+    {"ExponentialLR of epochs",
+     {{"momentum", 0}},
+     .schedule = {{"gamma", 0.9}, {"last_epoch", 6}},
+     .steps = 30,
+     .said = "--schedule step:every=5,gamma=0.9\n"},
+    {"CosineAnnealingLR of epochs",
+     {{"momentum", 0}},
+     .schedule = {{"T_max", 40}, {"eta_min", 0.125}, {"base_lrs", 0.5}, {"last_epoch", 6}},
+     .steps = 30,
+     .said = "--schedule cosine:steps=200,floor=0.25\n"},
+    {"changes between the calls",
+     {{"momentum", 0}},
+     .schedule = {{"total_iters", 40}, {"start_factor", 1}, {"end_factor", 0}, {"last_epoch", 6}},
+     .steps = 30,
+     .said = "a call is taken for 5 steps, between which its rate stood still, and here changes evenly"},
+    {"LinearLR of epochs",
+     {{"momentum", 0}},
+     .schedule = {{"total_iters", 40}, {"start_factor", 1}, {"end_factor", 0}, {"last_epoch", 6}},
+     .steps = 30,
+     .said = "--schedule linear:steps=200\n"},
+    {"OneCycleLR of epochs",
+     {{"momentum", 0}, {"lr", 0.25}, {"initial_lr", 0.25}, {"max_lr", 1}, {"min_lr", 0.125}},
+     .schedule = {{"total_steps", 40}, {"phases", 2}, {"first_end", 9}, {"last_epoch", 6}},
+     .name = "OneCycleLR",
+     .steps = 30,
+     .said = "its schedule, OneCycleLR, has no equal among those of --schedule: the learning rate stays at 0.25",
+     .rate = 0.25},
+    {"saved within an epoch",
+     {{"momentum", 0}, {"lr", 0.25}},
+     .schedule = {{"step_size", 7}, {"gamma", 0.7}, {"last_epoch", 6}},
+     .name = "StepLR",
+     .steps = 31,
+     .said = "its schedule, StepLR, was called 6 times, its optimizer made 31 steps: it counts epochs, and how many "
+             "steps one has cannot be told (counted in epochs it is step:every=7,gamma=0.7): the learning rate stays "
+             "at 0.25",
+     .rate = 0.25},
+    {"nobody counts steps",
+     {{"momentum", 0}, {"lr", 0.25}},
+     .schedule = {{"step_size", 7}, {"gamma", 0.7}, {"last_epoch", 6}},
+     .name = "StepLR",
+     .epochs = 5,
+     .said = "its schedule, StepLR, was called 6 times, once an epoch, and how many steps an epoch has is not in the "
+             "file (--steps-made N says how many were made; counted in epochs it is step:every=7,gamma=0.7)",
+     .rate = 0.25},
+    {"one call behind",
+     {{"momentum", 0}},
+     .schedule = {{"step_size", 7}, {"gamma", 0.7}, {"last_epoch", 1}},
+     .steps = 2,
+     .said = "--schedule step:every=7,gamma=0.7\n"},
 };
 
 static void add_numbers(checkpoint_numbers *to, const struct pair *from)
@@ -160,8 +237,10 @@ START_TEST(options_are_the_checkpoints)
     const struct from_case *const c = &cases[_i];
     struct checkpoint from = {.path = "c.pt",
                               .has_optimizer = true,
-                              .steps = NAN,
+                              .steps = c->steps > 0 ? c->steps : NAN,
                               .most_steps = c->most_steps > 0 ? c->most_steps : NAN,
+                              .epochs = c->epochs > 0 ? c->epochs : NAN,
+                              .schedule_name = c->name,
                               .has_schedule = c->schedule[0].key};
     struct checkpoint_group group = {.count = 1};
     struct checkpoint_parameter p = {.name = "w", .steps = NAN};
@@ -176,8 +255,9 @@ START_TEST(options_are_the_checkpoints)
         vec_push(&arena, &p.state, ((struct named_tensor){c->kept, tensor_scalar_double(&arena, DTYPE_FLOAT, 1)}));
     vec_push(&arena, &from.groups, group);
     vec_push(&arena, &from.parameters, p);
-    const bool ok = options_from_checkpoint(&diag, &arena, &m, &from, &(struct fill_options){0},
-                                            &(struct given_options){0}, &o, &report);
+    const struct fill_options fill = {.steps = c->steps_made > 0 ? &c->steps_made : NULL};
+    const bool ok =
+        options_from_checkpoint(&diag, &arena, &m, &from, &fill, &(struct given_options){0}, &o, &report);
     ck_assert_msg(ok == !c->error, "%s: %s", c->title, diag_first_error(&diag) ? diag_first_error(&diag) : "no error");
     const char *const wanted = c->error ? c->error : c->said;
     ck_assert_msg(said(&report, wanted), "%s: no '%s' in\n%s", c->title, wanted, strbuf_text(&report));
