@@ -8,8 +8,8 @@
 
 typedef bool call_rule(struct pickler *p, const struct pickle_value *arguments, struct pickle_value **out);
 
-static call_rule call_dict, call_list, call_same, call_opaque, call_rebuild, call_rebuild_typed, call_parameter,
-    call_with_type, call_encode;
+static call_rule call_dict, call_list, call_same, call_opaque, call_method, call_rebuild, call_rebuild_typed,
+    call_parameter, call_with_type, call_encode;
 
 /* Without a rule: it may be mentioned, not called. dtype: of a storage, or what torch.float32 stands for. */
 static const struct global {
@@ -111,6 +111,38 @@ static const struct global {
     {"builtins", "bytearray", .call = call_opaque},
     {"__builtin__", "bytearray", .call = call_opaque},
     {"torch.torch_version", "TorchVersion", .call = call_opaque},
+    /* schedules hold their optimizer, OneCycleLR (until PyTorch 2) and SWALR a method */
+    {"builtins", "getattr", .call = call_method},
+    {"__builtin__", "getattr", .call = call_method},
+    {"torch.optim.lr_scheduler", "StepLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "MultiStepLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "ExponentialLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "CosineAnnealingLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "CosineAnnealingWarmRestarts", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "ConstantLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "LinearLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "PolynomialLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "LambdaLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "MultiplicativeLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "SequentialLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "ChainedScheduler", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "CyclicLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "OneCycleLR", .call = call_opaque},
+    {"torch.optim.lr_scheduler", "ReduceLROnPlateau", .call = call_opaque},
+    {"torch.optim.swa_utils", "SWALR", .call = call_opaque},
+    {"torch.optim.adadelta", "Adadelta", .call = call_opaque},
+    {"torch.optim.adagrad", "Adagrad", .call = call_opaque},
+    {"torch.optim.adam", "Adam", .call = call_opaque},
+    {"torch.optim.adamax", "Adamax", .call = call_opaque},
+    {"torch.optim.adamw", "AdamW", .call = call_opaque},
+    {"torch.optim.asgd", "ASGD", .call = call_opaque},
+    {"torch.optim.lbfgs", "LBFGS", .call = call_opaque},
+    {"torch.optim.nadam", "NAdam", .call = call_opaque},
+    {"torch.optim.radam", "RAdam", .call = call_opaque},
+    {"torch.optim.rmsprop", "RMSprop", .call = call_opaque},
+    {"torch.optim.rprop", "Rprop", .call = call_opaque},
+    {"torch.optim.sgd", "SGD", .call = call_opaque},
+    {"torch.optim.sparse_adam", "SparseAdam", .call = call_opaque},
     {"_codecs", "encode", .call = call_encode},
     {"numpy", "dtype", .call = call_opaque},
     {"numpy", "ndarray", .call = NULL},
@@ -209,6 +241,22 @@ static bool call_opaque(struct pickler *p, const struct pickle_value *arguments,
     (void)arguments;
     *out = pickle_new(p, PICKLE_OPAQUE);
     (*out)->text = "an object";
+    return true;
+}
+
+/* An object of which nothing is looked at, or what makes such. */
+static bool is_passed_over(const struct pickle_value *v)
+{
+    return v->kind == PICKLE_OPAQUE || (v->kind == PICKLE_GLOBAL && globals[v->global].call == call_opaque);
+}
+
+/* getattr(object, "_annealing_cos"): the name of a method. */
+static bool call_method(struct pickler *p, const struct pickle_value *arguments, struct pickle_value **out)
+{
+    if (count_of(arguments) != 2 || !is_passed_over(item(arguments, 0)) || item(arguments, 1)->kind != PICKLE_TEXT)
+        return pickle_fault(p, "an attribute of what is no object");
+    *out = pickle_new(p, PICKLE_OPAQUE);
+    (*out)->text = arena_printf(p->arena, "the method '%.40s'", item(arguments, 1)->text);
     return true;
 }
 

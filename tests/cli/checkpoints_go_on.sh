@@ -71,6 +71,12 @@ has stderr 'it has a schedule, StepLR, and the model has none'
 prepare given.onnx --learning-rate-input rate --from "$files/epochs.pt"
 [ ! -s stderr ] || fail 'nothing is wrong, but something is said'
 
+# OneCycleLR of PyTorch 1.13 is an object in the file, of which nothing is called.
+prepare cycle.onnx --from "$files/cycle.pt"
+has stdout '--schedule onecycle:steps=40,pct_start=0.3,div_factor=25,final_div_factor=10000,linear=1,three_phase=0'
+expect 0 "$stepc" run cycle.onnx "${feeds[@]}"
+losses_are cycle
+
 # A model that is filled goes on where the checkpoint stopped, in the data, too; stripped, it knows nothing of that.
 prepare from.onnx --from "$files/adam.pt" --quiet
 expect 0 "$stepc" run from.onnx "${feeds[@]}"

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../
 from export import export  # noqa: E402
 from resume import read_safetensors, resume  # noqa: E402
 
-STEPS, SAVED_AT, BATCH, FEATURES, CLASSES = 30, 10, 4, 6, 3
+STEPS, SAVED_AT, BATCH, FEATURES, CLASSES, EPOCH = 30, 10, 4, 6, 3, 5
 # Losses near 1 in float32 after up to 20 steps.
 TOLERANCE = 1e-6
 failures = []
@@ -283,6 +283,37 @@ def try_resume(stepc, work):
         failures.append('resume')
 
 
+class OnceAnEpoch:
+    """A schedule that counts epochs of EPOCH steps."""
+
+    def __init__(self, schedule):
+        self.schedule, self.steps = schedule, 0
+
+    def step(self):
+        self.steps += 1
+        if self.steps % EPOCH == 0:
+            self.schedule.step()
+
+
+def try_epochs(stepc, work):
+    """prepare --from and then run are told nothing: schedule and data go on where PyTorch stopped, with entries that add up as well."""
+    for name, make, option in [('StepLR', lambda o: torch.optim.lr_scheduler.StepLR(o, 2, 0.5), 'step:every=10'),
+                               ('MultiStepLR', lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [1, 3, 4], 0.5), 'multistep:milestones=5,15,20'),
+                               ('ExponentialLR', lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.7), 'step:every=5')]:
+        torch.manual_seed(0)
+        net = mlp()
+        optimizer = torch.optim.Adam(net.parameters(), 0.01)
+        schedule = OnceAnEpoch(make(optimizer))
+        export_net(net, f'{work}/net.onnx')
+        parts = {'model': net, 'optimizer': optimizer, 'scheduler': schedule.schedule}
+        want = train(net, optimizer, schedule, lambda: torch.save({key: part.state_dict() for key, part in parts.items()}, f'{work}/c.pt'))
+        for entries in [], ['--split']:
+            told = prepare(stepc, work, '--from', f'{work}/c.pt', *entries)
+            expect(name, told, f'--schedule {option}', f'was called 2 times, its optimizer made 10 steps: a call is taken for {EPOCH} steps')
+            got, _ = losses_of(stepc, work, f'{work}/train.onnx')
+            compare(f'{name} once an epoch{" ".join(["", *entries])}', want, got)
+
+
 def try_schedules(stepc, work):
     for name, make, option in SCHEDULES:
         torch.manual_seed(0)
@@ -293,7 +324,7 @@ def try_schedules(stepc, work):
 
         def save():
             state = schedule.state_dict()
-            if state.pop('anneal_func', None):  # a bound method, which PyTorch 2 names instead
+            if name != 'OneCycleLR' and state.pop('anneal_func', None):  # a bound method, which PyTorch 2 names instead
                 state['_anneal_func_type'] = 'cos'
             torch.save({'net': net.state_dict(), 'optim': optimizer.state_dict(), 'lr_scheduler': state}, f'{work}/c.pt')
 
@@ -302,6 +333,7 @@ def try_schedules(stepc, work):
         expect(name, told, f'--schedule {option.split(":")[0]}')
         back_with_schedule(stepc, work, name, want, make)
     try_steps_made(stepc, work)
+    try_epochs(stepc, work)
 
 
 def linear(optimizer, steps):

@@ -225,6 +225,11 @@ static const struct {
     PICKLE("ccollections\nOrderedDict\n(](NNtatR.", "a dict is made of a list"),
     PICKLE("ctorch\nTensor\n)R.", "torch.Tensor cannot be called"),
     PICKLE("K\1)R.", "1 cannot be called"),
+    PICKLE("cbuiltins\ngetattr\n(cbuiltins\ndict\nX\6\0\0\0updatetR.", "an attribute of what is no object"),
+    PICKLE("cbuiltins\ngetattr\n(ctorch.optim.adam\nAdam\n)\x81K\1tR.", "an attribute of what is no object"),
+    PICKLE("cbuiltins\ngetattr\n(ctorch.optim.adam\nAdam\n)\x81tR.", "an attribute of what is no object"),
+    PICKLE("cbuiltins\ngetattr\n(ctorch.optim.adam\nAdam\n)\x81X\4\0\0\0steptR)R.",
+           "the method 'step' cannot be called"),
     PICKLE("ccollections\nOrderedDict\nNR.", "the arguments of a call are None"),
     PICKLE("ctorch._utils\n_rebuild_tensor_v2\n)R.", "is not made of storage"),
     PICKLE("ctorch._utils\n_rebuild_parameter\n(NtR.", "a parameter is made of what is no tensor"),
@@ -736,10 +741,15 @@ static const struct {
     BESIDE("cdatetime\ndatetime\n(c_codecs\nencode\n(X\2\0\0\0\x07\x65X\6\0\0\0latin1tRtR"),
     BESIDE("cdatetime\ntimedelta\n(K\1K\2K\3tR"),
     BESIDE("cuuid\nUUID\n)\x81}X\3\0\0\0intK\5sb"),
-    BESIDE("cdecimal\nDecimal\n(X\3\0\0\0" "1.5tR"),
+    BESIDE("cdecimal\nDecimal\n(X\3\0\0\0"
+           "1.5tR"),
     BESIDE("ccollections\ndeque\n(]K\x0atR(K\1K\2e"),
     BESIDE("ctypes\nSimpleNamespace\n)R}X\1\0\0\0aK\1sb"),
     BESIDE("c__builtin__\nxrange\n(K\0K\4K\1tR"),
+    BESIDE("ctorch.optim.lr_scheduler\nStepLR\n)\x81}X\1\0\0\0aK\1sb"),
+    BESIDE("ctorch.optim.sgd\nSGD\n)\x81}X\1\0\0\0aK\1sb"),
+    BESIDE("c__builtin__\ngetattr\n(ctorch.optim.swa_utils\nSWALR\nX\6\0\0\0anneal"
+           "tR0cdatetime\ndate\n)R"),
 #undef BESIDE
 };
 
@@ -796,6 +806,7 @@ static const struct {
     {"ReduceLROnPlateau", {"patience", "factor"}},
     {"CyclicLR", {"step_ratio", "gamma"}},
     {"OneCycleLR", {"_schedule_phases"}},
+    {"SWALR", {"anneal_epochs", "swa_lrs"}},
     {NULL, {"of mine"}},
 };
 
@@ -810,6 +821,25 @@ START_TEST(schedules_are_known_by_their_keys)
         ck_assert_ptr_null(c.schedule_name);
     ck_assert_int_eq(c.schedule_waits, schedules[_i].name && str_equal(schedules[_i].name, "ReduceLROnPlateau"));
     ck_assert_double_eq(checkpoint_number(&c.schedule, "last_epoch", NAN), 3);
+}
+END_TEST
+
+/* As PyTorch 1.13 has it: the object, which holds its optimizer, and the name of a method. */
+START_TEST(one_cycle_may_be_an_object)
+{
+    static const char line[] = "c__builtin__\ngetattr\n(ctorch.optim.lr_scheduler\nOneCycleLR\n)\x81}X\1\0\0\0o"
+                               "ctorch.optim.adam\nAdam\n)\x81}X\1\0\0\0sK\1sbsbX\021\0\0\0_annealing_lineartR",
+                      wave[] = "c__builtin__\ngetattr\n(ctorch.optim.lr_scheduler\nOneCycleLR\n)\x81X\016\0\0\0"
+                               "_annealing_costR";
+    static const char *const keys[] = {"anneal_func", NULL}, *const others[] = {"verbose", NULL};
+    struct checkpoint c;
+    ck_assert_msg(parse_schedule(keys, line, sizeof line - 1, &c), "%s", diag_first_error(&diag));
+    ck_assert_double_eq(checkpoint_number(&c.schedule, "linear", 0), 1);
+    ck_assert_ptr_nonnull(weight(&c, "w"));
+    ck_assert_msg(parse_schedule(keys, wave, sizeof wave - 1, &c), "%s", diag_first_error(&diag));
+    ck_assert_double_eq(checkpoint_number(&c.schedule, "linear", 0), 0);
+    ck_assert_msg(parse_schedule(others, line, sizeof line - 1, &c), "%s", diag_first_error(&diag));
+    ck_assert_double_eq(checkpoint_number(&c.schedule, "linear", 0), 0);
 }
 END_TEST
 
@@ -842,6 +872,7 @@ int main(void)
     tcase_add_test(tests, groups_are_bounded);
     tcase_add_test(tests, other_strides_are_another_weight);
     tcase_add_loop_test(tests, schedules_are_known_by_their_keys, 0, sizeof schedules / sizeof *schedules);
+    tcase_add_test(tests, one_cycle_may_be_an_object);
     tcase_add_loop_test(tests, what_is_beside_is_passed_over, 0, sizeof beside / sizeof *beside);
     return run_tests("foreign", tests);
 }
