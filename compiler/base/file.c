@@ -277,6 +277,17 @@ bool file_check_place(struct diag *d, const char *path)
     return S_ISDIR(st.st_mode) || diag_error(d, PLACE(d, path), "'%s' is a file, expected a folder", folder);
 }
 
+bool file_check_writable(struct diag *d, const char *path)
+{
+    const char *const target = follow_links(d->arena, path);
+    struct stat st;
+    if (!file_check_place(d, path))
+        return false;
+    const bool is_there = stat(target, &st) == 0;
+    return access(is_there ? target : path_directory(d->arena, target), is_there ? W_OK : W_OK | X_OK) == 0 ||
+           file_error(d, path, "cannot write", errno);
+}
+
 /* open() and not mkstemp(): the file gets the permissions that the user's umask gives to any new file. O_EXCL: whatever
  * stands there, a link above all, is not touched. */
 static int open_beside(struct arena *a, const char *path, const char **name)

@@ -25,6 +25,8 @@ bool file_is_same(const char *a, const char *b);
 /* An error if no file can stand there: its folder does not exist, or it is one itself. What else may keep it from being
  * written is not asked. */
 bool file_check_place(struct diag *d, const char *path) MUST_USE;
+/* That, and an error if the user may not write there: for what is written after hours. */
+bool file_check_writable(struct diag *d, const char *path) MUST_USE;
 
 /* Writes to a temporary file beside `path`, then renames: the path holds the old content or the new one, never half.
  * When the content is already the same, the file is left untouched (build systems look at its time). */

@@ -19,36 +19,37 @@ struct file_option {
     const char *name;
     enum file_form form;
     const char *replacer;
+    bool late; /* written at the end of a run */
 };
 
 /* Rules for make list them in this order. */
 static const struct file_option read_options[] = {
-    {"set", FORM_SETTING, NULL},
-    {"class-weights", FORM_FILE, NULL},
-    {"names-from", FORM_FILE, NULL},
-    {"weights-from", FORM_FILE, NULL},
-    {"train", FORM_AT, NULL},
-    {"freeze", FORM_AT, NULL},
-    {"group", FORM_AT, NULL},
-    {"feed", FORM_PAIR, NULL},
-    {"data", FORM_PAIR, NULL},
-    {"validate", FORM_PAIR, NULL},
-    {"load", FORM_FILE, "save"},
-    {"from", FORM_NO_NUMBER, NULL},
-    {"parameters", FORM_FILE, NULL},
-    {"state", FORM_FILE, NULL},
+    {"set", .form = FORM_SETTING},
+    {"class-weights", .form = FORM_FILE},
+    {"names-from", .form = FORM_FILE},
+    {"weights-from", .form = FORM_FILE},
+    {"train", .form = FORM_AT},
+    {"freeze", .form = FORM_AT},
+    {"group", .form = FORM_AT},
+    {"feed", .form = FORM_PAIR},
+    {"data", .form = FORM_PAIR},
+    {"validate", .form = FORM_PAIR},
+    {"load", .form = FORM_FILE, .replacer = "save"},
+    {"from", .form = FORM_NO_NUMBER},
+    {"parameters", .form = FORM_FILE},
+    {"state", .form = FORM_FILE},
     {0}};
 
 static const struct file_option written_options[] = {
-    {"out", FORM_FILE, NULL},
-    {"csv", FORM_FILE, NULL},
-    {"plot", FORM_FILE, NULL},
-    {"fetch", FORM_PAIR, NULL},
-    {"save", FORM_FILE, NULL},
-    {"json", FORM_OR_STDOUT, NULL},
-    {"html", FORM_OR_STDOUT, NULL},
-    {"dot", FORM_OR_STDOUT, NULL},
-    {"depfile", FORM_FILE, NULL},
+    {"out", .form = FORM_FILE},
+    {"csv", .form = FORM_FILE},
+    {"plot", .form = FORM_FILE, .late = true},
+    {"fetch", .form = FORM_PAIR, .late = true},
+    {"save", .form = FORM_FILE, .late = true},
+    {"json", .form = FORM_OR_STDOUT},
+    {"html", .form = FORM_OR_STDOUT},
+    {"dot", .form = FORM_OR_STDOUT},
+    {"depfile", .form = FORM_FILE},
     {0}};
 
 /* ---- NAME=FILE --------------------------------------------------------------------------------------------------- */
@@ -129,7 +130,8 @@ static void add_options(struct arena *a, const struct options *o, const struct m
             const char *const path = file_in(a, m, f->form, text);
             if (path)
                 vec_push(a, out, ((struct named_file){.text = arena_printf(a, "%s %s", dashed, text), .path = path,
-                                                      .option = f->name, .replacer = f->replacer}));
+                                                      .option = f->name, .replacer = f->replacer,
+                                                      .late = f->late}));
         }
     }
 }
@@ -165,6 +167,8 @@ bool files_check(struct diag *d, const named_files *read, const named_files *wri
     for (size_t i = 0; i < written->count; i++) {
         const struct named_file *const output = &written->data[i];
         if (output->option && !file_check_place(d, output->path))
+            ok = false;
+        else if (output->late && !file_check_writable(d, output->path))
             ok = false;
         vec_each_ptr(const struct named_file, input, read)
             if (!may_replace(output, input) && file_is_same(output->path, input->path))

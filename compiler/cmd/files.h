@@ -10,6 +10,7 @@ struct named_file {
     const char *path;
     const char *option;   /* that names it, or NULL */
     const char *replacer; /* of what is read: the option whose output may be the same file, or NULL */
+    bool late;            /* written at the end of a run: that it can be is asked before */
 };
 
 typedef VEC(struct named_file) named_files;

@@ -534,6 +534,8 @@ static bool run_steps(struct run *r)
 
 static bool start_state(struct run *r)
 {
+    r->state.batch = r->data.batches ? r->data.batch : 0;
+    r->state.goes_on = r->entry->kind == ENTRY_STEP && !option_given(r->o, "from");
     return engine_init(r->engine, (uint64_t)r->counts.seed) && state_load(r->s, &r->state, r->engine, &r->first);
 }
 

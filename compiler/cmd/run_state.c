@@ -1,5 +1,6 @@
 #include "cmd/run_state.h"
 
+#include "base/checked.h"
 #include "base/clean.h"
 #include "base/str.h"
 #include "cmd/foreign.h"
@@ -12,7 +13,8 @@
 #include <string.h>
 
 /* How many steps were run: where feeds and data go on. Only `stepc run` knows it. */
-static const char *const steps_name = GIVEN_STEPS, *const seed_name = "stepc.random_seed";
+static const char *const steps_name = GIVEN_STEPS, *const seed_name = "stepc.random_seed",
+                         *const batch_name = "stepc.run_batch";
 
 bool state_read_options(struct session *s, const struct options *o, struct state_options *out)
 {
@@ -76,8 +78,9 @@ static stepc_role role_of(const struct variable *v)
     return roles[v->role];
 }
 
-/* In the order of the emitted state: variables, seed, counters; then the steps. Copies. */
-static void list_items(struct arena *a, struct engine *e, int64_t steps, state_items *items)
+/* In the order of the emitted state: variables, seed, counters; then the steps, and the samples of one. Copies. */
+static void list_items(struct arena *a, struct engine *e, const struct state_options *o, int64_t steps,
+                       state_items *items)
 {
     const struct program *const p = engine_program(e);
     vec_each(const struct variable *, v, &p->variables)
@@ -88,6 +91,8 @@ static void list_items(struct arena *a, struct engine *e, int64_t steps, state_i
             add_number(a, items, engine_counter_name(a, p, i), DTYPE_UINT64, engine_counter(e, i));
     }
     add_number(a, items, steps_name, DTYPE_INT64, (uint64_t)steps);
+    if (o->batch > 0)
+        add_number(a, items, batch_name, DTYPE_INT64, (uint64_t)o->batch);
 }
 
 /* As a checkpoint for PyTorch; what is no variable is ours. */
@@ -115,7 +120,7 @@ bool state_save(struct session *s, const struct state_options *o, const struct m
     state_items items = {0};
     if (!o->save)
         return true;
-    list_items(&scratch, e, steps, &items);
+    list_items(&scratch, e, o, steps, &items);
     const bool ok = o->gives ? give_items(s, &scratch, o, m, engine_program(e), &items, steps)
                              : state_file_write(&s->diag, &scratch, o->save, &items);
     arena_free(&scratch);
@@ -247,8 +252,25 @@ static void take_own(struct engine *e, const named_tensors *own)
     arena_free(&scratch);
 }
 
+/* The steps so far had `before` samples each, and data goes on by the number of steps. */
+static void warn_of_batch(struct session *s, const struct state_options *o, int64_t before, int64_t steps)
+{
+    int64_t samples;
+    if (!o->goes_on || o->batch == 0 || before <= 0 || before == o->batch || steps <= 0 ||
+        !checked_mul(before, steps, &samples))
+        return;
+    const char *const hint = samples % o->batch != 0
+                                 ? ""
+                                 : arena_printf(&s->arena, "; --from %lld goes on behind the samples that it has seen",
+                                                (long long)(samples / o->batch));
+    diag_warning(&s->diag, &LOC_FILE(o->load),
+                 "its steps had %lld samples, those of this run have %lld: data goes on with step %lld as if all "
+                 "before had had so many%s",
+                 (long long)before, (long long)o->batch, (long long)steps, hint);
+}
+
 /* init() may have drawn what the checkpoint says. */
-static void take_filled(struct engine *e, const struct state_options *o, int64_t *steps)
+static void take_filled(struct session *s, struct engine *e, const struct state_options *o, int64_t *steps)
 {
     vec_each(const struct variable *, v, &engine_program(e)->variables) {
         const struct tensor *const t = map_get(&o->filled.set, v->name);
@@ -257,6 +279,9 @@ static void take_filled(struct engine *e, const struct state_options *o, int64_t
     }
     take_own(e, &o->filled.own);
     *steps = o->filled.steps;
+    const struct tensor *const batch = own_number(&o->filled.own, batch_name);
+    if (batch)
+        warn_of_batch(s, o, tensor_get_int(batch, 0), *steps);
 }
 
 bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps)
@@ -267,14 +292,17 @@ bool state_load(struct session *s, const struct state_options *o, struct engine 
     if (!o->load)
         return true;
     if (o->foreign) {
-        take_filled(e, o, steps);
+        take_filled(s, e, o, steps);
         return check_patterns(s, o, engine_program(e));
     }
-    list_items(&s->arena, e, 0, &items);
+    list_items(&s->arena, e, o, 0, &items);
     if (!check_patterns(s, o, engine_program(e)) || !state_file_read(&s->diag, &s->arena, o->load, &items, &unknown) ||
         !check_items(s, o, engine_program(e), &items, &unknown))
         return false;
     take_items(e, o, &items, steps);
+    const struct state_item *const last = &items.data[items.count - 1];
+    if (o->batch > 0 && last->outcome == STEPC_LOADED)
+        warn_of_batch(s, o, tensor_get_int(last->tensor, 0), *steps);
     return *steps >= 0 ||
            diag_error(&s->diag, &LOC_FILE(o->load), "the state says it has been through %lld steps", (long long)*steps);
 }

@@ -14,6 +14,8 @@ struct state_options {
     bool gives;             /* --save writes one */
     struct weight_options weights; /* how names and matrices there are the model's */
     struct filled filled;   /* what it has set in the model */
+    int64_t batch;          /* samples of a step of this run; 0: without whole data sets */
+    bool goes_on;           /* in the data, where --load stopped */
 };
 
 bool state_read_options(struct session *s, const struct options *o, struct state_options *out) MUST_USE;

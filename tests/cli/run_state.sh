@@ -130,6 +130,41 @@ has stderr 'nowhere: error: the state cannot be read: No such file'
 expect 1 "$stepc" run adam.onnx "${data[@]}" --save nowhere/state
 has stderr "nowhere/state: error: its folder 'nowhere' does not exist"
 
+# Another number of samples in a step: data goes on by steps, which is told. Feeds and --from say where they are.
+go b8 adam.onnx --data x=x.npy --data target=t.npy --batch 8 --quiet --steps 6
+expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --load b8 --steps 1
+has stderr 'b8: warning: its steps had 8 samples, those of this run have 16: data goes on with step 6 as if all before had had so many; --from 3 goes on behind the samples that it has seen'
+expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 32 --quiet --load b8 --steps 1
+has stderr 'as if all before had had so many'
+lacks stderr '--from'
+expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 8 --quiet --load b8 --steps 1
+[ ! -s stderr ] || fail 'the same batch, but something is said'
+expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --load b8 --steps 1 --from 3
+[ ! -s stderr ] || fail '--from says it, but something is said'
+expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --load b8 --entry evaluate --epochs 1
+[ ! -s stderr ] || fail 'an evaluation, but something is said'
+go b8.safetensors adam.onnx --data x=x.npy --data target=t.npy --batch 8 --quiet --steps 6
+expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --load b8.safetensors --steps 1
+has stderr 'its steps had 8 samples, those of this run have 16'
+
+# What cannot be written at the end is known before the first step, to a user who is not root.
+user=()
+[ "$(id -u)" -ne 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+mkdir locked
+echo "not a state" >kept.state
+chmod 555 locked
+chmod 444 kept.state
+chmod 755 .
+chmod a+r adam.onnx x.npy t.npy
+if "${user[@]}" "$stepc" check adam.onnx >/dev/null 2>&1; then
+    for option in '--save locked/state' '--save kept.state' '--plot locked/plot.svg' '--fetch loss=locked/loss.npy'; do
+        # shellcheck disable=SC2086 # words
+        expect 1 "${user[@]}" "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 32 $option
+        has stderr 'error: cannot write: Permission denied'
+        lacks stdout epoch
+    done
+fi
+
 # strip: there and back, with and without trained values.
 expect 0 "$stepc" convert "$original" plain.onnx
 expect 0 "$stepc" strip adam.onnx -o stripped.onnx
