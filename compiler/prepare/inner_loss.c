@@ -205,8 +205,11 @@ static void give_name_away(struct preparer *p, const char *step_loss)
         rename_reads(t->algorithm, "loss", name);
     if (!str_equal(step_loss, "loss"))
         rename_everywhere(m->training.data[0]->algorithm, step_loss, "loss");
-    for (size_t i = 0; i < p->left_losses.count; i++)
-        add_left_loss(p, &p->left_losses.data[i]);
+    for (size_t i = 0; i < p->left_losses.count; i++) {
+        struct quotient q = p->left_losses.data[i];
+        q.sum = str_equal(q.sum, "loss") ? name : q.sum;
+        add_left_loss(p, &q);
+    }
     vec_each(const struct model_training *, t, &m->training)
         if (t->update_binding.count == 0)
             add_same_loss(p, t->algorithm, name);

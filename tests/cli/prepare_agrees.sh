@@ -61,6 +61,30 @@ printf '1 2  3 5  2 2  0 1' | "$make_npy" f4 4 2 >x.npy
 expect 0 "$stepc" run own.onnx --feed x=x.npy --steps 1 --fetch loss=loss.npy --fetch inference_loss=stored.npy
 differ loss.npy stored.npy
 
+# The same of one that has no training form, so that entries that add up take the loss as infer() has it.
+cat >plain.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[4,2] x) => (float loss)
+<float[2] scale = {1,2}>
+{
+    b = Mul(x, scale)
+    bb = Mul(b, b)
+    loss = ReduceMean<keepdims = 0>(bb)
+}
+MODEL
+expect 0 "$stepc" prepare plain.onnxtxt -o plain.onnx --loss output
+expect 0 "$stepc" run plain.onnx --feed x=x.npy --steps 3 --arithmetic same
+sed 's/.* loss //' stdout >wanted
+for entries in --split '--split --evaluate' '--split --ema 0.5'; do
+    # shellcheck disable=SC2086
+    expect 0 "$stepc" prepare plain.onnxtxt -o plain.onnx --loss output $entries
+    has stdout "infer() calls its own 'inference_loss'"
+    expect 0 "$stepc" compile plain.onnx -o plain.c
+    expect 0 "$stepc" run plain.onnx --feed x=x.npy --steps 3 --arithmetic same --shape x=4x2
+    sed 's/.*apply.loss //' stdout >got
+    same got wanted
+done
+
 # A tensor that is called 'loss' and is none keeps its name; a step's loss takes another one.
 cat >named.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17]>
