@@ -22,6 +22,8 @@ struct doctor {
     struct edit edit;
     struct preparer view; /* model and producers: what trainables.c reads */
     finding_list *findings;
+    bool trains;        /* the model has training entries: what prepare decides is decided */
+    struct map updated; /* what they write */
 };
 
 static void add(struct doctor *x, const char *text, const char *cure)
@@ -197,20 +199,20 @@ static void examine_constants(struct doctor *x, struct rules *rules)
                              v.why),
                 arena_printf(x->arena, "prepare --train '%s', if it is a parameter", name));
     }
-    if (trained.count > 0)
+    if (trained.count > 0 && !x->trains)
         add(x,
             arena_printf(x->arena, "constants stand where parameters do: %s, %s", named(x, &trained),
                          all ? "and no initializer does" : "of functions or of graphs inside nodes"),
             "none needed: prepare trains them; --freeze NAME, if one is no parameter");
 }
 
-/* What a gradient would reach, and what prepare would not train unless it is told to. */
+/* What a gradient would reach, and what prepare would not train unless it is told to, or has not trained. */
 static void examine_left_out(struct doctor *x, struct rules *rules)
 {
     const struct model_graph *const g = x->model->graph;
     vec_each(const struct model_initializer *, init, &g->initializers) {
         struct verdict v;
-        if (may_be_trained(x, rules, init, &v) && !v.trained && !v.moot)
+        if (may_be_trained(x, rules, init, &v) && !v.trained && !v.moot && !map_has(&x->updated, init->name))
             add(x, arena_printf(x->arena, "'%s' %s%s is not trained: %s", init->name, dtype_name(init->tensor->dtype),
                                 shape_text(x->arena, &init->tensor->shape), v.why),
                 arena_printf(x->arena, "prepare --train '%s', if it is a parameter", init->name));
@@ -229,7 +231,8 @@ static void examine_unsure(struct doctor *x, struct rules *rules)
     str_list unsure = {0};
     vec_each(const struct model_initializer *, init, &g->initializers) {
         struct verdict v;
-        if (may_be_trained(x, rules, init, &v) && v.trained && !v.sure)
+        if (may_be_trained(x, rules, init, &v) && v.trained && !v.sure &&
+            (!x->trains || map_has(&x->updated, init->name)))
             vec_push(x->arena, &unsure, init->name);
     }
     if (unsure.count > 0)
@@ -266,6 +269,8 @@ static void examine_end(struct doctor *x)
 {
     const struct model_graph *const g = x->model->graph;
     struct activation activation;
+    if (x->trains)
+        return;
     vec_each(const struct model_value_info *, vi, &g->outputs) {
         const char *const name = vi->name;
         const struct model_node *const n = producer_of(&x->view, name);
@@ -314,7 +319,7 @@ static void examine_forms(struct doctor *x)
         if (dtype_is_float(init->tensor->dtype) && init->tensor->shape.rank > 0 &&
             (DTYPE_BIT(init->tensor->dtype) & DTYPES_FLOATS) == 0)
             vec_push(x->arena, &half, init->name);
-    if (norms > 0)
+    if (norms > 0 && !x->trains)
         add(x,
             arena_printf(x->arena, "%s: stored statistics are what infer() uses",
                          count_of(x, norms, "BatchNormalization node")),
@@ -374,6 +379,12 @@ static struct doctor doctor_of(struct arena *a, struct model *m, finding_list *o
     find_statistics(&x.view);
     index_nodes(&x.view);
     find_marked_detached(&x.view);
+    x.updated.arena = a;
+    vec_each(const struct model_training *, t, &m->training)
+        vec_each_ptr(const struct model_pair, p, &t->update_binding) {
+            x.trains = true;
+            map_set(&x.updated, p->key, NULL);
+        }
     return x;
 }
 

@@ -384,11 +384,21 @@ struct candidate {
 };
 typedef VEC(struct candidate) candidate_list;
 
+static void note_reads(void *to, const struct model_node *n)
+{
+    vec_each(const char *, name, &n->inputs)
+        map_set(to, name, NULL);
+}
+
+/* What only training reads (a moving average, a sum of gradients) is no copy that an exporter made. */
 static void find_candidates(struct edit *e, candidate_list *out)
 {
     const struct model_graph *const g = e->model->graph;
+    struct map read = {.arena = e->arena};
+    model_each_node(g, note_reads, &read);
     vec_each(const struct model_initializer *, init, &g->initializers)
-        if (is_parameter(init) && init->tensor->shape.rank >= 1 && !tensor_is_uniform(init->tensor))
+        if ((map_has(&read, init->name) || model_find_value(&g->outputs, init->name)) && is_parameter(init) &&
+            init->tensor->shape.rank >= 1 && !tensor_is_uniform(init->tensor))
             vec_push(e->arena, out, ((struct candidate){init, content_sum(init->tensor)}));
 }
 

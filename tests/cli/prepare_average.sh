@@ -61,3 +61,48 @@ for text in 0 1 -0.5 nan x; do
     expect 2 "$stepc" prepare "$source_folder/examples/digits/model.onnx" -o train.onnx --loss mse --ema $text
     has stderr "--ema $text: expected a number between 0 and 1"
 done
+
+# An average is no copy of its weight that an exporter made: neither for check, nor for an entry that is added.
+cat >plain.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[2,3] x) => (float[2,4] y) <float[3,4] w = {1, 2, -3, 4, 5, 6, 7, -8, 9, 1, 2, 5}, float[3,4] v = {3, 1, 2, 2, 1, -7, 5, 5, 4, 1, 2, 2}>
+{
+    a = MatMul(x, w)
+    c = MatMul(x, v)
+    p = Mul(a, c)
+    y = Softmax(p)
+}
+MODEL
+expect 0 "$stepc" check --training plain.onnxtxt
+has stdout "output 'y' comes out of a Softmax"
+for options in '' --split '--freeze v'; do
+    # shellcheck disable=SC2086 # words
+    expect 0 "$stepc" prepare plain.onnxtxt -o plain.onnx --loss mse --ema 0.5 $options
+    expect 0 "$stepc" check --training plain.onnx
+    has stdout 'plain.onnx: 0 findings'
+    expect 0 "$stepc" prepare plain.onnx -o added.onnx --loss mse --entry second
+    lacks stderr 'the same content'
+done
+# What prepare decided is no finding any more; what nobody trains is one, and what its export has lost.
+cat >decided.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[2,3,4] x) => (float loss, float[2,3,4] z)
+<float[3] scale = {1, 1, 1}, float[3] shift = {0, 0, 0}, float[3] mean = {0, 0, 0}, float[3] var = {1, 1, 1}, float[4] mask = {1, 0, 0, 1}>
+{
+    b = BatchNormalization(x, scale, shift, mean, var)
+    m = Mul(b, mask)
+    z = Sigmoid(m)
+    loss = ReduceMean<keepdims = 0>(z)
+}
+MODEL
+expect 0 "$stepc" check --training decided.onnxtxt
+for text in "output 'loss', out of a ReduceMean, is a loss" "output 'z' comes out of a Sigmoid" '1 BatchNormalization node' "'mask' float[4] is not trained"; do
+    has stdout "$text"
+done
+expect 0 "$stepc" prepare decided.onnxtxt -o decided.onnx --loss bce --output z
+expect 0 "$stepc" check --training decided.onnx
+has stdout "'mask' float[4] is not trained"
+has stdout 'decided.onnx: 1 finding'
+expect 0 "$stepc" prepare decided.onnxtxt -o decided.onnx --loss bce --output z --train mask
+expect 0 "$stepc" check --training decided.onnx
+has stdout 'decided.onnx: 0 findings'
