@@ -111,7 +111,7 @@ static float train_step(size_t step, unsigned parts)
     return loss;
 }
 
-/* ---- checkpoints: FOLDER/step-20.state, the last two are kept -------------------- */
+/* ---- checkpoints: FOLDER/step-20.state, the last two are kept; FOLDER/parts ------ */
 
 static void path_of(char path[MOST_PATH], const char *folder, size_t step)
 {
@@ -132,8 +132,39 @@ static int load_one(const char *path)
     return 1;
 }
 
+/* FOLDER/parts: of how many parts the batches are. With another number the run that goes on would be another one, on
+ * other samples. */
+static void path_of_parts(char path[MOST_PATH], const char *folder)
+{
+    if (snprintf(path, MOST_PATH, "%s/parts", folder) >= MOST_PATH)
+        stop(folder, "the path is too long");
+}
+
+static void check_parts(const char *folder, unsigned parts)
+{
+    char path[MOST_PATH], why[64];
+    unsigned before = parts;
+    path_of_parts(path, folder);
+    FILE *const file = fopen(path, "r");
+    if (file != NULL && fscanf(file, "%u", &before) == 1 && before != parts) {
+        snprintf(why, sizeof why, "its batches have %u parts, not %u", before, parts);
+        stop(folder, why);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+static void keep_parts(const char *folder, unsigned parts)
+{
+    char path[MOST_PATH];
+    path_of_parts(path, folder);
+    FILE *const file = fopen(path, "w");
+    if (file == NULL || fprintf(file, "%u\n", parts) < 0 || fclose(file) != 0)
+        stop(path, strerror(errno));
+}
+
 /* The newest that there is, up to step `most`. Rank 0 reads, and hands out. */
-static size_t load(const char *folder, size_t most)
+static size_t load(const char *folder, size_t most, unsigned parts)
 {
     char path[MOST_PATH];
     unsigned long step = 0;
@@ -143,6 +174,8 @@ static size_t load(const char *folder, size_t most)
             if (load_one(path))
                 step = s;
         }
+    if (step > 0)
+        check_parts(folder, parts);
     MPI_Bcast(&step, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
     must("handing out", stepc_mpi_broadcast(&mpi, state, 0));
     if (step > 0 && mpi.rank == 0)
@@ -150,12 +183,13 @@ static size_t load(const char *folder, size_t most)
     return step;
 }
 
-static void save(const char *folder, size_t step)
+static void save(const char *folder, size_t step, unsigned parts)
 {
     char path[MOST_PATH];
     must("collecting", stepc_mpi_collect(&mpi, state));
     if (mpi.rank != 0)
         return;
+    keep_parts(folder, parts);
     path_of(path, folder, step);
     must(path, stepc_checkpoint_save_file(model, state, path, &work, sizeof work));
     if (step > 2 * SAVE_EVERY) {
@@ -189,13 +223,13 @@ int main(int argc, char **argv)
         if (data[i].values == NULL)
             stop(accumulate->inputs[i].name, "no data");
     must("init", init->call(state, arena, SEED, NULL, NULL));
-    for (size_t step = load(argv[3], steps); step < steps; step++) {
+    for (size_t step = load(argv[3], steps, parts); step < steps; step++) {
         const float loss = train_step(step, parts);
         if (mpi.rank == 0)
             printf("step %lu  loss %.9g\n", (unsigned long)step, (double)loss);
         fflush(stdout);
         if ((step + 1) % SAVE_EVERY == 0)
-            save(argv[3], step + 1);
+            save(argv[3], step + 1, parts);
     }
     stepc_mpi_close(&mpi);
     MPI_Finalize();
