@@ -10,12 +10,22 @@ const $ = (selector, within = document) => within.querySelector(selector);
 const nextTask = () => new Promise(resolve => setTimeout(resolve));
 
 const sides = [
-  { id: 'stepc', name: 'stepc', create: StepcSide.create, files: /digits\.wasm|stepc_side\.js/ },
-  { id: 'onnx', name: 'onnxruntime-web', create: OnnxSide.create, files: /\/ort\/|\.onnx$|(onnx_side|checkpoint)\.js/ },
+  { id: 'stepc', name: 'stepc', title: 'stepc, as WebAssembly', create: StepcSide.create, files: /digits\.wasm|stepc_side\.js/ },
+  { id: 'onnx', name: 'onnxruntime-web', title: 'onnxruntime-web', create: OnnxSide.create,
+    files: /\/ort\/|\.onnx$|(onnx_side|checkpoint)\.js/ },
+];
+
+// Curves of both sides. scale() is what drawChart() takes, of their points; label() what is said to those who do not see.
+const charts = [
+  { id: 'loss', caption: `Loss, mean of ${block} steps`, points: side => means(side.losses), label: () => 'Loss over the steps', scale: lossScale },
+  { id: 'accuracy', caption: 'Right answers in the test images, %', points: side => side.accuracies,
+    label: () => `Accuracy over the steps: ${sides.map(s => `${s.name} ${percent(s).toFixed(1)} %`).join(', ')}`,
+    scale: () => ({ low: 0, high: 100, ticks: [0, 20, 40, 60, 80, 100] }) },
 ];
 let digits, running = false, goal = 0, image = new Float32Array(pixels), shownTest = 0;
 
 const say = text => { $('#status').textContent = text; };
+const percent = side => 100 * side.right / side.tested;
 const thousands = n => Math.round(n).toLocaleString('en');
 
 // One thing at a time happens to the states: what is asked for meanwhile waits.
@@ -73,13 +83,13 @@ function best(logits, i = 0) {
 
 // How many test images it has right
 async function measure(side) {
-  let right = 0;
+  Object.assign(side, { right: 0, tested: 0 });
   for (const { x, labels } of digits.testBatches()) {
     const logits = await side.engine.infer(x);
-    right += labels.filter((label, i) => best(logits, i) === label).length;
+    side.right += labels.filter((label, i) => best(logits, i) === label).length;
+    side.tested += labels.length;
   }
-  side.right = right;
-  side.accuracies.push([side.engine.stepsDone, right / 3.2]);
+  side.accuracies.push([side.engine.stepsDone, percent(side)]);
 }
 
 async function startAnew() {
@@ -105,6 +115,12 @@ function means(losses) {
   return points;
 }
 
+// Decades down to the least loss, six at most
+function lossScale(losses) {
+  const low = Math.max(-6, Math.floor(Math.log10(Math.min(0.1, ...losses))));
+  return { low: 10 ** low, high: 5, ticks: Array.from({ length: 1 - low }, (_, i) => Number(`1e${low + i}`)), log: true };
+}
+
 function showDifference() {
   const [a, b] = sides.map(side => side.losses);
   let most = 0, where = -1, count = 0;
@@ -124,15 +140,14 @@ function show() {
     const loss = side.losses.at(-1);
     put('steps', thousands(side.engine.stepsDone));
     put('loss', loss === undefined ? '-' : loss.toPrecision(4));
-    put('accuracy', `${side.right} (${(side.right / 3.2).toFixed(2)} %)`);
+    put('accuracy', `${side.right} (${percent(side).toFixed(2)} %)`);
     put('speed', side.seconds > 0 ? thousands(side.timed / side.seconds) : '-');
   }
-  const curves = points => sides.map(side => ({ kind: side.id, points: points(side) }));
-  const losses = curves(side => means(side.losses)), least = Math.min(0.1, ...losses.flatMap(c => c.points).map(p => p[1]));
-  const low = Math.max(-6, Math.floor(Math.log10(least))), decades = Array.from({ length: 1 - low }, (_, i) => low + i);
-  drawChart($('#loss'), losses, most, { low: 10 ** low, high: 5, ticks: decades.map(d => Number(`1e${d}`)), log: true });
-  drawChart($('#accuracy'), curves(side => side.accuracies), most, { low: 0, high: 100, ticks: [0, 20, 40, 60, 80, 100] });
-  $('#accuracy').setAttribute('aria-label', `Accuracy over the steps: ${sides.map(s => `${s.name} ${(s.right / 3.2).toFixed(1)} %`).join(', ')}`);
+  for (const { id, points, label, scale } of charts) {
+    const series = sides.map(side => ({ kind: side.id, points: points(side) })), svg = $(`#${id}`);
+    drawChart(svg, series, most, scale(series.flatMap(({ points }) => points.map(p => p[1]))));
+    svg.setAttribute('aria-label', label());
+  }
   showDifference();
 }
 
@@ -192,6 +207,28 @@ async function loadState(side, file) {
 }
 
 // ---- the page ----------------------------------------------------------------------------------------------------------
+
+// A copy of what stands in the template, in front of it.
+function add(template) {
+  const { content } = $(`#${template}`), copy = content.cloneNode(true).firstElementChild;
+  $(`#${template}`).before(copy);
+  return copy;
+}
+
+for (const { id, name, title } of sides) {
+  const article = add('side'), guess = add('guess');
+  article.id = id;
+  guess.id = `guess-${id}`;
+  for (const [part, text] of [[article, title], [guess, name]]) {
+    part.classList.add(id);
+    $('.name', part).textContent = text;
+  }
+}
+for (const { id, caption } of charts) {
+  const figure = add('chart');
+  $('figcaption', figure).textContent = caption;
+  $('svg', figure).id = id;
+}
 
 // While they train, each round ends with it.
 function see(seen) {
