@@ -1,8 +1,9 @@
-// usage: node test.js STEPC PAGE WORK CHROMIUM PICTURE
+// usage: node test.js STEPC PAGE WORK CHROMIUM PICTURE OTHER...
 // The page in PAGE, which examples/browser/make has filled, in a headless Chromium, as its user would go through it: trains
 // 30 epochs, compares what both sides did with `stepc run`, draws all digits, carries states from one side to the other,
 // looks at it on a phone's width and in the dark. Prints sizes and steps per second. Leaves the page's picture in
 // WORK/page.png; PICTURE, the one in README.md, must look like it; with UPDATE_PICTURE set it becomes it.
+// OTHER: the same page of another network, whose two sides alone are tried.
 'use strict';
 const fs = require('fs'), http = require('http'), path = require('path'), { pathToFileURL } = require('url'), { spawnSync } = require('child_process');
 const { Chromium, downloaded } = require('./chromium.js');
@@ -10,8 +11,8 @@ const { drawn } = require('./digits.js');
 const { serve } = require('../../examples/browser/serve.js');
 const tensors = require('../onnxruntime/tensors.js');
 
-const [stepc, page, work, program, picture] = process.argv.slice(2);
-const training = path.join(page, 'made/digits.onnx'), epochs = 30;
+const [stepc, page, work, program, picture, ...others] = process.argv.slice(2);
+const training = path.join(page, 'made/net.onnx'), epochs = 30;
 const tolerance = 1e-6; // of a loss, as README.md says: both compute in float, in different order
 
 const files = name => path.resolve(work, name); // Chromium asks for whole paths
@@ -31,7 +32,7 @@ async function modules(...names) {
   const folder = files('modules');
   fs.mkdirSync(folder, { recursive: true });
   fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
-  for (const name of ['data.js', ...names]) fs.copyFileSync(path.join(page, name), path.join(folder, name));
+  for (const name of ['data.js', 'types.js', ...names]) fs.copyFileSync(path.join(page, name), path.join(folder, name));
   return Promise.all(names.map(name => import(pathToFileURL(path.join(folder, name)))));
 }
 
@@ -45,13 +46,13 @@ function table(text) {
 function writeFeeds(digits, from, to) {
   const batches = Array.from({ length: to - from }, (_, k) => digits.batch(from + k));
   tensors.write(files('x.npy'), { type: 'float32', dims: [to - from, 32, 64], data: Float32Array.from(batches.flatMap(b => Array.from(b.x))) });
-  tensors.write(files('target.npy'), { type: 'int64', dims: [to - from, 32], data: BigInt64Array.from(batches.flatMap(b => b.labels), BigInt) });
+  tensors.write(files('target.npy'), { type: 'int64', dims: [to - from, 32], data: BigInt64Array.from(batches.flatMap(b => b.target), BigInt) });
 }
 
 // The losses of these steps by stepc on this machine, which leaves its state in a file
 function trainHere(digits, from, to, ...options) {
   writeFeeds(digits, from, to);
-  run('run', training, '--dim', 'batch=32', '--engine', 'generated', '--reproducible', '--quiet', '--csv', files('here.csv'),
+  run('run', training, '--engine', 'generated', '--reproducible', '--quiet', '--csv', files('here.csv'),
       '--feed', `x=${files('x.npy')}`, '--feed', `target=${files('target.npy')}`, '--save', files('here.state'), ...options);
   return table(fs.readFileSync(files('here.csv'), 'utf8')).loss;
 }
@@ -231,6 +232,58 @@ async function goesOnAfterAnError(browser) {
   await train(browser);
 }
 
+// What the sides do with a network that they know by what stepc has written of it alone: steps of both, their states
+// exchanged, steps from there.
+const sidesAlone = `(async () => {
+  const get = name => import(new URL(name, document.baseURI));
+  const [{ StepcSide }, { OnnxSide }] = [await get('stepc_side.js'), await get('onnx_side.js')];
+  const sides = [await StepcSide.create(), await OnnxSide.create()], losses = sides.map(() => []), half = 5, done = [], said = [];
+  const values = (k, count) => Float32Array.from({ length: count }, (_, i) => Math.fround(Math.sin(k * 31 + i)));
+  const steps = async from => {
+    for (const [s, side] of sides.entries())
+      for (let k = from; k < from + half; k++) losses[s].push(await side.step({ seen: values(k, 120), target: values(-k, 12) }));
+    done.push(...sides.map(side => side.stepsDone));
+  };
+  for (const side of sides) await side.init(3);
+  await steps(0);
+  const files = sides.map(side => side.save());
+  for (const side of sides) await side.init(4);
+  sides.forEach((side, s) => side.load(files[1 - s]));
+  await steps(half);
+  const results = await Promise.all(sides.map(async side => Array.from(await side.infer({ seen: values(0, 120) }))));
+  for (const side of sides)
+    for (const feeds of [{ seen: values(0, 119), target: values(0, 12) }, { target: values(0, 12) }])
+      said.push(await side.step(feeds).then(() => 'nothing', error => error.message));
+  const fed = name => Array.from({ length: 2 * half }, (_, k) => Array.from(name === 'seen' ? values(k, 120) : values(-k, 12))).flat();
+  return { losses, done, said, results, seen: fed('seen'), target: fed('target'), files: files.map(f => Array.from(f)) };
+})()`;
+
+async function doesWithAnother(browser, folder) {
+  const server = await serve(folder, 0), name = path.basename(folder);
+  try {
+    fs.writeFileSync(path.join(folder, 'blank.html'), `<title>${name}</title><link rel="icon" href="data:,">`);
+    await browser.send('Page.navigate', { url: `http://127.0.0.1:${server.address().port}/blank.html` });
+    await browser.until(`document.title === '${name}' && document.readyState === 'complete'`, 'an empty page');
+    const { losses, done, said, results, seen, target, files: saved } = await browser.value(sidesAlone);
+    tensors.write(files('seen.npy'), { type: 'float32', dims: [10, 6, 20], data: Float32Array.from(seen) });
+    tensors.write(files('target.npy'), { type: 'float32', dims: [10, 6, 2], data: Float32Array.from(target) });
+    fs.writeFileSync(files('other.state'), Uint8Array.from(saved[1]));
+    const feeds = ['--feed', `seen=${files('seen.npy')}`, '--feed', `target=${files('target.npy')}`];
+    run('run', path.join(folder, 'made/net.onnx'), '--engine', 'generated', '--reproducible', '--quiet', '--csv', files('here.csv'), '--seed', '3', ...feeds);
+    const want = table(fs.readFileSync(files('here.csv'), 'utf8')).loss;
+    run('expand', path.join(folder, 'made/net.onnx'), '-o', files('other.onnx'), '--state', files('other.state'), '--quiet');
+    check(want.length === 10 && sameFloats(losses[0].slice(0, 5), want.slice(0, 5)), `${name}: WebAssembly makes other steps than stepc run: ${losses[0]}; ${want}`);
+    for (const list of losses) check(list.every((loss, k) => Math.abs(loss - want[k]) <= 1e-5 * want[k]), `${name}: losses are ${list}, expected ${want}`);
+    check(largest(...results) <= 1e-4, `${name}: results of infer() are ${results.join('; ')}`);
+    check(String(done) === (name === 'sgd' ? '5,5,5,5' : '5,5,10,10'), `${name}: steps done are ${done}`);
+    for (const message of said)
+      check(/^'seen' has 119 elements in the batch, 120 in the model|takes 'seen'/.test(message), `${name}: of a wrong batch is said ${message}`);
+    console.log(`${name}: another network, ten steps of both sides with exchanged states of ${saved[0].length} bytes`);
+  } finally {
+    server.close();
+  }
+}
+
 async function figures(browser) {
   for (const side of ['stepc', 'onnx'])
     console.log(`${await browser.text(`#${side} h2`)}: ${await browser.text(`#${side} .size`)}, ${await browser.text(`#${side} .speed`)} steps per second`);
@@ -254,6 +307,7 @@ async function figures(browser) {
     await figures(browser);
     await goesOnAfterAnError(browser);
     await fits(browser);
+    for (const folder of others) await doesWithAnother(browser, folder);
     check(browser.errors.length === 0, `the page reports: ${browser.errors.join('; ')}`);
     console.log(`${checks} checks passed`);
   } finally {

@@ -1,12 +1,9 @@
 // stepc's file of a state (runtime/checkpoint.h says the format), for the side that has no C. `stepc run --load` and
 // `stepc expand --state` read what this writes.
+import { typeOf } from './types.js';
 
 const magic = [0x89, 0x53, 0x54, 0x45, 0x50, 0x43, 0x0d, 0x0a], end = new TextEncoder().encode('STEPCEND');
 const roles = ['weight', 'statistic', 'optimizer', 'counter', 'sum'];
-const types = { // by ONNX's numbers
-  1: ['float32', Float32Array], 6: ['int32', Int32Array], 7: ['int64', BigInt64Array], 11: ['float64', Float64Array],
-  13: ['uint64', BigUint64Array],
-};
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, n) => {
   for (let bit = 0; bit < 8; bit++) n = n & 1 ? n >>> 1 ^ 0xedb88320 : n >>> 1;
@@ -23,8 +20,7 @@ const padded = n => Math.ceil(n / 8) * 8;
 
 // variables: [{ name, role, type, dims, data }]
 export function writeCheckpoint(variables) {
-  const list = variables.map(v => ({ ...v, code: Number(Object.keys(types).find(k => types[k][0] === v.type)),
-                                     text: new TextEncoder().encode(v.name) }));
+  const list = variables.map(v => ({ ...v, code: typeOf(v.type).number, text: new TextEncoder().encode(v.name) }));
   const lengths = list.map(v => padded(24 + 8 * v.dims.length + v.text.length + v.data.byteLength));
   const endAt = lengths.reduce((a, b) => a + b, 40);
   const bytes = new Uint8Array(endAt + 16), view = new DataView(bytes.buffer);
@@ -62,7 +58,7 @@ export function readCheckpoint(bytes) {
   for (let left = view.getUint32(12, true); left > 0; left--) {
     const [length, code, , rank] = [0, 4, 8, 12].map(k => view.getUint32(from + k, true));
     const sizes = Array.from({ length: rank + 1 }, (_, k) => Number(view.getBigUint64(from + 16 + 8 * k, true)));
-    const name = from + 24 + 8 * rank, size = sizes.pop(), [type, Elements] = types[code] ?? [];
+    const name = from + 24 + 8 * rank, size = sizes.pop(), { type, Elements } = typeOf(code) ?? {};
     if (name + length + size > at) throw damaged;
     const text = new TextDecoder().decode(bytes.subarray(name, name + length));
     const data = Uint8Array.from(bytes.subarray(name + length, name + length + size)).buffer; // a copy is aligned

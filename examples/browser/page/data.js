@@ -45,10 +45,10 @@ export class Digits {
   #images(numbers) {
     const x = new Float32Array(numbers.length * pixels);
     numbers.forEach((n, i) => x.set(this.#x.subarray(n * pixels, (n + 1) * pixels), i * pixels));
-    return { x, labels: numbers.map(n => this.#labels[n]) };
+    return { x, target: numbers.map(n => this.#labels[n]) };
   }
 
-  // What step `step` (from 0) trains with: { x, labels }
+  // What step `step` (from 0) trains with, by the names of the model's inputs: { x, target }
   batch(step) {
     const epoch = Math.floor(step / this.stepsPerEpoch), at = step % this.stepsPerEpoch * batchSize;
     while (this.#epochs.length <= epoch) {

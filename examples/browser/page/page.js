@@ -10,9 +10,9 @@ const $ = (selector, within = document) => within.querySelector(selector);
 const nextTask = () => new Promise(resolve => setTimeout(resolve));
 
 const sides = [
-  { id: 'stepc', name: 'stepc', title: 'stepc, as WebAssembly', create: StepcSide.create, files: /digits\.wasm|stepc_side\.js/ },
+  { id: 'stepc', name: 'stepc', title: 'stepc, as WebAssembly', create: StepcSide.create, files: /net\.wasm|(stepc_side|types)\.js/ },
   { id: 'onnx', name: 'onnxruntime-web', title: 'onnxruntime-web', create: OnnxSide.create,
-    files: /\/ort\/|\.onnx$|(onnx_side|checkpoint)\.js/ },
+    files: /\/ort\/|\.onnx$|(onnx_side|checkpoint|types)\.js/ },
 ];
 
 // Curves of both sides. scale() is what drawChart() takes, of their points; label() what is said to those who do not see.
@@ -84,10 +84,10 @@ function best(logits, i = 0) {
 // How many test images it has right
 async function measure(side) {
   Object.assign(side, { right: 0, tested: 0 });
-  for (const { x, labels } of digits.testBatches()) {
-    const logits = await side.engine.infer(x);
-    side.right += labels.filter((label, i) => best(logits, i) === label).length;
-    side.tested += labels.length;
+  for (const batch of digits.testBatches()) {
+    const logits = await side.engine.infer(batch);
+    side.right += batch.target.filter((label, i) => best(logits, i) === label).length;
+    side.tested += batch.target.length;
   }
   side.accuracies.push([side.engine.stepsDone, percent(side)]);
 }
@@ -168,7 +168,7 @@ async function recognise() {
   x.set(image);
   for (const side of sides) {
     const list = $(`#guess-${side.id} ul`), answer = $(`#guess-${side.id} output`);
-    const logits = (await side.engine.infer(x)).slice(0, classes);
+    const logits = (await side.engine.infer({ x })).slice(0, classes);
     const most = Math.max(...logits), exps = Array.from(logits, v => Math.exp(v - most)), sum = exps.reduce((a, b) => a + b);
     answer.textContent = drawn ? `${best(logits)}` : '-';
     list.innerHTML = exps.map((e, digit) => {

@@ -1,30 +1,46 @@
 // stepc's C, compiled to WebAssembly: wasm/trainer.c says what its functions do.
-import { batchSize, classes, pixels } from './data.js';
+import { elementsFor, typeOf } from './types.js';
+
+const stepReads = 1, stepWrites = 2, inferReads = 4, inferWrites = 8;
 
 export class StepcSide {
-  #c;      // what digits.wasm exports
-  #x;      // views of its memory, which never grows
-  #target;
-  #logits;
+  #c;       // what net.wasm exports
+  #tensors; // [{ name, dtype, uses, data }]: inputs and outputs. data are views of its memory, which does not grow any more
+  #loss;
+  #result;
 
   static async create() {
     const side = new StepcSide();
-    const { instance } = await WebAssembly.instantiateStreaming(fetch('digits.wasm'));
+    const { instance } = await WebAssembly.instantiateStreaming(fetch('net.wasm'));
     side.attach(instance);
     return side;
   }
 
   attach(instance) {
-    const c = this.#c = instance.exports, buffer = c.memory.buffer;
-    this.#x = new Float32Array(buffer, c.address_of_x(), batchSize * pixels);
-    this.#target = new BigInt64Array(buffer, c.address_of_target(), batchSize);
-    this.#logits = new Float32Array(buffer, c.address_of_logits(), batchSize * classes);
+    const c = this.#c = instance.exports;
+    this.#check(c.start());
+    const { buffer } = c.memory, words = new Uint32Array(buffer, c.address_of_tensors(), 5 * c.count_of_tensors());
+    this.#tensors = Array.from({ length: words.length / 5 }, (_, i) => {
+      const [name, dtype, count, uses, data] = words.subarray(5 * i, 5 * i + 5), { Elements } = typeOf(dtype) ?? {};
+      return { name: this.#text(name), dtype, uses, data: Elements && new Elements(buffer, data, count) };
+    });
+    this.#loss = this.#tensors.find(t => t.uses & stepWrites && t.name === 'loss')?.data;
+    this.#result = this.#tensors.find(t => t.uses & inferWrites)?.data;
+    if (!this.#loss || !this.#result) throw Error("the model gives no 'loss', or no result");
+  }
+
+  #text(address) {
+    const bytes = new Uint8Array(this.#c.memory.buffer, address);
+    return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
   }
 
   #check(status) {
-    if (status === 0) return;
-    const text = new Uint8Array(this.#c.memory.buffer, this.#c.status_text(status));
-    throw Error(new TextDecoder().decode(text.subarray(0, text.indexOf(0))));
+    if (status !== 0) throw Error(this.#text(this.#c.status_text(status)));
+  }
+
+  #feed(feeds, use) {
+    for (const { name, dtype, uses, data } of this.#tensors)
+      if (uses & use) data.set(elementsFor(feeds, name, dtype, data?.length));
   }
 
   async init(seed) {
@@ -35,24 +51,23 @@ export class StepcSide {
     return this.#c.steps_done();
   }
 
-  // Trains with one batch and returns its loss.
-  async step({ x, labels }) {
-    this.#x.set(x);
-    labels.forEach((label, i) => this.#target[i] = BigInt(label));
+  // Trains with one batch, inputs of the step by name, and returns its loss.
+  async step(feeds) {
+    this.#feed(feeds, stepReads);
     this.#check(this.#c.step());
-    return this.#c.last_loss();
+    return this.#loss[0];
   }
 
-  // The logits of 32 images
-  async infer(x) {
-    this.#x.set(x);
+  // The first output of the inference graph
+  async infer(feeds) {
+    this.#feed(feeds, inferReads);
     this.#check(this.#c.infer());
-    return this.#logits.slice();
+    return this.#result.slice();
   }
 
   save() {
-    const size = this.#c.save();
-    return new Uint8Array(this.#c.memory.buffer, this.#c.address_of_file(), size).slice();
+    this.#check(this.#c.save());
+    return new Uint8Array(this.#c.memory.buffer, this.#c.address_of_file(), this.#c.bytes_of_file()).slice();
   }
 
   load(bytes) {
