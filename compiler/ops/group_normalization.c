@@ -188,7 +188,14 @@ static const struct op_sample samples[] = {
      .error = "expected [6]"},
     {0}};
 
+/* Without an axis behind the channels an instance is one element; runtimes do not know such an operand. */
+static bool instance_stays(const struct node *n)
+{
+    return node_input(n, X)->shape.rank > 2;
+}
+
 static const struct op_sample instance_samples[] = {
+    {.text = "g (float[2,3] x, float[3] s, float[3] b) => (float[2,3] y) { y = InstanceNormalization(x, s, b) }"},
     {.text = "g (float[2,3,5,4] x, float[3] s, float[3] b) => (float[2,3,5,4] y) "
              "{ y = InstanceNormalization(x, s, b) }"},
     {.text = "g (double[2,3,7] x, double[3] s, double[3] b) => (double[2,3,7] y) "
@@ -208,7 +215,7 @@ const struct op_def op_defs_group_normalization[] = {
      .eval = group_normalization_eval, .bounded = bounded_samples, .samples = samples},
     {.name = "InstanceNormalization", .versions = instance_versions, .inputs = instance_inputs,
      .outputs = instance_outputs, .attrs = instance_attrs, .infer = group_normalization_infer,
-     .grad = group_normalization_grad, .stays = op_stays, .expand = group_normalization_expand,
+     .grad = group_normalization_grad, .stays = instance_stays, .expand = group_normalization_expand,
      .eval = group_normalization_eval,
      .bounded = bounded_samples, .samples = instance_samples},
     {0}};
