@@ -497,19 +497,68 @@ static const struct op_sample samples[] = {
 
 /* ---- for other runtimes ------------------------------------------------------------------------------------------ */
 
-enum { REDUCTION_OPSET = 16 };
+enum { SUM_OPSET = 16, EXTREME_OPSET = 18, MOST_HITS = 1 << 28 };
 
-/* y = M u with M[s, k] = 1 where row k goes to s. */
-static struct value *sum_by_product(struct expand_ctx *c, struct value *indices, struct value *updates)
+/* [o, s, k, i]: does row k go to s? o and i are 1 where the indices fix them. */
+static struct value *hits_of(struct expand_ctx *c)
 {
-    const int64_t size = op_attr_int(c->node, "size"), rows = updates->shape.dim[1];
-    indices = build_reshape(c->b, indices, &SHAPE(1, rows));
+    const int64_t size = op_attr_int(c->node, "size");
+    struct value *indices = expand_in(c, 0);
+    const struct shape *const s = &indices->shape;
+    indices = build_reshape(c->b, indices, &SHAPE(s->dim[0], 1, s->dim[1], s->dim[2]));
     struct value *const zero = build_like(c, indices, 0.0), *const negative = build(c, "Less", indices, zero);
     struct value *const from_end = build(c, "Add", indices, build_like(c, indices, (double)size));
     indices = build(c, "Where", negative, from_end, indices);
-    struct value *const places = build_counter(c->b, indices->dtype, 0, &SHAPE(size, 1));
-    struct value *const hits = build(c, "Equal", places, indices);
-    return build(c, "MatMul", build_cast(c->b, hits, updates->dtype), updates);
+    return build(c, "Equal", build_counter(c->b, indices->dtype, 0, &SHAPE(size, 1, 1)), indices);
+}
+
+/* y = M u with M[o, s, k] = 1 where row k goes to s. */
+static struct value *sum_by_product(struct expand_ctx *c)
+{
+    struct value *const updates = expand_in(c, 1), *const data = expand_in(c, 2), *const hits = hits_of(c);
+    const int64_t outer = hits->shape.dim[0], size = hits->shape.dim[1], rows = hits->shape.dim[2];
+    const struct shape *const s = outer == 1 ? &SHAPE(size, rows) : &SHAPE(outer, size, rows);
+    struct value *const matrix = build_cast(c->b, build_reshape(c->b, hits, s), updates->dtype);
+    struct value *const sum = build(c, "MatMul", matrix, updates);
+    return data != NULL ? build(c, "Add", data, sum) : sum;
+}
+
+/* All rows beside each other, with what changes nothing where a row does not go. */
+static struct value *reduce_hits(struct expand_ctx *c, enum reduction r)
+{
+    static const char *const over[] = {[SCATTER_ADD] = "ReduceSum", [SCATTER_MUL] = "ReduceProd",
+                                       [SCATTER_MAX] = "ReduceMax", [SCATTER_MIN] = "ReduceMin"};
+    static const char *const with[] = {[SCATTER_ADD] = "Add", [SCATTER_MUL] = "Mul", [SCATTER_MAX] = "Max",
+                                       [SCATTER_MIN] = "Min"};
+    struct value *updates = expand_in(c, 1), *const data = expand_in(c, 2), *const hits = hits_of(c);
+    const struct shape *const u = &expand_in(c, 1)->shape;
+    updates = build_reshape(c->b, updates, &SHAPE(u->dim[0], 1, u->dim[1], u->dim[2]));
+    struct value *nothing = build_like(c, updates, r == SCATTER_MUL ? 1.0 : 0.0);
+    if (r == SCATTER_MAX || r == SCATTER_MIN)
+        nothing = build_reshape(c->b, data, &SHAPE(u->dim[0], data->shape.dim[1], 1, u->dim[2]));
+    struct value *const all = build(c, "Where", hits, updates, nothing);
+    struct value *const axis = build_ints(c->b, (int64_t[]){2}, 1);
+    struct value *const y = build_with(c, over[r], ATTRS(attr_int("keepdims", 0)), all, axis);
+    return data != NULL ? build(c, with[r], data, y) : y;
+}
+
+/* MatMul and the reductions have these. */
+static bool is_summed(enum dtype t)
+{
+    return dtype_is_float(t) || t == DTYPE_INT32 || t == DTYPE_INT64 || t == DTYPE_UINT32 || t == DTYPE_UINT64;
+}
+
+/* Before scatters could reduce; NULL where there are too many pairs of a row and a place, or no operators for the
+ * type. */
+static struct value *without_reduction(struct expand_ctx *c, enum reduction r)
+{
+    const struct shape *const indices = &expand_in(c, 0)->shape, *const u = &expand_in(c, 1)->shape;
+    const bool by_product = r == SCATTER_ADD && indices->dim[2] == 1;
+    const double pairs = (double)op_attr_int(c->node, "size") * (double)u->dim[1];
+    const double hits = by_product ? (double)indices->dim[0] : (double)u->dim[0] * (double)u->dim[2];
+    if (!is_summed(expand_in(c, 1)->dtype) || u->dim[1] == 0 || pairs * hits > MOST_HITS)
+        return NULL;
+    return by_product ? sum_by_product(c) : reduce_hits(c, r);
 }
 
 static bool is_rows(const struct value *indices)
@@ -533,10 +582,11 @@ static bool scatter_plain(struct expand_ctx *c)
     struct value *const indices = expand_in(c, 0), *const updates = expand_in(c, 1), *data = expand_in(c, 2);
     struct value *const y = node_output(c->node, 0);
     const enum reduction r = scatter_reduction(c->node);
-    const bool old = c->target->opset < REDUCTION_OPSET;
-    if (r == SCATTER_ADD && old && is_rows(indices) && dtype_is_float(y->dtype)) {
-        struct value *const sum = sum_by_product(c, indices, updates);
-        return expand_out(c, 0, data != NULL ? build(c, "Add", data, sum) : sum);
+    const bool is_extreme = r == SCATTER_MAX || r == SCATTER_MIN;
+    if (r != SCATTER_NONE && c->target->opset < (is_extreme ? EXTREME_OPSET : SUM_OPSET)) {
+        struct value *const v = without_reduction(c, r);
+        if (v != NULL)
+            return expand_out(c, 0, v);
     }
     const struct attr *how = r == SCATTER_NONE ? ATTRS_NONE : ATTRS(attr_string("reduction", reductions[r]));
     if (data == NULL)

@@ -180,6 +180,39 @@ expect 0 "$stepc" expand bowl.onnxtxt -o bowl.onnx
 expect 1 "$stepc" expand bowl.onnxtxt -o bowl.onnx --entry init
 has stderr 'init() has nothing to give'
 
+# Runtimes have no InstanceNormalization of rank 2.
+for shape in 4,3 4,3,2; do
+    cat >instance.onnxtxt <<END
+<ir_version: 8, opset_import: ["" : 17]>
+instance (float[$shape] x, float[3] s, float[3] b) => (float[$shape] y) { y = InstanceNormalization(x, s, b) }
+END
+    expect 0 "$stepc" expand instance.onnxtxt -o instance_of.onnxtxt
+    [ $shape = 4,3 ] || has instance_of.infer.onnxtxt 'InstanceNormalization ('
+    [ $shape != 4,3 ] || lacks instance_of.infer.onnxtxt 'InstanceNormalization ('
+done
+
+# Scatters that take together what is there and what comes, in versions that had none: all rows beside each other.
+# ROWS, OPSET -> taken.onnxtxt
+taken() {
+    cat >scatters.onnxtxt <<END
+<ir_version: 8, opset_import: ["" : 18]>
+scatters (int64[$1,2] i, float[$1,2] u, float[$1,2] d) => (float[$1,2] a, float[$1,2] m, float[$1,2] x) {
+  a = ScatterElements <reduction = "add"> (d, i, u)
+  m = ScatterElements <reduction = "mul"> (d, i, u)
+  x = ScatterElements <reduction = "max"> (d, i, u)
+}
+END
+    expect "$3" "$stepc" expand scatters.onnxtxt -o taken.onnxtxt --opset "$2"
+}
+taken 4 15 0
+lacks taken.infer.onnxtxt ScatterElements
+has taken.infer.onnxtxt ReduceProd
+taken 4 17 0
+has taken.infer.onnxtxt ReduceMax
+has taken.infer.onnxtxt 'reduction = "mul"'
+taken 20000 15 1 # 4 * 10^8 pairs of a row and a place
+has stderr "error: attribute 'reduction' of ScatterElements needs --opset 16"
+
 # What cannot be is refused, by name, and nothing is written.
 cat >late.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 18]>
