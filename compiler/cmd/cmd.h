@@ -56,9 +56,10 @@ struct program *program_of_devices(struct session *s, const struct model *m, con
 bool may_need_outputs(struct session *s, const struct import_options *import, struct model *m, bool ok);
 /* step if there is one, else infer. */
 const char *default_entry(const struct model *m);
-/* What --dim and --shape may name. */
+/* What --dim and --shape may name; one of the inputs whose sizes are numbers, "'x' is [16,64]", or NULL. */
 struct size_names {
     str_list dims, inputs;
+    const char *of_numbers;
 };
 void add_size_names(struct session *s, const struct model *m, struct size_names *names);
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const char *path,

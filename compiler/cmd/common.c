@@ -233,18 +233,32 @@ static void add_dims(struct arena *a, const model_values *values, str_list *dims
             }
 }
 
-static void add_sizes(struct arena *a, const struct model_graph *g, str_list *dims, str_list *inputs)
+static const char *sizes_text(struct arena *a, const struct model_value_info *vi)
 {
-    vec_each(const struct model_value_info *, vi, &g->inputs)
-        str_list_add(a, inputs, vi->name);
-    add_dims(a, &g->inputs, dims);
-    add_dims(a, &g->outputs, dims);
-    add_dims(a, &g->value_infos, dims);
+    const char *text = arena_printf(a, "'%s' is [", vi->name);
+    vec_each_ptr(const struct model_dim, dim, &vi->type.dims) {
+        if (dim->value < 0)
+            return NULL;
+        text = arena_printf(a, "%s%s%lld", text, dim_at > 0 ? "," : "", (long long)dim->value);
+    }
+    return vi->type.dims.count > 0 ? arena_printf(a, "%s]", text) : NULL;
 }
 
-/* A mistyped name would say nothing, silently. It may be meant for another model of a script, so it is no error. */
+static void add_sizes(struct arena *a, const struct model_graph *g, struct size_names *names)
+{
+    vec_each(const struct model_value_info *, vi, &g->inputs) {
+        str_list_add(a, &names->inputs, vi->name);
+        names->of_numbers = names->of_numbers ? names->of_numbers : sizes_text(a, vi);
+    }
+    add_dims(a, &g->inputs, &names->dims);
+    add_dims(a, &g->outputs, &names->dims);
+    add_dims(a, &g->value_infos, &names->dims);
+}
+
+/* A mistyped name would say nothing, silently. It may be meant for another model of a script, so it is no error.
+ * otherwise: what is said where nothing is known. */
 static void warn_of_unknown(struct session *s, const char *path, const str_list *given, const char *option,
-                            const char *what, const str_list *known)
+                            const char *what, const str_list *known, const char *otherwise)
 {
     vec_each(const char *, pair, given) {
         const char *name, *value;
@@ -252,8 +266,8 @@ static void warn_of_unknown(struct session *s, const char *path, const str_list 
             continue;
         const char *colon = strchr(name, ':'), *own = colon ? colon + 1 : name;
         if (!str_list_has(known, name) && !(colon && str_list_has(known, own)))
-            diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s", option, pair, what,
-                         own, str_suggestion(&s->arena, own, known->data, known->count));
+            diag_warning(&s->diag, &LOC_FILE(path), "--%s %s: the model has no %s '%s'%s", option, pair, what, own,
+                         known->count > 0 ? str_suggestion(&s->arena, own, known->data, known->count) : otherwise);
     }
 }
 
@@ -396,17 +410,20 @@ struct program *program_of_devices(struct session *s, const struct model *m, con
 
 void add_size_names(struct session *s, const struct model *m, struct size_names *names)
 {
-    add_sizes(&s->arena, m->graph, &names->dims, &names->inputs);
+    add_sizes(&s->arena, m->graph, names);
     vec_each(const struct model_training *, t, &m->training)
         if (t->algorithm)
-            add_sizes(&s->arena, t->algorithm, &names->dims, &names->inputs);
+            add_sizes(&s->arena, t->algorithm, names);
 }
 
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const char *path, const struct size_names *names)
 {
     const str_list dim_list = option_list(o, "dim"), shape_list = option_list(o, "shape");
-    warn_of_unknown(s, path, &dim_list, "dim", "symbolic dimension", &names->dims);
-    warn_of_unknown(s, path, &shape_list, "shape", "input", &names->inputs);
+    const char *const fixed =
+        names->of_numbers ? arena_printf(&s->arena, ": its sizes are numbers already, input %s", names->of_numbers)
+                          : "";
+    warn_of_unknown(s, path, &dim_list, "dim", "symbolic dimension", &names->dims, fixed);
+    warn_of_unknown(s, path, &shape_list, "shape", "input", &names->inputs, "");
 }
 
 const char *single_argument(const struct session *s, const struct options *o, const char *what)
