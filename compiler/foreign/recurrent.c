@@ -79,7 +79,7 @@ static bool find_layer(const struct joiner *j, const struct model_node *n, struc
 {
     const struct form *const form = form_of(n);
     const struct model_initializer *const w = form ? input_of(j, n, 1) : NULL, *const r = w ? input_of(j, n, 2) : NULL;
-    if (!r || !is_pytorchs(n))
+    if (!r)
         return false;
     const struct shape *const of_w = &w->tensor->shape, *const of_r = &r->tensor->shape;
     if (of_w->rank != 3 || of_r->rank != 3 || of_w->dim[0] < 1 || of_w->dim[0] > 2 || of_r->dim[0] != of_w->dim[0] ||
@@ -188,12 +188,19 @@ static void add_joined(struct joiner *j, const struct layer *l, const struct mod
     vec_push(j->arena, &j->found, out);
 }
 
-static void find_joined(struct joiner *j, struct strbuf *report)
+static void find_joined(struct diag *d, struct joiner *j, struct strbuf *report)
 {
     vec_each(const struct model_node *, n, &j->model->graph->nodes) {
         struct layer l;
         if (!find_layer(j, n, &l) || !find_family(j, n, &l))
             continue;
+        if (!is_pytorchs(n)) {
+            diag_note(d, &n->loc,
+                      "the reset gate stands before the product (linear_before_reset is 0), where PyTorch has it "
+                      "behind: other weights, which are not laid out of the checkpoint's '%s*_l%s'",
+                      l.prefix, l.number);
+            continue;
+        }
         add_joined(j, &l, l.w, of_input);
         add_joined(j, &l, l.r, of_state);
         if (l.b)
@@ -299,7 +306,7 @@ bool checkpoint_join_recurrent(struct diag *d, struct arena *a, const struct mod
     struct joiner j = {.arena = a, .model = m, .checkpoint = c, .options = o, .weights.arena = a};
     vec_each_ptr(const struct named_tensor, t, &c->weights)
         map_set(&j.weights, t->name, (void *)(uintptr_t)t->tensor);
-    find_joined(&j, report);
+    find_joined(d, &j, report);
     if (j.found.count == 0)
         return true;
     /* their order is that of the parts */
@@ -335,7 +342,7 @@ static void find_wholes(const struct joiner *j, struct map *out)
 {
     vec_each(const struct model_node *, n, &j->model->graph->nodes) {
         struct layer l;
-        if (!find_layer(j, n, &l) || !(name_says(j, &l) || place_says(j, n, &l)))
+        if (!find_layer(j, n, &l) || !is_pytorchs(n) || !(name_says(j, &l) || place_says(j, n, &l)))
             continue;
         add_whole(j, &l, l.w, of_input, out);
         add_whole(j, &l, l.r, of_state, out);

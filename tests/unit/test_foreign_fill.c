@@ -727,6 +727,9 @@ START_TEST(what_cannot_be_laid_out_is_told)
     struct checkpoint c = recurrent_checkpoint("enc.lstm.");
     ck_assert(!fill_with(recurrent_model("/enc/lstm/LSTM", ""), &c, &(struct fill_options){0}, &f));
     assert_said("'g.weight_ih_l0': it is float[1,6,2], but 'g.weight_ih_l0' of c.pt is float[6,2]");
+    assert_said("linear_before_reset is 0), where PyTorch has it behind");
+    assert_said("not laid out of the checkpoint's 'g.*_l0'");
+    ck_assert(said("LSTM 'h': its weights are laid out") && !said("GRU 'y': its weights are laid out"));
     end(), begin();
     c = recurrent_checkpoint("enc.lstm.");
     vec_push(&arena, &c.weights, ((struct named_tensor){"bn.running_mean", numbers(&three, 0)}));
