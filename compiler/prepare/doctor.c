@@ -337,6 +337,11 @@ static void examine_forms(struct doctor *x)
             arena_printf(x->arena, "running statistics of %s have been moved by the exporter's run on its example",
                          count_of(x, moved, "BatchNormalization node")),
             EXPORT_CURE);
+    for (int momentum = 0; momentum <= 1; momentum++) {
+        const char *const text = unaveraged_statistics(&x->view, NULL, momentum);
+        if (text)
+            add(x, text, "set `momentum` of these layers to a number, as 0.1, before the export");
+    }
     if (half.count > 0)
         add(x,
             arena_printf(x->arena, "%s of less than 16 bits: %s; such numbers are not trained",

@@ -272,6 +272,9 @@ size_t spoiled_statistics(const struct preparer *p);
 /* How many BatchNormalization nodes has PyTorch exported in training form, so that its run has moved their
  * statistics? Reads the same. */
 size_t moved_statistics(const struct preparer *p);
+/* What is to be said of BatchNormalization whose running statistics are no average of batches: momentum is 1 or 0.
+ * NULL: nothing. only: has first outputs of the nodes that count; NULL: all do. Reads the model only. */
+const char *unaveraged_statistics(const struct preparer *p, const struct map *only, int momentum);
 /* Is some BatchNormalization or Dropout of the main graph in training form? Reads the same. */
 bool has_training_form(const struct preparer *p);
 /* The main graph takes inference form; says which nodes a step has in training form. */

@@ -335,6 +335,31 @@ static void say_half_statistics(struct preparer *p)
         }
 }
 
+const char *unaveraged_statistics(const struct preparer *p, const struct map *only, int momentum)
+{
+    size_t count = 0;
+    vec_each(const struct model_node *, n, &p->model->graph->nodes)
+        count += is_batchnorm(n) && (!only || map_has(only, n->outputs.data[0])) &&
+                 attribute_float(n, "momentum", USUAL_MOMENTUM) == momentum;
+    if (count == 0)
+        return NULL;
+    return arena_printf(p->arena,
+                        "%zu BatchNormalization with momentum %d: %s (PyTorch's exporter writes this of momentum=None, "
+                        "the mean of all batches, which ONNX does not have)",
+                        count, momentum,
+                        momentum == 1 ? "no step moves the running statistics, which infer() uses"
+                                      : "running statistics are those of the last batch alone");
+}
+
+static void warn_of_unaveraged(const struct preparer *p)
+{
+    for (int momentum = 0; momentum <= 1; momentum++) {
+        const char *const text = unaveraged_statistics(p, &p->in_training, momentum);
+        if (text)
+            diag_warning(p->diag, &p->loc, "%s; give the layers a momentum before the export", text);
+    }
+}
+
 static void say_plan(struct preparer *p, const struct form_counts *c)
 {
     static const char *const reasons[] = {
@@ -355,6 +380,7 @@ static void say_plan(struct preparer *p, const struct form_counts *c)
             c->trained);
     if (c->trained > 0)
         say_half_statistics(p);
+    warn_of_unaveraged(p);
     for (size_t i = STATISTICS_FROZEN_ASKED; i < STATISTICS_FORMS; i++)
         if (c->by_form[i] > 0)
             say(p, "%zu BatchNormalization: a step uses the stored statistics and leaves them alone (%s)",

@@ -87,6 +87,15 @@ def test_forms():
                np.all(start['6.running_var'] == 1), f'export of a fresh network, opset {opset}: statistics start afresh when asked')
         said = stepc('prepare', 'fresh.onnx', '-o', 'train.onnx', '--loss', 'mse', '--batchnorm', 'frozen')
         expect('warning' in said, f'frozen use of statistics that the exporter moved is warned of, opset {opset}')
+    for mode, momentum in (TrainingMode.PRESERVE, 1), (TrainingMode.TRAINING, 0):
+        net = images().train()
+        for m in batch_norms(net):
+            m.momentum = None
+            m.train(mode == TrainingMode.TRAINING)
+        found = export(net, x, 'mean', training=mode, do_constant_folding=False)
+        said = stepc('prepare', 'mean.onnx', '-o', 'train.onnx', '--loss', 'mse')
+        expect(f'2 BatchNormalization with momentum {momentum}:' in found and f'2 BatchNormalization with momentum {momentum}:' in said,
+               f'momentum=None in the form {mode.name}: that running statistics are no mean of all batches is said')
     net = images().train()
     for m in batch_norms(net):
         m.eval()

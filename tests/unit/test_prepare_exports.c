@@ -722,6 +722,30 @@ START_TEST(constants_in_the_place_of_weights)
 }
 END_TEST
 
+/* What PyTorch's exporter writes of momentum=None. */
+static struct model *of_momentum(bool training, float momentum)
+{
+    struct model *const m = normalized(17, training);
+    vec_each(struct model_node *, n, &m->graph->nodes)
+        if (str_equal(n->op_type, "BatchNormalization"))
+            ((struct model_attr *)model_find_attr(&n->attrs, "momentum"))->f = momentum;
+    return m;
+}
+
+START_TEST(statistics_that_are_no_average)
+{
+    ck_assert(finds(of_momentum(false, 1), "1 BatchNormalization with momentum 1: no step moves", "set `momentum`"));
+    ck_assert(finds(of_momentum(true, 0), "with momentum 0: running statistics are those of the last", "as 0.1"));
+    ck_assert(!finds(of_momentum(true, 0.9f), "with momentum", ""));
+    prepared(of_momentum(false, 1));
+    ck_assert(has_message("give the layers a momentum before the export"));
+    begin();
+    vec_push(&arena, &prepare_with.batchnorm, ((struct batchnorm_choice){BATCHNORM_FROZEN, NULL}));
+    prepared(of_momentum(false, 1));
+    ck_assert(!has_message("give the layers a momentum"));
+}
+END_TEST
+
 START_TEST(constants_only)
 {
     struct model *const m = with_constant();
@@ -793,6 +817,7 @@ int main(void)
     tcase_add_test(c, names_by_content);
     tcase_add_test(c, names_of_recurrent_layers);
     tcase_add_test(c, constants_in_the_place_of_weights);
+    tcase_add_test(c, statistics_that_are_no_average);
     tcase_add_test(c, constants_only);
     tcase_add_test(c, what_the_doctor_finds);
     return run_tests("exports", c);
