@@ -121,15 +121,18 @@ static bool expand(struct job *j)
     struct model *m;
     struct program *p;
     expanded_list list;
-    struct pipeline_gradient gradient = {loss, names, NULL};
+    struct map masks = {.arena = &s->arena};
+    struct pipeline_gradient gradient = {.loss = loss, .names = names, .masks = &masks};
     if (!read_import_options(s, j->options, import) || !refuse_range(s, import, "expand") ||
         !read_model(s, j->options, import, j->path, &m))
         return false;
     if (model_has_devices(m))
         diag_warning(&s->diag, &LOC_FILE(m->file),
                      "its annotations for several devices are not in what is written, which has other nodes");
+    if (loss != NULL)
+        gradient_masks(&s->diag, m, &names, &masks);
     if (loss != NULL && gradient_model_has(m, loss)) {
-        if (!gradient_model(&s->diag, &s->arena, m, loss, &names))
+        if (!gradient_model(&s->diag, &s->arena, m, loss, &names, &masks))
             return false;
         j->pipeline.entries = gradient.entry = "infer";
     } else if (loss != NULL) {

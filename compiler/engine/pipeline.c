@@ -103,9 +103,14 @@ static bool take_gradient(struct diag *d, const struct model *m, struct program 
     e->graph->bindings.count = e->graph->outputs.count = 0;
     e->counter_count = 0;
     vec_push(p->arena, &e->graph->outputs, ((struct graph_output){o->loss, graph_find(e->graph, o->loss)}));
-    for (size_t i = 0; i < xs.count && !b.failed; i++)
+    for (size_t i = 0; i < xs.count && !b.failed; i++) {
+        const struct tensor *const mask = map_get(o->masks, o->names.data[i]);
+        struct value *const dx = n->outputs.data[i];
+        struct value *const given =
+            mask ? build_value(&b, "Mul", NULL, (struct value *const[]){dx, build_constant(&b, mask)}, 2) : dx;
         vec_push(p->arena, &e->graph->outputs,
-                 ((struct graph_output){arena_printf(p->arena, "%s.gradient", o->names.data[i]), n->outputs.data[i]}));
+                 ((struct graph_output){arena_printf(p->arena, "%s.gradient", o->names.data[i]), given}));
+    }
     return !b.failed;
 }
 

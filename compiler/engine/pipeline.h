@@ -11,6 +11,7 @@
 struct pipeline_gradient {
     const char *loss;
     str_list names;
+    const struct map *masks; /* name -> const struct tensor *, by which its gradient is multiplied */
     const char *entry; /* set: the first one that has the loss */
 };
 

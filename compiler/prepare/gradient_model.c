@@ -80,22 +80,96 @@ static void add_output(struct arena *a, struct model_graph *g, const char *name,
     vec_push(a, &g->outputs, v);
 }
 
-static void add_gradient(struct arena *a, struct model_graph *g, const char *loss, const str_list *names)
+/* ---- what training leaves alone ---------------------------------------------------------------------------------- */
+
+static bool is_mask(const struct tensor *t)
+{
+    bool some = false;
+    for (int64_t i = 0; i < t->count; i++) {
+        const double x = tensor_get_double(t, i);
+        some = some || x == 0;
+        if (x != 0 && x != 1)
+            return false;
+    }
+    return some;
+}
+
+/* The only reader of the gradient multiplies it. */
+static const struct model_initializer *mask_of(const struct model *m, const struct model_graph *g, const char *gradient)
+{
+    const struct model_node *reader = NULL;
+    size_t readers = 0;
+    vec_each(const struct model_node *, n, &g->nodes)
+        for (size_t i = 0; i < n->inputs.count; i++)
+            if (str_equal(n->inputs.data[i], gradient)) {
+                reader = n;
+                readers++;
+            }
+    if (readers != 1 || !str_equal(reader->op_type, "Mul") || reader->domain[0] != '\0' || reader->inputs.count != 2)
+        return NULL;
+    const char *const factor = reader->inputs.data[str_equal(reader->inputs.data[0], gradient)];
+    const struct model_initializer *const x = model_find_initializer(g, factor);
+    return x ? x : model_find_initializer(m->graph, factor);
+}
+
+static void find_masks(struct diag *d, const struct model *m, const struct model_graph *g, const struct model_node *n,
+                       const str_list *names, struct map *out)
+{
+    const struct model_attr *const xs = model_find_attr(&n->attrs, "xs");
+    for (size_t i = 0; xs && xs->type == ATTR_STRINGS && i < xs->strings.count && i < n->outputs.count; i++) {
+        const char *const name = xs->strings.data[i].data;
+        const struct model_initializer *const mask =
+            str_list_has(names, name) && !map_has(out, name) ? mask_of(m, g, n->outputs.data[i]) : NULL;
+        const struct model_initializer *const weight = mask ? model_find_initializer(m->graph, name) : NULL;
+        if (!weight || mask->tensor->dtype != weight->tensor->dtype || !is_mask(mask->tensor))
+            continue;
+        map_set(out, name, (void *)(uintptr_t)mask->tensor);
+        diag_note(d, &LOC_FILE(m->file), "%s.gradient is 0 where the training leaves '%s' alone ('%s')", name, name,
+                  mask->name);
+    }
+}
+
+void gradient_masks(struct diag *d, const struct model *m, const str_list *names, struct map *out)
+{
+    vec_each(const struct model_training *, t, &m->training)
+        if (t->algorithm)
+            vec_each(const struct model_node *, n, &t->algorithm->nodes)
+                if (str_equal(n->op_type, "Gradient"))
+                    find_masks(d, m, t->algorithm, n, names, out);
+}
+
+/* ---- the gradient ------------------------------------------------------------------------------------------------ */
+
+/* gradient = all * mask */
+static void add_mask(struct arena *a, struct model_graph *g, const char *gradient, const struct tensor *mask)
+{
+    const char *const all = arena_printf(a, "%s.of_all", gradient), *const part = arena_printf(a, "%s.part", gradient);
+    model_add_initializer(a, g, part, (struct tensor *)mask);
+    model_add_node(a, g, "", "Mul", (const char *[]){all, part, NULL}, (const char *[]){gradient, NULL});
+}
+
+static void add_gradient(struct arena *a, struct model_graph *g, const char *loss, const str_list *names,
+                         const struct map *masks)
 {
     str_list in = {0}, out = {0};
     vec_each(const char *, name, names) {
+        const char *const gradient = arena_printf(a, "%s.gradient", name);
         vec_push(a, &in, name);
-        vec_push(a, &out, arena_printf(a, "%s.gradient", name));
-        add_output(a, g, out.data[out.count - 1], name);
+        vec_push(a, &out, map_has(masks, name) ? arena_printf(a, "%s.of_all", gradient) : gradient);
+        add_output(a, g, gradient, name);
     }
     vec_push(a, &in, NULL);
     vec_push(a, &out, NULL);
     struct model_node *const n = model_add_node(a, g, DOMAIN_TRAINING, "Gradient", in.data, out.data);
     model_set_strings(a, n, "xs", names->data, names->count);
     model_set_string(a, n, "y", loss);
+    vec_each(const char *, name, names)
+        if (map_has(masks, name))
+            add_mask(a, g, arena_printf(a, "%s.gradient", name), map_get(masks, name));
 }
 
-bool gradient_model(struct diag *d, struct arena *a, struct model *m, const char *loss, const str_list *names)
+bool gradient_model(struct diag *d, struct arena *a, struct model *m, const char *loss, const str_list *names,
+                    const struct map *masks)
 {
     struct model_graph *const g = m->graph;
     bool ok = true;
@@ -109,7 +183,7 @@ bool gradient_model(struct diag *d, struct arena *a, struct model *m, const char
     model_values outputs = {0};
     g->outputs = outputs;
     add_output(a, g, loss, loss);
-    add_gradient(a, g, loss, names);
+    add_gradient(a, g, loss, names, masks);
     if (model_opset(&m->opsets, DOMAIN_TRAINING) == 0)
         vec_push(a, &m->opsets, ((struct model_opset){DOMAIN_TRAINING, 1}));
     return true;

@@ -166,6 +166,34 @@ has stderr '--with-respect-to nothing: what computes the loss has no such tensor
 expect 1 "$stepc" expand adam.onnx -o slope.onnx --gradient-of loss --with-respect-to one_step --dim batch=32
 has stderr '--with-respect-to one_step: nothing trains it, so it is a constant'
 
+# Where the training leaves a weight alone, as the padding of an embedding, there is no gradient either. The loss is the
+# training's; then the main graph has it.
+printf '0.1\n0.25\n0\n0\n0.3\n-0.4\n' | "$make_npy" f4 1 3 2 >w.npy
+printf '1\n2\n1\n' | "$make_npy" i8 1 3 >i.npy
+printf '1\n2\n3\n4\n5\n6\n' | "$make_npy" f4 1 3 2 >t.npy
+# table TARGET RESULT NODES
+table() {
+    cat >table.onnxtxt <<END
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
+table (int64[3] i$1) => ($2) <float[3,2] w = {0.1, 0.25, 0, 0, 0.3, -0.4}> { y = Gather (w, i) $3 }
+END
+}
+# slope_of LOSS TARGET PREPARE_OPTION...: elements of w.gradient
+slope_of() {
+    expect 0 "$stepc" prepare table.onnxtxt -o padded.onnx "${@:3}" --quiet
+    expect 0 "$stepc" expand padded.onnx -o slope.onnx --gradient-of "$1" --with-respect-to w
+    cp stderr notes
+    expect 0 "$stepc" run slope.onnx --feed i=i.npy --feed "$2=t.npy" --feed w=w.npy --fetch w.gradient=dw.npy
+    tail -c 24 dw.npy | od -An -t f4 -v -w24 | awk '{ for (i = 1; i <= NF; i++) printf "%.2f ", $i + 0 }'
+}
+table '' 'float[3,2] y' ''
+[ "$(slope_of loss target --loss mse)" = '0.00 0.00 0.00 0.00 -0.90 -1.47 ' ] || fail 'the padding of the training has a gradient'
+has notes "note: w.gradient is 0 where the training leaves 'w' alone ('w.trained_part')"
+[ "$(slope_of loss target --loss mse --padding train)" = '0.00 0.00 -2.00 -2.67 -0.90 -1.47 ' ] || fail 'a row that is trained has no gradient'
+lacks notes leaves
+table ', float[3,2] t' 'float l' 'd = Sub(y, t) q = Mul(d, d) l = ReduceSum <keepdims = 0> (q)'
+[ "$(slope_of l t --loss output)" = '0.00 0.00 0.00 0.00 -5.40 -8.80 ' ] || fail 'the padding of the main graph has a gradient'
+
 # An output that is an input gets another name, which is said.
 cat >twice.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 17]>
