@@ -1,24 +1,12 @@
 /* The table of a run: what cannot be written is said, whenever that shows. */
 #include "cmd/run_table.h"
+#include "fixture.h"
 #include "suite.h"
 
 #include <check.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* Closing is where a file on another machine may tell that it is full. */
 START_TEST(a_file_that_cannot_be_closed_is_told_of)

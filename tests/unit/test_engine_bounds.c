@@ -1,6 +1,7 @@
 /* How far results of generated code may be off: room for every error that can happen, and little more. */
 #include "engine/error_bound.h"
 #include "engine/pipeline.h"
+#include "fixture.h"
 #include "model/model.h"
 #include "suite.h"
 
@@ -13,19 +14,6 @@
 enum { SIZE = 64 };
 
 static const double unit = 0x1p-24;
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* A graph of x, float[1,64], and its result y. */
 static const struct graph *graph_of(const char *body)

@@ -1,5 +1,6 @@
 /* Which matrices of the state lie by columns: those that a product wants so, and nothing refuses. */
 #include "base/str.h"
+#include "fixture.h"
 #include "graph/graph.h"
 #include "lower/state_layout.h"
 #include "model/model.h"
@@ -10,19 +11,6 @@
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 /* y = x w', w of `rows` sums of `terms`, and an update by an outer product; what differs from that. */
 static const struct {

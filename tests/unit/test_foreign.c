@@ -2,6 +2,7 @@
  * nothing else. */
 #include "archive.h"
 #include "base/diag.h"
+#include "fixture.h"
 #include "foreign/checkpoint.h"
 #include "foreign/torch_file.h"
 #include "foreign/zip.h"
@@ -9,20 +10,6 @@
 
 #include <check.h>
 #include <math.h>
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    arena = (struct arena){0};
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 #define FLOATS(...) ((const char *)(const float[]){__VA_ARGS__}), sizeof((const float[]){__VA_ARGS__})
 #define INTS(...) ((const int64_t[]){__VA_ARGS__})

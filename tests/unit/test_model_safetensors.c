@@ -1,5 +1,6 @@
 /* .safetensors: there and back, cut off at every byte, and headers that say what is not so. */
 #include "base/str.h"
+#include "fixture.h"
 #include "model/safetensors.h"
 #include "suite.h"
 
@@ -7,20 +8,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    arena = (struct arena){0};
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 static bool parse(const void *bytes, size_t size, named_tensors *out)
 {

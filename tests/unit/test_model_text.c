@@ -1,5 +1,6 @@
 /* The text syntax: what it says arrives in the model, and what is wrong is named with line and column. */
 #include "base/str.h"
+#include "fixture.h"
 #include "model/model.h"
 #include "suite.h"
 
@@ -9,19 +10,6 @@
 #include <string.h>
 
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 21]>\n"
-
-static struct arena arena;
-static struct diag diag;
-
-static void setup(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void teardown(void)
-{
-    arena_free(&arena);
-}
 
 static struct model *read_model(const char *text)
 {
@@ -508,7 +496,7 @@ END_TEST
 int main(void)
 {
     TCase *t = tcase_create("text");
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, header);
     tcase_add_test(t, graph_values);
     tcase_add_test(t, composite_types);

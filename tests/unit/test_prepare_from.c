@@ -1,24 +1,11 @@
 /* prepare --from: which options a checkpoint's optimizer and schedule are. */
+#include "fixture.h"
 #include "prepare/from_checkpoint.h"
 #include "suite.h"
 
 #include <check.h>
 #include <math.h>
 #include <string.h>
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    arena = (struct arena){0};
-    diag = (struct diag){.arena = &arena};
-}
-
-static void end(void)
-{
-    arena_free(&arena);
-}
 
 struct pair {
     const char *key;

@@ -1,5 +1,6 @@
 /* The report: layered drawings, text for readers and for markup, and what the report says of programs
  * compiled from text. */
+#include "fixture.h"
 #include "report/draw_memory.h"
 #include "report/layers.h"
 #include "report/line_plot.h"
@@ -14,19 +15,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct arena arena;
-static struct diag diag;
-
-static void setup(void)
-{
-    diag = (struct diag){.arena = &arena};
-}
-
-static void teardown(void)
-{
-    arena_free(&arena);
-}
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
@@ -662,7 +650,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("report");
     TCase *t = tcase_create("report");
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, markup_holds_no_markup_of_names);
     tcase_add_test(t, numbers_for_readers);
     tcase_add_test(t, names_are_cut_between_characters);
