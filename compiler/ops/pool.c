@@ -1,6 +1,5 @@
-/* Pooling: MaxPool, AveragePool, their derivatives stepc.MaxPoolGrad and stepc.AveragePoolGrad, and the global forms,
- * which are written with other operators. Element i of a window is what its position t reads; positions in the
- * padding do not take part.
+/* Pooling: MaxPool, AveragePool and their derivatives stepc.MaxPoolGrad and stepc.AveragePoolGrad. Element i of a
+ * window is what its position t reads; positions in the padding do not take part.
  *   MaxPool           y = the greatest element; of equal ones the first (row-major) counts; NaN is greater than
  *                     all, the last NaN counts
  *   MaxPoolGrad       dx[i] = sum of dy over the windows whose maximum is element i, in order of windows, from +0
@@ -12,7 +11,7 @@
  * the elements of the whole tensor; with storage_order = 1 the spatial axes of each channel are numbered with
  * the first one fastest.
  * Spec: ONNX MaxPool-1, -8 (Indices), -10 (ceil_mode, dilations), -11, -12 (int8, uint8), -22; AveragePool-1, -7
- * (count_include_pad), -10 (ceil_mode), -11, -19 (dilations), -22; GlobalAveragePool-1, -22; GlobalMaxPool-1, -22. */
+ * (count_include_pad), -10 (ceil_mode), -11, -19 (dilations), -22. */
 #include "ops/window_rules.h"
 
 #include <math.h>
@@ -74,7 +73,6 @@ static const struct op_version average_versions[] = {{.since = 1, .dtypes = FLOA
                                                      {.since = 19, .dtypes = FLOATS_1},
                                                      {.since = 22},
                                                      {0}};
-static const struct op_version global_versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 22}, {0}};
 static const struct op_version grad_versions[] = {{.since = 1}, {0}};
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
@@ -654,66 +652,6 @@ static bool average_grad_lower(struct lower_ctx *c)
     return true;
 }
 
-/* ---- global pooling ---------------------------------------------------------------------------------------------- */
-
-static bool global_infer(struct infer_ctx *c)
-{
-    struct shape y = *infer_shape(c, 0);
-    if (y.rank < 3)
-        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]",
-                           infer_in(c, 0)->name, y.rank);
-    if (shape_count_range(&y, 2, y.rank) == 0)
-        return infer_error(c, "input 0 '%s' has no elements to pool", infer_in(c, 0)->name);
-    for (int d = 2; d < y.rank; d++)
-        y.dim[d] = 1;
-    return infer_out(c, 0, DTYPE_UNDEFINED, &y);
-}
-
-/* The mean over the spatial axes, as ReduceMean. */
-static bool global_average_expand(struct expand_ctx *c)
-{
-    struct value *x = expand_in(c, 0);
-    int64_t axes[SHAPE_MAX_RANK];
-    size_t count = 0;
-    for (int d = 2; d < x->shape.rank; d++)
-        axes[count++] = d;
-    return expand_out(c, 0,
-                      build_with(c, "ReduceMean", ATTRS(attr_int("keepdims", 1)), x, build_ints(c->b, axes, count)));
-}
-
-static bool global_average_eval(struct eval_ctx *c)
-{
-    const struct eval_tensor *x = eval_input(c, 0);
-    double *y = eval_out_f(c, 0);
-    const int64_t planes = planes_of(&x->shape), count = shape_count_range(&x->shape, 2, x->shape.rank);
-    for (int64_t p = 0; y != NULL && p < planes; p++)
-        y[p] = eval_round(c, eval_sum_row(c, x->dtype, x->f + p * count, count, 1) / eval_round(c, (double)count));
-    return true;
-}
-
-/* One window over all spatial axes, so that ties are MaxPool's. */
-static bool global_max_expand(struct expand_ctx *c)
-{
-    struct value *x = expand_in(c, 0);
-    const int64_t count = shape_count_range(&x->shape, 2, x->shape.rank);
-    struct value *flat = build_reshape(c->b, x, &SHAPE(x->shape.dim[0], x->shape.dim[1], count));
-    struct value *y = build_with(c, "MaxPool", ATTRS(attr_ints("kernel_shape", &count, 1)), flat);
-    struct shape to = x->shape;
-    for (int d = 2; d < to.rank; d++)
-        to.dim[d] = 1;
-    return expand_out(c, 0, build_reshape(c->b, y, &to));
-}
-
-static bool global_max_eval(struct eval_ctx *c)
-{
-    const struct eval_tensor *x = eval_input(c, 0);
-    double *y = eval_out_f(c, 0);
-    const int64_t planes = planes_of(&x->shape), count = shape_count_range(&x->shape, 2, x->shape.rank);
-    for (int64_t p = 0; y != NULL && p < planes; p++)
-        y[p] = eval_max(x->f + p * count, count, 1);
-    return true;
-}
-
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_sample max_samples[] = {
@@ -826,18 +764,6 @@ static const struct op_sample average_grad_samples[] = {
      .error = "does not have the shape of the pool's output"},
     {0}};
 
-static const struct op_sample global_average_samples[] = {
-    {.text = "g (float[2,3,5,7] x) => (float[2,3,1,1] y) { y = GlobalAveragePool(x) }"},
-    {.text = "g (double[2,3,9] x) => (double[2,3,1] y) { y = GlobalAveragePool(x) }", .opset = 7},
-    {.text = "g (float[2,3] x) => (float[2,3] y) { y = GlobalAveragePool(x) }",
-     .error = "has rank 2, expected at least 3"},
-    {0}};
-static const struct op_sample global_max_samples[] = {
-    {.text = "g (float[2,3,5,7] x) => (float[2,3,1,1] y) { y = GlobalMaxPool(x) }"},
-    {.text = "g (double[2,3,2,2,2] x) => (double[2,3,1,1,1] y) { y = GlobalMaxPool(x) }"},
-    {.text = "g (float[2,3,0] x) => (float[2,3,1] y) { y = GlobalMaxPool(x) }", .error = "has no elements to pool"},
-    {0}};
-
 const struct op_def op_defs_pool[] = {
     {.name = "MaxPool", .versions = max_versions, .inputs = max_inputs, .outputs = max_outputs, .attrs = max_attrs,
      .infer = max_infer, .axes = axes_samples_and_channels, .grad = max_grad, .eval = max_eval, .lower = max_lower,
@@ -855,12 +781,4 @@ const struct op_def op_defs_pool[] = {
      .outputs = grad_outputs, .attrs = average_grad_attrs, .infer = average_grad_infer, .grad = average_grad_grad,
      .plain = average_grad_plain,
      .eval = average_grad_eval, .lower = average_grad_lower, .is_sum = true, .samples = average_grad_samples},
-    {.name = "GlobalAveragePool", .versions = global_versions, .inputs = float_inputs, .outputs = float_outputs,
-     .infer = global_infer, .axes = axes_samples_and_channels,
-     .stays = op_stays, .expand = global_average_expand, .eval = global_average_eval, .is_sum = true,
-     .bounded = bounded_samples, .samples = global_average_samples},
-    {.name = "GlobalMaxPool", .versions = global_versions, .inputs = float_inputs, .outputs = float_outputs,
-     .infer = global_infer, .axes = axes_samples_and_channels,
-     .stays = op_stays, .expand = global_max_expand, .eval = global_max_eval,
-     .bounded = bounded_samples, .samples = global_max_samples},
     {0}};
