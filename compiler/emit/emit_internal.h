@@ -322,6 +322,12 @@ bool emits_plain(const struct emit_options *o);
 const char *loop_hint(const struct emit_options *o, const char *macro);
 void section_model(struct emission *e);
 
+/* Which entry of the program it is. */
+int entry_index(const struct emission *e, const struct entry *entry);
+/* Is its state not const? */
+bool entry_mutates(const struct entry *entry);
+/* Gives names to the inputs and outputs of all entries: before anybody asks for one. */
+void name_entry_arguments(struct emission *e);
 /* "stepc_status digits_step(digits_state *state, ...)", and what follows on the line. */
 void write_entry_head(struct emission *e, struct writer *w, const struct entry *entry, const char *after);
 const char *counter_member(const struct emission *e, size_t i); /* member of the state: counter i of the program */

@@ -6,65 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
-
-static int entry_index(const struct emission *e, const struct entry *entry)
-{
-    return (int)(entry - e->program->entries.data);
-}
-
-const char *input_name(struct emission *e, const struct entry *entry, size_t i)
-{
-    return e->input_names[entry_index(e, entry)][i];
-}
-
-const char *output_name(struct emission *e, const struct entry *entry, size_t i)
-{
-    return e->output_names[entry_index(e, entry)][i];
-}
-
-bool has_inputs(const struct emission *e, const struct entry *entry)
-{
-    return entry->graph->inputs.count > 0 || weights_is_input(e, entry) || entry->takes_count;
-}
-
-const char *count_name(const struct emission *e, const struct entry *entry)
-{
-    return e->count_names[entry_index(e, entry)];
-}
-
-static bool mutates(const struct entry *entry)
-{
-    return entry->kind == ENTRY_INIT || entry->kind == ENTRY_STEP;
-}
-
-void write_entry_head(struct emission *e, struct writer *w, const struct entry *entry, const char *after)
-{
-    struct arena *const a = e->arena;
-    text_list list = {0};
-    vec_push(a, &list, arena_printf(a, "%s%s_state *state", mutates(entry) ? "" : "const ", e->name));
-    vec_push(a, &list, arena_printf(a, "%s_arena *arena", e->name));
-    if (entry->kind == ENTRY_INIT)
-        vec_push(a, &list, "uint64_t seed");
-    if (has_inputs(e, entry))
-        vec_push(a, &list, arena_printf(a, "const %s_%s_inputs *in", e->name, entry->name));
-    if (entry->graph->outputs.count)
-        vec_push(a, &list, arena_printf(a, "const %s_%s_outputs *out", e->name, entry->name));
-    write_list(w, arena_printf(a, "stepc_status %s_%s(", e->name, entry->name), list.data, list.count,
-               arena_printf(a, ")%s", after));
-}
-
-/* Whose counter it is, where there are several. */
-const char *counter_name(struct arena *a, const struct program *p, size_t i)
-{
-    return p->counters.count > 1 ? arena_printf(a, "random_counter_%s", p->counters.data[i]) : "random_counter";
-}
-
-const char *counter_member(const struct emission *e, size_t i)
-{
-    return counter_name(e->arena, e->program, i);
-}
-
 /* ---- one entry --------------------------------------------------------------------------------------------------- */
 
 struct want {
@@ -111,7 +52,7 @@ static const char *variable_elements(struct entry_text *t, const struct variable
     switch (v->shape.rank) {
     case 0: return arena_printf(a, "&%s", member);
     case 1: return member;
-    default: return arena_printf(a, "(%s%s *)%s", mutates(t->entry) ? "" : "const ", c_type(v->dtype), member);
+    default: return arena_printf(a, "(%s%s *)%s", entry_mutates(t->entry) ? "" : "const ", c_type(v->dtype), member);
     }
 }
 
@@ -778,7 +719,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
 
     struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
     struct writer calls = {.text = {.arena = e->arena}, .depth = 1};
-    const struct entry_function f = {e->name, entry->name, mutates(entry), &e->file};
+    const struct entry_function f = {e->name, entry->name, entry_mutates(entry), &e->file};
     print_entry_parts(&t.body, &f, w, &calls);
     write_entry_head(e, w, entry, "");
     write_line(w, "{");
@@ -794,36 +735,12 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     return strbuf_text(&w->text);
 }
 
-static void name_arguments(struct emission *e)
-{
-    const size_t count = e->program->entries.count;
-    e->input_names = arena_array(e->arena, const char **, count + 1);
-    e->output_names = arena_array(e->arena, const char **, count + 1);
-    e->count_names = arena_array(e->arena, const char *, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        const struct graph *g = e->program->entries.data[i].graph;
-        struct name_scope in = {.taken = {.arena = e->arena}}, out = {.taken = {.arena = e->arena}};
-        e->input_names[i] = arena_array(e->arena, const char *, g->inputs.count + 1);
-        e->output_names[i] = arena_array(e->arena, const char *, g->outputs.count + 1);
-        reserve_prefix_macros(e, &in);
-        reserve_prefix_macros(e, &out);
-        if (e->weights.kind == WEIGHTS_FILE)
-            map_set(&in.taken, "weights", NULL);
-        for (size_t j = 0; j < g->inputs.count; j++)
-            e->input_names[i][j] = name_in(&in, g->inputs.data[j]->name);
-        if (e->program->range)
-            e->count_names[i] = name_in(&in, e->program->range->name);
-        for (size_t j = 0; j < g->outputs.count; j++)
-            e->output_names[i][j] = name_in(&out, g->outputs.data[j].name);
-    }
-}
-
 /* init() comes first in the file but last here: constants are called after where the other entries use them. */
 void section_entries(struct emission *e)
 {
     const size_t count = e->program->entries.count;
     const char **texts = arena_array(e->arena, const char *, count + 1);
-    name_arguments(e);
+    name_entry_arguments(e);
     e->calls = arena_array(e->arena, const char **, count + 1);
     e->random_state = program_draws(e->program);
     group_kernels(e);
