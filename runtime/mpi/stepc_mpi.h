@@ -29,7 +29,8 @@
  * What is added up are the model's sums (STEPC_ROLE_SUM). All ranks must start from one state: from init() with one
  * seed, from one checkpoint, or from what stepc_mpi_broadcast() hands out; the first step looks whether they do.
  *
- * Compile stepc_mpi.c with mpicc, or what else finds mpi.h. C99. Handles are independent of each other; no globals. */
+ * Compile the C files beside it with mpicc, or what else finds mpi.h. C99. Handles are independent of each other; no
+ * globals. */
 #ifndef STEPC_MPI_H
 #define STEPC_MPI_H
 
