@@ -66,25 +66,39 @@ static stepc_status begin_here(stepc_mpi *m)
     return status;
 }
 
-/* Whatever fails on a rank, it goes through the same collective calls as all others: they would wait for it. */
-stepc_status stepc_mpi_open(stepc_mpi *m, MPI_Comm comm, const stepc_model *model, const stepc_mpi_options *options)
+/* All ranks have one. */
+static stepc_status open_model(stepc_mpi *m, const stepc_model *model, const stepc_mpi_options *options)
 {
-    if (m == NULL || model == NULL || options == NULL)
-        return STEPC_E_ARGUMENT;
-    memset(m, 0, sizeof *m);
     m->model = model;
     m->options = *options;
+    m->part = (unsigned)m->rank;
+    const stepc_status here = begin_here(m), same = stepc_mpi_compare_facts(m);
+    return same == STEPC_OK ? stepc_mpi_agree(m, here) : same;
+}
+
+/* Whatever fails on a rank, it goes through the same collective calls as all others: they would wait for it. So does
+ * one that gives no handle, with one of its own. */
+stepc_status stepc_mpi_open(stepc_mpi *handle, MPI_Comm comm, const stepc_model *model,
+                            const stepc_mpi_options *options)
+{
+    const char *const missing = handle == NULL    ? "stepc_mpi"
+                                : model == NULL   ? "model"
+                                : options == NULL ? "options"
+                                                  : NULL;
+    stepc_mpi own, *const m = handle != NULL ? handle : &own;
+    stepc_status status = STEPC_OK;
+    memset(m, 0, sizeof *m);
     if (!OK(m, MPI_Comm_dup, comm, &m->comm))
         return m->status;
     m->is_open = 1;
     MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(m->comm, &m->rank);
     MPI_Comm_size(m->comm, &m->ranks);
-    const stepc_status here = begin_here(m);
-    stepc_status status = stepc_mpi_compare_facts(m);
+    if (missing != NULL)
+        status = stepc_mpi_fail(m, STEPC_E_ARGUMENT, "stepc_mpi_open() is given no ", missing, "");
+    status = stepc_mpi_agree(m, status);
     if (status == STEPC_OK)
-        status = stepc_mpi_agree(m, here);
-    m->part = (unsigned)m->rank;
+        status = open_model(m, model, options);
     if (status != STEPC_OK)
         stepc_mpi_close(m);
     return status;
@@ -133,9 +147,23 @@ int stepc_mpi_hand_out(stepc_mpi *m, unsigned char *bytes, size_t count, int ran
     return 1;
 }
 
+/* All ranks learn of what is wrong on one: nobody waits for it. */
 stepc_status stepc_mpi_broadcast(stepc_mpi *m, void *state, int rank)
 {
+    int own[3] = {rank, ~rank, state == NULL}, most[3]; /* the largest ~rank is that of the least */
+    char text[40];
     if (m->is_broken)
         return m->status;
+    m->message[0] = '\0';
+    if (!OK(m, MPI_Allreduce, own, most, 3, MPI_INT, MPI_MAX, m->comm))
+        return m->status;
+    snprintf(text, sizeof text, "there is no rank %d", rank);
+    if (most[2])
+        return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "stepc_mpi_broadcast() is given no state", "", "");
+    if (most[0] != ~most[1])
+        return stepc_mpi_fail(m, STEPC_E_MISMATCH, "stepc_mpi_broadcast() is asked for the state of several ranks", "",
+                              "");
+    if (rank < 0 || rank >= m->ranks)
+        return stepc_mpi_fail(m, STEPC_E_ARGUMENT, text, "", "");
     return stepc_mpi_hand_out(m, state, m->model->state_bytes, rank) ? STEPC_OK : m->status;
 }

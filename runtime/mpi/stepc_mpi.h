@@ -105,16 +105,18 @@ typedef struct stepc_mpi {
     void **nothing;              /* outputs of an entry of which none is wanted */
 } stepc_mpi;
 
-/* Collective over `comm`. A rank with another model, other entries, another build or other options is an error on all
- * ranks. Allocates on N ranks up to 2 + 2/N times the bytes of the sums, on a single one those bytes once; with running
- * statistics twice those of the state, with shards those of the weights. On failure only `message` is of use. */
+/* Collective over `comm`. A rank with another model, other entries, another build or other options, or that gives NULL,
+ * is an error on all ranks. Allocates on N ranks up to 2 + 2/N times the bytes of the sums, on a single one those bytes
+ * once; with running statistics twice those of the state, with shards those of the weights. On failure only `message`
+ * is of use. */
 stepc_status stepc_mpi_open(stepc_mpi *m, MPI_Comm comm, const stepc_model *model, const stepc_mpi_options *options);
 /* Collective. Also after a failure, and in the middle of a step, if all ranks have called stepc_mpi_done() equally
  * often: it waits for what is under way. After STEPC_E_IO it cannot know whether MPI still reads and writes: then what
  * MPI was given is not freed, and the handle and the state have to stay until MPI_Abort() or the end of the program. */
 void stepc_mpi_close(stepc_mpi *m);
 
-/* Gives all ranks the whole state of one. Collective. Not after a failure: close, and open again. */
+/* Gives all ranks the whole state of one, which all name. Collective. Not after a step that failed: close, and open
+ * again. */
 stepc_status stepc_mpi_broadcast(stepc_mpi *m, void *state, int rank);
 
 /* ---- a step ------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ enum { MOST_NAME = 200 };
 
 static const char *apply_name(const stepc_mpi *m)
 {
-    return m->options.apply != NULL ? m->options.apply : "apply";
+    return name_or(m->options.apply, "apply");
 }
 
 static const stepc_entry *shard_entry(const stepc_mpi *m, unsigned shard)
@@ -42,7 +42,7 @@ stepc_status stepc_mpi_find_shards(stepc_mpi *m)
         return stepc_mpi_fail(m, STEPC_E_ARGUMENT, "the model has more shards than the options say: ", name, "");
     }
     if (m->options.shards > 0) {
-        const char *const last = m->options.advance != NULL ? m->options.advance : "advance";
+        const char *const last = name_or(m->options.advance, "advance");
         m->advance = stepc_find_entry(m->model, last);
         if (m->advance == NULL)
             return miss(m, last);
@@ -180,7 +180,10 @@ stepc_status stepc_mpi_collect(stepc_mpi *m, void *state)
     if (m->options.shards == 0)
         return STEPC_OK;
     unsigned char *const bytes = malloc(measure(m, ALL) + 1);
-    stepc_status status = bytes != NULL ? STEPC_OK : stepc_mpi_fail(m, STEPC_E_ARGUMENT, "no memory", "", "");
+    stepc_status status = STEPC_OK;
+    if (bytes == NULL || state == NULL)
+        status = stepc_mpi_fail(m, STEPC_E_ARGUMENT,
+                                bytes == NULL ? "no memory" : "stepc_mpi_collect() is given no state", "", "");
     status = stepc_mpi_agree(m, status);
     if (status == STEPC_OK)
         status = gather(m, ALL, state, bytes);

@@ -428,6 +428,38 @@ static void test_opening(const stepc_mpi_options *usual, int rank, int ranks)
     updates[2] = second_updates;
 }
 
+/* A rank alone gives none: all others learn of it. */
+static void test_missing_arguments(const stepc_mpi_options *o, int rank, int ranks)
+{
+    static const char *const names[] = {"stepc_mpi", "model", "options"};
+    const int is_last = rank == ranks - 1;
+    char text[80];
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "stepc_mpi_open() is given no %s", names[i]);
+        EXPECT(stepc_mpi_open(is_last && i == 0 ? NULL : &mpi, MPI_COMM_WORLD, is_last && i == 1 ? NULL : &model,
+                              is_last && i == 2 ? NULL : o) == STEPC_E_ARGUMENT);
+        EXPECT((is_last && i == 0) || says(text));
+        snprintf(text, sizeof text, "rank %d: ", ranks - 1);
+        EXPECT(is_last || says(text));
+    }
+}
+
+static void test_broadcasting(const stepc_mpi_options *o, int rank, int ranks)
+{
+    static toy_state s;
+    const int is_last = rank == ranks - 1;
+    fill(&s);
+    EXPECT(begin(o) == STEPC_OK);
+    EXPECT(stepc_mpi_broadcast(&mpi, is_last ? NULL : &s, 0) == STEPC_E_ARGUMENT && says("is given no state"));
+    EXPECT(stepc_mpi_broadcast(&mpi, &s, ranks) == STEPC_E_ARGUMENT && says("there is no rank"));
+    EXPECT(stepc_mpi_broadcast(&mpi, &s, -1) == STEPC_E_ARGUMENT && says("there is no rank -1"));
+    EXPECT(ranks == 1 || (stepc_mpi_broadcast(&mpi, &s, is_last ? -1 : 0) == STEPC_E_MISMATCH &&
+                          says("is asked for the state of several ranks")));
+    EXPECT(stepc_mpi_broadcast(&mpi, &s, 0) == STEPC_OK && mpi.message[0] == '\0');
+    EXPECT(step(&s) == STEPC_OK);
+    stepc_mpi_close(&mpi);
+}
+
 /* ---- memory ------------------------------------------------------------------------ */
 
 /* A rank alone lacks it, once at each place: no other one waits for it. */
@@ -454,6 +486,7 @@ static void test_no_memory(stepc_mpi_options o, int rank, int ranks)
     world.fails_at = rank == ranks - 1 ? 0 : -1;
     EXPECT(stepc_mpi_collect(&mpi, &s) == STEPC_E_ARGUMENT && says(text));
     world.fails_at = -1;
+    EXPECT(stepc_mpi_collect(&mpi, rank == ranks - 1 ? NULL : &s) == STEPC_E_ARGUMENT && says("is given no state"));
     EXPECT(stepc_mpi_collect(&mpi, &s) == STEPC_OK);
     stepc_mpi_close(&mpi);
 }
@@ -521,6 +554,8 @@ int main(int argc, char **argv)
     test_shards(o);
     test_update_in_one(o);
     test_opening(&o, rank, ranks);
+    test_missing_arguments(&o, rank, ranks);
+    test_broadcasting(&o, rank, ranks);
     test_no_memory(o, rank, ranks);
     test_bytes(o);
     test_leaving_a_step(o, 0);
