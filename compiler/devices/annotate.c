@@ -61,14 +61,21 @@ static void add_sharding(struct follower *f, struct model_node_devices *entry, c
 {
     struct model_sharding s = {.tensor = tensor};
     const struct shards *const there = v ? f->of[v->id] : NULL;
+    const int64_t assumed = f->options->assumed;
     vec_each_ptr(const struct model_sharding, known, &entry->shardings)
         if (str_equal(known->tensor, tensor))
             return;
     if (!there || v->kind == VALUE_CONSTANT)
         return;
+    for (int d = 0; d < there->rank; d++) /* of a size that nobody knows yet nothing is said: it follows */
+        if (there->blocks[d] > 1 && assumed > 0 && there->blocks[d] % assumed == 0)
+            return;
     for (int d = 0; d < there->rank; d++)
         if (there->parts[d] > 1) {
             struct model_sharded_axis axis = {.axis = d};
+            if (there->blocks[d] > 1)
+                vec_push(f->diag->arena, &axis.shards,
+                         ((struct model_shards){.size = there->blocks[d], .symbol = "", .count = 1}));
             vec_push(f->diag->arena, &axis.shards,
                      ((struct model_shards){.size = -1, .symbol = "", .count = there->parts[d]}));
             vec_push(f->diag->arena, &s.axes, axis);

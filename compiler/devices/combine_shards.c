@@ -3,6 +3,7 @@
  * Spec: ONNX docs/proposals/ShardingFormalism.md for the operators that it names; docs/readings.md, R45 on. */
 #include "devices/follow_internal.h"
 
+#include "base/str.h"
 #include "graph/axes.h"
 #include <string.h>
 
@@ -12,7 +13,7 @@ struct combination {
     struct axes_ctx axes;
     struct arena scratch;
     const struct shards **in;
-    int64_t *parts;             /* by label */
+    int64_t *parts, *blocks;    /* by label */
     const struct value **whose; /* by label: the first operand that has it in parts */
     bool failed;
 };
@@ -33,39 +34,22 @@ static void collect(struct combination *c, size_t i, int axis, const char *why)
     c->in[i] = shards_collected(&c->f->pool, c->in[i], axis);
 }
 
-/* Axes of other sizes run together where a reshape joins them: parts must be parts of both. */
-static bool divides(const struct combination *c, int label, int64_t parts)
-{
-    int64_t first = -1;
-    bool equal = true, divided = true;
-    for (size_t i = 0; i < c->n->inputs.count + c->n->outputs.count; i++) {
-        const bool input = i < c->n->inputs.count;
-        const size_t at = input ? i : i - c->n->inputs.count;
-        const struct value *const v = input ? c->n->inputs.data[at] : c->n->outputs.data[at];
-        const int *const labels = input ? c->axes.in[at] : c->axes.out[at];
-        for (int d = 0; v && d < v->shape.rank; d++)
-            if (labels[d] == label) {
-                equal = equal && (first < 0 || v->shape.dim[d] == first);
-                first = v->shape.dim[d];
-                divided = divided && first % parts == 0;
-            }
-    }
-    return equal || divided;
-}
-
 static void note_parts(struct combination *c, size_t i, int axis)
 {
     const struct value *const v = c->n->inputs.data[i];
-    const int64_t parts = c->in[i]->parts[axis];
+    const int64_t parts = c->in[i]->parts[axis], blocks = c->in[i]->blocks[axis];
     const int label = c->axes.in[i][axis];
     if (parts == 1)
         return;
     if (label == AXIS_WHOLE)
         collect(c, i, axis, arena_printf(c->f->diag->arena, "%s needs all of it", op_display_name(c->n->def)));
-    else if (!divides(c, label, parts))
-        collect(c, i, axis, "no axis of the result has these parts");
     else if (c->parts[label] == 1)
-        c->parts[label] = parts, c->whose[label] = v;
+        c->parts[label] = parts, c->blocks[label] = blocks, c->whose[label] = v;
+    else if (c->parts[label] == parts && c->blocks[label] != blocks)
+        FIND(c, "%s is split within each of %lld run%s, but runs along with an axis of '%s' that is split within each "
+                "of %lld",
+             label_text(c, v, axis), (long long)blocks, str_plural((size_t)blocks), c->whose[label]->name,
+             (long long)c->blocks[label]);
     else if (c->parts[label] != parts)
         FIND(c, "%s is split into %lld, but runs along with an axis of '%s' that is split into %lld",
              label_text(c, v, axis), (long long)parts, c->whose[label]->name, (long long)c->parts[label]);
@@ -116,10 +100,13 @@ static bool next_point(const struct combination *c, int64_t *point)
 static struct shards *empty_result(struct combination *c, size_t o)
 {
     const struct value *const v = c->n->outputs.data[o];
-    int64_t parts[SHAPE_MAX_RANK];
-    for (int d = 0; d < v->shape.rank; d++)
-        parts[d] = c->axes.out[o][d] == AXIS_WHOLE ? 1 : c->parts[c->axes.out[o][d]];
-    return shards_new(&c->f->pool, &c->scratch, v->shape.rank, parts);
+    int64_t parts[SHAPE_MAX_RANK], blocks[SHAPE_MAX_RANK];
+    for (int d = 0; d < v->shape.rank; d++) {
+        const int label = c->axes.out[o][d];
+        parts[d] = label == AXIS_WHOLE ? 1 : c->parts[label];
+        blocks[d] = label == AXIS_WHOLE ? 1 : c->blocks[label];
+    }
+    return shards_new(&c->f->pool, &c->scratch, v->shape.rank, parts, blocks);
 }
 
 static void fill_results(struct combination *c, const struct shards **out)
@@ -146,6 +133,37 @@ static void fill_results(struct combination *c, const struct shards **out)
         out[o] = made[o] ? shards_keep(&c->f->pool, made[o]) : NULL;
 }
 
+/* ---- reshapes ---------------------------------------------------------------------------------------------------- */
+
+/* The same elements in the same order, so shards keep theirs. */
+static void reshape(struct combination *c, const struct shards **out)
+{
+    const struct shape *const x = &c->n->inputs.data[0]->shape, *const y = &c->n->outputs.data[0]->shape;
+    int64_t parts[SHAPE_MAX_RANK], blocks[SHAPE_MAX_RANK];
+    int last = -1;
+    for (int d = 0; d < y->rank; d++)
+        parts[d] = blocks[d] = 1;
+    for (int d = 0; d < x->rank; d++) {
+        const struct shards *const in = c->in[0];
+        struct parted_axis to = {d, in->parts[d], in->blocks[d]};
+        if (in->parts[d] == 1)
+            continue;
+        if (!reshape_parted(x, y, c->f->options->assumed, &to) || to.axis <= last) {
+            collect(c, 0, d, "no axis of the result has these parts");
+            continue;
+        }
+        last = to.axis;
+        parts[last] = to.parts;
+        blocks[last] = to.blocks;
+    }
+    struct shards *const made = shards_new(&c->f->pool, &c->scratch, y->rank, parts, blocks);
+    for (size_t i = 0; i < made->count; i++)
+        set_add(&c->f->pool, shard_set(&c->f->pool, made, i), shard_set(&c->f->pool, c->in[0], i));
+    out[0] = shards_keep(&c->f->pool, made);
+}
+
+/* ---- all nodes --------------------------------------------------------------------------------------------------- */
+
 /* Nothing is known of the operator: operands must be whole. */
 static void demand_whole(struct combination *c)
 {
@@ -171,11 +189,18 @@ void combine_shards(struct follower *f, const struct node *n, const struct shard
             out[o] = in[o];
         return;
     }
+    if (n->def->is_reshape) {
+        if (n->outputs.data[0])
+            reshape(&c, out);
+        arena_free(&c.scratch);
+        return;
+    }
     const bool ruled = node_axes(&c.scratch, n, &c.axes);
+    c.blocks = arena_array(&c.scratch, int64_t, (size_t)c.axes.labels);
     c.parts = arena_array(&c.scratch, int64_t, (size_t)c.axes.labels);
     c.whose = arena_array(&c.scratch, const struct value *, (size_t)c.axes.labels);
     for (int l = 0; l < c.axes.labels; l++)
-        c.parts[l] = 1;
+        c.parts[l] = c.blocks[l] = 1;
     if (!ruled)
         demand_whole(&c);
     for (size_t i = 0; i < n->inputs.count && ruled; i++)

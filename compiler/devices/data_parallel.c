@@ -7,13 +7,13 @@
 #include "graph/op_def.h"
 #include "train/combine.h"
 
-/* Part k of one axis on device k alone; of what the caller gives it is axis 0. */
+/* Part k of one axis on device k alone; of what the caller gives it is a run of it. */
 static bool is_share(const struct follower *f, const struct value *v, const struct shards *s)
 {
-    if (s->count != (size_t)f->pool.devices || (v->kind == VALUE_INPUT && s->parts[0] != f->pool.devices))
+    if (s->count != (size_t)f->pool.devices)
         return false;
     for (int d = 0; d < s->rank; d++)
-        if (s->parts[d] != 1 && s->parts[d] != f->pool.devices)
+        if ((s->parts[d] != 1 && s->parts[d] != f->pool.devices) || (v->kind == VALUE_INPUT && s->blocks[d] != 1))
             return false;
     for (size_t i = 0; i < s->count; i++)
         for (int k = 0; k < f->pool.devices; k++)

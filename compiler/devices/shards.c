@@ -11,7 +11,8 @@ struct shard_pool shard_pool_new(struct arena *a, int devices)
     return (struct shard_pool){.arena = a, .devices = devices, .words = ((size_t)devices + WORD - 1) / WORD};
 }
 
-struct shards *shards_new(const struct shard_pool *p, struct arena *a, int rank, const int64_t *parts)
+struct shards *shards_new(const struct shard_pool *p, struct arena *a, int rank, const int64_t *parts,
+                          const int64_t *blocks)
 {
     int64_t count = 1;
     for (int d = 0; d < rank; d++)
@@ -21,6 +22,8 @@ struct shards *shards_new(const struct shard_pool *p, struct arena *a, int rank,
     s->rank = rank;
     s->count = (size_t)count;
     memcpy(s->parts, parts, (size_t)rank * sizeof *parts);
+    for (int d = 0; d < rank; d++)
+        s->blocks[d] = blocks && parts[d] > 1 ? blocks[d] : 1;
     s->sets = arena_array(a, uint64_t, s->count * p->words);
     return s;
 }
@@ -28,6 +31,7 @@ struct shards *shards_new(const struct shard_pool *p, struct arena *a, int rank,
 static bool is_equal(const struct shard_pool *p, const struct shards *a, const struct shards *b)
 {
     return a->rank == b->rank && memcmp(a->parts, b->parts, (size_t)a->rank * sizeof *a->parts) == 0 &&
+           memcmp(a->blocks, b->blocks, (size_t)a->rank * sizeof *a->blocks) == 0 &&
            memcmp(a->sets, b->sets, a->count * p->words * sizeof *a->sets) == 0;
 }
 
@@ -36,7 +40,7 @@ const struct shards *shards_keep(struct shard_pool *p, const struct shards *s)
     for (size_t i = p->made.count; i-- > 0 && p->made.count - i <= RECENT;)
         if (is_equal(p, p->made.data[i], s))
             return p->made.data[i];
-    struct shards *const own = shards_new(p, p->arena, s->rank, s->parts);
+    struct shards *const own = shards_new(p, p->arena, s->rank, s->parts, s->blocks);
     memcpy(own->sets, s->sets, s->count * p->words * sizeof *s->sets);
     vec_push(p->arena, &p->made, own);
     return own;
@@ -48,7 +52,7 @@ const struct shards *shards_everywhere(struct shard_pool *p, int rank)
     int64_t parts[SHAPE_MAX_RANK];
     for (int d = 0; d < rank; d++)
         parts[d] = 1;
-    struct shards *const s = shards_new(p, &scratch, rank, parts);
+    struct shards *const s = shards_new(p, &scratch, rank, parts, NULL);
     for (int k = 0; k < p->devices; k++)
         shard_add(p, s, 0, k);
     const struct shards *const own = shards_keep(p, s);
@@ -117,7 +121,7 @@ const struct shards *shards_collected(struct shard_pool *p, const struct shards 
     int64_t parts[SHAPE_MAX_RANK], at[SHAPE_MAX_RANK];
     memcpy(parts, s->parts, sizeof parts);
     parts[axis] = 1;
-    struct shards *const whole = shards_new(p, &scratch, s->rank, parts);
+    struct shards *const whole = shards_new(p, &scratch, s->rank, parts, s->blocks);
     for (size_t i = 0; i < s->count; i++) {
         place_of(s, i, at);
         at[axis] = 0;
@@ -143,13 +147,39 @@ bool shards_suffice(const struct shard_pool *p, const struct shards *there, cons
         for (size_t k = 0; k < there->count; k++) {
             bool meets = true;
             place_of(there, k, own);
-            for (int d = 0; d < wanted->rank && meets; d++)
-                meets = overlap(at[d], wanted->parts[d], own[d], there->parts[d]);
+            for (int d = 0; d < wanted->rank && meets; d++) /* parts of other blocks are taken to meet all */
+                meets = wanted->blocks[d] != there->blocks[d] ||
+                        overlap(at[d], wanted->parts[d], own[d], there->parts[d]);
             for (size_t w = 0; w < p->words && meets; w++)
                 if (devices[w] & ~shard_set(p, there, k)[w])
                     return false;
         }
     }
+    return true;
+}
+
+static bool are_divided(int64_t a, int64_t b, int64_t parts, int64_t assumed)
+{
+    return (a % parts == 0 && b % parts == 0) || (assumed > 1 && a % assumed == 0 && b % assumed == 0);
+}
+
+/* In the order of elements, `before` runs follow each other, and of each `inner` steps of the axis are parted. */
+bool reshape_parted(const struct shape *x, const struct shape *y, int64_t assumed, struct parted_axis *at)
+{
+    const int64_t before = shape_count_range(x, 0, at->axis) * at->blocks, inner = x->dim[at->axis] / at->blocks;
+    int64_t outer = 1;
+    int to = 0;
+    while (to < y->rank && outer * y->dim[to] <= before)
+        outer *= y->dim[to++];
+    if (to == y->rank || before == 0)
+        return false;
+    const int64_t next = outer * y->dim[to];
+    if (before % outer != 0 || next % before != 0)
+        return false;
+    if (next / before != inner && !are_divided(inner, next / before, at->parts, assumed))
+        return false;
+    at->axis = to;
+    at->blocks = before / outer;
     return true;
 }
 
@@ -181,7 +211,8 @@ const char *shards_text(struct arena *a, const struct shard_pool *p, const struc
     }
     for (int d = 0; d < s->rank; d++)
         if (s->parts[d] > 1)
-            strbuf_addf(&b, "%saxis %d in %lld", b.length ? ", " : "", d, (long long)s->parts[d]);
+            strbuf_addf(&b, "%saxis %d in %lld%s", b.length ? ", " : "", d, (long long)s->parts[d],
+                        s->blocks[d] > 1 ? arena_printf(a, " within each of %lld runs", (long long)s->blocks[d]) : "");
     strbuf_add(&b, " (");
     for (size_t i = 0; i < s->count && i < SHARDS_SHOWN; i++) {
         strbuf_add(&b, i ? " | " : "");

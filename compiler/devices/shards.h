@@ -7,11 +7,13 @@
 
 enum { MOST_SHARDS = 1024 }; /* beyond these nothing is followed */
 
-/* Part p of axis d has the elements from p * size / parts[d] to (p + 1) * size / parts[d]. Shards are counted with axis
- * 0 slowest. What is made stays as it is, and equal ones are mostly the same. */
+/* Part p of axis d has the elements from p * size / parts[d] to (p + 1) * size / parts[d]; of an axis that was merged
+ * from several, of which an inner one is split, those of each of `blocks[d]` equal runs. Shards are counted with axis 0
+ * slowest. What is made stays as it is, and equal ones are mostly the same. */
 struct shards {
     int rank;
     int64_t parts[SHAPE_MAX_RANK];
+    int64_t blocks[SHAPE_MAX_RANK]; /* 1 where there is one part */
     size_t count;   /* their product */
     uint64_t *sets; /* shard by shard: bit k of word w is device 64 * w + k */
 };
@@ -24,8 +26,9 @@ struct shard_pool {
 };
 
 struct shard_pool shard_pool_new(struct arena *a, int devices);
-/* All sets empty; NULL where there would be more than MOST_SHARDS. In the arena given. */
-struct shards *shards_new(const struct shard_pool *p, struct arena *a, int rank, const int64_t *parts);
+/* All sets empty; NULL where there would be more than MOST_SHARDS. In the arena given. `blocks`: NULL: one each. */
+struct shards *shards_new(const struct shard_pool *p, struct arena *a, int rank, const int64_t *parts,
+                          const int64_t *blocks);
 /* An equal one that stays. */
 const struct shards *shards_keep(struct shard_pool *p, const struct shards *s);
 /* One part that all devices hold. */
@@ -38,6 +41,16 @@ bool shard_is_on(const struct shard_pool *p, const struct shards *s, size_t shar
 void set_add(const struct shard_pool *p, uint64_t *to, const uint64_t *from);
 void set_keep(const struct shard_pool *p, uint64_t *to, const uint64_t *from);
 bool set_is_empty(const struct shard_pool *p, const uint64_t *set);
+
+/* An axis in parts: each of its `blocks` equal runs is cut into so many. */
+struct parted_axis {
+    int axis;
+    int64_t parts, blocks;
+};
+/* Of x, then of y, which has the same elements in the same order: merged axes are parted as one of them is, within each
+ * run of those in front of it. Sizes that are multiples of `assumed` may be others, and are taken to be divided by the
+ * parts if those of both sides are such; 0, 1: all sizes are known. False: no axis of y has these parts. */
+bool reshape_parted(const struct shape *x, const struct shape *y, int64_t assumed, struct parted_axis *at) MUST_USE;
 
 bool shards_are_whole(const struct shards *s);
 /* The same elements with the axis in one part, which each device holds that had any of it. */

@@ -9,7 +9,7 @@ struct stated {
     const struct placed *placed;
     const struct model_sharding *spec;
     const struct value *v;
-    int64_t parts[SHAPE_MAX_RANK];
+    int64_t parts[SHAPE_MAX_RANK], blocks[SHAPE_MAX_RANK];
     int order[SHAPE_MAX_RANK]; /* axes as they are listed: the first one slowest */
     int listed;
     bool wrong, odd; /* odd: right, but shards are no runs of an axis */
@@ -89,7 +89,7 @@ static void check_sizes(struct stated *s, int axis, const struct model_sharded_a
 
 static void check_parts(struct stated *s, int axis, int64_t parts)
 {
-    const int64_t size = s->v->shape.dim[axis];
+    const int64_t size = s->v->shape.dim[axis] / s->blocks[axis];
     if (parts == 1 || is_assumed(s, size))
         return;
     if (parts > size)
@@ -101,17 +101,30 @@ static void check_parts(struct stated *s, int axis, int64_t parts)
                      s->spec->tensor, (long long)size, axis, (long long)parts);
 }
 
-/* Shards are runs of the axis if what stands in front of the one that is split has one element. */
-static bool is_run(const struct model_sharded_axis *x)
+/* The product of sizes from..to - 1; -1: not all are known, or it is no size. */
+static int64_t size_of(const struct model_sharded_axis *x, size_t from, size_t to)
 {
-    for (size_t i = 0; i < x->shards.count; i++)
-        if (x->shards.data[i].count > 1) {
-            for (size_t k = 0; k < x->shards.count; k++)
-                if ((k < i && x->shards.data[k].size != 1) || (k > i && x->shards.data[k].count > 1))
-                    return false;
-            return true;
-        }
-    return true;
+    int64_t size = 1;
+    for (size_t i = from; i < to; i++)
+        if (x->shards.data[i].size < 1 || !checked_mul(size, x->shards.data[i].size, &size))
+            return -1;
+    return size;
+}
+
+/* Of axes that were merged into one of `size` elements: the one that is split is cut within each of so many runs, as
+ * those in front of it have elements. 0: several are split, or nobody knows how many runs there are. */
+static int64_t runs_of(const struct model_sharded_axis *x, int64_t size)
+{
+    size_t at = 0;
+    while (at < x->shards.count && x->shards.data[at].count == 1)
+        at++;
+    for (size_t k = at + 1; k < x->shards.count; k++)
+        if (x->shards.data[k].count > 1)
+            return 0;
+    const int64_t runs = at < x->shards.count ? size_of(x, 0, at) : 1, inner = size_of(x, at, x->shards.count);
+    if (runs > 0)
+        return size % runs == 0 ? runs : 0;
+    return inner > 0 && size % inner == 0 ? size / inner : 0;
 }
 
 static void read_axis(struct stated *s, const struct model_sharded_axis *x)
@@ -131,7 +144,9 @@ static void read_axis(struct stated *s, const struct model_sharded_axis *x)
     s->order[s->listed++] = axis;
     vec_each_ptr(const struct model_shards, part, &x->shards)
         s->parts[axis] *= part->count; /* at most as many as there are entries of device */
-    s->odd = s->odd || !is_run(x);
+    const int64_t runs = runs_of(x, s->v->shape.dim[axis]);
+    s->blocks[axis] = runs > 0 ? runs : 1;
+    s->odd = s->odd || runs == 0;
     check_sizes(s, axis, x);
     check_parts(s, axis, s->parts[axis]);
 }
@@ -169,13 +184,13 @@ const struct shards *stated_shards(struct follower *f, const struct placed *p, c
     if (!s.spec)
         return NULL;
     for (int d = 0; d < SHAPE_MAX_RANK; d++)
-        s.parts[d] = 1;
+        s.parts[d] = s.blocks[d] = 1;
     vec_each_ptr(const struct model_sharded_axis, x, &s.spec->axes)
         read_axis(&s, x);
     if (s.wrong || s.odd)
         return NULL;
     struct arena scratch = {0};
-    struct shards *const made = shards_new(&f->pool, &scratch, v->shape.rank, s.parts);
+    struct shards *const made = shards_new(&f->pool, &scratch, v->shape.rank, s.parts, s.blocks);
     for (size_t i = 0; made && i < s.spec->devices.count; i++)
         put_entry(&s, made, shard_of_entry(&s, made, i), s.spec->devices.data[i]);
     const struct shards *const own = made ? shards_keep(&f->pool, made) : NULL;

@@ -177,7 +177,7 @@ void judge_sums(struct follower *f, const struct node *n, const struct shards *c
         judge_gradient(f, n);
     else {
         const int kind = kind_of_operands(f, n, in);
-        const bool ruled = node_axes(&scratch, n, &axes);
+        const bool ruled = !n->def->is_reshape && node_axes(&scratch, n, &axes); /* those keep all elements */
         for (size_t o = 0; o < n->outputs.count && f->ok; o++) {
             int own = kind;
             if (n->outputs.data[o] && ruled && leaves_out(&axes, in, o) && (own = put_together(n)) < 0)

@@ -80,34 +80,6 @@ void axes_samples(struct axes_ctx *c)
         axes_pass_before(c, 0, (int)i, 1);
 }
 
-/* The same elements in the same order: of runs of axes with as many elements on either side, the first ones begin
- * together, and parts of one are parts of the other where both can be divided so. Axes of one element are of no run. */
-static void axes_reshape(struct axes_ctx *c)
-{
-    const struct shape *const x = &node_input(c->node, 0)->shape, *const y = &node_output(c->node, 0)->shape;
-    int i = 0, o = 0;
-    while (i < x->rank && o < y->rank) {
-        if (x->dim[i] == 1 && y->dim[o] != 1) {
-            i++;
-            continue;
-        }
-        if (y->dim[o] == 1 && x->dim[i] != 1) {
-            o++;
-            continue;
-        }
-        axes_pass(c, 0, i, 0, o);
-        int64_t a = x->dim[i++], b = y->dim[o++];
-        while (a != b && (a < b ? i < x->rank : o < y->rank)) { /* shapes are known to fit, so products do */
-            if (a < b)
-                a *= x->dim[i++];
-            else
-                b *= y->dim[o++];
-        }
-        if (a != b || a == 0)
-            return;
-    }
-}
-
 /* Shapes alone count: any part of the input tells them. */
 static void axes_of_shapes(struct axes_ctx *c)
 {
@@ -133,8 +105,6 @@ bool node_axes(struct arena *a, const struct node *n, struct axes_ctx *out)
         def->axes(out);
     else if (def->is_elementwise)
         axes_broadcast(out);
-    else if (def->is_reshape)
-        axes_reshape(out);
     else if (def->is_broadcast)
         axes_pass_broadcast(out, 0);
     else if (def->shape_only)

@@ -6,7 +6,8 @@
  *   MatMul   a[m,k] b[k,n] = y[m,n]      k is summed over
  *   Softmax  x[n,-] = y[n,-]             with axis 1, which is whole
  *
- * devices/ follows the distribution over devices by it. */
+ * devices/ follows the distribution over devices by it. Reshapes have no rule: their axes are of other sizes, and
+ * devices/shards.h knows how parts go through. */
 #ifndef STEPC_GRAPH_AXES_H
 #define STEPC_GRAPH_AXES_H
 

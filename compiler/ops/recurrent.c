@@ -11,6 +11,7 @@
  * steps in front of it; R is transposed once. Where sequences are of different lengths a step behind the end of one
  * leaves its state alone.
  * Spec: ONNX RNN, GRU, LSTM-1, -7 (GRU-3), -14 (layout), -22 (bfloat16). */
+#include "graph/axes.h"
 #include "graph/region.h"
 #include "ops/recurrent_rules.h"
 
@@ -507,6 +508,20 @@ static const struct op_sample lstm_samples[] = {
      .no_gradient = true},
     {0}};
 
+/* Samples are apart; W, R, B and P are whole, as are steps, directions and what is hidden. */
+static void recurrent_axes(struct axes_ctx *c)
+{
+    const bool batch_first = recurrent_of(c->node).batch_first;
+    const int samples = axes_label(c), of_state = batch_first ? 0 : 1;
+    axes_put(c, RECURRENT_X, of_state, samples);
+    axes_put(c, RECURRENT_LENGTHS, 0, samples);
+    axes_put(c, RECURRENT_H, of_state, samples);
+    axes_put(c, RECURRENT_C, of_state, samples);
+    axes_give(c, 0, batch_first ? 0 : 2, samples);
+    for (size_t o = 1; o < c->node->outputs.count; o++)
+        axes_give(c, (int)o, of_state, samples);
+}
+
 /* Runtimes want to be told what W's shape says. */
 static bool recurrent_plain(struct expand_ctx *c)
 {
@@ -527,6 +542,7 @@ const struct op_def op_defs_recurrent[] = {{.name = "RNN",
                                             .outputs = outputs,
                                             .attrs = rnn_attrs,
                                             .infer = recurrent_infer,
+                                            .axes = recurrent_axes,
                                             .stays = recurrent_stays,
                                             .plain = recurrent_plain,
                                             .expand = recurrent_expand,
@@ -539,6 +555,7 @@ const struct op_def op_defs_recurrent[] = {{.name = "RNN",
                                             .outputs = outputs,
                                             .attrs = gru_attrs,
                                             .infer = recurrent_infer,
+                                            .axes = recurrent_axes,
                                             .stays = recurrent_stays,
                                             .plain = recurrent_plain,
                                             .expand = recurrent_expand,
@@ -551,6 +568,7 @@ const struct op_def op_defs_recurrent[] = {{.name = "RNN",
                                             .outputs = lstm_outputs,
                                             .attrs = lstm_attrs,
                                             .infer = recurrent_infer,
+                                            .axes = recurrent_axes,
                                             .stays = recurrent_stays,
                                             .plain = recurrent_plain,
                                             .expand = recurrent_expand,

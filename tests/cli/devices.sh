@@ -274,6 +274,91 @@ expect 0 "$stepc" prepare "$model" -o fixed.onnx "${whole[@]}" --devices 4 --bat
 expect 1 "$stepc" compile fixed.onnx -o no.c
 has stderr "error: input 'x' has 8 samples, those of all 4 devices of 'data_parallel', and a call takes those of one"
 
+# Recurrent layers: samples are apart, with either layout, and weights whole.
+recurrent() { # INPUT NODES...
+    cat >recurrent.onnxtxt <<MODEL
+<ir_version: 11, opset_import: ["" : 18]>
+net ($1) => (float[N,2] y)
+<float[2,20,3] w = {1, ...}, float[2,20,5] r = {1, ...}, float[2,40] b = {1, ...}, float[2,15,3] gw = {1, ...},
+ float[2,15,5] gr = {1, ...}, float[2,5,3] rw = {1, ...}, float[2,5,5] rr = {1, ...}, float[5,2] dense = {1, ...},
+ int64[1] first = {0}>
+{
+  $2
+  rows = ReduceMean (s, first)
+  flat = Squeeze (rows, first)
+  y = MatMul (flat, dense)
+}
+MODEL
+    expect 0 "$stepc" prepare recurrent.onnxtxt -o recurrent.onnx --loss mse --split --devices 2
+    [ ! -s stderr ] || fail 'warned of a recurrent layer'
+    expect 0 "$stepc" compile recurrent.onnx -o recurrent.c --dim N=2 --quiet
+    expect 0 "$stepc" check recurrent.onnx --devices
+}
+recurrent 'float[N,4,3] x' 'steps = Transpose <perm = [1, 0, 2]> (x)
+  all, s, c = LSTM <direction = "bidirectional"> (steps, w, r, b)'
+has stdout 'all axis 2 in 2 (0 | 1); s axis 1 in 2 (0 | 1); c axis 1 in 2 (0 | 1)'
+recurrent 'float[N,4,3] x, int32[N] lengths' 'steps = Transpose <perm = [1, 0, 2]> (x)
+  all, s = GRU <direction = "bidirectional"> (steps, gw, gr, , lengths)'
+has stdout 'lengths axis 0 in 2 (0 | 1) -> all axis 2 in 2 (0 | 1); s axis 1 in 2 (0 | 1)'
+recurrent 'float[N,4,3] x, float[N,2,5] begin' 'all, last = RNN <layout = 1, direction = "bidirectional"> (x, rw, rr, , , begin)
+  s = Transpose <perm = [1, 0, 2]> (last)'
+has stdout 'begin axis 0 in 2 (0 | 1) -> all axis 0 in 2 (0 | 1); last axis 0 in 2 (0 | 1)'
+
+# Merged axes are split as one of them is: attention as PyTorch exports it has samples with heads, and steps with samples.
+cat >attention.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 18]>
+net (float[N,4,6] x) => (float[N,6] y)
+<float[6,6] w = {1, ...}, int64[3] heads = {4, -1, 3}, int64[2] rows = {-1, 6}, int64[3] steps = {4, -1, 6}, int64[1] first = {0}>
+{
+  t = Transpose <perm = [1, 0, 2]> (x)
+  h = Reshape (t, heads)
+  q = Transpose <perm = [1, 0, 2]> (h)
+  k = Transpose <perm = [1, 2, 0]> (h)
+  s = MatMul (q, k)
+  p = Softmax <axis = -1> (s)
+  v = MatMul (p, q)
+  u = Transpose <perm = [1, 0, 2]> (v)
+  f = Reshape (u, rows)
+  g = Gemm (f, w)
+  z = Reshape (g, steps)
+  y = ReduceMean <keepdims = 0> (z, first)
+}
+MODEL
+expect 0 "$stepc" prepare attention.onnxtxt -o attention.onnx --loss mse --split --devices 3
+[ ! -s stderr ] || fail 'warned of attention'
+expect 0 "$stepc" compile attention.onnx -o attention.c --dim N=1 --quiet
+has attention.h "'data_parallel', 3: each calls accumulate() for its own samples"
+expect 0 "$stepc" check attention.onnx --devices --dim N=6
+has stdout "heads whole on 0-2 -> h axis 1 in 3 (0 | 1 | 2)"
+has stdout "rows whole on 0-2 -> f axis 0 in 3 within each of 4 runs (0 | 1 | 2)"
+has stdout "steps whole on 0-2 -> z axis 1 in 3 (0 | 1 | 2)"
+expect 0 "$stepc" convert attention.onnx attention_train.onnxtxt
+has attention_train.onnxtxt 'f [0, 1, 2] split (0: [4 in 1, 3])'
+sed 's/float\[N,4,6\] x/float[N,S,6] x/; s/{4, -1, 3}/{0, -1, 3}/; s/int64\[3\] steps = {4, -1, 6}/int64[2] rest = {-1, 6}/
+    s/z = Reshape/count = Shape <start = 1, end = 2> (x) steps = Concat <axis = 0> (count, rest) &/' attention.onnxtxt >lengths.onnxtxt
+expect 0 "$stepc" prepare lengths.onnxtxt -o lengths.onnx --loss mse --split --devices 5 # how many runs there are nobody knows
+expect 0 "$stepc" compile lengths.onnx -o lengths.c --dim N=2 --dim S=7 --quiet
+[ ! -s stderr ] || fail 'warned of attention over steps of any number'
+
+# Runs are stated by the sizes of what was merged; operands that run along are split alike.
+cat >runs.onnxtxt <<'MODEL'
+<ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2]>
+net (float[12] x, float[12] z) => (float[12] y)
+{
+  [first] h = Relu (x) @pair (x [0, 1] split (0: [3 in 1, 4 in 2]))
+  [second] y = Add (h, z) @pair (z [0, 1] split (0: SECOND))
+}
+MODEL
+runs() { # STATUS SPLIT FILE TEXT
+    sed "s/SECOND/$2/" runs.onnxtxt >runs_now.onnxtxt
+    expect "$1" "$stepc" check --devices runs_now.onnxtxt
+    has "$3" "$4"
+}
+runs 0 '[3 in 1, 2]' stdout 'z axis 0 in 2 within each of 3 runs (0 | 1) -> y axis 0 in 2 within each of 3 runs (0 | 1)'
+runs 1 '[2 in 1, 6 in 2]' stderr "axis 0 of 'z' is split within each of 2 runs, but runs along with an axis of 'h' that is split within each of 3"
+runs 0 '[1, 2]' stdout 'z not followed -> y not followed'
+runs 1 '2' stderr "axis 0 of 'z' is split within each of 1 run, but"
+
 # Configurations of more devices than can be followed; those without a node say nothing.
 cat >many.onnxtxt <<'MODEL'
 <ir_version: 11, opset_import: ["" : 18], configuration: ["many" : 1025]>

@@ -116,25 +116,22 @@ static bool check_result(struct halves *h, size_t o, int axis, bool changed_seco
     return true;
 }
 
-/* Axes with one label are equally long; where a reshape joins others, *even says whether all have halves. */
-static bool has_halves(const struct halves *h, int label, bool *even)
+/* Axes with one label are equally long. */
+static bool has_one_size(const struct halves *h, int label)
 {
     int64_t first = -1;
-    bool equal = true;
-    *even = true;
     for (size_t i = 0; i < h->node->inputs.count + h->node->outputs.count; i++) {
         const size_t at = i < h->node->inputs.count ? i : i - h->node->inputs.count;
         const struct value *const v = i == at ? h->node->inputs.data[at] : h->node->outputs.data[at];
         const int *const labels = i == at ? h->axes.in[at] : h->axes.out[at];
         for (int d = 0; v && d < v->shape.rank; d++)
             if (labels[d] == label) {
-                equal = equal && (first < 0 || first == v->shape.dim[d]);
+                if (first >= 0 && first != v->shape.dim[d])
+                    return false;
                 first = v->shape.dim[d];
-                *even = *even && first % 2 == 0;
             }
     }
-    *even = *even || equal;
-    return equal || h->node->def->is_reshape;
+    return true;
 }
 
 /* The operand with other numbers in the halves that are asked for. */
@@ -224,15 +221,14 @@ static bool check_axis(struct halves *h, size_t i, int axis, bool second)
 {
     const struct value *const v = h->node->inputs.data[i];
     const int label = h->axes.in[i][axis], at = argument_of(h->graph, v);
-    bool even;
     if (label == AXIS_WHOLE)
         return true;
-    if (!has_halves(h, label, &even))
+    if (!has_one_size(h, label))
         return sample_fail(h->t, "axes: axis %d of '%s' runs along with one of another size", axis, v->name);
     if (!any_result_has(h, label) && !joins_of(h->node) && !h->node->def->shape_only)
         return sample_fail(h->t, "axes: no result has axis %d of '%s', and %s is no operator that puts parts together",
                            axis, v->name, op_display_name(h->node->def));
-    if (at < 0 || v->shape.dim[axis] < 2 || v->dtype == DTYPE_STRING || !even)
+    if (at < 0 || v->shape.dim[axis] < 2 || v->dtype == DTYPE_STRING)
         return true;
     bool ok = (second || check_sums(h, i, at, axis)) && run_mixed(h, i, at, axis, !second, second, h->after);
     for (size_t o = 0; o < h->node->outputs.count && ok; o++)
