@@ -139,7 +139,7 @@ static bool check_devices(struct session *s, const struct options *o, const stru
 {
     struct strbuf table = {.arena = &s->arena, .clean = true};
     const struct devices_options how = {.assumed = assumed, .table = option_given(o, "devices") ? &table : NULL};
-    const struct program *const p = program_of_devices(s, m, import);
+    const struct program *const p = model_has_devices(m) ? devices_program(&s->arena, m, import) : NULL;
     if (!p)
         return true;
     const bool ok = devices_check(&s->diag, p, &how);

@@ -49,9 +49,6 @@ bool read_set_model(struct session *s, const struct options *o, const struct imp
 /* The same; warns of --dim and --shape that name nothing in it, too. */
 bool read_model(struct session *s, const struct options *o, const struct import_options *import, const char *path,
                 struct model **out) MUST_USE;
-/* The program as annotations for several devices are checked against; NULL where the model has none, or where something
- * is wrong that compilation says. */
-struct program *program_of_devices(struct session *s, const struct model *m, const struct import_options *import);
 /* `ok`; where it is false, outputs may be named that do without what is not supported. */
 bool may_need_outputs(struct session *s, const struct import_options *import, struct model *m, bool ok);
 /* step if there is one, else infer. */

@@ -2,7 +2,6 @@
 #include "base/clean.h"
 #include "base/str.h"
 #include "cmd/files.h"
-#include "devices/devices.h"
 #include "graph/bounded.h"
 #include "graph/dim_expression.h"
 #include "model/model.h"
@@ -10,7 +9,6 @@
 #include "prepare/open_sizes.h"
 #include "prepare/outputs.h"
 #include "prepare/squeezes.h"
-#include "train/combine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -399,13 +397,6 @@ bool read_model(struct session *s, const struct options *o, const struct import_
     add_size_names(s, *out, &names);
     warn_of_unknown_sizes(s, o, (*out)->file, &names);
     return true;
-}
-
-struct program *program_of_devices(struct session *s, const struct model *m, const struct import_options *import)
-{
-    struct diag unheard = {.arena = &s->arena};
-    struct program *p;
-    return model_has_devices(m) && combine_program(&unheard, &s->arena, m, import, "model", NULL, &p) ? p : NULL;
 }
 
 void add_size_names(struct session *s, const struct model *m, struct size_names *names)

@@ -2,7 +2,7 @@
  * reads and gives is written down. */
 #include "devices/devices.h"
 
-#include "devices/follow_internal.h"
+#include "devices/judge_internal.h"
 #include "train/combine.h"
 
 struct annotator {
@@ -15,7 +15,7 @@ struct annotator {
 static void state_part(const struct annotator *a, struct model_node_devices *entry, const struct devices_part *p)
 {
     struct model_sharding s = {.tensor = p->tensor};
-    struct model_sharded_axis axis = {.axis = 0};
+    struct model_sharded_axis axis = {.axis = p->axis};
     if (p->device >= 0) {
         vec_push(a->arena, &s.devices, p->device);
         vec_push(a->arena, &entry->shardings, s);
@@ -112,20 +112,22 @@ bool devices_annotate(struct diag *d, struct arena *a, struct model *m, const st
                       const struct import_options *import)
 {
     const struct annotator x = {d, a, m, what};
-    const struct devices_options options = {.assumed = import->provisional_dim, .configuration = what->configuration};
-    struct program *p;
+    const struct devices_options options = {.assumed = import->provisional_dim, .configuration = what->configuration,
+                                            .way_out = "without --devices the training is for one device"};
     vec_push(a, &m->configurations,
              ((struct model_devices){.name = what->configuration, .count = (int32_t)what->devices}));
     state_known(&x, m->graph);
     vec_each(struct model_training *, t, &m->training)
         state_known(&x, t->algorithm);
+    struct program *p;
     if (!combine_program(d, a, m, import, "model", NULL, &p))
         return false;
-    const bool ok = devices_follow(d, p, &options, write_followed);
+    struct diag unheard = {.arena = a}; /* what is wrong is said by what judges */
+    (void)!devices_follow(&unheard, p, &options, write_followed);
     drop_empty(m->graph);
     vec_each(struct model_training *, t, &m->training)
         drop_empty(t->algorithm);
     if (m->ir_version < DEVICES_IR)
         m->ir_version = DEVICES_IR;
-    return ok;
+    return judge_program(d, p, &m->configurations.data[m->configurations.count - 1], &options);
 }

@@ -29,8 +29,9 @@ static const char *label_text(const struct combination *c, const struct value *v
 static void collect(struct combination *c, size_t i, int axis, const char *why)
 {
     const struct value *const v = c->n->inputs.data[i];
-    diag_warning(c->f->diag, &c->n->loc, "%s is split, but %s: its parts are collected in front of the node",
-                 label_text(c, v, axis), why);
+    note_move(c->f, c->n, "%s is split, but %s: its parts are collected in front of the node", label_text(c, v, axis),
+              why);
+    c->failed = c->failed || c->f->executes;
     c->in[i] = shards_collected(&c->f->pool, c->in[i], axis);
 }
 
@@ -156,6 +157,8 @@ static void reshape(struct combination *c, const struct shards **out)
         parts[last] = to.parts;
         blocks[last] = to.blocks;
     }
+    if (c->failed)
+        return;
     struct shards *const made = shards_new(&c->f->pool, &c->scratch, y->rank, parts, blocks);
     for (size_t i = 0; i < made->count; i++)
         set_add(&c->f->pool, shard_set(&c->f->pool, made, i), shard_set(&c->f->pool, c->in[0], i));

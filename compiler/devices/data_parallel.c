@@ -1,11 +1,10 @@
-/* Is it data parallel training, as runtime/mpi executes it? Samples are along axis 0 and go in equal parts to all
- * devices, in order; where they are seen, variables are whole, and what is stored are sums. Entries that see none may
- * be spread in any way, since each device can compute them whole. */
+/* Is it data parallel training, as runtime/mpi executes it? Samples are along an axis of inputs and go in equal parts
+ * to all devices, in order; where they are seen, variables are whole, and what is stored are sums. Entries that see
+ * none may be spread in any way, since each device can compute them whole. */
 #include "devices/devices.h"
 
 #include "devices/judge_internal.h"
 #include "graph/op_def.h"
-#include "train/combine.h"
 
 /* Part k of one axis on device k alone; of what the caller gives it is a run of it. */
 static bool is_share(const struct follower *f, const struct value *v, const struct shards *s)
@@ -30,27 +29,18 @@ static bool is_everywhere(const struct follower *f, const struct shards *s)
     return true;
 }
 
-static bool sees_samples(const struct graph *g)
-{
-    for (size_t i = 0; i < g->inputs.count; i++)
-        if (g->inputs.data[i]->shape.rank > 0)
-            return true;
-    return false;
-}
-
 static void judge_value(struct follower *f, const struct node *n, const struct value *v, const struct shards *s)
 {
     const char *why = NULL;
     if (!v || (s && is_everywhere(f, s)))
         return;
     if (!s || !is_share(f, v, s))
-        why = "samples can be spread along axis 0, in order, and nothing else";
+        why = "samples can be spread along an axis of each input, in order, and nothing else";
     else if (v->kind == VALUE_VARIABLE)
         why = "variables are whole on each device that sees samples";
     if (why)
-        f->ok = diag_unsupported(f->diag, &n->loc,
-                                 "'%s' is %s on the devices of '%s': %s (--ignore-devices compiles for one)", v->name,
-                                 shards_text(f->diag->arena, &f->pool, s), f->configuration->name, why);
+        refuse_to_execute(f, &n->loc, "'%s' is %s on the devices of '%s': %s", v->name,
+                          shards_text(f->diag->arena, &f->pool, s), f->configuration->name, why);
 }
 
 /* A call has one device's part of an input, for all nodes. */
@@ -70,10 +60,8 @@ static void judge_node(struct follower *f, const struct node *n, const struct sh
 {
     const struct model_node_devices *const entry = entry_of(f, n->placed);
     if (entry && entry->has_stage)
-        f->ok = diag_unsupported(f->diag, &n->loc,
-                                 "pipeline_stage %d of '%s': stages are not executed (--ignore-devices compiles for "
-                                 "one device)",
-                                 (int)entry->stage, f->configuration->name);
+        refuse_to_execute(f, &n->loc, "pipeline_stage %d of '%s': stages are not executed", (int)entry->stage,
+                          f->configuration->name);
     if (!f->ok || !sees_samples(n->graph))
         return;
     for (size_t i = 0; i < n->inputs.count && f->ok; i++) {
@@ -81,14 +69,7 @@ static void judge_node(struct follower *f, const struct node *n, const struct sh
         judge_value(f, n, v, in[i]);
         if (f->ok)
             judge_reader(f, n, v, in[i]);
-        if (v && f->of[v->id] && in[i] && !shards_suffice(&f->pool, f->of[v->id], in[i]))
-            f->moved = true;
     }
-    if (f->moved)
-        f->ok = diag_unsupported(f->diag, &n->loc,
-                                 "what it reads or gives has to be moved between the devices of '%s', and nothing but "
-                                 "sums is (--ignore-devices compiles for one device)",
-                                 f->configuration->name);
     for (size_t o = 0; o < n->outputs.count && f->ok; o++)
         if (n->outputs.data[o])
             judge_value(f, n, n->outputs.data[o], f->of[n->outputs.data[o]->id]);
@@ -98,7 +79,7 @@ static void judge_node(struct follower *f, const struct node *n, const struct sh
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-static bool judge_updates(struct diag *d, const struct entry *e, struct map *adding)
+static bool judge_updates(struct diag *d, const struct entry *e, const char *way_out)
 {
     if (!sees_samples(e->graph) || e->kind != ENTRY_STEP)
         return true;
@@ -106,19 +87,31 @@ static bool judge_updates(struct diag *d, const struct entry *e, struct map *add
         if (b->variable->role == ROLE_STATISTIC)
             return diag_unsupported(d, &b->loc,
                                     "%s() moves '%s', a running statistic, by the samples of one device: 'stepc "
-                                    "prepare --split --devices N' makes a sum of it (--ignore-devices compiles for one "
-                                    "device)",
-                                    e->name, b->variable->name);
+                                    "prepare --split --devices N' makes a sum of it (%s)",
+                                    e->name, b->variable->name, way_out);
         if (b->variable->role != ROLE_SUM)
             return diag_unsupported(d, &b->loc,
                                     "%s() updates '%s' where it sees samples, so devices cannot add up first: 'stepc "
-                                    "prepare --split --devices N' makes two entries (--ignore-devices compiles for one "
-                                    "device)",
-                                    e->name, b->variable->name);
+                                    "prepare --split --devices N' makes two entries (%s)",
+                                    e->name, b->variable->name, way_out);
     }
-    map_set(adding, e->name, NULL);
     return true;
 }
+
+bool judge_program(struct diag *d, const struct program *p, const struct model_devices *x,
+                   const struct devices_options *o)
+{
+    if (!devices_follow(d, p, o, judge_node))
+        return false;
+    vec_each_ptr(const struct entry, e, &p->entries)
+        if (is_followed(e, x) && !judge_updates(d, e, o->way_out))
+            return false;
+    return true;
+}
+
+/* ---- configurations ---------------------------------------------------------------------------------------------- */
+
+static const char *const way_out = "--ignore-devices compiles for one device";
 
 static void warn_of_batches(struct diag *d, const struct entry *e)
 {
@@ -134,78 +127,87 @@ static void warn_of_batches(struct diag *d, const struct entry *e)
                      e->name, count, str_plural(count));
 }
 
-/* ---- configurations ---------------------------------------------------------------------------------------------- */
-
-struct judge {
-    struct diag *diag;
-    struct arena *arena;
-    const struct model *model;
-    const struct import_options *import;
-    struct map adding; /* entries that add up */
-    struct strbuf text;
+struct uses {
+    const char *configuration;
+    bool any;
 };
 
-static bool is_used(const struct program *p, const struct model_devices *x)
+static void note_use(void *to, const struct model_node *n)
 {
-    vec_each_ptr(const struct entry, e, &p->entries)
-        if (is_followed(e, x))
-            return true;
-    return false;
+    struct uses *const u = to;
+    vec_each_ptr(const struct model_node_devices, entry, &n->devices)
+        u->any = u->any || str_equal(entry->configuration, u->configuration);
 }
 
-/* `p` has the samples of a call. Where the model cannot have all of them, it is judged by these. */
-static bool judge_configuration(struct judge *j, const struct program *p, const struct model_devices *x)
+static bool is_used(const struct model *m, const struct model_devices *x)
 {
-    const struct devices_options calls = {.assumed = 1, .configuration = x->name};
-    struct diag unheard = {.arena = j->diag->arena};
+    struct uses u = {x->name, false};
+    model_each_node(m->graph, note_use, &u);
+    vec_each(const struct model_training *, t, &m->training) {
+        model_each_node(t->initialization, note_use, &u);
+        model_each_node(t->algorithm, note_use, &u);
+    }
+    return u.any;
+}
+
+/* The samples of all devices, where `import` has those of a call. Where the model cannot have all of them, it is judged
+ * by these. */
+static const struct program *whole_program(struct arena *a, const struct model *m, const struct model_devices *x,
+                                           const struct import_options *import, struct whole_batch *batch)
+{
+    const struct program *const p = find_whole_batch(a, m, x, import, batch) ? devices_program(a, m, &batch->import)
+                                                                             : NULL;
+    return p ? p : devices_program(a, m, import);
+}
+
+/* Adds entries that add up to `adding`. */
+static bool judge_configuration(struct diag *d, struct arena *a, const struct model *m, const struct model_devices *x,
+                                const struct import_options *import, struct map *adding)
+{
+    const struct devices_options calls = {.assumed = 1, .configuration = x->name, .way_out = way_out};
     struct whole_batch batch;
-    struct program *whole;
     if (x->count > MOST_DEVICES)
-        return diag_unsupported(j->diag, &LOC_FILE(j->model->file),
-                                "device configuration '%s' has %d devices: above %d nothing is followed "
-                                "(--ignore-devices compiles for one device)",
-                                x->name, (int)x->count, MOST_DEVICES);
-    if (find_whole_batch(j->arena, j->model, x, j->import, &batch) &&
-        combine_program(&unheard, j->arena, j->model, &batch.import, "model", NULL, &whole))
-        p = whole;
-    if (!devices_follow(j->diag, p, &calls, judge_node))
+        return diag_unsupported(d, &LOC_FILE(m->file),
+                                "device configuration '%s' has %d devices: above %d nothing is followed (%s)", x->name,
+                                (int)x->count, MOST_DEVICES, way_out);
+    const struct program *const p = whole_program(a, m, x, import, &batch);
+    if (!p)
+        return true;
+    if (!judge_program(d, p, x, &calls))
         return false;
     vec_each_ptr(const struct entry, e, &p->entries)
         if (is_followed(e, x)) {
-            if (!judge_updates(j->diag, e, &j->adding))
-                return false;
-            warn_of_batches(j->diag, e);
+            if (sees_samples(e->graph) && e->kind == ENTRY_STEP)
+                map_set(adding, e->name, NULL);
+            warn_of_batches(d, e);
         }
-    if (batch.fixed)
-        return diag_unsupported(j->diag, &batch.reader->loc,
-                                "input '%s' has %lld samples, those of all %d devices of '%s', and a call takes those "
-                                "of one: leave the size open in the model (no --batch for prepare), and say that of a "
-                                "call by --dim (--ignore-devices compiles for one device)",
-                                batch.fixed->name, (long long)batch.fixed->type.dims.data[0].value, (int)x->count,
-                                x->name);
-    strbuf_addf(&j->text, "%s'%s', %d", j->text.length ? "; " : "", x->name, (int)x->count);
-    return true;
+    return !batch.fixed ||
+           diag_unsupported(d, &batch.reader->loc,
+                            "input '%s' has %lld samples, those of all %d devices of '%s', and a call takes those of "
+                            "one: 'stepc prepare --devices N' of the model that it was made of, without --batch, "
+                            "leaves the size open, and --dim says that of a call (%s)",
+                            batch.fixed->name, (long long)batch.fixed_size, (int)x->count, x->name, way_out);
 }
 
 bool devices_are_data_parallel(struct diag *d, struct arena *a, const struct model *m,
                                const struct import_options *import, const char **summary)
 {
-    struct judge j = {d, a, m, import, .adding.arena = a, .text.arena = a};
-    struct diag unheard = {.arena = a};
-    struct program *p;
+    struct map adding = {.arena = a};
+    struct strbuf text = {.arena = a};
     bool ok = true;
     *summary = NULL;
-    if (!combine_program(&unheard, a, m, import, "model", NULL, &p))
-        return true;
     vec_each_ptr(const struct model_devices, x, &m->configurations)
-        ok = (!is_used(p, x) || judge_configuration(&j, p, x)) && ok;
-    if (j.text.length == 0)
+        if (is_used(m, x)) {
+            ok = judge_configuration(d, a, m, x, import, &adding) && ok;
+            strbuf_addf(&text, "%s'%s', %d", text.length ? "; " : "", x->name, (int)x->count);
+        }
+    if (text.length == 0)
         return ok;
-    strbuf_add(&j.text, j.adding.count > 0 ? ": each calls " : ": each has its own samples");
-    for (size_t i = 0; i < j.adding.count; i++)
-        strbuf_addf(&j.text, "%s%s()", i > 0 ? ", " : "", j.adding.entries[i].key);
-    if (j.adding.count > 0)
-        strbuf_add(&j.text, " for its own samples, runtime/mpi adds up the sums, then all go on alike");
-    *summary = strbuf_text(&j.text);
+    strbuf_add(&text, adding.count > 0 ? ": each calls " : ": each has its own samples");
+    for (size_t i = 0; i < adding.count; i++)
+        strbuf_addf(&text, "%s%s()", i > 0 ? ", " : "", adding.entries[i].key);
+    if (adding.count > 0)
+        strbuf_add(&text, " for its own samples, runtime/mpi adds up the sums, then all go on alike");
+    *summary = strbuf_text(&text);
     return ok;
 }

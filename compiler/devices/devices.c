@@ -2,6 +2,7 @@
 
 #include "devices/follow_internal.h"
 #include "graph/op_def.h"
+#include "train/combine.h"
 
 static void note_annotated(void *to, const struct model_node *n)
 {
@@ -17,6 +18,13 @@ bool model_has_devices(const struct model *m)
         model_each_node(t->algorithm, note_annotated, &any);
     }
     return any;
+}
+
+struct program *devices_program(struct arena *a, const struct model *m, const struct import_options *import)
+{
+    struct diag unheard = {.arena = a};
+    struct program *p;
+    return combine_program(&unheard, a, m, import, "model", NULL, &p) ? p : NULL;
 }
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
@@ -52,6 +60,28 @@ static void add_text(struct follower *f, const char *before, const struct value 
                     moved ? " (moved)" : "");
 }
 
+bool refuse_to_execute(struct follower *f, const struct loc *at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *const text = arena_vprintf(f->diag->arena, format, args);
+    va_end(args);
+    return f->ok = diag_unsupported(f->diag, at, "%s (%s)", text, f->options->way_out);
+}
+
+void note_move(struct follower *f, const struct node *n, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *const text = arena_vprintf(f->diag->arena, format, args);
+    va_end(args);
+    if (f->executes)
+        refuse_to_execute(f, &n->loc, "%s, and nothing but sums is moved between the devices of '%s'", text,
+                          f->configuration->name);
+    else
+        diag_warning(f->diag, &n->loc, "%s", text);
+}
+
 static void begin_line(struct follower *f, const struct node *n)
 {
     const struct model_node_devices *const entry = entry_of(f, n->placed);
@@ -75,6 +105,9 @@ static void find_operands(struct follower *f, const struct node *n, const struct
         const struct shards *const there = f->of[v->id], *const own = stated_shards(f, n->placed, v, false, &stated);
         in[i] = stated ? own : there;
         const bool moved = there && own && !shards_suffice(&f->pool, there, own);
+        if (moved && f->executes)
+            note_move(f, n, "'%s' is read as %s, but is %s: it has to be moved", v->name,
+                      shards_text(f->diag->arena, &f->pool, own), shards_text(f->diag->arena, &f->pool, there));
         add_text(f, before, v, in[i], moved);
         before = ";";
     }
@@ -85,7 +118,6 @@ static void follow_node(struct follower *f, const struct node *n, follow_visit v
     struct arena scratch = {0};
     const struct shards **const in = arena_array(&scratch, const struct shards *, n->inputs.count + 1);
     const struct shards **const out = arena_array(&scratch, const struct shards *, n->outputs.count + 1);
-    f->moved = false;
     begin_line(f, n);
     follow_stage(f, n);
     find_operands(f, n, in);
@@ -99,11 +131,8 @@ static void follow_node(struct follower *f, const struct node *n, follow_visit v
         const struct shards *const own = stated_shards(f, n->placed, v, true, &stated);
         const bool moved = own && out[o] && !shards_suffice(&f->pool, out[o], own);
         if (moved)
-            diag_warning(f->diag, &n->loc,
-                         "'%s' is stated to be %s, but what its inputs give is %s: it has to be moved", v->name,
-                         shards_text(f->diag->arena, &f->pool, own),
-                         shards_text(f->diag->arena, &f->pool, out[o]));
-        f->moved = f->moved || moved;
+            note_move(f, n, "'%s' is stated to be %s, but what its inputs give is %s: it has to be moved", v->name,
+                      shards_text(f->diag->arena, &f->pool, own), shards_text(f->diag->arena, &f->pool, out[o]));
         f->of[v->id] = stated ? own : out[o];
         add_text(f, before, v, f->of[v->id], moved);
         before = ";";
@@ -143,6 +172,14 @@ bool is_followed(const struct entry *e, const struct model_devices *x)
     return false;
 }
 
+bool sees_samples(const struct graph *g)
+{
+    for (size_t i = 0; i < g->inputs.count; i++)
+        if (g->inputs.data[i]->shape.rank > 0)
+            return true;
+    return false;
+}
+
 bool devices_follow(struct diag *d, const struct program *p, const struct devices_options *o, follow_visit visit)
 {
     bool ok = true;
@@ -158,7 +195,7 @@ bool devices_follow(struct diag *d, const struct program *p, const struct device
         vec_each_ptr(const struct entry, e, &p->entries) {
             struct arena a = {0};
             struct follower f = {.diag = d, .arena = &a, .model = p->model, .configuration = x, .options = o,
-                                 .ok = true};
+                                 .executes = o->way_out && sees_samples(e->graph), .ok = true};
             if (!is_followed(e, x))
                 continue;
             if (o->table)

@@ -12,18 +12,23 @@ struct devices_options {
     int64_t assumed; /* sizes that are this number, or multiples of it, may be others; 0: all sizes are known */
     const char *configuration; /* the only one that is followed; NULL: all are */
     struct strbuf *table; /* which device holds which part of every tensor, as text; NULL: is not wanted */
+    const char *way_out; /* what runtime/mpi does not execute is an error, with this behind it; NULL: it need not */
 };
 
 bool model_has_devices(const struct model *m);
+/* What annotations are followed through: all entries as combination leaves them. NULL: the model cannot be imported
+ * with these sizes, for which nothing is reported. */
+struct program *devices_program(struct arena *a, const struct model *m, const struct import_options *import);
 /* All entries, each finding once. */
 bool devices_check(struct diag *d, const struct program *p, const struct devices_options *o) MUST_USE;
 
 /* ---- data parallel training (docs/many-machines.md) -------------------------------------------------------------- */
 
-/* Where a tensor is read in the graph, it is in equal parts along axis 0, or whole on one device. */
+/* Where a tensor is read in the graph, it is in equal parts along an axis, or whole on one device. */
 struct devices_part {
     const struct model_graph *graph;
     const char *tensor;
+    int axis;
     int64_t device; /* -1: in parts */
 };
 struct devices_annotation {
@@ -33,7 +38,7 @@ struct devices_annotation {
 };
 
 /* Adds a configuration, and to all nodes of the main graph and of algorithms what follows from those parts. Sizes that
- * are not known are import->provisional_dim. */
+ * are not known are import->provisional_dim. What runtime/mpi would not execute is an error of the node. */
 bool devices_annotate(struct diag *d, struct arena *a, struct model *m, const struct devices_annotation *what,
                       const struct import_options *import) MUST_USE;
 /* Do all annotations say what runtime/mpi does? Reports what is something else. Sizes in `import` are those of a call,

@@ -17,7 +17,7 @@ struct follower {
     int *stages;              /* value by id; -1: none */
     unsigned char *sums;      /* value by id; sums.c */
     unsigned char *read;      /* value by id: 1 as a whole, 2 in parts; data_parallel.c */
-    bool moved; /* what the node at hand gives is stated to lie elsewhere */
+    bool executes; /* runtime/mpi is to execute the entry: what has to be moved is an error, and no warning */
     bool ok;
 };
 
@@ -25,6 +25,13 @@ struct follower {
  * reads them) and results. False after an error. */
 typedef void (*follow_visit)(struct follower *f, const struct node *n, const struct shards *const *in);
 bool devices_follow(struct diag *d, const struct program *p, const struct devices_options *o, follow_visit visit);
+/* Has the entry an input of samples? All others are computed alike on each device. */
+bool sees_samples(const struct graph *g);
+
+/* Something has to be moved between devices, or put together: a warning, or where that is to be executed an error. */
+void note_move(struct follower *f, const struct node *n, const char *format, ...) PRINTF_LIKE(3, 4);
+/* An error with options->way_out behind it. Returns false. */
+bool refuse_to_execute(struct follower *f, const struct loc *at, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Does it go through the entry under this configuration? Not where no node is annotated, and not the step whose parts
  * are entries as well. */

@@ -96,11 +96,10 @@ static bool is_split(const struct shards *s)
 
 static bool refuse_sum(struct follower *f, const struct node *n, const struct value *v)
 {
-    return f->ok = diag_unsupported(f->diag, &n->loc,
-                                    "%s reads '%s', which is put together over samples: nothing but sums is, and that "
-                                    "at the end of an entry, so each device of '%s' would go on with that of its own "
-                                    "samples (--ignore-devices compiles for one device)",
-                                    op_display_name(n->def), v->name, f->configuration->name);
+    return refuse_to_execute(f, &n->loc,
+                             "%s reads '%s', which is put together over samples: nothing but sums is, and that at the "
+                             "end of an entry, so each device of '%s' would go on with that of its own samples",
+                             op_display_name(n->def), v->name, f->configuration->name);
 }
 
 /* Of operands that are sums; OF_EACH: none is. */
@@ -163,10 +162,10 @@ static void judge_bindings(struct follower *f, const struct graph *g)
 {
     vec_each_ptr(const struct binding, b, &g->bindings)
         if (f->sums[b->value->id] == A_RATIO || is_split(f->of[b->value->id]))
-            f->ok = diag_unsupported(f->diag, &b->loc,
-                                     "what updates '%s' is no sum over samples, and nothing but sums is put together "
-                                     "between the devices of '%s' (--ignore-devices compiles for one device)",
-                                     b->variable->name, f->configuration->name);
+            refuse_to_execute(f, &b->loc,
+                              "what updates '%s' is no sum over samples, and nothing but sums is put together between "
+                              "the devices of '%s'",
+                              b->variable->name, f->configuration->name);
 }
 
 void judge_sums(struct follower *f, const struct node *n, const struct shards *const *in)
@@ -181,11 +180,10 @@ void judge_sums(struct follower *f, const struct node *n, const struct shards *c
         for (size_t o = 0; o < n->outputs.count && f->ok; o++) {
             int own = kind;
             if (n->outputs.data[o] && ruled && leaves_out(&axes, in, o) && (own = put_together(n)) < 0)
-                f->ok = diag_unsupported(f->diag, &n->loc,
-                                         "%s puts samples together otherwise than by a sum, and nothing but sums is "
-                                         "put together between the devices of '%s' (--ignore-devices compiles for one "
-                                         "device)",
-                                         op_display_name(n->def), f->configuration->name);
+                refuse_to_execute(f, &n->loc,
+                                  "%s puts samples together otherwise than by a sum, and nothing but sums is put "
+                                  "together between the devices of '%s'",
+                                  op_display_name(n->def), f->configuration->name);
             if (n->outputs.data[o])
                 f->sums[n->outputs.data[o]->id] = (unsigned char)own;
         }

@@ -13,19 +13,18 @@ struct search {
     struct whole_batch *found;
 };
 
-/* The first axis of an input, where the sharding has it in parts. */
-static const struct model_value_info *split_input(const struct search *s, const struct model_sharding *x)
+/* The axis of an input that the sharding has in parts, the first one of several; NULL: none, or it is no input. */
+static const struct model_value_info *split_input(const struct search *s, const struct model_sharding *x, int *axis)
 {
     const struct model_value_info *vi = model_find_value(&s->model->graph->inputs, x->tensor);
     if (!vi && s->algorithm)
         vi = model_find_value(&s->algorithm->inputs, x->tensor);
-    if (!vi || vi->type.kind != TYPE_TENSOR || vi->type.dims.count == 0)
+    if (!vi || vi->type.kind != TYPE_TENSOR)
         return NULL;
-    vec_each_ptr(const struct model_sharded_axis, axis, &x->axes)
-        if (axis->axis == 0 || axis->axis == -(int64_t)vi->type.dims.count)
-            vec_each_ptr(const struct model_shards, part, &axis->shards)
-                if (part->count > 1)
-                    return vi;
+    vec_each_ptr(const struct model_sharded_axis, own, &x->axes)
+        vec_each_ptr(const struct model_shards, part, &own->shards)
+            if (part->count > 1 && shape_axis((int)vi->type.dims.count, own->axis, axis))
+                return vi;
     return NULL;
 }
 
@@ -35,14 +34,17 @@ static void note_inputs(void *to, const struct model_node *n)
     vec_each_ptr(const struct model_node_devices, entry, &n->devices)
         if (str_equal(entry->configuration, s->of->name))
             vec_each_ptr(const struct model_sharding, x, &entry->shardings) {
-                const struct model_value_info *const vi = split_input(s, x);
+                int axis;
+                const struct model_value_info *const vi = split_input(s, x, &axis);
                 if (!vi)
                     continue;
-                map_set(&s->found->inputs, vi->name, NULL);
-                if (vi->type.dims.data[0].value < 0)
-                    map_set(&s->found->symbols, vi->type.dims.data[0].param, NULL);
+                const struct model_dim *const dim = &vi->type.dims.data[axis];
+                map_set(&s->found->inputs, vi->name, arena_copy(s->arena, &axis, sizeof axis, alignof(int)));
+                if (dim->value < 0)
+                    map_set(&s->found->symbols, dim->param, NULL);
                 else if (!s->found->fixed) {
                     s->found->fixed = vi;
+                    s->found->fixed_size = dim->value;
                     s->found->reader = n;
                 }
             }
@@ -78,7 +80,8 @@ static bool scale_shapes(struct arena *a, const struct model_devices *x, struct 
     for (size_t i = 0; shapes && i < shapes->count; i++) {
         struct shape *const shape = arena_new(a, struct shape);
         *shape = *(const struct shape *)shapes->entries[i].value;
-        if (map_has(&b->inputs, shapes->entries[i].key) && shape->rank > 0 && !times(x, shape->dim[0], &shape->dim[0]))
+        const int *const axis = map_get(&b->inputs, shapes->entries[i].key);
+        if (axis && *axis < shape->rank && !times(x, shape->dim[*axis], &shape->dim[*axis]))
             return false;
         map_set(&b->shapes, shapes->entries[i].key, shape);
     }

@@ -251,19 +251,18 @@ bool prepare_split(struct preparer *p)
 
 /* ---- --accumulate N: parts of the inputs ------------------------------------------------------------------------- */
 
-static bool same_dim(const struct model_dim *a, const struct model_dim *b)
+bool same_dim(const struct model_dim *a, const struct model_dim *b)
 {
     return a->value >= 0 || b->value >= 0 ? a->value == b->value : str_equal(a->param, b->param);
 }
 
-/* Which dimension of the input is the batch: of the main graph, or of the algorithm. */
-static int batch_dim(const struct preparer *p, const char *input, bool of_main)
+int batch_dim_of_input(const struct preparer *p, const char *input, bool of_main)
 {
     const int *const own = map_get(&p->batch_of_inputs, input);
     return of_main && !own ? batch_axis_of(&p->batch_axes, input) : own ? *own : 0;
 }
 
-static const struct model_dim *dim_of(const struct model_value_info *vi, int axis)
+const struct model_dim *dim_of_input(const struct model_value_info *vi, int axis)
 {
     return vi && vi->type.kind == TYPE_TENSOR && vi->type.has_shape && axis >= 0 && vi->type.dims.count > (size_t)axis
                ? &vi->type.dims.data[axis]
@@ -275,7 +274,7 @@ static bool find_batch(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     vec_each(const struct model_value_info *, vi, &g->inputs) {
-        const struct model_dim *const dim = dim_of(vi, batch_dim(p, vi->name, true));
+        const struct model_dim *const dim = dim_of_input(vi, batch_dim_of_input(p, vi->name, true));
         if (!dim || !map_has(&p->ancestors, vi->name) || model_find_initializer(g, vi->name))
             continue;
         p->batch = *dim;
@@ -306,8 +305,8 @@ const char *part_of_input(struct preparer *p, const char *input)
     const struct model_graph *const g = p->model->graph;
     const struct model_value_info *const of_main = model_find_value(&g->inputs, input);
     const struct model_value_info *const vi = of_main ? of_main : model_find_value(&p->algorithm->inputs, input);
-    const int axis = batch_dim(p, input, of_main != NULL);
-    const struct model_dim *const dim = dim_of(vi, axis);
+    const int axis = batch_dim_of_input(p, input, of_main != NULL);
+    const struct model_dim *const dim = dim_of_input(vi, axis);
     if (p->part_count == 0 || !dim || (of_main && (model_find_initializer(g, input) || !same_dim(dim, &p->batch))))
         return input;
     const char **parts = (const char **)map_get(&p->parts, input);

@@ -1,30 +1,20 @@
 /* --devices N: ONNX's annotations of data parallel training (docs/devices.md). What is stated here are the inputs with
- * samples, in N parts along axis 0, and with --shards the sums of gradients that each share of the update reads; all
- * else follows. */
+ * samples, in N parts along the axis of the batch, and with --shards the sums of gradients that each share of the
+ * update reads; all else follows. */
 #include "prepare/prepare_internal.h"
 
 #include "devices/devices.h"
 #include "model/check_model.h"
 #include "prepare/strip.h"
 
-static const struct model_dim *first_dim(const struct model_value_info *vi)
-{
-    return vi->type.kind == TYPE_TENSOR && vi->type.has_shape && vi->type.dims.count > 0 ? &vi->type.dims.data[0]
-                                                                                         : NULL;
-}
-
-static bool same_size(const struct model_dim *a, const struct model_dim *b)
-{
-    return a->value >= 0 || b->value >= 0 ? a->value == b->value : str_equal(a->param, b->param);
-}
-
 /* Once: an algorithm may have an input that is called like one of the main graph. */
-static void add_part(struct preparer *p, struct devices_annotation *what, struct model_graph *g, const char *tensor)
+static void add_part(struct preparer *p, struct devices_annotation *what, struct model_graph *g, const char *tensor,
+                     int axis)
 {
     vec_each_ptr(const struct devices_part, x, &what->parts)
         if (x->graph == g && str_equal(x->tensor, tensor))
             return;
-    vec_push(p->arena, &what->parts, ((struct devices_part){g, tensor, -1}));
+    vec_push(p->arena, &what->parts, ((struct devices_part){g, tensor, axis, -1}));
 }
 
 /* An input of the main graph is read there and in algorithms; the batch is that of the first one on which the loss
@@ -34,21 +24,18 @@ static bool add_main_inputs(struct preparer *p, struct devices_annotation *what,
     struct model_graph *const g = p->model->graph;
     bool found = false;
     vec_each(const struct model_value_info *, vi, &g->inputs) {
-        const struct model_dim *const dim = first_dim(vi);
-        const int axis = batch_axis_of(&p->batch_axes, vi->name);
-        if (!dim || model_find_initializer(g, vi->name) || axis == NO_BATCH_AXIS ||
-            (found ? !same_size(dim, batch) : !map_has(&p->ancestors, vi->name)))
+        const int axis = batch_dim_of_input(p, vi->name, true);
+        const struct model_dim *const dim = dim_of_input(vi, axis);
+        if (!dim || model_find_initializer(g, vi->name) ||
+            (found ? !same_dim(dim, batch) : !map_has(&p->ancestors, vi->name)))
             continue;
-        if (axis != 0)
-            return diag_error(p->diag, &p->loc, "--devices: samples of input '%s' are along axis %d, expected axis 0",
-                              vi->name, axis);
         *batch = *dim;
         found = true;
-        add_part(p, what, g, vi->name);
+        add_part(p, what, g, vi->name, axis);
         vec_each(const struct model_training *, t, &p->model->training)
-            add_part(p, what, t->algorithm, vi->name);
+            add_part(p, what, t->algorithm, vi->name, axis);
     }
-    return found || diag_error(p->diag, &p->loc, "--devices: the loss depends on no input with samples along axis 0");
+    return found || diag_error(p->diag, &p->loc, "--devices: the loss depends on no input with samples");
 }
 
 static void add_own_inputs(struct preparer *p, struct devices_annotation *what, const struct model_dim *batch)
@@ -56,8 +43,10 @@ static void add_own_inputs(struct preparer *p, struct devices_annotation *what, 
     vec_each(const struct model_training *, t, &p->model->training)
         for (size_t i = 0; t->algorithm && i < t->algorithm->inputs.count; i++) {
             const struct model_value_info *const vi = t->algorithm->inputs.data[i];
-            if (first_dim(vi) && same_size(first_dim(vi), batch))
-                add_part(p, what, t->algorithm, vi->name);
+            const int axis = batch_dim_of_input(p, vi->name, false);
+            const struct model_dim *const dim = dim_of_input(vi, axis);
+            if (dim && same_dim(dim, batch))
+                add_part(p, what, t->algorithm, vi->name, axis);
         }
 }
 
@@ -67,7 +56,7 @@ static void add_shards(struct preparer *p, struct devices_annotation *what)
     for (size_t s = 0; s < p->shard_count; s++)
         vec_each_ptr(const struct trainable, t, &p->trainables)
             vec_push(p->arena, &what->parts,
-                     ((struct devices_part){p->model->training.data[1 + s]->algorithm, t->sum,
+                     ((struct devices_part){p->model->training.data[1 + s]->algorithm, t->sum, 0,
                                             (int64_t)s % what->devices}));
 }
 

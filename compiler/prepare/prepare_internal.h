@@ -209,6 +209,11 @@ bool annotate_devices(struct preparer *p) MUST_USE;
 
 /* The entries `accumulate` and `apply`. */
 bool prepare_split(struct preparer *p) MUST_USE;
+/* Which dimension of an input is the batch: of the main graph, or of the algorithm. */
+int batch_dim_of_input(const struct preparer *p, const char *input, bool of_main);
+/* NULL: the input has no such dimension. */
+const struct model_dim *dim_of_input(const struct model_value_info *vi, int axis);
+bool same_dim(const struct model_dim *a, const struct model_dim *b);
 /* One step that goes through its batch in parts. */
 bool prepare_accumulation(struct preparer *p) MUST_USE;
 /* What the part of the batch that is being written has in the place of an input. */

@@ -193,9 +193,21 @@ MODEL
 refuses stages '<stage = 0> ()' "pipeline_stage 0 of 'pair': stages are not executed (--ignore-devices compiles for one device)"
 refuses columns '(w [0, 1] split (1: 2))' "'w' is axis 1 in 2 (0 | 1) on the devices of 'pair': variables are whole on each device that sees samples"
 refuses rows '(w [0, 1] split (0: 2))' "'w' is axis 0 in 2 (0 | 1) on the devices of 'pair': variables are whole on each device that sees samples"
-refuses order '(x [1, 0] split (0: 2))' "'x' is axis 0 in 2 (1 | 0) on the devices of 'pair': samples can be spread along axis 0, in order"
-refuses moved '(x [0, 1] split (0: 2), y [-1] groups (-1: [0, 1]))' 'what it reads or gives has to be moved between the devices'
+refuses order '(x [1, 0] split (0: 2))' "'x' is axis 0 in 2 (1 | 0) on the devices of 'pair': samples can be spread along an axis of each input, in order"
+refuses moved '(x [0, 1] split (0: 2), y [-1] groups (-1: [0, 1]))' "'y' is stated to be whole on 0-1, but what its inputs give is axis 0 in 2 (0 | 1): it has to be moved, and nothing but sums is moved"
 refuses update '(x [0, 1] split (0: 2))' "step() updates 'w' where it sees samples, so devices cannot add up first"
+cat >read.onnxtxt <<'MODEL'
+<ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2]>
+net (float[4,6] x) => (float[4,6] y)
+{
+  a = Relu (x) @pair (x [0, 1] split (0: 2))
+  [back] y = Relu (a) @pair (a [1, 0] split (0: 2))
+}
+MODEL
+expect 0 "$stepc" check read.onnxtxt --devices
+has stdout 'a axis 0 in 2 (1 | 0) (moved) -> y axis 0 in 2 (1 | 0)'
+expect 1 "$stepc" compile read.onnxtxt -o no.c
+has stderr "node 'back' (Relu, #1): error: 'a' is read as axis 0 in 2 (1 | 0), but is axis 0 in 2 (0 | 1): it has to be moved"
 
 # What is put together over samples is added up at the end: linear operators may lead there, nothing else goes on with it.
 sums() { # STATUS NODES [TEXT]
@@ -248,9 +260,50 @@ sed 's/^  //' >ratio.onnxtxt <<'MODEL'
     cost = Div (total, weight)
   }
 MODEL
-expect 0 "$stepc" prepare ratio.onnxtxt -o ratio.onnx --loss output --output cost --split --devices 2
-expect 1 "$stepc" compile ratio.onnx -o no.c --dim N=2
+expect 1 "$stepc" prepare ratio.onnxtxt -o ratio.onnx --loss output --output cost --split --devices 2
 has stderr "error: $(reads Gradient cost)"
+has stderr '(without --devices the training is for one device)'
+
+# What cannot be followed, and what would have to be moved, is refused by prepare already: with node, operator and reason.
+unfollowed() { # NODE TEXT
+    cat >unfollowed.onnxtxt <<MODEL
+<ir_version: 10, opset_import: ["" : 18]>
+net (float[N,6] x) => (float[N,6] y)
+<float[6,6] w = {1, ...}, int64 zero = {0}, int64[2] halves = {2, -1}, int64[2] rows = {-1, 6}, int64[2] three = {3, -1}>
+{
+  h = MatMul (x, w)
+  [odd] i = $1
+  y = Reshape (i, rows)
+}
+MODEL
+    expect 1 "$stepc" prepare unfollowed.onnxtxt -o no.onnx --loss mse --split --devices 4
+    has stderr "node 'odd' ($2"
+    has stderr 'its parts are collected in front of the node, and nothing but sums is moved between the devices of'
+    [ ! -e no.onnx ] || fail 'what is refused is written'
+}
+unfollowed 'CumSum (h, zero)' "CumSum, #1): error: axis 0 of 'h' is split, but CumSum needs all of it"
+unfollowed 'MeanVarianceNormalization <axes = [0]> (h)' "MeanVarianceNormalization, #1): error: axis 0 of 'h' is split, but there is no rule for MeanVarianceNormalization"
+unfollowed 'Reshape (h, three)' "Reshape, #1): error: axis 0 of 'h' is split, but no axis of the result has these parts"
+
+# The batch may be another axis of inputs: steps in front of samples, as recurrent layers have them.
+cat >second.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 18]>
+net (float[5,N,3] x) => (float[N,4] y)
+<float[1,16,3] w = {1, ...}, float[1,16,4] r = {1, ...}, int64[1] first = {0}>
+{
+  all, last = LSTM (x, w, r)
+  y = Squeeze (last, first)
+}
+MODEL
+expect 0 "$stepc" prepare second.onnxtxt -o second.onnx --loss softmax-cross-entropy --split --devices 4
+[ ! -s stderr ] || fail 'warned of a batch along axis 1'
+for size in --dim\ N=3 '--shape x=5x3x3 --shape target=3'; do
+    # shellcheck disable=SC2086 # options
+    expect 0 "$stepc" compile second.onnx -o second.c $size --quiet
+done
+has second.h "'data_parallel', 4: each calls accumulate() for its own samples"
+expect 0 "$stepc" check second.onnx --devices --dim N=4
+has stdout 'LSTM: x axis 1 in 4 (0 | 1 | 2 | 3)'
 
 # Moving averages have an entry with an input that is called as that of the network.
 expect 0 "$stepc" prepare "$model" -o average.onnx "${whole[@]}" --ema 0.9 --devices 2
