@@ -235,6 +235,9 @@ bool read_training_options(struct session *s, const struct options *o, struct pr
     if (option_given(o, "shards") && !p->split)
         ok = diag_error(d, NULL, "--shards wants --split: it makes several entries of apply()");
     ok = read_integer(d, o, "devices", 2, &p->devices) && ok;
+    if (option_given(o, "devices") && option_given(o, "batch"))
+        ok = diag_error(d, NULL, "--devices leaves the batch open, so --batch cannot say it: 'stepc compile --dim "
+                                 "batch=N' has the samples of a call, on one device");
     if (option_given(o, "devices") && !p->split)
         ok = diag_error(d, NULL, "--devices goes with --split: devices add up between accumulate() and apply()");
     return ok;

@@ -413,6 +413,8 @@ static bool undo_export(struct edit *e, const struct prepare_options *o)
     ok = ok && tie_initializers(e, &o->tie);
     if (ok && !str_list_has(&o->tie, "never"))
         compute_again(e);
+    if (ok && o->devices > 0) /* a call has the samples of one device */
+        return open_batch(e, o->import, "--devices");
     return ok && (o->batch == 0 || rebatch_model(e, o->batch, o->import));
 }
 

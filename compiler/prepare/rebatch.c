@@ -10,13 +10,11 @@
  * A batch of 1 could stand in front of any dimension; an own dimension of size 1 at the right stride is preferred, then
  * the outermost. What does not fit afterwards (a folded constant of the example's batch, a Slice of it) is an error of
  * the node. */
-#include "prepare/rebatch.h"
+#include "prepare/rebatch_internal.h"
 
 #include "graph/build.h"
 #include "graph/dim_expression.h"
-#include "prepare/batch_axis.h"
 #include "prepare/open_sizes.h"
-#include "prepare/prepare_internal.h"
 #include "prepare/squeezes.h"
 #include "rewrite/pass.h"
 #include <string.h>
@@ -24,33 +22,6 @@
 enum {
     OTHER_SIZES = 8, /* of symbolic dimensions */
     PROBE = 13       /* the doctor tries this many times the example's batch */
-};
-
-/* The batch is `dim`'s factor with `inner` elements of the dimension behind each of its steps. */
-struct place {
-    int dim;
-    int64_t inner;
-};
-
-struct side {
-    struct diag diag;
-    struct program program;
-    struct graph *graph;
-    struct map scope;
-};
-
-struct rebatch {
-    struct edit *edit;
-    struct arena *arena;
-    struct import_options import;
-    const struct model_value_info *example; /* the first input that has a batch; NULL: none */
-    int axis;                               /* of the batch in it */
-    int64_t from, to;
-    struct side old, next;
-    struct batch_axes axes;
-    struct map places; /* value -> struct place * */
-    node_list changed;
-    bool quiet; /* the model is a copy to look at: nothing is reported */
 };
 
 /* ---- both sizes -------------------------------------------------------------------------------------------------- */
@@ -106,7 +77,7 @@ static bool add_sources(struct rebatch *r, struct side *s)
     return import_nodes(s->graph, &bare, &s->scope, &r->import, "infer");
 }
 
-static bool add_node_to(struct rebatch *r, struct side *s, struct model_node *n)
+bool rebatch_add_node_to(struct rebatch *r, struct side *s, struct model_node *n)
 {
     struct model_graph one = {.name = r->edit->model->graph->name, .doc = "", .loc = r->edit->model->graph->loc};
     vec_push(r->arena, &one.nodes, n);
@@ -126,7 +97,8 @@ static const char *first_message(const struct diag *d)
 
 static bool fail_at(struct rebatch *r, const struct model_node *n, const char *why)
 {
-    return !r->quiet && diag_error(r->edit->diag, &n->loc, "--batch %lld: %s", (long long)r->to, why);
+    return !r->quiet && diag_error(r->edit->diag, &n->loc, "%s: %s%s", r->option, why,
+                                   r->opens ? "; export the network with an open batch (PyTorch: dynamic_axes)" : "");
 }
 
 /* ---- where the batch is ------------------------------------------------------------------------------------------ */
@@ -136,7 +108,7 @@ static const struct place *place_of(const struct rebatch *r, const char *name)
     return map_get(&r->places, name);
 }
 
-static void set_place(struct rebatch *r, const char *name, int dim, int64_t inner)
+void rebatch_set_place(struct rebatch *r, const char *name, int dim, int64_t inner)
 {
     struct place *const p = arena_new(r->arena, struct place);
     *p = (struct place){dim, inner};
@@ -204,22 +176,10 @@ static void find_place(struct rebatch *r, const struct model_node *n, const char
         const int64_t behind = shape_count_range(&a->shape, dim + 1, a->shape.rank);
         inner = behind > 0 && stride % behind == 0 ? stride / behind : 1;
     }
-    set_place(r, name, dim, inner);
+    rebatch_set_place(r, name, dim, inner);
 }
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
-
-/* An initializer for this node alone: others may read the old constant in another sense. */
-static void replace_by(struct rebatch *r, struct model_node *n, size_t input, struct tensor *t)
-{
-    const char *const name =
-        edit_fresh_name(r->edit, arena_printf(r->arena, "%s.batch%lld", n->inputs.data[input], (long long)r->to));
-    model_add_initializer(r->arena, r->edit->model->graph, name, t);
-    map_set(&r->next.scope, name, graph_add_constant(r->next.graph, name, t));
-    map_set(&r->old.scope, name, map_get(&r->old.scope, n->inputs.data[input]));
-    n->inputs.data[input] = name;
-    vec_push(r->arena, &r->changed, n);
-}
 
 static const struct tensor *known_input(const struct side *s, const struct model_node *n, size_t input)
 {
@@ -228,16 +188,6 @@ static const struct tensor *known_input(const struct side *s, const struct model
     struct value *const v = map_get(&s->scope, n->inputs.data[input]);
     const struct tensor *const t = v ? value_known(v) : NULL;
     return t && t->shape.rank == 1 && dtype_is_int(t->dtype) && t->count <= SHAPE_MAX_RANK ? t : NULL;
-}
-
-static void change_input(struct rebatch *r, struct model_node *n, size_t input, const struct tensor *old,
-                         const int64_t *x, int64_t count)
-{
-    bool same = old->count == count;
-    for (int64_t i = 0; same && i < count; i++)
-        same = tensor_get_int(old, i) == x[i];
-    if (!same)
-        replace_by(r, n, input, tensor_from_ints(r->arena, x, count));
 }
 
 /* The target in the file: -1 and 0 may already say the right thing. `resolved`: the example's output. */
@@ -264,7 +214,10 @@ static bool fix_reshape(struct rebatch *r, struct model_node *n)
         const bool copies = said == 0 && d < now->shape.rank && now->shape.dim[d] == size;
         wanted[d] = said == -1 || copies ? said : size;
     }
-    change_input(r, n, 1, target, wanted, resolved->shape.rank);
+    if (r->opens)
+        rebatch_open_target(r, n, target, &now->shape, dim, wanted);
+    else
+        rebatch_change_input(r, n, 1, target, wanted, resolved->shape.rank);
     return true;
 }
 
@@ -303,7 +256,7 @@ static void fix_target(struct rebatch *r, struct model_node *n, size_t input)
             wanted[d] = r->to;
         }
     }
-    change_input(r, n, input, target, wanted, target->count);
+    rebatch_change_input(r, n, input, target, wanted, target->count);
 }
 
 /* The size of AffineGrid's images begins with their number. */
@@ -318,7 +271,7 @@ static void fix_size(struct rebatch *r, struct model_node *n)
         wanted[d] = tensor_get_int(size, d);
     if (wanted[0] == r->from)
         wanted[0] = theta->shape.dim[0];
-    change_input(r, n, 1, size, wanted, size->count);
+    rebatch_change_input(r, n, 1, size, wanted, size->count);
 }
 
 /* An initial state or a part of a Concat for one example is the same for all of them: it is expanded. */
@@ -327,54 +280,13 @@ static void widen(struct rebatch *r, struct model_node *n, size_t input, int axi
     if (r->from != 1 || n->inputs.count <= input || n->inputs.data[input][0] == '\0' ||
         place_of(r, n->inputs.data[input]))
         return;
-    struct edit *const e = r->edit;
     const char *const name = n->inputs.data[input];
     const struct value *const x = value_of(&r->old, name);
     if (!x || x->shape.rank <= axis || x->shape.dim[axis] != 1)
         return;
     struct shape wide = x->shape;
     wide.dim[axis] = r->to;
-    const char *const shape = edit_fresh_name(e, arena_printf(r->arena, "%s.batch%lld", name, (long long)r->to));
-    struct tensor *const t = tensor_from_ints(r->arena, wide.dim, wide.rank);
-    model_add_initializer(r->arena, e->model->graph, shape, t);
-    map_set(&r->next.scope, shape, graph_add_constant(r->next.graph, shape, t));
-    const char *const out = edit_fresh_name(e, arena_printf(r->arena, "%s.wide", name));
-    size_t at = 0;
-    while (e->model->graph->nodes.data[at] != n)
-        at++;
-    struct model_node *const expand = edit_insert_node(e, at, "Expand", name, shape, out);
-    if (!add_node_to(r, &r->next, expand))
-        return;
-    map_set(&r->old.scope, out, map_get(&r->old.scope, name));
-    set_place(r, out, axis, 1);
-    n->inputs.data[input] = out;
-    vec_push(r->arena, &r->changed, n);
-}
-
-enum { MOST_WIDENED = 1 << 26 }; /* elements of a constant with a part for each sample */
-
-/* A constant with a part for each sample of the example, all of them equal: with one for each sample. NULL: it is
- * none, or too large. */
-static struct tensor *with_parts(struct rebatch *r, struct value *x, int dim)
-{
-    const struct tensor *const t = value_known(x);
-    struct shape shape = x->shape;
-    int64_t count;
-    shape.dim[dim] = r->to;
-    if (!t || r->from <= 0 || !shape_count_checked(&shape, &count) || count > MOST_WIDENED)
-        return NULL;
-    const size_t size = dtype_size(x->dtype) * (size_t)shape_count_range(&shape, dim + 1, shape.rank);
-    const size_t outer = (size_t)shape_count_range(&shape, 0, dim), from = (size_t)r->from, to = (size_t)r->to;
-    struct tensor *const wide = tensor_new(r->arena, x->dtype, &shape);
-    for (size_t o = 0; o < outer; o++) {
-        const unsigned char *const first = (const unsigned char *)t->data + o * from * size;
-        for (size_t k = 1; k < from; k++)
-            if (memcmp(first, first + k * size, size) != 0)
-                return NULL;
-        for (size_t k = 0; k < to; k++)
-            memcpy((unsigned char *)wide->data + (o * to + k) * size, first, size);
-    }
-    return wide;
+    rebatch_expand_to(r, n, input, name, &wide, axis);
 }
 
 /* What updates are put into may be a constant, zeros mostly, with a part for each sample of the example. */
@@ -386,20 +298,18 @@ static bool fix_scatter(struct rebatch *r, struct model_node *n)
     if (!p || !x || place_of(r, n->inputs.data[0]) || p->dim >= x->shape.rank || x->shape.dim[p->dim] != r->from ||
         !shape_axis(x->shape.rank, attribute_int(n, "axis", 0), &axis) || axis == p->dim)
         return true;
-    struct tensor *const wide = with_parts(r, x, p->dim);
     struct shape shape = x->shape;
     int64_t count;
     shape.dim[p->dim] = r->to;
-    if (!wide && (!shape_count_checked(&shape, &count) || count > MOST_WIDENED))
+    if (rebatch_give_parts(r, n, 0, x, p->dim))
+        return true;
+    if (!shape_count_checked(&shape, &count) || count > MOST_WIDENED)
         return fail_at(
             r, n,
             arena_printf(r->arena, "'%s' would have the shape %s", n->inputs.data[0], shape_text(r->arena, &shape)));
-    if (!wide)
-        return fail_at(r, n,
-                       arena_printf(r->arena, "'%s' has a part of its own for each sample of the example",
-                                    n->inputs.data[0]));
-    replace_by(r, n, 0, wide);
-    return true;
+    return fail_at(r, n,
+                   arena_printf(r->arena, "'%s' has a part of its own for each sample of the example",
+                                n->inputs.data[0]));
 }
 
 /* Constants that the exporter made, with equal parts for the samples of the example: initial states, mostly. */
@@ -411,12 +321,8 @@ static void widen_constants(struct rebatch *r, struct model_node *n)
         const bool made = x && !place_of(r, name) && value_known(x) &&
                           (is_anonymous(name) || !model_find_initializer(r->edit->model->graph, name));
         for (int d = 0; made && d < x->shape.rank; d++) {
-            struct tensor *const wide = x->shape.dim[d] == r->from && is_batch_dim(&r->axes, name, d)
-                                            ? with_parts(r, x, d)
-                                            : NULL;
-            if (wide) {
-                replace_by(r, n, i, wide);
-                set_place(r, n->inputs.data[i], d, 1);
+            if (x->shape.dim[d] == r->from && is_batch_dim(&r->axes, name, d) && rebatch_give_parts(r, n, i, x, d)) {
+                rebatch_set_place(r, n->inputs.data[i], d, 1);
                 break;
             }
         }
@@ -490,7 +396,7 @@ static bool fail_without_batch(struct rebatch *r, const struct model_node *n)
 
 static bool step(struct rebatch *r, struct model_node *n)
 {
-    if (!add_node_to(r, &r->old, n))
+    if (!rebatch_add_node_to(r, &r->old, n))
         return fail_at(r, n, arena_printf(r->arena, "the model is wrong as it is: %s", first_message(&r->old.diag)));
     widen_operands(r, n);
     widen_constants(r, n);
@@ -506,7 +412,7 @@ static bool step(struct rebatch *r, struct model_node *n)
         if (is_op(n, "AffineGrid"))
             fix_size(r, n);
     }
-    if (!add_node_to(r, &r->next, n))
+    if (!rebatch_add_node_to(r, &r->next, n))
         return sums_over_batch(r, n)
                    ? fail_without_batch(r, n)
                    : fail_at(r, n,
@@ -537,18 +443,22 @@ static void find_input_places(struct rebatch *r)
     vec_each(const struct model_value_info *, vi, &g->inputs) {
         const int axis = batch_dim(r, vi, r->from);
         if (axis >= 0)
-            set_place(r, vi->name, axis, 1);
+            rebatch_set_place(r, vi->name, axis, 1);
     }
 }
 
 /* What the model declares of a value that has a new shape. */
 static void declare_anew(const struct rebatch *r, struct model_value_info *vi)
 {
-    const struct value *const v = value_of(&r->next, vi->name);
-    for (size_t d = 0; v && d < vi->type.dims.count && (int)d < v->shape.rank; d++)
-        if (vi->type.dims.data[d].value >= 0 || str_equal(vi->type.dims.data[d].param, OPEN_BATCH))
-            vi->type.dims.data[d] =
-                (struct model_dim){v->shape.dim[d], "", vi->type.dims.data[d].denotation};
+    const struct value *const v = value_of(&r->next, vi->name), *const old = value_of(&r->old, vi->name);
+    for (size_t d = 0; v && d < vi->type.dims.count && (int)d < v->shape.rank; d++) {
+        struct model_dim *const dim = &vi->type.dims.data[d];
+        const bool is_batch = old && (int)d < old->shape.rank && old->shape.dim[d] != v->shape.dim[d];
+        if (r->opens && is_batch)
+            *dim = (struct model_dim){-1, v->shape.dim[d] == r->to ? OPEN_BATCH : "", dim->denotation};
+        else if (!r->opens && (dim->value >= 0 || str_equal(dim->param, OPEN_BATCH)))
+            *dim = (struct model_dim){v->shape.dim[d], "", dim->denotation};
+    }
 }
 
 static void declare_all_anew(const struct rebatch *r)
@@ -594,8 +504,8 @@ static void bind_symbol(struct rebatch *r, const char *symbol, int64_t size)
 static bool walk_sources(struct rebatch *r, struct side *s)
 {
     begin_side(r, s);
-    return add_sources(r, s) || (!r->quiet && diag_error(r->edit->diag, &r->edit->loc, "--batch %lld: %s",
-                                                         (long long)r->to, first_message(&s->diag)));
+    return add_sources(r, s) || (!r->quiet && diag_error(r->edit->diag, &r->edit->loc, "%s: %s", r->option,
+                                                         first_message(&s->diag)));
 }
 
 static bool walk(struct rebatch *r)
@@ -656,6 +566,15 @@ static void open_zeros(struct rebatch *r)
                     *dim = (struct model_dim){-1, "", dim->denotation};
 }
 
+static void finish(const struct rebatch *r, const char *batch)
+{
+    edit_changed(r->edit, "the batch size");
+    edit_say(r->edit, "batch: %s, in the model's example it was %lld", batch, (long long)r->from);
+    vec_each(const struct model_node *, n, &r->changed)
+        edit_say(r->edit, "  '%s' (%s) held it as a constant", node_title(n), n->op_type);
+    declare_all_anew(r);
+}
+
 bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o)
 {
     keep_batch_of_squeezes(e->diag, e->arena, e->model, o);
@@ -675,15 +594,31 @@ bool rebatch_model(struct edit *e, int64_t batch, const struct import_options *o
     }
     r.from = dim->value;
     r.to = batch;
+    r.option = arena_printf(r.arena, "--batch %lld", (long long)batch);
     if (r.from == batch)
         return true;
     if (!walk(&r))
         return false;
-    edit_changed(e, "the batch size");
-    edit_say(e, "batch: %lld, in the model's example it was %lld", (long long)batch, (long long)r.from);
-    vec_each(const struct model_node *, n, &r.changed)
-        edit_say(e, "  '%s' (%s) held it as a constant", node_title(n), n->op_type);
-    declare_all_anew(&r);
+    finish(&r, arena_printf(r.arena, "%lld", (long long)batch));
+    return true;
+}
+
+bool open_batch(struct edit *e, const struct import_options *o, const char *option)
+{
+    keep_batch_of_squeezes(e->diag, e->arena, e->model, o);
+    struct rebatch r = begin(e, o);
+    const int64_t size = r.example ? r.example->type.dims.data[r.axis].value : -1;
+    if (size == 0)
+        open_zeros(&r);
+    if (size <= 0)
+        return true;
+    r.from = size;
+    r.to = size * PROBE;
+    r.opens = true;
+    r.option = option;
+    if (!walk(&r))
+        return false;
+    finish(&r, "open");
     return true;
 }
 

@@ -137,8 +137,8 @@ expect 0 "$stepc" strip plain.onnx -o wanted.onnx
 same again.onnx wanted.onnx
 expect 2 "$stepc" prepare "$model" -o no.onnx --loss softmax-cross-entropy --devices 2
 has stderr '--devices goes with --split'
-expect 1 "$stepc" prepare "$model" -o no.onnx "${whole[@]}" --devices 3 --batch 8
-has stderr '--devices 3: the batch is 8, which is no multiple'
+expect 2 "$stepc" prepare "$model" -o no.onnx "${whole[@]}" --devices 3 --batch 8
+has stderr "--devices leaves the batch open, so --batch cannot say it: 'stepc compile --dim batch=N' has the samples of a call"
 expect 1 "$stepc" prepare "$model" -o no.onnx "${whole[@]}" --devices 2000
 has stderr '--devices 2000: at most 1024'
 
@@ -323,9 +323,56 @@ for size in --dim\ batch=1 --dim\ batch=3 '--shape letters=1x12 --shape next=1x1
     [ ! -s stderr ] || fail "warned of with $size"
 done
 has gpt.h "'data_parallel', 4: each calls accumulate() for its own samples"
-expect 0 "$stepc" prepare "$model" -o fixed.onnx "${whole[@]}" --devices 4 --batch 8
-expect 1 "$stepc" compile fixed.onnx -o no.c
-has stderr "error: input 'x' has 8 samples, those of all 4 devices of 'data_parallel', and a call takes those of one"
+sed 's/float\[N,6\]/float[8,6]/g' foreign.onnxtxt >foreign_fixed.onnxtxt # annotations of somebody else
+sed -i 's/"pair" : -1/"pair" : 2/; s/@pair <stage = 0> ()/@pair (x [0, 1] split (0: 2))/' foreign_fixed.onnxtxt
+expect 1 "$stepc" compile foreign_fixed.onnxtxt -o no.c
+has stderr "error: input 'x' has 8 samples, those of all 2 devices of 'pair', and a call takes those of one"
+
+# A batch that an export has fixed becomes open: what holds it is computed, and the results stay, bit by bit.
+cat >fixed.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 18]>
+net (float[4,6,2] x) => (float[4,3] y)
+<float[1,1,2] first = {0.5, -0.5}, int64[3] all_firsts = {4, 1, 2},
+ int64[2] rows = {28, 2}, int64[3] steps = {4, -1, 2}, int64[3] even = {4, 7, -1},
+ int64[2] flat = {4, -1}, float[1,6,2] w = {1, 2, 3, 4, -5, 6, 1, -2, 3, 4, 5, -6}, float[1,6,2] r = {1, ...},
+ float[14,3] dense = {1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 7}>
+{
+  firsts = Expand (first, all_firsts)
+  a = Concat <axis = 1> (firsts, x)
+  b = Reshape (a, rows)
+  c = Tanh (b)
+  d = Reshape (c, steps)
+  begin = Constant <value = float[4,1,2] {1, 2, 1, 2, 1, 2, 1, 2}> ()
+  e = GRU <layout = 1> (d, w, r, , , begin)
+  f = Reshape (e, even)
+  g = Transpose <perm = [1, 0, 2]> (f)
+  h = Transpose <perm = [1, 0, 2]> (g)
+  i = Reshape (h, flat)
+  y = MatMul (i, dense)
+}
+MODEL
+awk 'BEGIN { for (i = 0; i < 48; i++) print i * 7 % 11 / 5 - 1 }' | "$make_npy" f4 4 6 2 >x.npy
+printf '%s\n' 0 2 1 1 | "$make_npy" i8 4 >target.npy
+for devices in '' '--devices 2'; do
+    # shellcheck disable=SC2086 # options
+    expect 0 "$stepc" prepare fixed.onnxtxt -o fixed.onnx --loss softmax-cross-entropy --split --learning-rate 0.01 $devices
+    [ ! -s stderr ] || fail 'warned of a batch that is fixed'
+    mv stdout said
+    expect 0 "$stepc" run fixed.onnx --feed x=x.npy --feed target=target.npy --steps 3
+    mv stdout "fixed${devices// /}.losses"
+done
+same fixed.losses fixed--devices2.losses
+has said "batch: open, in the model's example it was 4"
+has said "  'firsts' (Expand) held it as a constant"
+has said "  'e' (GRU) held it as a constant"
+expect 0 "$stepc" compile fixed.onnx -o fixed.c --dim batch=3 --quiet --check
+has fixed.h "'data_parallel', 2: each calls accumulate() for its own samples"
+sed 's/y = MatMul/own = Mul (i, each) &/; s/(i, dense)/(own, dense)/; s/<float\[1,1,2\] first/<float[4,1] each = {1, 2, 3, 4}, float[1,1,2] first/' \
+    fixed.onnxtxt >each.onnxtxt
+expect 1 "$stepc" prepare each.onnxtxt -o no.onnx --loss softmax-cross-entropy --split --devices 2
+has stderr 'node #11 (Mul)'
+has stderr 'error: --devices: a constant that it reads cannot be read as a batch'
+has stderr 'export the network with an open batch (PyTorch: dynamic_axes)'
 
 # Recurrent layers: samples are apart, with either layout, and weights whole.
 recurrent() { # INPUT NODES...
