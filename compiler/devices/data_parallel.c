@@ -50,10 +50,10 @@ static void judge_reader(struct follower *f, const struct node *n, const struct 
         return;
     f->read[v->id] |= shards_are_whole(s) ? 1 : 2;
     if (f->read[v->id] == 3)
-        f->ok = diag_unsupported(f->diag, &n->loc,
-                                 "'%s' is read whole here and in parts elsewhere, or the other way round, but a call "
-                                 "has the samples of one device of '%s' (--ignore-devices compiles for one)",
-                                 v->name, f->configuration->name);
+        refuse_to_execute(f, &n->loc,
+                          "'%s' is read whole here and in parts elsewhere, or the other way round, but a call has the "
+                          "samples of one device of '%s'",
+                          v->name, f->configuration->name);
 }
 
 static void judge_node(struct follower *f, const struct node *n, const struct shards *const *in)

@@ -1,15 +1,17 @@
 /* What is put together over samples, on the way to where runtime/mpi adds it up. That happens at the end of an entry,
  * so until then each device has a sum of its own samples: right where only linear operators lead from it to a sum that
- * is updated, wrong where anything else goes on with it (x - ReduceMean(x), Log(ReduceMean(x))). Outputs of a call are
- * those of its own samples. */
+ * is updated, wrong where anything else goes on with it (x - ReduceMean(x), Log(ReduceMean(x))). A mean becomes a sum
+ * once it is multiplied by the number of samples. Outputs of a call are those of its own samples. */
 #include "devices/judge_internal.h"
 
 #include "graph/axes.h"
 
 enum {
     OF_EACH, /* in parts, or the same whatever the samples are */
-    A_SUM,   /* of the device's own samples */
-    A_RATIO  /* of such sums: nothing but an output may have it */
+    A_COUNT, /* of the device's own samples, or a multiple */
+    A_MEAN,  /* of them */
+    A_SUM,   /* of them */
+    A_RATIO  /* of such sums, or of sums and means together: nothing but an output may have it */
 };
 
 #define OPERAND(i) (1u << (i))
@@ -44,7 +46,7 @@ static const struct linear {
 };
 
 /* Operators that add up over the axes that they leave out, as all do that are sums. */
-static const char *const adding[] = {"ReduceSumSquare", "ReduceL1", "Einsum", "BatchNormalization"};
+static const char *const adding[] = {"ReduceSumSquare", "ReduceL1", "Einsum"};
 
 static bool is_one_of(const struct node *n, const char *const *names, size_t count)
 {
@@ -60,16 +62,32 @@ static bool is_loss(const struct node *n)
            n->def == op_find(DOMAIN_STEPC, "SoftmaxCrossEntropyProbabilities");
 }
 
-/* What the node gives that leaves samples out; -1: no sum. The mean of a loss is one where all samples weigh alike. */
+/* Size(x), Shape(x)[d], where axis d of x is in parts. */
+static bool is_count(struct follower *f, const struct node *n)
+{
+    bool stated = false;
+    const struct node *const shape = node_is(n, "Gather") ? n->inputs.data[0]->producer : n;
+    const struct value *const x = shape && shape->inputs.count > 0 ? shape->inputs.data[0] : NULL;
+    const struct shards *s = x ? stated_shards(f, shape->placed, x, false, &stated) : NULL;
+    s = x && !stated ? f->of[x->id] : s;
+    if (!s || shards_are_whole(s) || (shape != n && !node_is(shape, "Shape")))
+        return false;
+    if (shape == n)
+        return node_is(n, "Size");
+    const struct tensor *const which = value_known(n->inputs.data[1]);
+    const int64_t axis = which && which->count == 1 ? tensor_get_int(which, 0) : s->rank;
+    return axis >= 0 && axis < s->rank && node_attr(shape, "start") == NULL && s->parts[axis] > 1;
+}
+
+/* What the node gives that leaves samples out; -1: no sum. Of a loss's mean, samples weigh alike. */
 static int put_together(const struct node *n)
 {
-    if (n->def->shape_only)
-        return OF_EACH;
     if (is_loss(n))
-        return str_equal(op_attr_string(n, "reduction"), "mean") &&
-                       (node_input(n, 2) || node_attr(n, "ignore_index"))
-                   ? A_RATIO
-                   : A_SUM;
+        return !str_equal(op_attr_string(n, "reduction"), "mean")    ? A_SUM
+               : node_input(n, 2) || node_attr(n, "ignore_index") ? A_RATIO
+                                                                     : A_MEAN;
+    if (node_is(n, "ReduceMean") || node_is(n, "BatchNormalization"))
+        return A_MEAN;
     return n->def->is_sum || is_one_of(n, adding, sizeof adding / sizeof *adding) ? A_SUM : -1;
 }
 
@@ -102,26 +120,47 @@ static bool refuse_sum(struct follower *f, const struct node *n, const struct va
                              op_display_name(n->def), v->name, f->configuration->name);
 }
 
+/* x y, x / y; -1: neither has a kind of its own. */
+static int kind_of_pair(const struct node *n, int x, int y)
+{
+    if (node_is(n, "Mul") && x + y == A_MEAN + A_COUNT && x != OF_EACH && y != OF_EACH)
+        return A_SUM;
+    if (node_is(n, "Div") && y == A_COUNT)
+        return x == A_SUM ? A_MEAN : x == A_MEAN ? A_RATIO : -1;
+    return node_is(n, "Div") && (x == A_SUM || x == A_MEAN) && (y == A_SUM || y == A_MEAN) ? A_RATIO : -1;
+}
+
 /* Of operands that are sums; OF_EACH: none is. */
 static int kind_of_operands(struct follower *f, const struct node *n, const struct shards *const *in)
 {
     const struct value *sum = NULL;
-    bool split = false;
+    bool split = false, has_mean = false, has_sum = false;
     int kind = OF_EACH;
     for (size_t i = 0; i < n->inputs.count; i++) {
         const struct value *const v = n->inputs.data[i];
+        const int own = v ? f->sums[v->id] : OF_EACH;
         split = split || (v && is_split(in[i]));
-        if (v && f->sums[v->id] > kind) {
+        has_mean = has_mean || own == A_MEAN;
+        has_sum = has_sum || own == A_SUM || own == A_COUNT;
+        if (own > kind) {
             sum = v;
-            kind = f->sums[v->id];
+            kind = own;
         }
     }
+    if (n->def->shape_only || node_is(n, "Gather"))
+        if (is_count(f, n))
+            return A_COUNT;
     if (!sum || n->def->shape_only)
         return OF_EACH;
+    const int pair = n->inputs.count == 2 && !split
+                         ? kind_of_pair(n, f->sums[n->inputs.data[0]->id], f->sums[n->inputs.data[1]->id])
+                         : -1;
+    if (pair >= 0)
+        return pair;
     if (!split && is_linear(n, f->sums))
-        return kind;
-    if (!split && kind == A_SUM && node_is(n, "Div") && f->sums[n->inputs.data[0]->id] == A_SUM)
-        return A_RATIO;
+        return has_mean && has_sum ? A_RATIO : kind;
+    if (kind == A_COUNT) /* anything else of a number is none of samples */
+        return OF_EACH;
     refuse_sum(f, n, sum);
     return kind;
 }
@@ -150,18 +189,20 @@ static void judge_gradient(struct follower *f, const struct node *n)
 {
     const struct attr *const y = node_attr(n, "y");
     const struct value *const of = y ? graph_find(n->graph, y->s) : NULL;
-    const bool adds = !of || f->sums[of->id] != OF_EACH || is_split(f->of[of->id]);
+    const bool adds = !of || f->sums[of->id] >= A_MEAN || is_split(f->of[of->id]);
+    const int kind = of && f->sums[of->id] == A_MEAN ? A_MEAN : A_SUM;
     if (of && f->sums[of->id] == A_RATIO)
         refuse_sum(f, n, of);
     for (size_t o = 0; o < n->outputs.count; o++)
         if (n->outputs.data[o])
-            f->sums[n->outputs.data[o]->id] = !adds || is_split(f->of[n->outputs.data[o]->id]) ? OF_EACH : A_SUM;
+            f->sums[n->outputs.data[o]->id] = !adds || is_split(f->of[n->outputs.data[o]->id]) ? OF_EACH : kind;
 }
 
 static void judge_bindings(struct follower *f, const struct graph *g)
 {
     vec_each_ptr(const struct binding, b, &g->bindings)
-        if (f->sums[b->value->id] == A_RATIO || is_split(f->of[b->value->id]))
+        if (f->sums[b->value->id] == A_RATIO ||
+            (f->sums[b->value->id] == A_MEAN && b->variable->role == ROLE_SUM) || is_split(f->of[b->value->id]))
             refuse_to_execute(f, &b->loc,
                               "what updates '%s' is no sum over samples, and nothing but sums is put together between "
                               "the devices of '%s'",
@@ -179,7 +220,8 @@ void judge_sums(struct follower *f, const struct node *n, const struct shards *c
         const bool ruled = !n->def->is_reshape && node_axes(&scratch, n, &axes); /* those keep all elements */
         for (size_t o = 0; o < n->outputs.count && f->ok; o++) {
             int own = kind;
-            if (n->outputs.data[o] && ruled && leaves_out(&axes, in, o) && (own = put_together(n)) < 0)
+            if (n->outputs.data[o] && ruled && !n->def->shape_only && leaves_out(&axes, in, o) &&
+                (own = put_together(n)) < 0)
                 refuse_to_execute(f, &n->loc,
                                   "%s puts samples together otherwise than by a sum, and nothing but sums is put "
                                   "together between the devices of '%s'",

@@ -17,25 +17,49 @@ static void add_part(struct preparer *p, struct devices_annotation *what, struct
     vec_push(p->arena, &what->parts, ((struct devices_part){g, tensor, axis, -1}));
 }
 
+/* The first input on which the loss depends, and where its batch is; NULL: there is none. */
+static const struct model_value_info *first_batch(const struct preparer *p, int *axis)
+{
+    vec_each(const struct model_value_info *, vi, &p->model->graph->inputs) {
+        *axis = batch_dim_of_input(p, vi->name, true);
+        if (dim_of_input(vi, *axis) && !model_find_initializer(p->model->graph, vi->name) &&
+            map_has(&p->ancestors, vi->name))
+            return vi;
+    }
+    return NULL;
+}
+
+const char *count_samples(struct preparer *p, enum dtype dtype)
+{
+    int axis;
+    const struct model_value_info *const vi = first_batch(p, &axis);
+    if (!vi)
+        return NULL;
+    const char *const shape = add_op(p, "samples.shape", "Shape", vi->name);
+    const char *const size = add_op(p, "samples.int64", "Gather", shape, add_int(p, "samples.axis", axis));
+    return add_cast(p, "samples", size, dtype);
+}
+
 /* An input of the main graph is read there and in algorithms; the batch is that of the first one on which the loss
  * depends. */
 static bool add_main_inputs(struct preparer *p, struct devices_annotation *what, struct model_dim *batch)
 {
     struct model_graph *const g = p->model->graph;
-    bool found = false;
+    int axis;
+    const struct model_value_info *const first = first_batch(p, &axis);
+    if (!first)
+        return diag_error(p->diag, &p->loc, "--devices: the loss depends on no input with samples");
+    *batch = *dim_of_input(first, axis);
     vec_each(const struct model_value_info *, vi, &g->inputs) {
-        const int axis = batch_dim_of_input(p, vi->name, true);
+        axis = batch_dim_of_input(p, vi->name, true);
         const struct model_dim *const dim = dim_of_input(vi, axis);
-        if (!dim || model_find_initializer(g, vi->name) ||
-            (found ? !same_dim(dim, batch) : !map_has(&p->ancestors, vi->name)))
+        if (!dim || model_find_initializer(g, vi->name) || !same_dim(dim, batch))
             continue;
-        *batch = *dim;
-        found = true;
         add_part(p, what, g, vi->name, axis);
         vec_each(const struct model_training *, t, &p->model->training)
             add_part(p, what, t->algorithm, vi->name, axis);
     }
-    return found || diag_error(p->diag, &p->loc, "--devices: the loss depends on no input with samples");
+    return true;
 }
 
 static void add_own_inputs(struct preparer *p, struct devices_annotation *what, const struct model_dim *batch)

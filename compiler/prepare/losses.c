@@ -678,6 +678,9 @@ static bool own_loss(struct preparer *p, const struct tensor_type *t)
     if (p->sums) { /* nothing is known of what it divides by: batches count alike */
         const char *const sum =
             t->rank == 0 ? p->loss_input : add_reduce(p, "loss_sum", "ReduceSum", p->loss_input, -1);
+        const char *const samples = p->options->devices > 0 ? count_samples(p, t->dtype) : NULL;
+        if (samples) /* devices add up, so what each has weighs as much as it has samples */
+            return finish_quotient(p, add_op(p, "weighted_loss", "Mul", sum, samples), samples);
         return finish_quotient(p, sum, add_scalar(p, "one", t->dtype, 1));
     }
     if (!str_equal(p->source, p->loss_output)) {

@@ -202,6 +202,8 @@ bool check_prepared(struct preparer *p) MUST_USE;
 
 /* ---- batch_shares.c ---- */
 
+/* How many samples a call has, as a value of the algorithm; NULL: the loss depends on no input with samples. */
+const char *count_samples(struct preparer *p, enum dtype dtype);
 /* Annotations of --devices, once all entries are written. */
 bool annotate_devices(struct preparer *p) MUST_USE;
 

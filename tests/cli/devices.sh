@@ -235,8 +235,8 @@ sums 0 'a = ReduceL1 (x) @pair (x [0, 1] split (0: 2)) b = Cast <to = 1> (a) y =
 sums 1 'apart = Sub (x, m) @pair (x [0, 1] split (0: 2)) y = ReduceSum (apart)' "$(reads Sub m)"
 sums 1 'a = Sub (x, m) y = ReduceSum (a)' "'x' is read whole here and in parts elsewhere"
 sums 1 'a = Log (m) y = ReduceSum (a)' "$(reads Log m)"
-sums 1 'a = Mul (m, t) y = ReduceSum (a)' "$(reads Mul m)"
-sums 1 'a = MatMul (m, t) y = ReduceSum (a)' "$(reads MatMul m)"
+sums 1 'a = Mul (m, t) y = ReduceSum (a)' "$(reads Mul t)"
+sums 1 'a = MatMul (m, t) y = ReduceSum (a)' "$(reads MatMul t)"
 sums 1 'a = ReduceSum (m) y = Div (two, a)' "$(reads Div a)"
 sums 1 'a = ReduceSum (m) b = Less (a, two) y = Where (b, a, two)' "$(reads Less a)"
 loss() { # ATTRIBUTES: a loss, divided by a sum
@@ -249,6 +249,69 @@ sums 1 "$(loss 'reduction = "mean", ignore_index = 1')" "$(reads Div l)"
 sums 0 "$(loss 'reduction = "sum", ignore_index = 1')"
 sums 1 'b = ReduceMax (x) @pair (x [0, 1] split (0: 2)) y = Add (b, two)' 'ReduceMax puts samples together otherwise than by a sum'
 sums 1 'a = ReduceL2 (x) @pair (x [0, 1] split (0: 2)) y = Add (a, two)' 'ReduceL2 puts samples together otherwise than by a sum'
+# A mean is none until it is multiplied by the number of samples: each device would add that of its own.
+stores() { # STATUS NODES [TEXT]
+    cat >stores.onnxtxt <<MODEL
+<ir_version: 11, opset_import: ["" : 18], configuration: ["pair" : 2]>
+net (float[N,6] x) => (float[N,6] y) { y = Relu (x) @pair (x [0, 1] split (0: 2)) }
+@training_info {
+  algorithm: adds () => (float more)
+  <float v = {0}, int64 zero = {0}, int64 one = {1}>
+  {
+    m = ReduceMean <keepdims = 0> (x) @pair (x [0, 1] split (0: 2))
+    n = Size (x) @pair (x [0, 1] split (0: 2))
+    sizes = Shape (x) @pair (x [0, 1] split (0: 2))
+    $2
+    more = Add (v, a)
+  }
+  update_binding: ["v" : "more"]
+}
+MODEL
+    expect "$1" "$stepc" compile stores.onnxtxt -o stores.c --dim N=3 --quiet
+    [ "$1" -eq 0 ] || has stderr "error: $3"
+}
+no_sum="what updates 'v' is no sum over samples, and nothing but sums is put together"
+stores 0 't = ReduceSum <keepdims = 0> (x) @pair (x [0, 1] split (0: 2)) a = Neg (t)'
+stores 1 'a = Neg (m)' "$no_sum"
+stores 0 'f = Cast <to = 1> (n) a = Mul (f, m)'
+stores 0 'k = Gather (sizes, zero) f = Cast <to = 1> (k) a = Mul (m, f)'
+stores 1 'k = Gather (sizes, one) f = Cast <to = 1> (k) a = Mul (m, f)' "$no_sum" # columns
+stores 1 'f = Cast <to = 1> (n) g = Mul (f, m) a = Div (g, f)' "$no_sum"
+stores 1 'f = Cast <to = 1> (n) a = Add (f, m)' "$no_sum"
+
+# The loss of the model itself weighs as much as it has samples, where it is a mean over them.
+own() { # NODES
+    cat >own.onnxtxt <<MODEL
+<ir_version: 10, opset_import: ["" : 18]>
+net (float[N,6] x, float[N,2] t) => (float loss) <float[6,2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float tenth = {0.1}>
+{
+  y = MatMul (x, w)
+  d = Sub (y, t)
+  s = Mul (d, d)
+  q = ReduceSumSquare <keepdims = 0> (w)
+  decay = Mul (q, tenth)
+  $1
+}
+MODEL
+}
+awk 'BEGIN { for (i = 0; i < 24; i++) print i * 7 % 11 / 5 - 1 }' | "$make_npy" f4 4 6 >own_x.npy
+awk 'BEGIN { for (i = 0; i < 8; i++) print i * 3 % 5 / 5 }' | "$make_npy" f4 4 2 >own_t.npy
+for loss in 'loss = ReduceMean <keepdims = 0> (s)' 'a = ReduceMean <keepdims = 0> (s) loss = Add (a, decay)'; do
+    own "$loss"
+    for devices in '' '--devices 2'; do
+        # shellcheck disable=SC2086 # options
+        expect 0 "$stepc" prepare own.onnxtxt -o own.onnx --loss output --split --learning-rate 0.1 $devices
+        [ ! -s stderr ] || fail 'warned of a loss of the model'
+        expect 0 "$stepc" run own.onnx --feed x=own_x.npy --feed t=own_t.npy --steps 3
+        sed 's/\(loss [0-9]*[.][0-9]\{0,4\}\)[0-9]*/\1/g' stdout >"own${devices// /}.losses"
+    done
+    same own.losses own--devices2.losses
+    expect 0 "$stepc" compile own.onnx -o own.c --dim N=2 --quiet
+done
+own 'loss = ReduceSum <keepdims = 0> (s)'
+expect 1 "$stepc" prepare own.onnxtxt -o no.onnx --loss output --split --devices 2
+has stderr "(Mul): error: Mul reads 'inference_loss', which is put together over samples"
+
 sed 's/^  //' >ratio.onnxtxt <<'MODEL'
   <ir_version: 10, opset_import: ["" : 18]>
   net (float[N,6] x, float[N] mask) => (float cost) <float[6] w = {1, 2, 3, 4, 5, 6}>
@@ -261,8 +324,33 @@ sed 's/^  //' >ratio.onnxtxt <<'MODEL'
   }
 MODEL
 expect 1 "$stepc" prepare ratio.onnxtxt -o ratio.onnx --loss output --output cost --split --devices 2
-has stderr "error: $(reads Gradient cost)"
+has stderr "error: $(reads Mul cost)"
 has stderr '(without --devices the training is for one device)'
+
+cat >gradient.onnxtxt <<'MODEL'
+<ir_version: 11, opset_import: ["" : 18, "ai.onnx.preview.training" : 1], configuration: ["pair" : 2]>
+net (float[N,6] x, float[N] mask) => (float cost) <float[6] w = {1, 2, 3, 4, 5, 6}>
+{
+  y = MatMul (x, w) @pair (x [0, 1] split (0: 2))
+  own = Mul (y, mask) @pair (mask [0, 1] split (0: 2))
+  total = ReduceSum <keepdims = 0> (own)
+  weight = ReduceSum <keepdims = 0> (mask) @pair (mask [0, 1] split (0: 2))
+  cost = Div (total, weight)
+}
+@training_info {
+  algorithm: adds () => (float[6] more)
+  <float[6] sum = {0, ...}>
+  {
+    g = ai.onnx.preview.training.Gradient <xs = ["w"], zs = ["x", "mask"], y = "cost"> (w, x, mask)
+    more = Add (sum, g)
+  }
+  update_binding: ["sum" : "more"]
+}
+MODEL
+expect 1 "$stepc" compile gradient.onnxtxt -o no.c --dim N=2
+has stderr "error: $(reads Gradient cost)"
+sed 's/y = "cost"/y = "total"/' gradient.onnxtxt >total.onnxtxt
+expect 0 "$stepc" compile total.onnxtxt -o total.c --dim N=2 --quiet
 
 # What cannot be followed, and what would have to be moved, is refused by prepare already: with node, operator and reason.
 unfollowed() { # NODE TEXT
