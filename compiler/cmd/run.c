@@ -7,6 +7,7 @@
 #include "cmd/feeds.h"
 #include "cmd/files.h"
 #include "cmd/foreign.h"
+#include "cmd/bad_choice.h"
 #include "cmd/not_finite.h"
 #include "cmd/progress.h"
 #include "cmd/run_data.h"
@@ -331,7 +332,7 @@ static bool finish_epoch(struct run *r, int64_t step)
     const int64_t epoch = epoch_of(r, step), begin = epoch * r->data.batches;
     const int64_t steps = step + 1 - (begin < r->first ? r->first : begin);
     struct validation *v = &r->validation;
-    if (v->data.batches && !validation_run(r->engine, v))
+    if (v->data.batches && !validation_run(r->s, r->engine, v))
         return false;
     vec_each_ptr(const struct metric, x, &v->metrics)
         table_set(&r->table, x->column, x->value);
@@ -381,8 +382,13 @@ static bool one_step(struct run *r, int64_t step)
     struct tensor **outputs = arena_array(&a, struct tensor *, r->entry->graph->outputs.count + 1);
     if (r->entry->kind == ENTRY_STEP)
         history_keep(&r->history, r->engine, step);
-    const bool ok = step_inputs(r, step, &a, &inputs) && engine_run(r->engine, r->entry, inputs, outputs, &a) &&
-                    use_outputs(r, outputs, step);
+    bool ok = step_inputs(r, step, &a, &inputs);
+    if (ok && !engine_run(r->engine, r->entry, inputs, outputs, &a)) {
+        explain_bad_choice(r->s, arena_printf(&a, "step %lld", (long long)step), r->entry, inputs,
+                           r->data.batches ? &r->data : NULL, r->order, r->data.batches ? step % r->data.batches : 0);
+        ok = false;
+    }
+    ok = ok && use_outputs(r, outputs, step);
     arena_free(&a);
     return ok;
 }

@@ -1,6 +1,7 @@
 #include "cmd/run_validate.h"
 
 #include "base/str.h"
+#include "cmd/bad_choice.h"
 #include "train/combine.h"
 #include <math.h>
 
@@ -160,7 +161,7 @@ static int64_t count_right(const struct tensor *scores, const struct tensor *lab
     return right;
 }
 
-static bool run_batch(struct engine *e, struct validation *v, const int64_t *order, int64_t batch)
+static bool run_batch(struct session *s, struct engine *e, struct validation *v, const int64_t *order, int64_t batch)
 {
     const struct graph *g = v->entry->graph;
     struct arena a = {0};
@@ -169,6 +170,9 @@ static bool run_batch(struct engine *e, struct validation *v, const int64_t *ord
     for (size_t i = 0; i < g->inputs.count; i++)
         inputs[i] = data_batch(&v->data, g->inputs.data[i]->name, order, batch, &a);
     const bool ok = engine_run(e, v->entry, inputs, outputs, &a);
+    if (!ok)
+        explain_bad_choice(s, arena_printf(&a, "--validate, batch %lld", (long long)batch), v->entry, inputs, &v->data,
+                           order, batch);
     for (size_t i = 0; ok && i < v->metrics.count; i++) {
         struct metric *m = &v->metrics.data[i];
         if (m->accuracy) {
@@ -183,7 +187,7 @@ static bool run_batch(struct engine *e, struct validation *v, const int64_t *ord
     return ok;
 }
 
-bool validation_run(struct engine *e, struct validation *v)
+bool validation_run(struct session *s, struct engine *e, struct validation *v)
 {
     struct arena a = {0};
     int64_t *order = arena_array(&a, int64_t, (size_t)v->data.samples);
@@ -194,7 +198,7 @@ bool validation_run(struct engine *e, struct validation *v)
         m->counted = 0;
     }
     for (int64_t b = 0; ok && b < v->data.batches; b++)
-        ok = run_batch(e, v, order, b);
+        ok = run_batch(s, e, v, order, b);
     vec_each_ptr(struct metric, m, &v->metrics)
         m->value /= (double)(m->accuracy ? m->counted : v->data.batches);
     arena_free(&a);

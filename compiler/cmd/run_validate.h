@@ -30,6 +30,6 @@ bool validation_begin(struct session *s, const struct model *m, const struct pro
 /* One line that says what is computed. */
 const char *validation_text(struct arena *a, const struct validation *v);
 /* Runs the entry over all whole batches and sets the metrics. */
-bool validation_run(struct engine *e, struct validation *v) MUST_USE;
+bool validation_run(struct session *s, struct engine *e, struct validation *v) MUST_USE;
 
 #endif
