@@ -13,6 +13,7 @@
  * Computed in float, or in double where Q, V or softmax_precision are double: softmax_precision asks for at least
  * so much. Expanded; the two products are batches over heads, where shared heads of K and V are read again, not
  * copied. Spec: ONNX Attention-23, -24 (nonpad_kv_seqlen), -25 (windows). */
+#include "graph/axes.h"
 #include "ops/op.h"
 
 #include "base/checked.h"
@@ -709,12 +710,25 @@ static const struct op_sample rows_samples[] = {
     {.text = "g (float x) => (float y) { y = stepc.SoftmaxOrZero(x) }", .error = "input 0 is a scalar"},
     {0}};
 
+/* Samples are apart; a mask may have them. */
+static void attention_axes(struct axes_ctx *c)
+{
+    const struct value *const mask = node_input(c->node, MASK);
+    const int batch = axes_label(c);
+    for (int i = Q; i <= LENGTHS; i++)
+        if (i != MASK || (mask && mask->shape.rank == 4 && mask->shape.dim[0] == node_input(c->node, Q)->shape.dim[0]))
+            axes_put(c, i, 0, batch);
+    for (int o = Y; o <= SCORES; o++)
+        axes_give(c, o, 0, batch);
+}
+
 const struct op_def op_defs_attention[] = {{.name = "Attention",
                                             .versions = versions,
                                             .inputs = inputs,
                                             .outputs = outputs,
                                             .attrs = attrs,
                                             .infer = attention_infer,
+                                            .axes = attention_axes,
                                             .expand = attention_expand,
                                             .eval = attention_eval,
                                             .samples = samples},

@@ -5,6 +5,7 @@
  *   SpaceToDepth   y[n, (u b + v) C + c, h, w] = x[n, c, h b + u, w b + v]      C: the channels of x
  * Made of Reshape, Transpose and Reshape. Spec: ONNX DepthToSpace-1, -11 (mode), -13; SpaceToDepth-1, -13 (13 adds
  * bfloat16). */
+#include "graph/axes.h"
 #include "ops/move_rules.h"
 
 #include "base/checked.h"
@@ -170,6 +171,7 @@ const struct op_def op_defs_depth_to_space[] = {{.name = "DepthToSpace",
                                                  .outputs = outputs,
                                                  .attrs = depth_attrs,
                                                  .infer = depth_infer,
+                                                 .axes = axes_samples,
                                                  .stays = op_stays,
                                                  .expand = depth_expand,
                                                  .eval = depth_eval,
@@ -180,6 +182,7 @@ const struct op_def op_defs_depth_to_space[] = {{.name = "DepthToSpace",
                                                  .outputs = outputs,
                                                  .attrs = depth_attrs_1,
                                                  .infer = space_infer,
+                                                 .axes = axes_samples,
                                                  .stays = op_stays,
                                                  .expand = space_expand,
                                                  .eval = space_eval,

@@ -3,6 +3,7 @@
  * indices may be shorter than data along the other axes. Indices: ops/index_rules.h. d data is dy added where each
  * element came from, in the order of the indices (stepc.Scatter).
  * Spec: ONNX GatherElements-11, -13 (bfloat16). */
+#include "graph/axes.h"
 #include "ops/index_rules.h"
 
 static const struct op_attr attrs[] = {{.name = "axis", .type = ATTR_INT, .int_default = 0}, {0}};
@@ -141,8 +142,19 @@ static bool gather_bounded(struct bounded_ctx *c)
     return bounded_out(c, 0, x, x->axis);
 }
 
+static void gather_labels(struct axes_ctx *c)
+{
+    const struct shape *const x = &node_input(c->node, 0)->shape, *const i = &node_input(c->node, 1)->shape;
+    for (int d = 0; d < x->rank; d++)
+        if (d != move_axis(c->node) && x->dim[d] == i->dim[d]) {
+            axes_pass(c, 1, d, 0, d);
+            axes_pass(c, 0, d, 0, d);
+        }
+}
+
 const struct op_def op_defs_gather_elements[] = {
     {.name = "GatherElements", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
-     .infer = gather_infer, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
+     .infer = gather_infer, .axes = gather_labels,
+     .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
      .selects_from = gather_selects_from, .bounded = gather_bounded, .samples = samples},
     {0}};

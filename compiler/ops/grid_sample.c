@@ -17,6 +17,7 @@
  * end.
  * Spec: ONNX GridSample-16 (two spatial axes, modes bilinear and bicubic), -20 (any number of them; here 1 to 3), -22
  * (bfloat16). */
+#include "graph/axes.h"
 #include "ops/index_rules.h"
 
 #include <math.h>
@@ -653,6 +654,12 @@ static const struct op_sample samples[] = {
      .error = "'wrap'"},
     {0}};
 
+static void grid_sample_axes(struct axes_ctx *c)
+{
+    axes_samples(c);
+    axes_pass(c, 1, 0, 0, 0);
+}
+
 /* Gradients follow from the expansion. */
 const struct op_def op_defs_grid_sample[] = {{.name = "GridSample",
                                               .versions = versions,
@@ -660,6 +667,7 @@ const struct op_def op_defs_grid_sample[] = {{.name = "GridSample",
                                               .outputs = outputs,
                                               .attrs = attrs,
                                               .infer = grid_sample_infer,
+                                              .axes = grid_sample_axes,
                                               .expand = grid_sample_expand,
                                               .eval = grid_sample_eval,
                                               .samples = samples},

@@ -2,6 +2,7 @@
  * plane. Made of the power, a sum over windows (window_sum.c) and the root. Where the sum is 0 the gradient is 0, as
  * ReduceL2's; PyTorch's LPPool has NaN there. Spec: ONNX LpPool-1 (p a float), -2, -11, -18 (ceil_mode, dilations),
  * -22; GlobalLpPool-1 (p a float), -2, -22. */
+#include "graph/axes.h"
 #include "ops/window_rules.h"
 
 #include <math.h>
@@ -233,6 +234,7 @@ const struct op_def op_defs_lp_pool[] = {{.name = "LpPool",
                                           .outputs = outputs,
                                           .attrs = attrs,
                                           .infer = lp_infer,
+                                          .axes = axes_samples,
                                           .expand = lp_expand,
                                           .eval = lp_eval,
                                           .samples = lp_samples},
@@ -242,6 +244,7 @@ const struct op_def op_defs_lp_pool[] = {{.name = "LpPool",
                                           .outputs = outputs,
                                           .attrs = global_attrs,
                                           .infer = global_infer,
+                                          .axes = axes_samples,
                                           .expand = global_expand,
                                           .eval = global_eval,
                                           .samples = global_samples},

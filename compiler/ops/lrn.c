@@ -4,6 +4,7 @@
  *   dx = dy / d^beta - 2 alpha beta / size * x * (the sum of dy y / d over the windows that contain the channel)
  * Made of a sum over windows along the channels (window_sum.c). The power 3/4, which nearly all networks have, is
  * sqrt(d) sqrt(sqrt(d)): two instructions, and as exact. Spec: ONNX LRN-1, -13. */
+#include "graph/axes.h"
 #include "ops/window_rules.h"
 
 #include <math.h>
@@ -173,6 +174,7 @@ const struct op_def op_defs_lrn[] = {{.name = "LRN",
                                       .outputs = outputs,
                                       .attrs = attrs,
                                       .infer = lrn_infer,
+                                      .axes = axes_samples,
                                       .grad = lrn_grad,
                                       .stays = lrn_stays,
                                       .expand = lrn_expand,

@@ -3,6 +3,7 @@
  *   reflect    mirrored, without repeating the border       wrap      from the other end
  * The last three repeat the pattern when there is more padding than tensor, as NumPy does.
  * Spec: ONNX Pad-1 and -2 (attributes), -11 to -25 (inputs; 18 adds axes, 19 wrap). */
+#include "graph/axes.h"
 #include "ops/move_rules.h"
 
 #include "base/checked.h"
@@ -432,7 +433,18 @@ static const struct op_sample samples[] = {
      .error = "the padding of dimension 0 is too large"},
     {0}};
 
+static void pad_axes(struct axes_ctx *c)
+{
+    struct arena scratch = {0};
+    const struct padding p = padding_of(&scratch, c->node);
+    for (int d = 0; d < c->node->inputs.data[0]->shape.rank; d++)
+        if (p.before[d] == 0 && p.after[d] == 0)
+            axes_pass(c, 0, d, 0, d);
+    arena_free(&scratch);
+}
+
 const struct op_def op_defs_pad[] = {
     {.name = "Pad", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = pad_infer,
+     .axes = pad_axes,
      .grad = pad_grad, .plain = pad_plain, .eval = pad_eval, .lower = pad_lower, .samples = samples},
     {0}};

@@ -20,6 +20,7 @@
  * Lengths are float(in) * scale, rounded down, as ONNX's shape inference computes them; from 2^24 on in double.
  * Spec: ONNX Resize-10 (as Upsample; nearest rounds down where it grows, up where it shrinks), -11, -13, -18
  * (antialias, axes, keep_aspect_ratio_policy), -19; Upsample-7, -9, deprecated since 10. */
+#include "graph/axes.h"
 #include "ops/move_rules.h"
 #include "ops/resize_rules.h"
 
@@ -653,6 +654,19 @@ static const struct op_sample upsample_samples[] = {
      .error = "deprecated"},
     {0}};
 
+/* Axes that stay as they are. */
+static void resize_labels(struct axes_ctx *c)
+{
+    const struct resize r = resize_of(c->node);
+    for (int d = 0; d < r.rank && !resize_crops(c->node); d++) {
+        bool stays = true;
+        for (int i = 0; i < r.count; i++)
+            stays = stays && (r.axes[i] != d || (r.along[d].in == r.along[d].out && r.along[d].up == r.along[d].down));
+        if (stays)
+            axes_pass(c, RESIZE_X, d, 0, d);
+    }
+}
+
 /* Gradients follow from the expansions. */
 const struct op_def op_defs_resize[] = {{.name = "Resize",
                                          .versions = versions,
@@ -660,6 +674,7 @@ const struct op_def op_defs_resize[] = {{.name = "Resize",
                                          .outputs = outputs,
                                          .attrs = attrs,
                                          .infer = resize_infer,
+                                         .axes = resize_labels,
                                          .expand = resize_expand,
                                          .eval = resize_eval,
                                          .samples = samples},

@@ -4,6 +4,7 @@
  * 1] where interleaved; the others stay. The caches are [batch, position, R/2], or tables [.., R/2] whose rows
  * position_ids chooses. X is [batch, heads, position, size] or [batch, position, heads * size] with num_heads. In
  * float, or in double where X is: float16 is rounded once, at the end. Expanded. Spec: ONNX RotaryEmbedding-23. */
+#include "graph/axes.h"
 #include "ops/op.h"
 
 enum { X, COS, SIN, POSITIONS };
@@ -223,12 +224,22 @@ static const struct op_sample samples[] = {
      .error = "5 elements of a head are to be turned, expected an even number up to 5"},
     {0}};
 
+/* Samples are apart: with caches of their own, or with positions. */
+static void rotary_axes(struct axes_ctx *c)
+{
+    const bool chooses = node_input(c->node, POSITIONS) != NULL;
+    axes_samples(c);
+    for (int i = chooses ? POSITIONS : COS; i <= (chooses ? POSITIONS : SIN); i++)
+        axes_pass(c, i, 0, 0, 0);
+}
+
 const struct op_def op_defs_rotary_embedding[] = {{.name = "RotaryEmbedding",
                                                    .versions = versions,
                                                    .inputs = inputs,
                                                    .outputs = outputs,
                                                    .attrs = attrs,
                                                    .infer = rotary_infer,
+                                                   .axes = rotary_axes,
                                                    .expand = rotary_expand,
                                                    .eval = rotary_eval,
                                                    .selects_from = rotary_selects_from,

@@ -7,6 +7,7 @@
  * stepc.Scatter, which has the gradients.
  * Spec: ONNX ScatterElements-11, -13, -16 (add, mul), -18 (max, min); ScatterND alike. Scatter-9 is ScatterElements
  * under its old name. */
+#include "graph/axes.h"
 #include "ops/scatter_rows.h"
 
 #include "base/str.h"
@@ -454,11 +455,20 @@ static bool point_bounded(struct bounded_ctx *c)
     return bounded_become(c, "Reshape", ATTRS_NONE, in, 2);
 }
 
+static void element_labels(struct axes_ctx *c)
+{
+    const struct shape *const x = &node_input(c->node, 0)->shape, *const i = &node_input(c->node, 1)->shape;
+    for (int d = 0; d < x->rank; d++)
+        for (int k = 0; k < 3 && d != move_axis(c->node) && x->dim[d] == i->dim[d]; k++)
+            axes_pass(c, k, d, 0, d);
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 const struct op_def op_defs_scatter[] = {
     {.name = "ScatterElements", .versions = element_versions, .inputs = element_inputs, .outputs = outputs,
-     .attrs = element_attrs, .infer = element_infer, .expand = element_expand, .eval = element_eval,
+     .attrs = element_attrs, .infer = element_infer, .axes = element_labels,
+     .expand = element_expand, .eval = element_eval,
      .selects_from = element_selects_from, .bounded = element_bounded, .samples = element_samples},
     {.name = "ScatterND", .versions = point_versions, .inputs = point_inputs, .outputs = outputs,
      .attrs = point_attrs, .infer = point_infer, .expand = point_expand, .eval = point_eval,

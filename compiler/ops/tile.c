@@ -1,5 +1,6 @@
 /* Tile: the tensor repeated along each of its axes.
  * Spec: ONNX Tile-1 (one axis), -6 and -13 (a number for every axis). */
+#include "graph/axes.h"
 #include "ops/move_rules.h"
 
 #include "base/checked.h"
@@ -132,8 +133,20 @@ static const struct op_sample samples[] = {
      .error = "dimension 1 of the result is too large"},
     {0}};
 
+static void tile_axes(struct axes_ctx *c)
+{
+    struct arena scratch = {0};
+    size_t count;
+    const int64_t *const repeats = move_known_ints(&scratch, c->node, 1, &count);
+    for (size_t d = 0; repeats && d < count; d++)
+        if (repeats[d] == 1)
+            axes_pass(c, 0, (int)d, 0, (int)d);
+    arena_free(&scratch);
+}
+
 /* The gradient follows from the expansion: the adjoint is summed over the copies. */
 const struct op_def op_defs_tile[] = {
     {.name = "Tile", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = tile_infer,
+     .axes = tile_axes,
      .stays = op_stays, .expand = tile_expand, .eval = tile_eval, .samples = samples},
     {0}};
