@@ -1,6 +1,6 @@
 /* Checkpoints of frameworks in one form: weights by name, what an optimizer remembers by PyTorch's numbers, its groups,
- * its schedule. From a file of torch.save, .npz, .safetensors (also as stepc writes it, foreign/give.h), or a folder as
- * Hugging Face's Trainer writes it.
+ * its schedule. From a file of torch.save, .npz, .safetensors (also as stepc writes it, foreign/give.h), a folder as
+ * Hugging Face's Trainer writes it, a checkpoint of TensorFlow, or what flax writes as msgpack.
  * Spec: torch/optim/optimizer.py (state_dict), torch/optim/lr_scheduler.py, transformers/trainer.py. */
 #ifndef STEPC_FOREIGN_CHECKPOINT_H
 #define STEPC_FOREIGN_CHECKPOINT_H
@@ -34,7 +34,10 @@ struct checkpoint {
     named_tensors weights;
     str_list aliases; /* names in it whose tensor is that of a name before them: tied weights */
     bool ordered;     /* weights are in the order of the network's registration, as state_dict() has them */
+    str_list other_names; /* what the weights are called as well, each at its place; or none of them */
+    bool channels_last;   /* kernels are sizes, inputs, outputs, as TensorFlow and flax have them */
     bool has_optimizer;
+    bool anonymous; /* which optimizer it was is not in it */
     VEC(struct checkpoint_parameter) parameters;
     VEC(struct checkpoint_group) groups;
     bool has_schedule;
@@ -46,6 +49,7 @@ struct checkpoint {
     double epochs;            /* "epoch", or NAN */
     named_tensors own;        /* what `stepc run` has written beside: "stepc.run_steps"... */
     str_list rest;            /* what is there beside: "'epoch' (3)" */
+    str_list notes;           /* what was made of it, for the report */
 };
 
 /* The number under a key; `fallback` where there is none. */

@@ -83,17 +83,49 @@ static bool any_name_fits(const struct filler *f)
     return false;
 }
 
-/* "module." of DataParallel, "_orig_mod." of torch.compile, "model." of Lightning: all names have it; else NULL. */
-static const char *common_prefix(struct arena *a, const named_tensors *list)
+/* Checkpoints may have two names for a weight, as TensorFlow's do: the second ones, if any is in the model. */
+static bool take_other_names(struct filler *f)
 {
-    const char *const dot = list->count > 0 ? strchr(list->data[0].name, '.') : NULL;
+    struct checkpoint *const c = f->checkpoint;
+    struct map others = {.arena = f->arena};
+    bool fits = false;
+    for (size_t i = 0; i < c->other_names.count && i < c->weights.count; i++) {
+        map_set(&others, c->weights.data[i].name, (void *)(uintptr_t)c->other_names.data[i]);
+        fits = fits || map_has(&f->of_file, c->other_names.data[i]);
+    }
+    if (!fits || c->other_names.count != c->weights.count)
+        return false;
+    strbuf_addf(f->report, "names: its second ones, as '%s' for '%s'\n", c->other_names.data[0],
+                c->weights.data[0].name);
+    vec_each_ptr(struct named_tensor, t, &c->weights)
+        t->name = map_get(&others, t->name);
+    vec_each_ptr(struct checkpoint_parameter, p, &c->parameters)
+        if (p->name && map_has(&others, p->name))
+            p->name = map_get(&others, p->name);
+    c->other_names = (str_list){0};
+    return true;
+}
+
+/* "module." of DataParallel, "_orig_mod." of torch.compile, "model." of Lightning, "params/" of flax: all names have
+ * it; else NULL. */
+static const char *common_prefix(struct arena *a, const str_list *list)
+{
+    const char *const dot = list->count > 0 ? strpbrk(list->data[0], "./") : NULL;
     if (!dot || dot[1] == '\0')
         return NULL;
-    const char *const prefix = arena_strndup(a, list->data[0].name, (size_t)(dot + 1 - list->data[0].name));
-    vec_each_ptr(const struct named_tensor, t, list)
-        if (!str_starts_with(t->name, prefix) || strlen(t->name) == strlen(prefix))
+    const char *const prefix = arena_strndup(a, list->data[0], (size_t)(dot + 1 - list->data[0]));
+    vec_each(const char *, name, list)
+        if (!str_starts_with(name, prefix) || strlen(name) == strlen(prefix))
             return NULL;
     return prefix;
+}
+
+static const char *common_prefix_of_weights(struct filler *f)
+{
+    str_list names = {0};
+    vec_each_ptr(const struct named_tensor, t, &f->checkpoint->weights)
+        vec_push(f->arena, &names, t->name);
+    return common_prefix(f->arena, &names);
 }
 
 static void drop_prefix(struct checkpoint *c, const char *prefix)
@@ -111,10 +143,15 @@ static void drop_prefix(struct checkpoint *c, const char *prefix)
 static void match_names(struct filler *f)
 {
     enum { MOST_PREFIXES = 8 };
-    for (int i = 0; i < MOST_PREFIXES && !any_name_fits(f); i++) {
-        const char *const prefix = common_prefix(f->arena, &f->checkpoint->weights);
-        if (!prefix)
+    str_list *const others = &f->checkpoint->other_names;
+    for (int i = 0; i < MOST_PREFIXES && !any_name_fits(f) && !take_other_names(f); i++) {
+        const char *const prefix = common_prefix_of_weights(f), *const other = common_prefix(f->arena, others);
+        if (!prefix && !other)
             return;
+        for (size_t k = 0; other && k < others->count; k++)
+            others->data[k] += strlen(other);
+        if (!prefix)
+            continue;
         drop_prefix(f->checkpoint, prefix);
         strbuf_addf(f->report, "names: without '%s', with which all begin\n", prefix);
     }
@@ -170,6 +207,9 @@ static void note_strangers(struct filler *f, const struct model *part, const nam
             vec_push(f->arena, &not_given, x->name);
     if (no_place.count == 0)
         return;
+    if (f->checkpoint->other_names.count > 0)
+        diag_note(f->diag, &f->loc, "its tensors have second names, which --rename may use as well: %s",
+                  listed(f->arena, &f->checkpoint->other_names));
     diag_note(f->diag, &f->loc,
               "%zu of its tensors have no place in the model: %s%s; an export that folds constants makes new weights "
               "of several, as of a convolution and the normalization behind it: examples/pytorch/export.py exports the "
@@ -462,7 +502,7 @@ static void warn_of_schedule(struct filler *f, bool scheduled, bool rated)
 static void fill_groups(struct filler *f)
 {
     struct map told = {.arena = f->arena}, rates = {.arena = f->arena};
-    bool scheduled = false, rated = false;
+    bool scheduled = false, rated = false, said = false;
     vec_each_ptr(const struct checkpoint_parameter, p, &f->checkpoint->parameters) {
         const struct model_initializer *const x = p->name ? map_get(&f->of_file, p->name) : NULL;
         const checkpoint_numbers *const group = &f->checkpoint->groups.data[p->group].numbers;
@@ -476,7 +516,10 @@ static void fill_groups(struct filler *f)
             set_rate(f, &rates, facts.rate, rate, p->name);
         scheduled = scheduled || facts.scheduled != NULL;
         rated = rated || facts.rate || !isnan(facts.fixed_rate);
+        said = said || !isnan(rate);
     }
+    if (!said && f->checkpoint->anonymous)
+        strbuf_add(f->report, "learning rate: that of the model, since the checkpoint says none\n");
     warn_of_schedule(f, scheduled, rated);
 }
 
@@ -565,6 +608,7 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
     vec_each(struct model_initializer *, x, &m->graph->initializers)
         map_set(&f.of_file, weights_renamed(a, &o->weights, x->name, NULL), x);
     match_names(&f);
+    checkpoint_lay_out_kernels(d, a, &f.of_file, c, f.options, report);
     if (!checkpoint_join_recurrent(d, a, m, c, f.options, m->training.count > 0 && !is_reset(&f, "", true), report))
         return false;
     vec_each_ptr(const struct named_tensor, t, &c->weights)
@@ -577,6 +621,8 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
     start_averages(&f);
     note_steps(&f);
     out->own = c->own;
+    vec_each(const char *, note, &c->notes)
+        strbuf_addf(report, "%s\n", note);
     if (c->rest.count > 0)
         strbuf_addf(report, "passed over: %s\n", listed(a, &c->rest));
     return true;

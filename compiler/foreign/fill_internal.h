@@ -43,6 +43,12 @@ bool updates_is_fresh(const struct updates *u);
 bool checkpoint_join_recurrent(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,
                                const struct fill_options *o, bool with_optimizer, struct strbuf *report) MUST_USE;
 
+/* Kernels of convolutions as ONNX has them, from those of TensorFlow and flax, and what is kept for them: sizes,
+ * inputs, outputs become outputs, inputs, sizes where only that fits, or where --transpose names them. *of_file: the
+ * checkpoint's name -> struct model_initializer *. (kernels.c) */
+void checkpoint_lay_out_kernels(struct diag *d, struct arena *a, const struct map *of_file, struct checkpoint *c,
+                                const struct fill_options *o, struct strbuf *report);
+
 /* The way back: what is named after the first of its parts becomes the parts, and so does what an optimizer keeps. */
 void checkpoint_split_recurrent(struct arena *a, const struct model *m, const struct weight_options *o,
                                 named_tensors *list);

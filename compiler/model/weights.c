@@ -53,8 +53,8 @@ void weights_as_noted(struct arena *a, const struct model *m, bool squares, cons
             at += n + (at[n] == '\n');
         }
     vec_each(const struct model_initializer *, x, &m->graph->initializers)
-        if (map_has(&listed, x->name) && x->tensor->shape.rank == 2 &&
-            (!squares || x->tensor->shape.dim[0] == x->tensor->shape.dim[1]))
+        if (map_has(&listed, x->name) && x->tensor->shape.rank >= 2 &&
+            (x->tensor->shape.rank > 2 || !squares || x->tensor->shape.dim[0] == x->tensor->shape.dim[1]))
             vec_push(a, &out->transpose, x->name);
 }
 

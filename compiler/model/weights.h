@@ -18,7 +18,8 @@ struct weight_options {
     bool partial;                /* what is missing or does not fit is a warning */
 };
 
-/* Names, one a line: matrices that the framework has the other way round. Preparation notes it where it finds out. */
+/* Names, one a line: matrices that the framework has the other way round, and kernels of convolutions that it has as
+ * TensorFlow does. Preparation notes it where it finds out. */
 #define METADATA_TRANSPOSED "stepc.transposed"
 /* *out: the options with those of them that are initializers of the main graph; `squares`: only those of which the
  * shape does not say how they stand. */

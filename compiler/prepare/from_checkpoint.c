@@ -98,6 +98,12 @@ static const char *adam_name(const struct taker *t)
 
 static bool fail_to_tell(const struct taker *t)
 {
+    if (t->checkpoint->anonymous)
+        return diag_error(t->diag, &t->loc,
+                          "it has what an optimizer keeps, but says neither which it was nor its numbers; --optimizer "
+                          "NAME says it%s",
+                          keeps(t, "exp_avg_sq") ? ": adam:epsilon=1e-07 is Keras's Adam, adamw:weight_decay=0 optax's"
+                                                 : "");
     return diag_error(t->diag, &t->loc,
                       "which optimizer has kept its state cannot be told; --optimizer NAME says it");
 }
@@ -144,6 +150,8 @@ static const char *sgd_text(const struct taker *t)
 /* As --optimizer has it. */
 static bool optimizer_text(const struct taker *t, const char **out)
 {
+    if (t->checkpoint->anonymous)
+        return fail_to_tell(t);
     if (number(t, "maximize") != 0)
         return diag_error(t->diag, &t->loc, "its optimizer maximizes, which there is not: negate the loss");
     if (has(t, "beta1"))
@@ -231,7 +239,8 @@ static void complete_optimizer(const struct taker *t, const char *text)
     const bool is_adam = optimizer_key(o, "beta2") || o->kind == OPTIMIZER_ADAM,
                is_momentum = o->kind == OPTIMIZER_MOMENTUM || o->kind == OPTIMIZER_NESTEROV,
                is_plain = is_momentum || o->kind == OPTIMIZER_SGD,
-               fits = is_adam  ? has(t, "beta1") && has(t, "eps") == (o->kind != OPTIMIZER_LION)
+               fits = t->checkpoint->anonymous ? is_adam
+                      : is_adam  ? has(t, "beta1") && has(t, "eps") == (o->kind != OPTIMIZER_LION)
                       : is_plain ? has(t, "momentum") && !has(t, "centered")
                                  : has(t, o->kind == OPTIMIZER_RMSPROP ? "centered" : "lr_decay");
     if (!fits)

@@ -1,6 +1,7 @@
 #include "prepare/names.h"
 
 #include "foreign/checkpoint.h"
+#include "foreign/kernels.h"
 #include "model/weights.h"
 #include "prepare/prepare_internal.h"
 #include <string.h>
@@ -41,6 +42,16 @@ static bool same_transposed(const struct tensor *a, const struct tensor *b)
     return true;
 }
 
+/* As ONNX has the kernel that TensorFlow or flax wrote. */
+static bool same_laid_out(const struct tensor *a, const struct tensor *b)
+{
+    struct arena scratch = {0};
+    const struct tensor *const t = kernel_laid_out(&scratch, &a->shape, b);
+    const bool same = t && same_as_it_stands(a, t);
+    arena_free(&scratch);
+    return same;
+}
+
 /* How `a` follows from the file's `b`, for the report; NULL: not at all. */
 static const char *relation(const struct tensor *a, const struct tensor *b)
 {
@@ -48,6 +59,8 @@ static const char *relation(const struct tensor *a, const struct tensor *b)
         return NULL;
     if (same_as_it_stands(a, b))
         return "";
+    if (same_laid_out(a, b))
+        return ", laid out as ONNX has kernels";
     return same_transposed(a, b) ? ", transposed" : NULL;
 }
 

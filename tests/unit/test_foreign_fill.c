@@ -775,6 +775,121 @@ START_TEST(odd_shapes_are_left_alone)
 }
 END_TEST
 
+/* ---- as TensorFlow and flax have it ------------------------------------------------------------------------------ */
+
+static const char conv[] =
+    "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.preview.training\" : 1]>\n"
+    "net (float[1,2,4,4] x) => (float[1,3,3,3] y)\n"
+    "<float[3,2,2,2] k, float[2,2,2,2] s>\n"
+    "{ q = Conv(x, s) y = Conv(q, k) }\n"
+    "@training_info { algorithm: train () => (float[3,2,2,2] k1, float[3,2,2,2] m1)\n"
+    "<float[3,2,2,2] \"k.v\"> { m1 = Identity(\"k.v\") k1 = Sub(k, m1) }\n"
+    "update_binding: [\"k\" : \"k1\", \"k.v\" : \"m1\"] }\n";
+
+static struct model *read_conv(void)
+{
+    static const char *const zeros[] = {"float[3,2,2,2] k", "float[2,2,2,2] s", "float[3,2,2,2] \"k.v\""};
+    const char *text = conv;
+    struct model *m;
+    for (size_t i = 0; i < 3; i++) {
+        const char *const at = strstr(text, zeros[i]) + strlen(zeros[i]);
+        struct strbuf b = {.arena = &arena};
+        strbuf_addf(&b, "%.*s = {0", (int)(at - text), text);
+        for (int k = 1; k < (i == 1 ? 16 : 24); k++)
+            strbuf_add(&b, ",0");
+        strbuf_addf(&b, "}%s", at);
+        text = b.text;
+    }
+    ck_assert_msg(model_read_text(&diag, &arena, "net.onnxtxt", text, strlen(text), &m), "%s", diag_first_error(&diag));
+    return m;
+}
+
+START_TEST(kernels_turn_with_what_is_kept)
+{
+    static const char *all[] = {"*"};
+    static const struct shape theirs = SHAPE(2, 2, 2, 3), turned = SHAPE(2, 2, 2, 2);
+    for (int named = 0; named < 2; named++) {
+        struct filled f;
+        struct checkpoint c = empty();
+        begin();
+        add_weight(&c, "k", &theirs, 0);
+        add_weight(&c, "s", &turned, 0);
+        add_parameter(&c, "k", 0, &theirs, 100);
+        c.parameters.data[0].state.count = 1;
+        c.parameters.data[0].state.data[0].name = "momentum_buffer";
+        const struct fill_options o = {.weights.transpose = {all, (size_t)named, 1}};
+        ck_assert(!fill_with(read_conv(), &c, &o, &f)); /* PyTorch's stand as ONNX has them */
+        report.length = 0;
+        diag = (struct diag){.arena = &arena};
+        c.channels_last = true;
+        ck_assert_msg(fill_with(read_conv(), &c, &o, &f), "%s", diag_first_error(&diag));
+        /* output 2, input 1, line 0, column 1 */
+        ck_assert_double_eq(value(&f, "k", ((2 * 2 + 1) * 2 + 0) * 2 + 1), ((0 * 2 + 1) * 2 + 1) * 3 + 2);
+        ck_assert_double_eq(value(&f, "k.v", ((2 * 2 + 1) * 2 + 0) * 2 + 1), 100 + ((0 * 2 + 1) * 2 + 1) * 3 + 2);
+        ck_assert_double_eq(value(&f, "s", 1), named ? 4 : 1);
+        assert_said("laid out as ONNX has kernels: 'k' [3,2,2,2] from [2,2,2,3], since only that fits");
+        ck_assert(said("'s' [2,2,2,2] has the shape of a kernel as TensorFlow has it and as ONNX does") == !named);
+        end();
+    }
+    begin();
+}
+END_TEST
+
+/* By the second names, also where what all begin with is left out of them; else by the first. */
+START_TEST(weights_have_second_names)
+{
+    static const struct {
+        const char *first, *second;
+        bool fits;
+    } cases[] = {{"layer-%s", "%s", true},
+                 {"layer-%s", "net/%s", true},
+                 {"%s", "layer/%s", true},
+                 {"a%s", "b%s", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct filled f;
+        begin();
+        struct checkpoint c = make_checkpoint();
+        vec_each_ptr(struct named_tensor, t, &c.weights) {
+            const char *const name = t->name;
+            struct strbuf first = {.arena = &arena}, second = {.arena = &arena};
+            strbuf_addf(&first, "%.*s%s", (int)(strstr(cases[i].first, "%s") - cases[i].first), cases[i].first, name);
+            strbuf_addf(&second, "%.*s%s", (int)(strstr(cases[i].second, "%s") - cases[i].second), cases[i].second,
+                        name);
+            t->name = first.text;
+            vec_push(&arena, &c.other_names, second.text);
+        }
+        add_parameter(&c, c.weights.data[0].name, 0, &three_two, 1000);
+        add_parameter(&c, c.weights.data[1].name, 0, &three, 2000);
+        ck_assert(fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f) == cases[i].fits);
+        if (cases[i].fits)
+            ck_assert_double_eq(value(&f, "b.m", 1), 2001);
+        ck_assert(said("names: its second ones") == (i < 2));
+        ck_assert(said("its tensors have second names") == !cases[i].fits);
+        end();
+    }
+    begin();
+}
+END_TEST
+
+START_TEST(a_rate_may_be_missing)
+{
+    for (int anonymous = 0; anonymous < 2; anonymous++) {
+        struct filled f;
+        begin();
+        struct checkpoint c = make_checkpoint();
+        add_parameter(&c, "w", 0, &three_two, 1000);
+        add_parameter(&c, "b", 0, &three, 2000);
+        c.anonymous = anonymous;
+        vec_push(&arena, &c.notes, "a note");
+        ck_assert(fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
+        ck_assert(said("learning rate: that of the model, since the checkpoint says none") == anonymous);
+        assert_said("a note\n");
+        end();
+    }
+    begin();
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("fill");
@@ -801,5 +916,8 @@ int main(void)
     tcase_add_test(tests, what_cannot_be_laid_out_is_told);
     tcase_add_test(tests, gates_come_back);
     tcase_add_loop_test(tests, odd_shapes_are_left_alone, 0, sizeof odd_cases / sizeof *odd_cases);
+    tcase_add_test(tests, kernels_turn_with_what_is_kept);
+    tcase_add_test(tests, weights_have_second_names);
+    tcase_add_test(tests, a_rate_may_be_missing);
     return run_tests("fill", tests);
 }

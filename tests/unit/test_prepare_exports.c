@@ -1,6 +1,7 @@
 /* What exporters do to a model and how preparation undoes it: merged and tied initializers, the batch of the example,
  * BatchNormalization and Dropout in inference form, constants for weights; and what the export doctor finds. */
 #include "prepare/doctor.h"
+#include "model/weights.h"
 #include "prepare/names.h"
 #include "prepare/prepare.h"
 #include "prepare/rebatch.h"
@@ -645,6 +646,8 @@ START_TEST(names_by_content)
     init_tensor(m, "onnx::LSTM_9", DOUBLES(SHAPE(1, 4, 1), 1, 4, 2, 3));
     init_tensor(m, "onnx::Add_11", DOUBLES(SHAPE(2), 0));
     init_tensor(m, "onnx::Add_12", DOUBLES(SHAPE(2), 3, 4));
+    init_tensor(m, "onnx::Conv_13", DOUBLES(SHAPE(2, 1, 2), 1, 3, 2, 4));
+    tensor_of_file(&file, "kernel", DOUBLES(SHAPE(2, 1, 2), 1, 2, 3, 4)); /* [size, inputs, outputs] */
     tensor_of_file(&file, "zeros", DOUBLES(SHAPE(2), 0));
     tensor_of_file(&file, "w", DOUBLES(SHAPE(2, 1), 1, 2));
     tensor_of_file(&file, "head.weight", DOUBLES(SHAPE(2, 1), 1, 2));
@@ -656,7 +659,11 @@ START_TEST(names_by_content)
     ck_assert(has_initializer(m, "bias") && has_initializer(m, "onnx::Add_11"));
     ck_assert_str_eq(m->graph->nodes.data[1]->inputs.data[1], "head.weight");
     ck_assert(reports("'onnx::MatMul_7' is 'head.weight', transposed"));
+    ck_assert(reports("'onnx::Conv_13' is 'kernel', laid out as ONNX has kernels"));
     ck_assert(reports("'onnx::LSTM_9' is 'rnn.weight_hh_l0', gates reordered"));
+    struct weight_options noted; /* its shape does not say how it stands */
+    weights_as_noted(&arena, m, true, &(struct weight_options){0}, &noted);
+    ck_assert(noted.transpose.count == 1 && str_equal(noted.transpose.data[0], "kernel"));
     ck_assert(has_message("no tensor has the content of 'onnx::Add_11', which keeps its name"));
 }
 END_TEST
