@@ -102,13 +102,17 @@ static bool is_of_runtime(const unsigned char *bytes, size_t size)
 bool checkpoint_is_one(const char *path)
 {
     static const char *const endings[] = {".safetensors", ".npz", ".pt", ".pth", ".index.json"};
+    struct arena scratch = {0};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (str_ends_with(path, endings[i]))
             return true;
+    const bool is_tensorflows = tensorflow_prefix(&scratch, path) != NULL;
+    arena_free(&scratch);
     unsigned char first[16];
-    size_t size;
-    return file_is_directory(path) || is_archive(path) || is_old_torch(path) ||
-           (file_begin(path, first, sizeof first, &size) && is_of_runtime(first, size));
+    size_t size = 0;
+    const bool is_file = file_begin(path, first, sizeof first, &size);
+    return is_tensorflows || file_is_directory(path) || is_archive(path) || is_old_torch(path) ||
+           (is_file && is_of_runtime(first, size));
 }
 
 /* By its name, else one of torch.save. */
@@ -162,7 +166,9 @@ bool checkpoint_parse(struct diag *d, struct arena *a, const char *path, const u
 bool checkpoint_read(struct diag *d, struct arena *a, const char *path, struct checkpoint *out)
 {
     struct checkpoint_reader r = begin(d, a, path, out);
-    const bool ok = file_is_directory(path)              ? checkpoint_add_folder(&r, path)
+    const char *const tensorflows = tensorflow_prefix(a, path);
+    const bool ok = tensorflows                          ? checkpoint_add_tensorflow(&r, tensorflows)
+                    : file_is_directory(path)            ? checkpoint_add_folder(&r, path)
                     : str_ends_with(path, ".index.json") ? checkpoint_add_index(&r, path)
                                                          : checkpoint_add_file(&r, path);
     return ok && check_content(d, out);

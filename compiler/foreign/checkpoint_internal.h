@@ -2,6 +2,7 @@
 #ifndef STEPC_FOREIGN_CHECKPOINT_INTERNAL_H
 #define STEPC_FOREIGN_CHECKPOINT_INTERNAL_H
 
+#include "foreign/bundle.h"
 #include "foreign/checkpoint.h"
 #include "foreign/pickle.h"
 
@@ -21,6 +22,17 @@ void checkpoint_add_schedule(struct checkpoint_reader *r, const struct pickle_va
 bool checkpoint_add_tensors(struct checkpoint_reader *r, const named_tensors *tensors) MUST_USE;
 bool checkpoint_add_npz(struct checkpoint_reader *r, const char *path, const unsigned char *bytes,
                         size_t size) MUST_USE;
+/* What flax.serialization.to_bytes wrote. (checkpoint_flax.c) */
+bool checkpoint_add_flax(struct checkpoint_reader *r, const unsigned char *bytes, size_t size) MUST_USE;
+/* TensorFlow's, with all tensors filled. (checkpoint_tensorflow.c) */
+bool checkpoint_add_bundle(struct checkpoint_reader *r, const struct bundle *b) MUST_USE;
+/* What PREFIX.index and its data files hold. (tensorflow_files.c) */
+bool checkpoint_add_tensorflow(struct checkpoint_reader *r, const char *prefix) MUST_USE;
+/* The prefix of a checkpoint of TensorFlow: that itself, its .index, one of its data files, a SavedModel, its folder
+ * `variables`, a folder whose file `checkpoint` names the newest. NULL: the path is none of these. */
+const char *tensorflow_prefix(struct arena *a, const char *path);
+/* A folder of Orbax's? */
+bool orbax_is_one(struct arena *a, const char *path);
 bool checkpoint_add_folder(struct checkpoint_reader *r, const char *path) MUST_USE;
 /* One file of weights, by its extension or how it begins. */
 bool checkpoint_add_file(struct checkpoint_reader *r, const char *path) MUST_USE;
