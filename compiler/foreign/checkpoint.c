@@ -93,6 +93,22 @@ static bool is_old_torch(const char *path)
     return begins_with(path, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20", 10);
 }
 
+/* A map of MessagePack, whose first key is a text. */
+static bool begins_with_map(const unsigned char *bytes, size_t size)
+{
+    const size_t key = size == 0 ? 0 : bytes[0] == 0xde ? 3 : bytes[0] == 0xdf ? 5 : (bytes[0] & 0xf0) == 0x80 ? 1 : 0;
+    return key > 0 && key < size && ((bytes[key] & 0xe0) == 0xa0 || (bytes[key] >= 0xd9 && bytes[key] <= 0xdb));
+}
+
+/* Of flax: FILE.msgpack, or "checkpoint_100", as flax.training.checkpoints calls its files, and people theirs. */
+static bool is_flax(const char *path, const unsigned char *bytes, size_t size)
+{
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path,
+                      *const digits = str_starts_with(name, "checkpoint_") ? name + strlen("checkpoint_") : "";
+    return str_ends_with(path, ".msgpack") || (digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0' &&
+                                               begins_with_map(bytes, size));
+}
+
 /* ONNX Runtime's, a FlatBuffer: known to be refused. */
 static bool is_of_runtime(const unsigned char *bytes, size_t size)
 {
@@ -112,7 +128,7 @@ bool checkpoint_is_one(const char *path)
     size_t size = 0;
     const bool is_file = file_begin(path, first, sizeof first, &size);
     return is_tensorflows || file_is_directory(path) || is_archive(path) || is_old_torch(path) ||
-           (is_file && is_of_runtime(first, size));
+           is_flax(path, first, is_file ? size : 0) || (is_file && is_of_runtime(first, size));
 }
 
 /* By its name, else one of torch.save. */
@@ -125,6 +141,8 @@ static bool add_bytes(struct checkpoint_reader *r, const char *path, const unsig
         return safetensors_parse(r->diag, r->arena, path, bytes, size, &tensors) && checkpoint_add_tensors(r, &tensors);
     if (str_ends_with(path, ".npz"))
         return checkpoint_add_npz(r, path, bytes, size);
+    if (is_flax(path, bytes, size))
+        return checkpoint_add_flax(r, bytes, size);
     if (is_of_runtime(bytes, size))
         return diag_error(r->diag, &r->loc,
                           "a checkpoint of ONNX Runtime's training cannot be read; its CheckpointState gives the "

@@ -161,11 +161,14 @@ static bool add_weights_of(struct checkpoint_reader *r, const char *folder)
                                         "pytorch_model.bin.index.json",
                                         "model.pt",
                                         "model.pth",
+                                        "flax_model.msgpack",
+                                        "flax_model.msgpack.index.json",
                                         NULL};
     const char *const path = find_file(r->arena, folder, files);
     if (!path)
         return diag_error(r->diag, &LOC_FILE(folder),
-                          "the folder has no weights: no model.safetensors, pytorch_model.bin, or index of shards");
+                          "the folder has no weights: no model.safetensors, pytorch_model.bin, flax_model.msgpack or "
+                          "index of shards, and no checkpoint of TensorFlow");
     return str_ends_with(path, ".index.json") ? checkpoint_add_index(r, path) : checkpoint_add_file(r, path);
 }
 
@@ -176,6 +179,11 @@ bool checkpoint_add_folder(struct checkpoint_reader *r, const char *path)
     static const char *const states[] = {"trainer_state.json", NULL};
     static const char *const passed_over[] = {"rng_state.pth", "random_states_0.pkl", "scaler.pt", "training_args.bin"};
     struct arena *const a = r->arena;
+    if (orbax_is_one(a, path))
+        return diag_error(r->diag, &LOC_FILE(path),
+                          "a folder of Orbax's, which cannot be read; in Python: tree = "
+                          "orbax.checkpoint.PyTreeCheckpointer().restore(FOLDER), then open('state.msgpack', "
+                          "'wb').write(flax.serialization.to_bytes(tree)) writes a file that can");
     const char *const optimizer = find_file(a, path, optimizers), *const schedule = find_file(a, path, schedules),
                       *const state = find_file(a, path, states);
     if (!add_weights_of(r, path) || (state && !add_trainer_state(r, state)) ||
