@@ -179,8 +179,10 @@ const struct command command_convert = {
         "Everything\n"
         "that is missing or does not fit is listed, and then nothing is written. IN is .safetensors, a file of "
         "torch.save\n"
-        "(.pt, .pth, .bin), .npz, or a folder of Hugging Face's. What an optimizer kept, its step count and learning "
-        "rate\n"
-        "go into the variables of a training model (docs/checkpoints-of-frameworks.md).\n",
+        "(.pt, .pth, .bin), .npz, a folder of Hugging Face's, a checkpoint of TensorFlow (its prefix or folder, a "
+        "SavedModel)\n"
+        "or of flax (.msgpack). What an optimizer kept, its step count and learning rate go into the variables of a "
+        "training\n"
+        "model (docs/checkpoints-of-frameworks.md).\n",
     .run = run,
 };

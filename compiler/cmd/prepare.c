@@ -24,7 +24,8 @@ static const struct option_spec from_options[] = {
     OPTION_HEADING("where a framework stopped"),
     {"from", 0, OPTION_TEXT, "CHECKPOINT",
      "training goes on there: weights, optimizer and what it keeps, step count, learning rate and schedule, as far as "
-     "no option says otherwise; .pt, .pth, .bin, .npz, .safetensors, a Hugging Face folder"},
+     "no option says otherwise; .pt, .pth, .bin, .npz, .safetensors, a Hugging Face folder, a checkpoint of TensorFlow "
+     "or flax"},
     {"rename", 0, OPTION_LIST, "NAME=NAME", "name in the model = name in the checkpoint; one * for many"},
     {"transpose", 0, OPTION_LIST, "GLOB", "matrices that stand transposed in the checkpoint, square ones too"},
     FOREIGN_PARAMETERS,

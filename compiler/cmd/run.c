@@ -47,7 +47,7 @@ static const struct option_spec specs[] = {
     OPTION_HEADING("the state"),
     {"load", 0, OPTION_TEXT, "STATE",
      "go on from a saved state: also with feeds, data and --seed; or from a framework's checkpoint: .pt, .pth, .bin, "
-     ".npz, .safetensors, a Hugging Face folder"},
+     ".npz, .safetensors, a Hugging Face folder, a checkpoint of TensorFlow or flax"},
     {"save", 0, OPTION_TEXT, "STATE",
      "write the state after the last step; STATE.safetensors: for PyTorch, what the optimizer keeps under its names"},
     {"save-every", 0, OPTION_TEXT, "N",

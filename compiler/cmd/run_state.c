@@ -23,7 +23,7 @@ bool state_read_options(struct session *s, const struct options *o, struct state
                                   .partial = option_given(o, "partial"),
                                   .reset = option_list(o, "reset")};
     static const char *const of_checkpoints[] = {"rename", "transpose", "parameters", "steps-made"},
-                             *const not_written[] = {".pt", ".pth", ".npz"};
+                             *const not_written[] = {".pt", ".pth", ".npz", ".msgpack"};
     bool ok = read_weight_options(s, o, &out->weights);
     out->foreign = out->load && checkpoint_is_one(out->load);
     out->gives = out->save && str_ends_with(out->save, ".safetensors");
