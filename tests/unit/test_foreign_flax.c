@@ -97,8 +97,10 @@ START_TEST(values_are_read)
     const bool has_items = v->kind == MSGPACK_LIST || v->kind == MSGPACK_MAP,
                has_bytes = v->kind == MSGPACK_TEXT || v->kind == MSGPACK_BYTES || v->kind == MSGPACK_EXTENSION;
     ck_assert_int_eq(has_items ? (int64_t)v->items.count : has_bytes ? (int64_t)v->size : v->i, values[_i].i);
-    for (size_t n = 0; n < values[_i].size; n++) /* cut short anywhere */
+    for (size_t n = 0; n < values[_i].size; n++) { /* cut short anywhere */
         ck_assert(!parse(values[_i].bytes, n));
+        assert_error("it was cut short");
+    }
     ck_assert(!parse(arena_printf(&arena, "%c%c", 1, 1), 2));
     assert_error("something follows its end");
 }
