@@ -54,7 +54,7 @@ for entries in '' --evaluate '--accumulate 2' '--split --evaluate'; do
     expect 0 "$stepc" check own.onnx
     expect 0 "$stepc" compile own.onnx -o own.c
     has own.h 'float *loss; /* scalar */'
-    lacks own.h train_loss
+    lacks own.h '*train_loss' # kernels may be called so
 done
 expect 0 "$stepc" prepare own.onnxtxt -o own.onnx --loss output
 printf '1 2  3 5  2 2  0 1' | "$make_npy" f4 4 2 >x.npy
