@@ -458,9 +458,7 @@ static struct tree_var *make_count_var(struct emission *e, const char *index_typ
 {
     const struct size_range *const r = e->program->range;
     const char *const name = name_in(names, name_mangle(e->arena, r->name));
-    struct tree_var *const v = tree_index_var(e->arena, VAR_VALUE, index_type, name, r->low, r->high);
-    v->is_count = true;
-    return v;
+    return tree_index_var(e->arena, VAR_VALUE, index_type, name, r->low, r->high);
 }
 
 static struct kernel_parts build_functions(struct emission *e, const struct kernel *k, const kernel_params *params,

@@ -161,17 +161,33 @@ static bool may_divide(const struct expr *x, const struct expr *y)
     return index_is_constant(x) && index_is_constant(y) && y->i > 0;
 }
 
+/* All that x may be has the same quotient, *q. */
+static bool has_one_quotient(const struct expr *x, const struct expr *y, int64_t *q)
+{
+    struct index_range r;
+    if (!index_is_constant(y) || y->i <= 0 || !index_range(x, NULL, &r) || r.low < 0)
+        return false;
+    *q = r.low / y->i;
+    return *q == r.high / y->i;
+}
+
 const struct expr *index_div(struct arena *a, const struct expr *x, const struct expr *y)
 {
+    int64_t q;
     if (may_divide(x, y))
         return index_constant(a, x->i / y->i);
+    if (has_one_quotient(x, y, &q))
+        return index_constant(a, q);
     return index_is(y, 1) || (index_is(x, 0) && index_is_constant(y)) ? x : binary(a, EXPR_DIV, x, y);
 }
 
 const struct expr *index_mod(struct arena *a, const struct expr *x, const struct expr *y)
 {
+    int64_t q;
     if (may_divide(x, y))
         return index_constant(a, x->i % y->i);
+    if (has_one_quotient(x, y, &q))
+        return q == 0 ? x : index_sub(a, x, index_constant(a, q * y->i));
     return index_is(y, 1) ? index_constant(a, 0) : binary(a, EXPR_MOD, x, y);
 }
 
@@ -188,21 +204,11 @@ static bool holds(enum expr_op op, int64_t x, int64_t y)
     }
 }
 
-static bool has_count(const struct expr *e)
-{
-    if (e->op == EXPR_VAR)
-        return e->var->is_count;
-    for (int i = 0; i < expr_arg_count(e); i++)
-        if (has_count(e->arg[i]))
-            return true;
-    return false;
-}
-
 /* Do the ranges decide? Then *result says how. */
 static bool is_decided(enum expr_op op, const struct expr *x, const struct expr *y, bool *result)
 {
     struct index_range p, q;
-    if ((!has_count(x) && !has_count(y)) || !index_range(x, NULL, &p) || !index_range(y, NULL, &q))
+    if (!index_range(x, NULL, &p) || !index_range(y, NULL, &q))
         return false;
     *result = holds(op, p.low, q.high);
     if (op == EXPR_EQ || op == EXPR_NE)

@@ -32,7 +32,6 @@ struct tree_var {
     bool is_restrict;          /* POINTER that is a parameter */
     bool has_range;            /* an index: low <= it <= high */
     int64_t low, high;
-    bool is_count;             /* the count of the program's range: comparisons with it are decided by ranges */
     const struct expr *value;  /* VALUE: what it was declared with, or NULL */
     int reads;                 /* how often it is read, where settle.c has counted */
 };
@@ -110,7 +109,8 @@ const struct expr *index_smaller(struct arena *a, const struct expr *x, const st
 const struct expr *index_cast(struct arena *a, const char *type, const struct expr *x);
 bool index_is_constant(const struct expr *e);
 bool index_is(const struct expr *e, int64_t x); /* that constant? */
-/* The remainder; comparisons, &&, || and ! as C's int; one of two. */
+/* The remainder; comparisons, &&, || and ! as C's int; one of two. What ranges decide is a constant: the condition of a
+ * loop is made before its variable has a range, which holds in the body only. */
 const struct expr *index_mod(struct arena *a, const struct expr *x, const struct expr *y);
 const struct expr *index_compare(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
 const struct expr *index_not(struct arena *a, const struct expr *x);

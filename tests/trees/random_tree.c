@@ -224,8 +224,10 @@ static void add_loop(struct maker *m, int depth)
         loop->by = index_constant(m->a, step);
     if (kind == 2)
         loop->next = index_add(m->a, tree_read(m->a, v), index_constant(m->a, step));
-    if (is_down)
+    v->has_range = !is_down;
+    if (is_down) /* its range is that in the body, which would decide the condition */
         loop->condition = index_compare(m->a, EXPR_GE, tree_read(m->a, v), low);
+    v->has_range = true;
     declare(m, v);
     if (kind == 3)
         loop->condition = condition(m, 1);

@@ -78,11 +78,48 @@ START_TEST(makers_keep_what_is_not_known)
     const struct expr *const i = tree_read(&arena, tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 9));
     ck_assert(index_is(index_mod(&arena, i, constant(1)), 0));
     ck_assert_int_eq(index_mod(&arena, i, constant(2))->op, EXPR_MOD);
-    ck_assert_int_eq(index_compare(&arena, EXPR_GE, i, constant(0))->op, EXPR_GE);
+    ck_assert_int_eq(index_compare(&arena, EXPR_GE, i, constant(1))->op, EXPR_GE);
     ck_assert_int_eq(index_not(&arena, i)->op, EXPR_NOT);
     const struct expr *const chosen = index_choose(&arena, i, constant(3), constant(4));
     ck_assert_int_eq(chosen->op, EXPR_SELECT);
     ck_assert(chosen->arg[0] == i && index_is(chosen->arg[1], 3) && index_is(chosen->arg[2], 4));
+}
+END_TEST
+
+static const struct expr *between(int64_t low, int64_t high)
+{
+    return tree_read(&arena, tree_index_var(&arena, VAR_LOOP, "int", "i", low, high));
+}
+
+START_TEST(ranges_decide_comparisons)
+{
+    const struct expr *const i = between(0, 9);
+    ck_assert(index_is(index_compare(&arena, EXPR_GE, i, constant(0)), 1));
+    ck_assert(index_is(index_compare(&arena, EXPR_LT, i, constant(10)), 1));
+    ck_assert(index_is(index_compare(&arena, EXPR_GT, i, constant(9)), 0));
+    ck_assert(index_is(index_compare(&arena, EXPR_EQ, i, constant(10)), 0));
+    ck_assert(index_is(index_compare(&arena, EXPR_NE, constant(-1), i), 1));
+    ck_assert(index_is(index_compare(&arena, EXPR_LT, i, between(10, 12)), 1));
+    ck_assert_int_eq(index_compare(&arena, EXPR_LT, i, constant(9))->op, EXPR_LT);
+    ck_assert_int_eq(index_compare(&arena, EXPR_EQ, i, constant(9))->op, EXPR_EQ);
+    ck_assert_int_eq(index_compare(&arena, EXPR_LE, i, between(8, 12))->op, EXPR_LE);
+}
+END_TEST
+
+/* i / 32 * 32 + i % 32 with i < 32 is i. */
+START_TEST(ranges_tell_quotients)
+{
+    const struct expr *const i = between(0, 31), *const j = between(20, 29), *const k = between(-3, 2);
+    ck_assert(index_is(index_div(&arena, i, constant(32)), 0));
+    ck_assert_ptr_eq(index_mod(&arena, i, constant(32)), i);
+    ck_assert_int_eq(index_div(&arena, i, constant(31))->op, EXPR_DIV);
+    ck_assert_int_eq(index_mod(&arena, i, constant(31))->op, EXPR_MOD);
+    ck_assert(index_is(index_div(&arena, j, constant(10)), 2));
+    const struct expr *const rest = index_mod(&arena, j, constant(10));
+    ck_assert(rest->op == EXPR_SUB && rest->arg[0] == j && index_is(rest->arg[1], 20));
+    ck_assert_int_eq(index_mod(&arena, between(19, 29), constant(10))->op, EXPR_MOD);
+    ck_assert_int_eq(index_mod(&arena, k, constant(5))->op, EXPR_MOD); /* below 0 it is another one */
+    ck_assert_int_eq(index_div(&arena, k, constant(5))->op, EXPR_DIV);
 }
 END_TEST
 
@@ -855,6 +892,8 @@ int main(void)
     tcase_add_test(t, declarations_are_checked);
     tcase_add_test(t, makers_decide_constants);
     tcase_add_test(t, makers_keep_what_is_not_known);
+    tcase_add_test(t, ranges_decide_comparisons);
+    tcase_add_test(t, ranges_tell_quotients);
     tcase_add_test(t, makers_join_conditions);
     tcase_add_test(t, conditions_are_checked);
     tcase_add_loop_test(t, calls_are_checked, 0, 10);

@@ -150,7 +150,7 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
         for (int j = 0; j < 120; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 400; k += 80) {
-                const int end = 400 - k < 80 ? 400 : k + 80;
+                const int end = k + 80;
                 float part = 0.0f;
                 for (int l = k; l < end; l++)
                     part += pool2[i * 400 + l] * fc1_weight[l + j * 400];
