@@ -316,8 +316,8 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++)
                     partial[l] += x[i * 125 + j * 8000 + k + l];
-            for (int l = 0; l < STEPC_REST(13); l++)
-                partial[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
+            for (int l = 0; l < 13; l++)
+                partial[l] += x[i * 125 + j * 8000 + 112 + l];
         }
         const float sum = stepc_fold_16(partial);
         const float t = sum / 2000.0f;
@@ -330,15 +330,15 @@ static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w
                     const float t_2 = x[i * 125 + j_2 * 8000 + k_2 + l_2] - row[i];
                     partial_2[l_2] += t_2 * t_2;
                 }
-            for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
-                partial_2[l_2] += l_2 < 13 ? (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) *
-                    (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) : 0.0f;
+            for (int l_2 = 0; l_2 < 13; l_2++) {
+                const float t_3 = x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i];
+                partial_2[l_2] += t_3 * t_3;
             }
         }
         const float sum_2 = stepc_fold_16(partial_2);
-        const float t_3 = sum_2 / 2000.0f;
-        y[i] = 1.0f / stepc_sqrtf(t_3 + 0.00001f);
-        w_2[i] = w_2[i] * 0.9f + t_3 * 0.100000024f;
+        const float t_4 = sum_2 / 2000.0f;
+        y[i] = 1.0f / stepc_sqrtf(t_4 + 0.00001f);
+        w_2[i] = w_2[i] * 0.9f + t_4 * 0.100000024f;
     }
 }
 
@@ -817,10 +817,9 @@ static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w
                     partial[l] += w_4[i * 125 + j * 8000 + k + l] * (x[i * 125 + j * 8000 + k + l] - x_2[i]);
                     partial_2[l] += w_4[i * 125 + j * 8000 + k + l];
                 }
-            for (int l = 0; l < STEPC_REST(13); l++) {
-                partial[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] * (x[i * 125 + j * 8000 + 112 + l] - x_2[i])
-                    : 0.0f;
-                partial_2[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] : 0.0f;
+            for (int l = 0; l < 13; l++) {
+                partial[l] += w_4[i * 125 + j * 8000 + 112 + l] * (x[i * 125 + j * 8000 + 112 + l] - x_2[i]);
+                partial_2[l] += w_4[i * 125 + j * 8000 + 112 + l];
             }
         }
         const float sum = stepc_fold_16(partial);
@@ -964,8 +963,8 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++)
                     partial[l] += d_train_first_norm[j * 8000 + i * 125 + k + l];
-            for (int l = 0; l < STEPC_REST(13); l++)
-                partial[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
+            for (int l = 0; l < 13; l++)
+                partial[l] += d_train_first_norm[j * 8000 + i * 125 + 112 + l];
         }
         const float sum = stepc_fold_16(partial);
         const float t = 0.9f * first_shift_v[i] + sum;
@@ -993,9 +992,9 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
                     partial[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
                         (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_reducemean[i]);
                 }
-            for (int l = 0; l < STEPC_REST(13); l++) {
-                partial[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
-                    (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]) : 0.0f;
+            for (int l = 0; l < 13; l++) {
+                partial[l] += d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
+                    (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]);
             }
         }
         const float sum = stepc_fold_16(partial);

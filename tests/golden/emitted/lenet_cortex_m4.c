@@ -422,8 +422,8 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
             for (int32_t k = 0; k < 96; k += 16)
                 for (int l = 0; l < 16; l++)
                     partial[l] += d_conv2[j * 1600 + i * 100 + k + l];
-            for (int l = 0; l < STEPC_REST(4); l++)
-                partial[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
+            for (int l = 0; l < 4; l++)
+                partial[l] += d_conv2[j * 1600 + i * 100 + 96 + l];
         }
         const float sum = stepc_fold_16(partial);
         const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
