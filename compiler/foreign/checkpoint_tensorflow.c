@@ -26,6 +26,14 @@ struct optimizer_at {
     size_t group;
 };
 
+/* What is known of an object of the graph, at its place. */
+struct object_facts {
+    const char *name; /* of its value, which is a tensor's; else NULL */
+    const struct bundle_entry *value;
+    struct optimizer_at *steps; /* of which it counts the steps, or NULL */
+    bool counts;                /* the steps of what has a rate or lists beside it */
+};
+
 struct sorter {
     struct checkpoint_reader *r;
     struct arena *arena;
@@ -35,11 +43,14 @@ struct sorter {
     struct map by_full;    /* the other way, for weights; NULL: two are called so */
     struct map taken;      /* names that the optimizer has */
     struct map optimizers; /* path -> struct optimizer_at * */
+    struct map shown;      /* paths that have a rate, slots or lists: with a count, they are optimizers */
+    struct map slotted;    /* what has slots: weights */
     struct map parameters; /* "GROUP NAME" -> index + 1 */
     object_list objects;
-    bool scaled;     /* a momentum was divided by the rate */
-    bool saved_adam; /* by tf.train.Saver */
-    bool too_many;   /* optimizers: honest checkpoints have two */
+    VEC(struct object_facts) facts; /* of objects */
+    bool scaled;                    /* a momentum was divided by the rate */
+    bool saved_adam;                /* by tf.train.Saver */
+    bool too_many;                  /* optimizers: honest checkpoints have two */
 };
 enum { MOST_OPTIMIZERS = 64, MOST_SLASHES = 16 };
 
@@ -117,6 +128,7 @@ static bool enter_entries(struct sorter *s)
     return true;
 }
 
+/* Names are cut here, once: many objects may have one child. */
 static bool read_objects(struct sorter *s)
 {
     const struct bundle_entry *const e = entry(s, OBJECTS);
@@ -124,9 +136,15 @@ static bool read_objects(struct sorter *s)
         return true;
     if (!objects_parse(s->r->diag, s->arena, &s->r->loc, e->text, e->text_size, &s->objects))
         return false;
-    vec_each_ptr(const struct object, o, &s->objects)
-        if (o->key)
-            map_set(&s->full_names, without_end(s->arena, o->key, VALUE), (void *)(uintptr_t)o->full_name);
+    vec_each_ptr(const struct object, o, &s->objects) {
+        const char *const name = o->key ? without_end(s->arena, o->key, VALUE) : NULL;
+        const struct bundle_entry *const value = name ? entry(s, name) : NULL;
+        if (name)
+            map_set(&s->full_names, name, (void *)(uintptr_t)o->full_name);
+        const bool is_tensor = value && value->tensor;
+        vec_push(s->arena, &s->facts,
+                 ((struct object_facts){.name = is_tensor ? name : NULL, .value = is_tensor ? value : NULL}));
+    }
     return true;
 }
 
@@ -193,27 +211,132 @@ static struct optimizer_at *optimizer(struct sorter *s, const char *path)
     return o;
 }
 
-/* Those that count steps: "model/optimizer/iter". */
-static void find_optimizers(struct sorter *s)
+/* The object's own facts. */
+static struct object_facts *facts_of(const struct sorter *s, const struct object *o)
+{
+    return &s->facts.data[o - s->objects.data];
+}
+
+static bool is_index(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* "_momentums", and that of all that Keras's optimizers keep; not what they train. */
+static bool is_list(const char *name)
+{
+    return str_equal(name, "_variables") || find_slot(lists, COUNT(lists), name);
+}
+
+static bool is_rate(const char *name)
+{
+    static const char *const names[] = {"learning_rate", "_learning_rate", "_current_learning_rate", "beta_1", "rho",
+                                        "decay",         "momentum"};
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (str_equal(names[i], name))
+            return true;
+    return false;
+}
+
+/* What a name says of optimizers: "PATH/learning_rate", "PATH/_variables/3", "WEIGHT/.OPTIMIZER_SLOT/PATH/m". */
+static void look_at_name(struct sorter *s, const char *name, const struct bundle_entry *e)
+{
+    const char *const slot = strstr(name, SLOT), *const last = strrchr(name, '/');
+    if (slot) {
+        const char *const path = slot + strlen(SLOT);
+        map_set(&s->slotted, arena_strndup(s->arena, name, (size_t)(slot - name)), NULL);
+        if (last > path)
+            map_set(&s->shown, arena_strndup(s->arena, path, (size_t)(last - path)), NULL);
+        return;
+    }
+    const char *const above = last ? arena_strndup(s->arena, name, (size_t)(last - name)) : "", *const before =
+                                                                                                    strrchr(above, '/');
+    if (last && is_number(e) && is_rate(last + 1))
+        map_set(&s->shown, above, NULL);
+    else if (before && is_index(last + 1) && is_list(before + 1))
+        map_set(&s->shown, arena_strndup(s->arena, above, (size_t)(before - above)), NULL);
+}
+
+static const struct object *counter_of(const struct sorter *s, const struct object *o)
+{
+    static const char *const names[] = {"_iterations", "iterations", "iter"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const struct object *const count = object_child(&s->objects, o, names[i]);
+        if (count)
+            return is_count(facts_of(s, count)->value) ? count : NULL;
+    }
+    return NULL;
+}
+
+/* An object with a rate or lists, whose count then is an optimizer's. */
+static void look_at_object(struct sorter *s, const struct object *o)
+{
+    const struct object *const count = counter_of(s, o);
+    for (size_t i = 0; count && i < o->children.count && !facts_of(s, count)->counts; i++) {
+        const struct object *const x = &s->objects.data[o->children.data[i].object],
+                                   *const first =
+                                       x->children.count > 0 ? &s->objects.data[x->children.data[0].object] : NULL;
+        facts_of(s, count)->counts = (is_rate(o->children.data[i].name) && is_number(facts_of(s, x)->value)) ||
+                                     (is_list(o->children.data[i].name) && first &&
+                                      is_index(x->children.data[0].name) && facts_of(s, first)->name);
+    }
+}
+
+/* The path of what has this count, "model/optimizer" of "model/optimizer/iter"; NULL: the name is no count's. */
+static const char *counted(const struct sorter *s, const char *name)
 {
     static const char *const ends[] = {"/iter", "/_iterations", "/iterations"};
+    const struct bundle_entry *const e = entry(s, name);
+    for (size_t k = 0; k < COUNT(ends); k++)
+        if (str_ends_with(name, ends[k]) && is_count(e) && str_ends_with(e->name, VALUE))
+            return without_end(s->arena, name, ends[k]);
+    return NULL;
+}
+
+/* What counts steps and has a rate, slots or lists. Others count, too: a loop of training with its network below. */
+static void find_optimizers(struct sorter *s)
+{
     for (size_t i = 0; i < s->entries.count; i++)
-        for (size_t k = 0; k < COUNT(ends); k++) {
-            const char *const name = s->entries.entries[i].key;
-            if (str_ends_with(name, ends[k]) && is_count(s->entries.entries[i].value) &&
-                str_ends_with(((const struct bundle_entry *)s->entries.entries[i].value)->name, VALUE))
-                (void)optimizer(s, without_end(s->arena, name, ends[k]));
-        }
+        look_at_name(s, s->entries.entries[i].key, s->entries.entries[i].value);
+    vec_each_ptr(const struct object, o, &s->objects)
+        look_at_object(s, o);
+    vec_each_ptr(const struct object_facts, f, &s->facts) {
+        const char *const name = f->counts ? f->name : NULL, *const slash = name ? strrchr(name, '/') : NULL;
+        if (slash)
+            map_set(&s->shown, arena_strndup(s->arena, name, (size_t)(slash - name)), NULL);
+    }
+    for (size_t i = 0; i < s->entries.count; i++) {
+        const char *const path = counted(s, s->entries.entries[i].key);
+        if (path && map_has(&s->shown, path))
+            (void)optimizer(s, path);
+    }
+    vec_each_ptr(struct object_facts, f, &s->facts) {
+        const char *const slash = f->name ? strrchr(f->name, '/') : NULL;
+        if (slash)
+            f->steps = map_get(&s->optimizers, arena_strndup(s->arena, f->name, (size_t)(slash - f->name)));
+    }
+}
+
+/* What an optimizer keeps below itself: single numbers, lists without names; weights may stand there, too, where the
+ * same object holds the network. */
+static bool is_kept_as(const char *rest, const struct bundle_entry *e)
+{
+    const char *const slash = strchr(rest, '/');
+    if (!slash)
+        return is_number(e) || is_count(e);
+    if (str_starts_with(rest, "loss_scale/") || str_starts_with(rest, "momentums/"))
+        return true;
+    return rest[0] == '_' && !str_starts_with(rest, "_trainable_variables/") && is_index(slash + 1);
 }
 
 /* Does it belong to an optimizer? Keras 3's list of what is trained leads to weights, though. */
 static bool is_optimizers(const struct sorter *s, const char *name)
 {
-    for (size_t i = 0; i < s->optimizers.count; i++) {
+    for (size_t i = 0; i < s->optimizers.count && !map_has(&s->slotted, name); i++) {
         const char *const path = s->optimizers.entries[i].key;
         const size_t n = strlen(path);
-        if (str_starts_with(name, path) && name[n] == '/')
-            return !str_starts_with(name + n + 1, "_trainable_variables/");
+        if (str_starts_with(name, path) && name[n] == '/' && is_kept_as(name + n + 1, entry(s, name)))
+            return true;
     }
     return false;
 }
@@ -312,12 +435,6 @@ static void add_suffixed(struct sorter *s)
 
 /* ---- lists of the optimizer -------------------------------------------------------------------------------------- */
 
-static const char *name_of(const struct sorter *s, const struct object *o)
-{
-    const char *const name = o && o->key ? without_end(s->arena, o->key, VALUE) : NULL;
-    return name && entry(s, name) && entry(s, name)->tensor ? name : NULL;
-}
-
 /* "SGD/m/dense/kernel" is for the weight that is called "dense/kernel": the longest end that is a weight's. */
 static const char *weight_called(const struct sorter *s, const char *full, const struct shape *shape)
 {
@@ -367,7 +484,7 @@ static void add_list(struct sorter *s, const struct optimizer_at *at, const stru
     const struct object *const list = object_child(&s->objects, o, name);
     vec_each_ptr(const struct object_child, c, &list->children) {
         const struct object *const v = &s->objects.data[c->object];
-        const char *const kept = name_of(s, v);
+        const char *const kept = facts_of(s, v)->name;
         if (!kept || map_has(&s->taken, kept) || !dtype_is_float(entry(s, kept)->dtype))
             continue;
         const char *weight = map_get(trained, c->name);
@@ -384,7 +501,7 @@ static void add_lists_of(struct sorter *s, const struct optimizer_at *at, const 
     struct map trained = {.arena = s->arena};
     for (size_t i = 0; list && i < list->children.count; i++)
         map_set(&trained, list->children.data[i].name,
-                (void *)(uintptr_t)name_of(s, &s->objects.data[list->children.data[i].object]));
+                (void *)(uintptr_t)facts_of(s, &s->objects.data[list->children.data[i].object])->name);
     for (size_t i = 0; i < COUNT(lists); i++)
         if (object_child(&s->objects, o, lists[i].name))
             add_list(s, at, o, lists[i].name, &trained);
@@ -393,14 +510,8 @@ static void add_lists_of(struct sorter *s, const struct optimizer_at *at, const 
 static void add_lists(struct sorter *s)
 {
     vec_each_ptr(const struct object, o, &s->objects) {
-        const struct object *count = object_child(&s->objects, o, "_iterations");
-        if (!count)
-            count = object_child(&s->objects, o, "iterations");
-        const char *const counter = name_of(s, count), *const slash = counter ? strrchr(counter, '/') : NULL;
-        if (!slash)
-            continue;
-        struct optimizer_at *const at =
-            map_get(&s->optimizers, arena_strndup(s->arena, counter, (size_t)(slash - counter)));
+        const struct object *const count = counter_of(s, o);
+        struct optimizer_at *const at = count ? facts_of(s, count)->steps : NULL;
         if (at && !at->listed)
             add_lists_of(s, at, o);
         if (at)
@@ -475,6 +586,8 @@ bool checkpoint_add_bundle(struct checkpoint_reader *r, const struct bundle *b)
                        .by_full.arena = r->arena,
                        .taken.arena = r->arena,
                        .optimizers.arena = r->arena,
+                       .shown.arena = r->arena,
+                       .slotted.arena = r->arena,
                        .parameters.arena = r->arena};
     if (!enter_entries(&s) || !read_objects(&s))
         return false;

@@ -530,6 +530,68 @@ START_TEST(slices_are_refused)
 }
 END_TEST
 
+/* A loop of training counts, too, and has the network below it. */
+START_TEST(what_counts_may_hold_the_network)
+{
+    for (int rate = 0; rate < 2; rate++) { /* which may be the loop's own variable */
+        struct bundle_text b = new_bundle();
+        struct checkpoint c;
+        put_bundle_int(&b, "t/iterations" VALUE, 3);
+        if (rate)
+            put_bundle_floats(&b, "t/learning_rate" VALUE, 0, NULL, FLOATS(0.25f));
+        put_bundle_floats(&b, "t/net/_layers/0/b" VALUE, 1, SIZES(2), FLOATS(5, 6));
+        put_bundle_floats(&b, "t/net/w" VALUE, 1, SIZES(2), FLOATS(1, 2));
+        put_bundle_floats(&b, "t/net/w/.OPTIMIZER_SLOT/t/optimizer/m" VALUE, 1, SIZES(2), FLOATS(3, 4));
+        put_bundle_floats(&b, "t/net/w/.OPTIMIZER_SLOT/t/optimizer/v" VALUE, 1, SIZES(2), FLOATS(3, 4));
+        put_bundle_int(&b, "t/optimizer/iter" VALUE, 12);
+        put_bundle_floats(&b, "t/s" VALUE, 0, NULL, FLOATS(7));
+        put_bundle_floats(&b, "t/s/.OPTIMIZER_SLOT/t/optimizer/m" VALUE, 0, NULL, FLOATS(7));
+        ck_assert_msg(read_bundle(&b, &c), "%s", diag_first_error(&diag));
+        ck_assert_uint_eq(c.weights.count, 3);
+        ck_assert(weight(&c, "t/net/w") && weight(&c, "t/net/_layers/0/b") && weight(&c, "t/s"));
+        ck_assert_double_eq(tensor_get_double(kept(&c, "t/net/w", "exp_avg"), 1), 4);
+        ck_assert_double_eq(c.steps, 12);
+        ck_assert_uint_eq(c.groups.count, rate ? 2 : 1);
+        ck_assert(lists(&c.rest, "'t/iterations' (3)") == !rate);
+    }
+}
+END_TEST
+
+/* Lists show one, by their names or as the graph has them; a count alone shows none. */
+START_TEST(optimizers_show_themselves)
+{
+    static const struct {
+        const char *list; /* of the object, NULL: none */
+        const char *kept; /* beside the count */
+        bool is_one;
+    } cases[] = {{NULL, "o/_variables/1", true}, {"_variables", "o/x/1", true}, {NULL, "o/x/1", false},
+                 {"_layers", "o/x/1", false},    {NULL, "o/decay", true},       {NULL, "o/w", false},
+                 {NULL, "o/_variables/w", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bundle_text b = new_bundle();
+        struct strbuf graph = {.arena = &arena};
+        struct checkpoint c;
+        if (cases[i].list)
+            put_object(&graph, NULL, "", cases[i].list, 2, "iterations", 1, NULL);
+        else
+            put_object(&graph, NULL, "", "iterations", 1, NULL);
+        put_object(&graph, "o/iterations" VALUE, "", NULL);
+        put_object(&graph, NULL, "", "0", 3, NULL);
+        put_object(&graph, "o/x/1" VALUE, "", NULL);
+        put_bundle_string(&b, "_CHECKPOINTABLE_OBJECT_GRAPH", graph.text, graph.length);
+        put_bundle_floats(&b, "k" VALUE, 1, SIZES(2), FLOATS(1, 2));
+        const bool first = strcmp(cases[i].kept, "o/iterations") < 0; /* keys ascend */
+        if (!first)
+            put_bundle_int(&b, "o/iterations" VALUE, 12);
+        put_bundle_floats(&b, arena_printf(&arena, "%s%s", cases[i].kept, VALUE), 0, NULL, FLOATS(3));
+        if (first)
+            put_bundle_int(&b, "o/iterations" VALUE, 12);
+        ck_assert_msg(read_bundle(&b, &c), "%s", diag_first_error(&diag));
+        ck_assert_msg(c.has_optimizer == cases[i].is_one, "case %zu", i);
+    }
+}
+END_TEST
+
 /* ---- the graph of objects ---------------------------------------------------------------------------------------- */
 
 START_TEST(graphs_of_lies_are_refused)
@@ -560,10 +622,35 @@ START_TEST(optimizers_are_bounded)
 {
     struct bundle_text b = new_bundle();
     struct checkpoint c;
-    for (int i = 0; i < 65; i++)
+    for (int i = 0; i < 65; i++) {
         put_bundle_int(&b, arena_printf(&arena, "o%02d/iter" VALUE, i), 1);
+        put_bundle_floats(&b, arena_printf(&arena, "o%02d/learning_rate" VALUE, i), 0, NULL, FLOATS(1));
+    }
     ck_assert(!read_bundle(&b, &c));
     assert_error("it has more than 64 optimizers");
+}
+END_TEST
+
+/* Many objects have one child, whose name is long: it is not copied for each. */
+START_TEST(objects_share_a_name)
+{
+    enum { LONG = 3500, MANY = 10000 };
+    struct bundle_text b = new_bundle();
+    struct strbuf graph = {.arena = &arena};
+    struct checkpoint c;
+    char *const name = arena_array(&arena, char, LONG + 1);
+    memset(name, 'a', LONG);
+    name[LONG] = '\0';
+    const char *const counter = arena_printf(&arena, "%s/_iterations" VALUE, name);
+    put_object(&graph, counter, "", NULL);
+    for (int i = 0; i < MANY; i++)
+        put_object(&graph, NULL, "", "_iterations", 0, NULL);
+    put_bundle_string(&b, "_CHECKPOINTABLE_OBJECT_GRAPH", graph.text, graph.length);
+    put_bundle_int(&b, counter, 1);
+    put_bundle_floats(&b, "k" VALUE, 1, SIZES(2), FLOATS(1, 2));
+    const size_t before = arena_bytes(&arena);
+    ck_assert_msg(read_bundle(&b, &c), "%s", diag_first_error(&diag));
+    ck_assert(arena_bytes(&arena) - before < (size_t)16 << 20);
 }
 END_TEST
 
@@ -600,7 +687,10 @@ int main(void)
     tcase_add_test(tests, headers_are_checked);
     tcase_add_test(tests, slices_are_refused);
     tcase_add_test(tests, graphs_of_lies_are_refused);
+    tcase_add_test(tests, what_counts_may_hold_the_network);
+    tcase_add_test(tests, optimizers_show_themselves);
     tcase_add_test(tests, optimizers_are_bounded);
+    tcase_add_test(tests, objects_share_a_name);
     tcase_add_test(tests, names_are_distinct);
     return run_tests("tensorflow", tests);
 }
