@@ -16,6 +16,8 @@
 enum {
     MOST_VALUES = 4 << 20, /* an honest file has some thousand */
     MOST_NAME = 1024,
+    MOST_NAMES = 16 << 20, /* bytes of all names, and as many times the file as follows: they share beginnings */
+    MOST_NAMES_TIMES = 4,
     MOST_CHUNKS = 1000, /* of 1 GiB */
     NDARRAY = 1,
     SCALAR = 3 /* of numpy: an array of rank 0 */
@@ -25,6 +27,7 @@ struct flax {
     struct checkpoint_reader *r;
     struct arena *arena;
     size_t left;           /* values */
+    size_t names_left;     /* bytes that names may still take */
     struct map names;      /* of tensors */
     struct map parameters; /* path in the optimizer's tree -> index + 1 */
     const char *base;      /* what stands in front of `opt_state`: "", "model/" */
@@ -190,14 +193,21 @@ static const char *joined(struct flax *f, const char *path, const struct msgpack
         diag_error(f->r->diag, &f->r->loc, "a key below '%s' is no text", path);
         return NULL;
     }
-    const char *const text = key->kind == MSGPACK_INT ? arena_printf(f->arena, "%lld", (long long)key->i)
-                                                      : arena_strndup(f->arena, (const char *)key->bytes, key->size);
-    if ((key->kind == MSGPACK_TEXT && strlen(text) != key->size) || strlen(path) + strlen(text) > MOST_NAME) {
+    const bool is_text = key->kind == MSGPACK_TEXT;
+    const char *const text = is_text ? (const char *)key->bytes : arena_printf(f->arena, "%lld", (long long)key->i);
+    const size_t length = is_text ? key->size : strlen(text), before = strlen(path);
+    if (length > MOST_NAME - before || memchr(text, 0, length)) {
         diag_error(f->r->diag, &f->r->loc, "a key below '%s' has a NUL, or makes a name of more than %d bytes", path,
                    MOST_NAME);
         return NULL;
     }
-    return path[0] == '\0' ? text : arena_printf(f->arena, "%s/%s", path, text);
+    if (before + length + 2 > f->names_left) {
+        diag_error(f->r->diag, &f->r->loc, "its names are larger than those of an honest one");
+        return NULL;
+    }
+    f->names_left -= before + length + 2;
+    return before == 0 ? arena_strndup(f->arena, text, length)
+                       : arena_printf(f->arena, "%s/%.*s", path, (int)length, text);
 }
 
 static const char *last_of(const char *name)
@@ -250,10 +260,11 @@ static bool add_states(struct flax *f, const char *whole, const char *path, cons
         }
         return true;
     }
+    if (v->kind == MSGPACK_NIL)
+        return true;
     const char *const name = arena_printf(f->arena, "%s/%s", whole, path);
     if (!is_array(v)) {
-        if (v->kind != MSGPACK_NIL)
-            add_rest(f, name, "no array");
+        add_rest(f, name, "no array");
         return true;
     }
     if (!read_tensor(f, name, v, &t))
@@ -450,6 +461,8 @@ bool checkpoint_add_flax(struct checkpoint_reader *r, const unsigned char *bytes
     struct flax f = {.r = r,
                      .arena = r->arena,
                      .left = MOST_VALUES,
+                     .names_left =
+                         MOST_NAMES + (size < SIZE_MAX / 2 / MOST_NAMES_TIMES ? size * MOST_NAMES_TIMES : SIZE_MAX / 2),
                      .names.arena = r->arena,
                      .parameters.arena = r->arena,
                      .base = ""};

@@ -462,6 +462,34 @@ START_TEST(bad_trees_are_refused)
 }
 END_TEST
 
+/* Each of many small entries has the path of all for its name. */
+START_TEST(long_paths_cost_nothing)
+{
+    char *const path = arena_array(&arena, char, 1001);
+    memset(path, 'a', 1000);
+    path[1000] = '\0';
+    for (int within = 0; within < 3; within++) { /* ends, maps, what an optimizer keeps */
+        struct strbuf b = {.arena = &arena};
+        struct checkpoint c;
+        put_map(&b, 1);
+        put_text(&b, within == 2 ? "opt_state" : path);
+        if (within == 2) {
+            put_map(&b, 1);
+            put_text(&b, "mu");
+            put_map(&b, 1);
+            put_text(&b, path);
+        }
+        put_map(&b, 30000);
+        for (int i = 0; i < 30000; i++)
+            put(&b, within == 1 ? "\xa1" "b\x80" : "\xa1" "b\xc0", 3);
+        const size_t before = arena_bytes(&arena);
+        ck_assert(!read(&b, &c));
+        assert_error("its names are larger than those of an honest one");
+        ck_assert(arena_bytes(&arena) - before < (size_t)32 << 20);
+    }
+}
+END_TEST
+
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 static const struct tensor *numbered(const struct shape *shape)
@@ -507,6 +535,7 @@ int main(void)
     tcase_add_test(tests, states_of_optax);
     tcase_add_test(tests, hyperparameters_are_injected);
     tcase_add_test(tests, bad_trees_are_refused);
+    tcase_add_test(tests, long_paths_cost_nothing);
     tcase_add_test(tests, kernels_are_laid_out);
     return run_tests("flax", tests);
 }
