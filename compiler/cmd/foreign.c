@@ -40,6 +40,13 @@ bool fill_model(struct session *s, struct model *m, struct checkpoint *c, struct
     return checkpoint_fill(&s->diag, &s->arena, m, c, fill, report, out);
 }
 
+bool refuse_nothing(struct session *s, const struct filled *filled, const char *path)
+{
+    return !filled->nothing ||
+           diag_error(&s->diag, &LOC_FILE(path), "it sets nothing in the model: no weight, and nothing that an "
+                                                 "optimizer keeps");
+}
+
 bool fill_from(struct session *s, const struct options *o, struct model *m, const char *path, struct strbuf *report,
                struct filled *out)
 {

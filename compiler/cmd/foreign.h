@@ -26,6 +26,8 @@ bool read_fill_options(struct session *s, const struct options *o, struct fill_o
 /* checkpoint_fill(), which is told of the model's sums. */
 bool fill_model(struct session *s, struct model *m, struct checkpoint *c, struct fill_options *fill,
                 struct strbuf *report, struct filled *out) MUST_USE;
+/* An error where filling has set nothing. */
+bool refuse_nothing(struct session *s, const struct filled *filled, const char *path) MUST_USE;
 /* Reads the checkpoint and fills the model. What is to be told is added to *report. */
 bool fill_from(struct session *s, const struct options *o, struct model *m, const char *path, struct strbuf *report,
                struct filled *out) MUST_USE;

@@ -58,7 +58,8 @@ static bool fill_prepared(struct session *s, const struct options *o, struct mod
     struct filled filled;
     if (option_given(o, "learning-rate"))
         vec_push(&s->arena, &fill->reset, "learning_rate*"); /* what was said counts */
-    return !option_given(o, "from") || fill_model(s, m, c, fill, report, &filled);
+    return !option_given(o, "from") ||
+           (fill_model(s, m, c, fill, report, &filled) && refuse_nothing(s, &filled, c->path));
 }
 
 static bool check_from(struct session *s, const struct options *o)

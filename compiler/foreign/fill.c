@@ -617,6 +617,9 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
         map_set(&f.aliases, name, NULL);
     if (!fill_weights(&f) || !fill_optimizer(&f))
         return false;
+    out->nothing = true;
+    for (size_t i = 0; i < out->set.count; i++)
+        out->nothing = out->nothing && map_has(&f.updates.counters, out->set.entries[i].key);
     clear_sums(&f);
     start_averages(&f);
     note_steps(&f);

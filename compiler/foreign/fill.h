@@ -23,6 +23,7 @@ struct filled {
     struct map set;    /* initializers by name -> struct tensor *; the caller gives it an arena */
     int64_t steps;     /* done so far; 0 where the checkpoint does not say */
     named_tensors own; /* what `stepc run` wrote beside */
+    bool nothing;      /* no weight, nothing that the optimizer keeps and no rate was set: the count alone at most */
 };
 
 /* Under which key a group has the learning rate that the variable is to hold: with a schedule in the model that before

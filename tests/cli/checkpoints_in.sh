@@ -248,6 +248,16 @@ expect 0 "$stepc" prepare "$files/net.onnxtxt" -o factor.onnx --optimizer adafac
 expect 0 "$stepc" run factor.onnx "${feeds[@]}" --steps 1 --save factor.safetensors
 has stderr 'PyTorch has no name for'
 
+# What sets nothing but a count is an error, whatever is only a warning before.
+header='{"optimizer.state.other.exp_avg":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+printf "\\x$(printf %x ${#header})\\0\\0\\0\\0\\0\\0\\0%s\\0\\0\\0\\0" "$header" >other.safetensors
+expect 1 "$stepc" convert other.safetensors no.onnx --model "$files/net.onnxtxt"
+has stderr 'other.safetensors: error: it sets nothing in the model'
+expect 1 "$stepc" prepare "$files/net.onnxtxt" -o no.onnx --loss softmax-cross-entropy --from other.safetensors --partial \
+    --optimizer adamw:weight_decay=0 --learning-rate 0.1
+has stderr 'other.safetensors: error: it sets nothing in the model'
+[ ! -e no.onnx ] || fail 'a model is written after an error'
+
 # What does not fit, and what is left as it is.
 expect 1 "$stepc" run adam.onnx "${feeds[@]}" --load "$files/sgd.pt"
 has stderr "the model's optimizer keeps is not in it: 0.weight.m, 0.weight.v"

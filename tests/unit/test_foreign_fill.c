@@ -482,6 +482,11 @@ START_TEST(an_optimizer_alone_is_no_checkpoint)
     ck_assert(fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
     ck_assert_uint_eq(diag.warnings, 1);
     assert_said("it has no weights, only what an optimizer keeps: those of the model stay");
+    ck_assert(!f.nothing);
+    c.weights.count = c.parameters.count = 0;
+    c.steps = 5;
+    ck_assert(fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
+    ck_assert(f.nothing && map_has(&f.set, "step_count")); /* the count alone */
 }
 END_TEST
 
