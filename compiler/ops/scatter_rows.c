@@ -512,14 +512,40 @@ static struct value *hits_of(struct expand_ctx *c)
     return build(c, "Equal", build_counter(c->b, indices->dtype, 0, &SHAPE(size, 1, 1)), indices);
 }
 
+/* Infinity wherever a row goes that is not `bounded`, as a number to add; else 0. */
+static struct value *beyond(struct expand_ctx *c, struct value *matrix, struct value *bounded, double infinity)
+{
+    struct value *const is_beyond = build_cast(c->b, build(c, "Not", bounded), matrix->dtype);
+    struct value *const zero = build_like(c, matrix, 0.0), *const hits = build(c, "MatMul", matrix, is_beyond);
+    return build(c, "Where", build(c, "Less", zero, hits), build_like(c, matrix, infinity), zero);
+}
+
+/* M u of floats. 0 times infinity is NaN: what is not finite is added for itself, NaN as both infinities. */
+static struct value *finite_product(struct expand_ctx *c, struct value *matrix, struct value *updates)
+{
+    struct value *const below = build(c, "Less", updates, build_like(c, updates, INFINITY));
+    struct value *const above = build(c, "Less", build_like(c, updates, -INFINITY), updates);
+    struct value *const is_finite = build(c, "And", below, above);
+    struct value *const finite = build(c, "Where", is_finite, updates, build_like(c, updates, 0.0));
+    struct value *const sum = build(c, "Add", build(c, "MatMul", matrix, finite), beyond(c, matrix, below, INFINITY));
+    return build(c, "Add", sum, beyond(c, matrix, above, -INFINITY));
+}
+
 /* y = M u with M[o, s, k] = 1 where row k goes to s. */
 static struct value *sum_by_product(struct expand_ctx *c)
 {
-    struct value *const updates = expand_in(c, 1), *const data = expand_in(c, 2), *const hits = hits_of(c);
+    struct value *updates = expand_in(c, 1), *const data = expand_in(c, 2), *const hits = hits_of(c);
     const int64_t outer = hits->shape.dim[0], size = hits->shape.dim[1], rows = hits->shape.dim[2];
     const struct shape *const s = outer == 1 ? &SHAPE(size, rows) : &SHAPE(outer, size, rows);
+    const enum dtype type = updates->dtype;
+    if (type == DTYPE_BFLOAT16) /* which Where has not yet */
+        updates = build_cast(c->b, updates, DTYPE_FLOAT);
     struct value *const matrix = build_cast(c->b, build_reshape(c->b, hits, s), updates->dtype);
-    struct value *const sum = build(c, "MatMul", matrix, updates);
+    struct value *sum;
+    if (dtype_is_float(type))
+        sum = build_cast(c->b, finite_product(c, matrix, updates), type);
+    else
+        sum = build(c, "MatMul", matrix, updates);
     return data != NULL ? build(c, "Add", data, sum) : sum;
 }
 

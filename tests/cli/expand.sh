@@ -241,6 +241,27 @@ has taken.infer.onnxtxt 'reduction = "mul"'
 taken 20000 15 1 # 4 * 10^8 pairs of a row and a place
 has stderr "error: attribute 'reduction' of ScatterElements needs --opset 16"
 
+# What is not finite goes to its place and to no other: the product with 0 and 1 is one of finite numbers.
+cat >rows.onnxtxt <<'END'
+<ir_version: 8, opset_import: ["" : 18]>
+rows (int64[5,1] i, float[5,4] u, float[4,4] d) => (float[4,4] y) <float seven = {7}> {
+  sums = ScatterND <reduction = "add"> (d, i, u)
+  is_nan = IsNaN(sums)
+  y = Where(is_nan, seven, sums)
+}
+END
+printf '%s\n' 0 1 1 3 3 | "$make_npy" i8 5 1 >rows_i.npy
+printf '%s\n' inf -inf nan 1 1 2 3 4 5 6 7 8 inf inf 1 -inf -inf inf 1 2 | "$make_npy" f4 5 4 >rows_u.npy
+printf '%s\n' 1 2 3 4 0 0 0 0 inf 0 nan 0 0 0 0 0 | "$make_npy" f4 4 4 >rows_d.npy
+printf '%s\n' inf -inf 7 5 6 8 10 12 inf 0 7 0 7 inf 2 -inf | "$make_npy" f4 4 4 >rows_y.npy
+for opset in 13 15 18; do
+    expect 0 "$stepc" expand rows.onnxtxt -o rows.onnx --opset $opset
+    expect 0 "$stepc" run rows.infer.onnx --feed i=rows_i.npy --feed u=rows_u.npy --feed d=rows_d.npy --fetch y=rows_$opset.npy
+    cmp <(tail -c 64 rows_$opset.npy) <(tail -c 64 rows_y.npy) || fail "a row that is not finite, with --opset $opset"
+done
+expect 0 "$stepc" expand rows.onnxtxt -o rows.onnxtxt --opset 13
+has rows.infer.onnxtxt MatMul
+
 # What cannot be is refused, by name, and nothing is written.
 cat >late.onnxtxt <<'END'
 <ir_version: 8, opset_import: ["" : 18]>
