@@ -140,26 +140,43 @@ static void path_of_parts(char path[MOST_PATH], const char *folder)
         stop(folder, "the path is too long");
 }
 
-static void check_parts(const char *folder, unsigned parts)
+/* 0: nobody has said it. */
+static unsigned read_parts(const char *folder)
 {
-    char path[MOST_PATH], why[64];
-    unsigned before = parts;
+    char path[MOST_PATH];
+    unsigned parts = 0;
     path_of_parts(path, folder);
     FILE *const file = fopen(path, "r");
-    if (file != NULL && fscanf(file, "%u", &before) == 1 && before != parts) {
+    if (file == NULL && errno == ENOENT)
+        return 0;
+    if (file == NULL)
+        stop(path, strerror(errno));
+    if (fscanf(file, "%u", &parts) != 1 || parts == 0)
+        stop(path, "this is no number of parts");
+    fclose(file);
+    return parts;
+}
+
+static void check_parts(const char *folder, unsigned parts)
+{
+    char why[64];
+    const unsigned before = read_parts(folder);
+    if (before != 0 && before != parts) {
         snprintf(why, sizeof why, "its batches have %u parts, not %u", before, parts);
         stop(folder, why);
     }
-    if (file != NULL)
-        fclose(file);
 }
 
+/* By another name first: a program that is killed leaves all of the file, or none. */
 static void keep_parts(const char *folder, unsigned parts)
 {
-    char path[MOST_PATH];
+    char path[MOST_PATH], draft[MOST_PATH + 4];
+    if (read_parts(folder) == parts)
+        return;
     path_of_parts(path, folder);
-    FILE *const file = fopen(path, "w");
-    if (file == NULL || fprintf(file, "%u\n", parts) < 0 || fclose(file) != 0)
+    snprintf(draft, sizeof draft, "%s.new", path);
+    FILE *const file = fopen(draft, "w");
+    if (file == NULL || fprintf(file, "%u\n", parts) < 0 || fclose(file) != 0 || rename(draft, path) != 0)
         stop(path, strerror(errno));
 }
 
