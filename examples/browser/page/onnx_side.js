@@ -56,7 +56,8 @@ export class OnnxSide {
   async init(seed) {
     this.#state = {};
     await this.#run('init', { random_seed: [seed] });
-    this.#firstCount = this.#state.step_count?.data[0];
+    const { type, dims, data } = this.#state.step_count ?? {}; // a variable of that name may be any other, too
+    this.#firstCount = type === 'int64' && dims.length === 0 ? data[0] : undefined;
     this.#steps = 0;
   }
 

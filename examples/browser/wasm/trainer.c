@@ -35,7 +35,7 @@ typedef struct call {
 
 static call step_call, infer_call;
 
-/* Where the optimizer counts its steps, from `first` on; NULL: it does not, and they are counted here. */
+/* Where the optimizer counts its steps, from `first` on; NULL: it does not, and they are counted in `steps`. */
 static const stepc_variable_info *counter;
 static int64_t first;
 static uint32_t steps;
@@ -124,10 +124,17 @@ static unsigned most_tensors(void)
     return most;
 }
 
+/* A variable of that name may be any other, too. */
+static const stepc_variable_info *find_counter(void)
+{
+    const stepc_variable_info *const v = stepc_find_variable(&net_model, "step_count");
+    return v != NULL && v->tensor.dtype == STEPC_INT64 && v->tensor.rank == 0 ? v : NULL;
+}
+
 /* Before everything else. Addresses stay what they are afterwards. */
 EXPORT("start") unsigned start(void)
 {
-    counter = stepc_find_variable(&net_model, "step_count");
+    counter = find_counter();
     const size_t bytes = stepc_checkpoint_bytes(&net_model, 1);
     tensors = take(most_tensors() * sizeof *tensors);
     file_room = bytes + NOTES;
