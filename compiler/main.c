@@ -61,6 +61,15 @@ static int help(const char *name)
     return EXIT_DONE;
 }
 
+/* Anywhere: nobody wants what else the line says. */
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 2; i < argc && !str_equal(argv[i], "--"); i++)
+        if (str_equal(argv[i], "--help") || str_equal(argv[i], "-h"))
+            return true;
+    return false;
+}
+
 static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
@@ -76,7 +85,7 @@ static int run(int argc, char **argv)
     const struct command *c = find_command(name);
     if (!c)
         return unknown_command(name);
-    if (argc == 3 && (str_equal(argv[2], "--help") || str_equal(argv[2], "-h")))
+    if (asks_for_help(argc, argv))
         return help(name);
     return run_command(c, argc - 1, argv + 1);
 }

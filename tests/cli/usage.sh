@@ -13,6 +13,13 @@ has help.txt '--optimizer NAME[:KEY=VALUE,...]'
 has help.txt 'what is trained'
 expect 0 "$stepc" prepare --help
 same stdout help.txt
+for rest in 'train.onnx --help' 'train.onnx --loss mse -h' '--out train.c --help nothing.onnx'; do
+    # shellcheck disable=SC2086 # words
+    expect 0 "$stepc" prepare $rest
+    same stdout help.txt
+done
+expect 2 "$stepc" prepare -- nothing.onnx --help
+has stderr 'expected one MODEL, got 2'
 expect 2 "$stepc"
 expect 0 "$stepc" help
 mapfile -t commands < <(sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' stdout)
