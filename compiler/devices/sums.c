@@ -9,9 +9,10 @@
 enum {
     OF_EACH, /* in parts, or the same whatever the samples are */
     A_COUNT, /* of the device's own samples, or a multiple */
+    A_SIZE,  /* such a count and what is none: n + 1, or {n, 4} */
     A_MEAN,  /* of them */
     A_SUM,   /* of them */
-    A_RATIO  /* of such sums, or of sums and means together: nothing but an output may have it */
+    A_RATIO  /* of such sums, or of sums and what is none: nothing but an output may have it */
 };
 
 #define OPERAND(i) (1u << (i))
@@ -79,6 +80,13 @@ static bool is_count(struct follower *f, const struct node *n)
     return axis >= 0 && axis < s->rank && node_attr(shape, "start") == NULL && s->parts[axis] > 1;
 }
 
+/* 0 adds nothing; a variable that samples are added to is one sum, however many add to it. */
+static bool adds_to_a_sum(struct value *v)
+{
+    const struct tensor *const known = value_known(v);
+    return (known && tensor_is_zero(known)) || (v->kind == VALUE_VARIABLE && v->variable->role == ROLE_SUM);
+}
+
 /* What the node gives that leaves samples out; -1: no sum. Of a loss's mean, samples weigh alike. */
 static int put_together(const struct node *n)
 {
@@ -88,23 +96,50 @@ static int put_together(const struct node *n)
                                                                      : A_MEAN;
     if (node_is(n, "ReduceMean") || node_is(n, "BatchNormalization"))
         return A_MEAN;
+    if ((node_is(n, "Gemm") || node_is(n, "Conv") || node_is(n, "ConvTranspose")) && node_input(n, 2) &&
+        !adds_to_a_sum(node_input(n, 2)))
+        return A_RATIO; /* each device adds the third operand */
     return n->def->is_sum || is_one_of(n, adding, sizeof adding / sizeof *adding) ? A_SUM : -1;
+}
+
+static struct linear linear_operands(const struct node *n)
+{
+    for (size_t i = 0; i < sizeof linear_operators / sizeof *linear_operators; i++)
+        if (node_is(n, linear_operators[i].op))
+            return linear_operators[i];
+    return (struct linear){NULL, n->def->is_reshape || n->def->is_broadcast ? OPERAND(0) : 0, n->def->is_sum ? ALL : 0};
+}
+
+static unsigned operand(size_t i)
+{
+    return OPERAND(i < 31 ? i : 30);
 }
 
 static bool is_linear(const struct node *n, const unsigned char *sums)
 {
-    unsigned together = n->def->is_reshape || n->def->is_broadcast ? OPERAND(0) : 0;
-    unsigned apart = n->def->is_sum ? ALL : 0, given = 0;
-    for (size_t i = 0; i < sizeof linear_operators / sizeof *linear_operators; i++)
-        if (node_is(n, linear_operators[i].op)) {
-            together = linear_operators[i].together;
-            apart = linear_operators[i].apart;
-        }
+    const struct linear of = linear_operands(n);
+    unsigned given = 0;
     for (size_t i = 0; i < n->inputs.count; i++)
         if (n->inputs.data[i] && sums[n->inputs.data[i]->id] != OF_EACH)
-            given |= OPERAND(i < 31 ? i : 30);
-    apart &= given;
-    return (given & ~(together | apart)) == 0 && (apart & (apart - 1)) == 0;
+            given |= operand(i);
+    const unsigned apart = of.apart & given;
+    return (given & ~(of.together | apart)) == 0 && (apart & (apart - 1)) == 0;
+}
+
+/* Does a linear node put a sum together with what is none? Each device would count that again. A mean may be: it is
+ * multiplied by the number of samples yet. */
+static bool has_other_terms(const struct node *n, const unsigned char *sums)
+{
+    const struct linear of = linear_operands(n);
+    if (node_is(n, "Gemm") && sums[n->inputs.data[0]->id] == OF_EACH && sums[n->inputs.data[1]->id] == OF_EACH)
+        return true;
+    for (size_t i = 0; i < n->inputs.count; i++) {
+        struct value *const v = n->inputs.data[i];
+        const int kind = v ? sums[v->id] : A_SUM;
+        if ((of.together & operand(i)) && (kind == A_SIZE || (kind == OF_EACH && !adds_to_a_sum(v))))
+            return true;
+    }
+    return false;
 }
 
 static bool is_split(const struct shards *s)
@@ -123,11 +158,13 @@ static bool refuse_sum(struct follower *f, const struct node *n, const struct va
 /* x y, x / y; -1: neither has a kind of its own. */
 static int kind_of_pair(const struct node *n, int x, int y)
 {
-    if (node_is(n, "Mul") && x + y == A_MEAN + A_COUNT && x != OF_EACH && y != OF_EACH)
+    if (node_is(n, "Mul") && ((x == A_MEAN && y == A_COUNT) || (x == A_COUNT && y == A_MEAN)))
         return A_SUM;
-    if (node_is(n, "Div") && y == A_COUNT)
-        return x == A_SUM ? A_MEAN : x == A_MEAN ? A_RATIO : -1;
-    return node_is(n, "Div") && (x == A_SUM || x == A_MEAN) && (y == A_SUM || y == A_MEAN) ? A_RATIO : -1;
+    if (!node_is(n, "Div") || (x != A_SUM && x != A_MEAN))
+        return -1;
+    if (x == A_SUM && y == A_COUNT)
+        return A_MEAN;
+    return y == OF_EACH || y == A_RATIO ? -1 : A_RATIO;
 }
 
 /* Of operands that are sums; OF_EACH: none is. */
@@ -141,7 +178,7 @@ static int kind_of_operands(struct follower *f, const struct node *n, const stru
         const int own = v ? f->sums[v->id] : OF_EACH;
         split = split || (v && is_split(in[i]));
         has_mean = has_mean || own == A_MEAN;
-        has_sum = has_sum || own == A_SUM || own == A_COUNT;
+        has_sum = has_sum || own == A_SUM || own == A_COUNT || own == A_SIZE;
         if (own > kind) {
             sum = v;
             kind = own;
@@ -157,9 +194,12 @@ static int kind_of_operands(struct follower *f, const struct node *n, const stru
                          : -1;
     if (pair >= 0)
         return pair;
-    if (!split && is_linear(n, f->sums))
-        return has_mean && has_sum ? A_RATIO : kind;
-    if (kind == A_COUNT) /* anything else of a number is none of samples */
+    if (!split && is_linear(n, f->sums)) {
+        if (has_mean)
+            return has_sum ? A_RATIO : kind;
+        return !has_other_terms(n, f->sums) ? kind : kind == A_COUNT || kind == A_SIZE ? A_SIZE : A_RATIO;
+    }
+    if (kind == A_COUNT || kind == A_SIZE) /* anything else of a number is none of samples */
         return OF_EACH;
     refuse_sum(f, n, sum);
     return kind;
@@ -201,7 +241,7 @@ static void judge_gradient(struct follower *f, const struct node *n)
 static void judge_bindings(struct follower *f, const struct graph *g)
 {
     vec_each_ptr(const struct binding, b, &g->bindings)
-        if (f->sums[b->value->id] == A_RATIO ||
+        if (f->sums[b->value->id] == A_RATIO || f->sums[b->value->id] == A_SIZE ||
             (f->sums[b->value->id] == A_MEAN && b->variable->role == ROLE_SUM) || is_split(f->of[b->value->id]))
             refuse_to_execute(f, &b->loc,
                               "what updates '%s' is no sum over samples, and nothing but sums is put together between "

@@ -256,7 +256,7 @@ stores() { # STATUS NODES [TEXT]
 net (float[N,6] x) => (float[N,6] y) { y = Relu (x) @pair (x [0, 1] split (0: 2)) }
 @training_info {
   algorithm: adds () => (float more)
-  <float v = {0}, int64 zero = {0}, int64 one = {1}>
+  <float v = {0}, int64 zero = {0}, int64 one = {1}, int64[1] one_axis = {0}, int64[2] two_axes = {0, 1}>
   {
     m = ReduceMean <keepdims = 0> (x) @pair (x [0, 1] split (0: 2))
     n = Size (x) @pair (x [0, 1] split (0: 2))
@@ -278,6 +278,28 @@ stores 0 'k = Gather (sizes, zero) f = Cast <to = 1> (k) a = Mul (m, f)'
 stores 1 'k = Gather (sizes, one) f = Cast <to = 1> (k) a = Mul (m, f)' "$no_sum" # columns
 stores 1 'f = Cast <to = 1> (n) g = Mul (f, m) a = Div (g, f)' "$no_sum"
 stores 1 'f = Cast <to = 1> (n) a = Add (f, m)' "$no_sum"
+
+# Nor is a sum with what is none: each device would add that. 0 adds nothing, and a mean is multiplied by the count yet.
+t='t = ReduceSum <keepdims = 0> (x) @pair (x [0, 1] split (0: 2))'
+f='f = Cast <to = 1> (n)'
+more='c = Constant <value_float = 3.0> () yes = Constant <value = bool {1}> ()'
+nil='nil = Constant <value_float = 0.0> () no = Constant <value = bool {0}> ()'
+stores 1 "$t $more a = Add (t, c)" "$no_sum"
+stores 1 "$t $more a = Sub (c, t)" "$no_sum"
+stores 1 "$t $more b = Sum (t, t, c) a = Neg (b)" "$no_sum"
+stores 1 "$t $more a = Where (yes, t, c)" "$no_sum"
+stores 1 "$t $more b = Unsqueeze (t, one_axis) d = Unsqueeze (c, one_axis) e = Concat <axis = 0> (b, d) a = ReduceSum <keepdims = 0> (e)" "$no_sum"
+stores 1 "$t $more $f b = Add (f, c) a = Mul (b, m)" "Mul reads 'm', which is put together over samples"
+stores 1 "$t $more $f a = Sub (f, c)" "$no_sum"
+stores 0 "$t $more $nil a = Where (no, t, nil)"
+stores 0 "$t $nil a = Sum (t, nil, t)"
+stores 0 "$more $f b = Sub (m, c) a = Mul (b, f)"
+stores 1 "$t $more b = Unsqueeze (t, two_axes) d = Unsqueeze (c, two_axes) e = Gemm (d, d, b) a = Squeeze (e)" "$no_sum"
+stores 1 "$t $more b = Unsqueeze (t, two_axes) d = Unsqueeze (c, two_axes) e = Gemm (b, d, d) a = Squeeze (e)" "$no_sum"
+stores 0 "$t $more b = Unsqueeze (t, two_axes) d = Unsqueeze (c, two_axes) e = Gemm (b, d, b) a = Squeeze (e)"
+tall='ones = Constant <value = float[6,6] {1, ...}> ()'
+stores 1 "$tall e = Gemm <transA = 1> (x, x, ones) @pair (x [0, 1] split (0: 2)) a = ReduceSum <keepdims = 0> (e)" "$no_sum"
+stores 0 "e = Gemm <transA = 1> (x, x) @pair (x [0, 1] split (0: 2)) a = ReduceSum <keepdims = 0> (e)"
 
 # The loss of the model itself weighs as much as it has samples, where it is a mean over them.
 own() { # NODES
