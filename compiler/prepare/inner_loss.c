@@ -81,12 +81,22 @@ static bool reads_any(struct arena *a, const struct model_graph *g, const struct
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
+/* Each entry has nodes of its own: annotations for devices are added to each. */
+static struct model_node *own_node(struct arena *a, const struct model_node *n)
+{
+    struct model_node *const own = arena_copy(a, n, sizeof *n, alignof(struct model_node));
+    memset(&own->devices, 0, sizeof own->devices);
+    vec_each_ptr(const struct model_node_devices, x, &n->devices)
+        vec_push(a, &own->devices, *x);
+    return own;
+}
+
 static void put_nodes_first(struct mover *v, struct model_graph *g)
 {
     struct model_graph old = *g;
     memset(&g->nodes, 0, sizeof g->nodes);
-    vec_each(struct model_node *, n, &v->nodes)
-        vec_push(v->p->arena, &g->nodes, n);
+    vec_each(const struct model_node *, n, &v->nodes)
+        vec_push(v->p->arena, &g->nodes, own_node(v->p->arena, n));
     vec_each(struct model_node *, n, &old.nodes)
         vec_push(v->p->arena, &g->nodes, n);
     vec_each(struct model_value_info *, vi, &v->p->model->graph->value_infos)

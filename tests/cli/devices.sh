@@ -330,6 +330,14 @@ for loss in 'loss = ReduceMean <keepdims = 0> (s)' 'a = ReduceMean <keepdims = 0
     same own.losses own--devices2.losses
     expect 0 "$stepc" compile own.onnx -o own.c --dim N=2 --quiet
 done
+# Entries that the nodes of a loss move to are annotated each for itself.
+own 'loss = ReduceMean <keepdims = 0> (s)'
+sed -i 's/(float loss)/(float loss, float[N,2] y)/' own.onnxtxt
+expect 0 "$stepc" prepare own.onnxtxt -o moved.onnx --loss output --split --evaluate --devices 2
+has stdout "infer() does not compute the loss and does not take 't'"
+expect 0 "$stepc" check moved.onnx
+expect 0 "$stepc" compile moved.onnx -o moved.c --dim N=2 --quiet
+
 own 'loss = ReduceSum <keepdims = 0> (s)'
 expect 1 "$stepc" prepare own.onnxtxt -o no.onnx --loss output --split --devices 2
 has stderr "(Mul): error: Mul reads 'inference_loss', which is put together over samples"
