@@ -392,6 +392,25 @@ static bool fail_without_batch(struct rebatch *r, const struct model_node *n)
                                 model_dims_text(r->arena, t->dims.data, t->dims.count) + 1));
 }
 
+/* What does not broadcast with a batch of another size has as many parts as the export had samples: of sizes that only
+ * stand for others nothing is said. */
+static const char *why_it_does_not_fit(const struct rebatch *r, const struct model_node *n)
+{
+    const struct op_def *const def = op_find(n->domain, n->op_type);
+    for (size_t i = 0; r->from > 1 && def && def->is_elementwise && i < n->inputs.count; i++) {
+        const struct place *const p = place_of(r, n->inputs.data[i]);
+        const struct value *const batch = value_of(&r->old, n->inputs.data[i]);
+        for (size_t k = 0; p && batch && k < n->inputs.count; k++) {
+            const struct value *const x = value_of(&r->old, n->inputs.data[k]);
+            const int d = x ? p->dim + x->shape.rank - batch->shape.rank : -1;
+            if (d >= 0 && d < x->shape.rank && !place_of(r, n->inputs.data[k]) && x->shape.dim[d] != 1)
+                return arena_printf(r->arena, "'%s' %s has a part for each of the %lld samples of the export",
+                                    n->inputs.data[k], shape_text(r->arena, &x->shape), (long long)r->from);
+        }
+    }
+    return first_message(&r->next.diag);
+}
+
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static bool step(struct rebatch *r, struct model_node *n)
@@ -417,7 +436,7 @@ static bool step(struct rebatch *r, struct model_node *n)
                    ? fail_without_batch(r, n)
                    : fail_at(r, n,
                              arena_printf(r->arena, "a constant that it reads cannot be read as a batch: %s",
-                                          first_message(&r->next.diag)));
+                                          why_it_does_not_fit(r, n)));
     vec_each(const char *, name, &n->outputs)
         if (name[0] != '\0')
             find_place(r, n, name);

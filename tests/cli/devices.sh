@@ -489,7 +489,7 @@ sed 's/y = MatMul/own = Mul (i, each) &/; s/(i, dense)/(own, dense)/; s/<float\[
     fixed.onnxtxt >each.onnxtxt
 expect 1 "$stepc" prepare each.onnxtxt -o no.onnx --loss softmax-cross-entropy --split --devices 2
 has stderr 'node #11 (Mul)'
-has stderr 'error: --devices: a constant that it reads cannot be read as a batch'
+has stderr "error: --devices: a constant that it reads cannot be read as a batch: 'each' [4,1] has a part for each of the 4 samples of the export;"
 has stderr 'export the network with an open batch (PyTorch: dynamic_axes)'
 
 # Recurrent layers: samples are apart, with either layout, and weights whole.
