@@ -137,7 +137,8 @@ static bool read_loss(struct diag *d, const struct options *o, enum loss_kind *o
     if (!text)
         return diag_error(d, NULL,
                           "--loss NAME says what to minimize: softmax-cross-entropy, mse, ...; output: the model's "
-                          "output is the loss");
+                          "output is the loss ('stepc strip' first where MODEL is a training model, which has its "
+                          "own)");
     return loss_parse(d, text, out);
 }
 

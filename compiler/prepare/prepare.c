@@ -182,8 +182,9 @@ static bool check_model(struct preparer *p)
     const int64_t preview = model_opset(&m->opsets, PREVIEW_TRAINING);
     if (m->training.count > 0)
         return diag_error(p->diag, &p->loc,
-                          "the model is a training model already: it has training_info; --entry NAME gives it one more "
-                          "entry, with its own loss, parameters and optimizer");
+                          "the model is a training model already: it has training_info; to prepare it otherwise, "
+                          "'stepc strip' makes an inference model of it first; --entry NAME gives it one more entry, "
+                          "with its own loss, parameters and optimizer");
     if (p->opset < OLDEST_OPSET)
         return diag_error(p->diag, &p->loc,
                           "the model imports ai.onnx %lld; the training algorithm needs opset %d or newer",

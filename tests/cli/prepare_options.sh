@@ -142,4 +142,8 @@ expect 2 "${prepare[@]}" --label-smoothing 2 --batch 0 --ema 1 --entry init --op
 [ "$(grep -c error: stderr)" -eq 6 ] || fail 'not all messages'
 expect 2 "$stepc" prepare net.onnxtxt -o refused.onnx
 has stderr '--loss NAME says what to minimize'
+has stderr "('stepc strip' first where MODEL is a training model"
 [ ! -e refused.onnx ] || fail 'written without a loss'
+expect 0 "${prepare[@]}" -o once.onnx
+expect 1 "$stepc" prepare once.onnx -o refused.onnx --loss mse --split
+has stderr "to prepare it otherwise, 'stepc strip' makes an inference model of it first"
