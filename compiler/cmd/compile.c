@@ -24,7 +24,8 @@ static const struct option_spec specs[] = {
     {"dump-after", 0, OPTION_TEXT, "PASS",
      "also print what stands after a pass: combine, recognise, differentiate, expand, fold, simplify, "
      "cse, dce, canonical, lower, fuse, plan"},
-    {"ignore-devices", 0, OPTION_FLAG, NULL, "annotations for several devices are left aside: the program is for one"},
+    {"ignore-devices", 0, OPTION_FLAG, NULL,
+     "annotations for several devices are left aside: the program is for one, or for MPI like any split model's"},
     {0}};
 static const struct option_spec from_inference[] = {
     OPTION_HEADING("an inference MODEL with --loss becomes a training model first, as by 'stepc prepare':"), {0}};
