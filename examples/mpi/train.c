@@ -6,7 +6,8 @@
  * STEPS, saves every 10 steps, and prints the loss of each step. The lines and the checkpoints are the same for any
  * number of ranks that divides PARTS.
  *
- * MODEL is the prefix of the emitted code: -DMODEL=digits -DHEADER='"digits.h"' -DBUILD=DIGITS_BUILD_ID */
+ * MODEL is the prefix of the emitted code: -DMODEL=digits -DHEADER='"digits.h"' -DBUILD=DIGITS_BUILD_ID,
+ * beside npy.c (docs/many-machines.md, "With a model of your own") */
 #include "progress.h" /* in front of the emitted header */
 
 #include HEADER
