@@ -36,6 +36,7 @@ struct checkpoint {
     bool ordered;     /* weights are in the order of the network's registration, as state_dict() has them */
     str_list other_names; /* what the weights are called as well, each at its place; or none of them */
     bool channels_last;   /* kernels are sizes, inputs, outputs, as TensorFlow and flax have them */
+    bool turned_around;   /* those of transposed convolutions are like the others, and turned around: flax's */
     bool has_optimizer;
     bool anonymous; /* which optimizer it was is not in it */
     VEC(struct checkpoint_parameter) parameters;

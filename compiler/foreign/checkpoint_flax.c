@@ -471,7 +471,7 @@ bool checkpoint_add_flax(struct checkpoint_reader *r, const unsigned char *bytes
         return false;
     if (!is_map(root) || is_array(root))
         return diag_error(r->diag, &r->loc, "no file of flax.serialization.to_bytes: it is no map of names");
-    r->to->channels_last = true;
+    r->to->channels_last = r->to->turned_around = true;
     r->to->other_names = (str_list){0};
     if (!add_tree(&f, "", root))
         return false;

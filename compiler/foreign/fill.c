@@ -20,6 +20,7 @@ struct filler {
     struct map weights; /* of the checkpoint: name -> const struct tensor * */
     struct map of_file; /* the checkpoint's name -> struct model_initializer * of the main graph */
     struct map aliases; /* of the checkpoint */
+    struct weight_ways ways;
     bool fresh;         /* the optimizer's variables held nothing before */
     size_t kept;        /* tensors that the checkpoint's optimizer keeps */
     int64_t count;      /* steps that the optimizer has made */
@@ -166,21 +167,24 @@ static bool is_passed_over(const struct filler *f, const char *name)
            (str_ends_with(name, "num_batches_tracked") || map_has(&f->aliases, name));
 }
 
-/* A square matrix says nothing about itself: where others stand transposed, it may, too. */
+/* A square matrix says nothing about itself: where others stand transposed, it may, too. So may any of TensorFlow's
+ * where nothing that reads it says how it stands. */
 static void warn_of_squares(struct filler *f, bool others)
 {
     str_list squares = {0};
-    for (size_t i = 0; others && i < f->of_file.count; i++) {
+    for (size_t i = 0; (others || f->checkpoint->channels_last) && i < f->of_file.count; i++) {
         const struct model_initializer *const x = f->of_file.entries[i].value;
         const struct tensor *const t = map_get(&f->weights, f->of_file.entries[i].key);
         if (t && t->shape.rank == 2 && shape_is_transposed(&t->shape, &x->tensor->shape) &&
             t->shape.dim[0] == t->shape.dim[1] && t->shape.dim[0] > 1 &&
+            weight_way(&f->ways, x->name) != WAY_AS_IT_STANDS &&
             !stands_transposed(&f->options->weights, x->name, t, x->tensor))
             vec_push(f->arena, &squares, x->name);
     }
     if (squares.count > 0)
         diag_warning(f->diag, &f->loc,
-                     "others are transposed here, but %s %s square and taken as %s; --transpose NAME turns it",
+                     "%s %s %s square and taken as %s; --transpose NAME turns it",
+                     others ? "others are transposed here, but" : "no operator says how a matrix stands, and",
                      listed(f->arena, &squares), squares.count == 1 ? "is" : "are",
                      squares.count == 1 ? "it stands" : "they stand");
 }
@@ -608,7 +612,8 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
     vec_each(struct model_initializer *, x, &m->graph->initializers)
         map_set(&f.of_file, weights_renamed(a, &o->weights, x->name, NULL), x);
     match_names(&f);
-    checkpoint_lay_out_kernels(d, a, &f.of_file, c, f.options, report);
+    weight_ways_find(a, m, c, &f.ways);
+    checkpoint_lay_out_kernels(d, a, &f.of_file, c, &f.ways, &own.weights, report);
     if (!checkpoint_join_recurrent(d, a, m, c, f.options, m->training.count > 0 && !is_reset(&f, "", true), report))
         return false;
     vec_each_ptr(const struct named_tensor, t, &c->weights)

@@ -43,11 +43,23 @@ bool updates_is_fresh(const struct updates *u);
 bool checkpoint_join_recurrent(struct diag *d, struct arena *a, const struct model *m, struct checkpoint *c,
                                const struct fill_options *o, bool with_optimizer, struct strbuf *report) MUST_USE;
 
+/* How the weights of TensorFlow and flax stand in the model, by what reads them. */
+struct weight_ways {
+    const struct checkpoint *checkpoint;
+    struct map of_name; /* initializer -> enum weight_way, of all that read it */
+};
+enum weight_way { WAY_UNREAD, WAY_AS_IT_STANDS, WAY_OTHER, WAY_UNKNOWN };
+
+/* Empty for other checkpoints. (kernels.c) */
+void weight_ways_find(struct arena *a, const struct model *m, const struct checkpoint *c, struct weight_ways *out);
+enum weight_way weight_way(const struct weight_ways *w, const char *name);
+
 /* Kernels of convolutions as ONNX has them, from those of TensorFlow and flax, and what is kept for them: sizes,
- * inputs, outputs become outputs, inputs, sizes where only that fits, or where --transpose names them. *of_file: the
+ * inputs, outputs become outputs, inputs, sizes where only that fits, where what reads them says so, or where
+ * --transpose names them. Square matrices that Gemm reads transposed are named in o->transpose. *of_file: the
  * checkpoint's name -> struct model_initializer *. (kernels.c) */
 void checkpoint_lay_out_kernels(struct diag *d, struct arena *a, const struct map *of_file, struct checkpoint *c,
-                                const struct fill_options *o, struct strbuf *report);
+                                const struct weight_ways *ways, struct weight_options *o, struct strbuf *report);
 
 /* The way back: what is named after the first of its parts becomes the parts, and so does what an optimizer keeps. */
 void checkpoint_split_recurrent(struct arena *a, const struct model *m, const struct weight_options *o,

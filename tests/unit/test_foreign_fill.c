@@ -831,12 +831,60 @@ START_TEST(kernels_turn_with_what_is_kept)
         /* output 2, input 1, line 0, column 1 */
         ck_assert_double_eq(value(&f, "k", ((2 * 2 + 1) * 2 + 0) * 2 + 1), ((0 * 2 + 1) * 2 + 1) * 3 + 2);
         ck_assert_double_eq(value(&f, "k.v", ((2 * 2 + 1) * 2 + 0) * 2 + 1), 100 + ((0 * 2 + 1) * 2 + 1) * 3 + 2);
-        ck_assert_double_eq(value(&f, "s", 1), named ? 4 : 1);
+        ck_assert_double_eq(value(&f, "s", 1), 4); /* Conv reads it */
         assert_said("laid out as ONNX has kernels: 'k' [3,2,2,2] from [2,2,2,3], since only that fits");
-        ck_assert(said("'s' [2,2,2,2] has the shape of a kernel as TensorFlow has it and as ONNX does") == !named);
+        assert_said("laid out as ONNX has kernels: 's' [2,2,2,2] from [2,2,2,2]");
+        ck_assert(said("since a convolution reads it") == !named);
+        ck_assert_uint_eq(diag.warnings, 0);
         end();
     }
     begin();
+}
+END_TEST
+
+/* What fits both ways stands as the operator that reads it has it. */
+START_TEST(operators_say_how_weights_stand)
+{
+    static const struct {
+        const char *nodes;
+        bool channels_last, flax, turned, warns;
+    } cases[] = {{"y = Gemm<transB = 1>(x, s)", true, false, true, false},
+                 {"y = Gemm<transB = 1>(x, s)", false, false, false, false},
+                 {"y = Gemm<transB = 0>(x, s)", true, false, false, false},
+                 {"y = Gemm(x, s)", true, false, false, false},
+                 {"y = Gemm<transB = 1>(s, x)", true, false, false, true},
+                 {"y = MatMul(x, s)", true, false, false, false},
+                 {"y = MatMul(s, x)", true, false, false, true},
+                 {"y = MatMul(s, x)", false, false, false, false},
+                 {"p = Identity(s) y = MatMul(x, p)", true, false, false, true},
+                 {"p = Gemm<transB = 1>(x, s) y = Gemm<transB = 1>(p, s)", true, false, true, false},
+                 {"p = Gemm<transB = 1>(x, s) y = MatMul(p, s)", true, false, false, true},
+                 {"p = Gemm<transB = 1>(x, s) q = MatMul(p, s) y = Gemm<transB = 1>(q, s)", true, false, false, true},
+                 {"y = Conv(x, s)", true, false, true, false},
+                 {"y = Conv(x, s)", true, true, true, false},
+                 {"y = Conv(x, s)", false, false, false, false},
+                 {"y = ConvTranspose(x, s)", true, false, true, false},
+                 {"y = ConvTranspose(x, s)", true, true, false, true},
+                 {"p = Identity(s) y = Conv(x, p)", true, false, false, true}};
+    static const struct shape matrix = SHAPE(2, 2), kernel = SHAPE(2, 2, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bool is_kernel = strstr(cases[i].nodes, "Conv") != NULL;
+        const char *const text =
+            arena_printf(&arena, "<ir_version: 8, opset_import: [\"\" : 17]> n (float[1,2] x) => (float y) <%s> { %s }",
+                         is_kernel ? "float[2,2,2] s = {0,0,0,0,0,0,0,0}" : "float[2,2] s = {0,0,0,0}", cases[i].nodes);
+        struct model *m;
+        struct filled f;
+        struct checkpoint c = empty();
+        diag = (struct diag){.arena = &arena};
+        add_weight(&c, "s", is_kernel ? &kernel : &matrix, 0);
+        c.channels_last = cases[i].channels_last;
+        c.turned_around = cases[i].flax;
+        ck_assert_msg(model_read_text(&diag, &arena, "n.onnxtxt", text, strlen(text), &m), "%s",
+                      diag_first_error(&diag));
+        ck_assert_msg(fill_with(m, &c, &(struct fill_options){0}, &f), "%s", diag_first_error(&diag));
+        ck_assert_msg((value(&f, "s", 1) != 1) == cases[i].turned, "case %zu", i);
+        ck_assert_msg(diag.warnings == cases[i].warns, "case %zu", i);
+    }
 }
 END_TEST
 
@@ -922,6 +970,7 @@ int main(void)
     tcase_add_test(tests, gates_come_back);
     tcase_add_loop_test(tests, odd_shapes_are_left_alone, 0, sizeof odd_cases / sizeof *odd_cases);
     tcase_add_test(tests, kernels_turn_with_what_is_kept);
+    tcase_add_test(tests, operators_say_how_weights_stand);
     tcase_add_test(tests, weights_have_second_names);
     tcase_add_test(tests, a_rate_may_be_missing);
     return run_tests("fill", tests);
