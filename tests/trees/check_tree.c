@@ -13,9 +13,29 @@ static const char *verify(struct arena *a, const struct random_tree *t)
     return tree_verify(a, &params, &t->body);
 }
 
+struct folding {
+    struct expr_scope *scope;
+    VEC(const struct expr *) conditions; /* of loops: the range of a loop's variable holds in the body only */
+};
+
+static void add_conditions(struct folding *f, const stmt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct stmt *const s = list->data[i];
+        if (s->kind == STMT_LOOP && s->condition)
+            vec_push(f->scope->arena, &f->conditions, s->condition);
+        add_conditions(f, &s->body);
+        add_conditions(f, &s->otherwise);
+    }
+}
+
 static bool is_left_to_fold(const struct expr *e, void *data)
 {
-    struct expr_scope *const s = data;
+    const struct folding *const f = data;
+    struct expr_scope *const s = f->scope;
+    for (size_t i = 0; i < f->conditions.count; i++)
+        if (f->conditions.data[i] == e)
+            return false;
     if (e->op != EXPR_ELEMENT && (e->dtype != DTYPE_INDEX || expr_arg_count(e) == 0))
         return false;
     const char *const text = tree_expr_text(s, e, PREC_NONE);
@@ -41,7 +61,9 @@ const char *check_tree(struct arena *a, const struct random_tree *t)
     const char *const wrong = verify(a, t);
     if (wrong)
         return wrong;
-    if (tree_any(&t->body, is_left_to_fold, &scope))
+    struct folding folding = {.scope = &scope};
+    add_conditions(&folding, &t->body);
+    if (tree_any(&t->body, is_left_to_fold, &folding))
         return "an index can be folded further";
     return refuses_broken(a, t) ? NULL : "an element outside is not found";
 }
