@@ -1,5 +1,5 @@
-/* The arena: what it is declared as, and where entries keep what they compute. Each place has a name in the header,
- * which is its memory map:
+/* The arena: what it is declared as, and where entries keep what they compute. Each place that an entry names has a name
+ * in the header, which is its memory map; functions of loops (region.c) have numbers:
  *
  *   enum {
  *       DIGITS_STEP_HIDDEN_AT = 1024, (floats [32,32], until update_fc2_weight())   */
@@ -7,6 +7,7 @@
 #include "emit/entry.h"
 
 #include <limits.h>
+#include <string.h>
 
 /* It has an array for each type that lies there: what C calls the declared type of an object. Floats of 8 and 16 bits
  * lie there as bit patterns, as bytes and uint16. */
@@ -46,16 +47,26 @@ static void reserve_public_names(const struct emission *e, struct name_scope *na
         map_set(&names->taken, arena_printf(e->arena, "%s_%s", e->name, e->program->entries.data[i].name), NULL);
 }
 
-const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, const struct buffer *b,
-                              const struct entry_pointer *pointer)
+/* DIGITS_STEP_HIDDEN_AT, with so much of the wish that all of it counts: C99 promises 63 characters, and numbers of
+ * equal names take some. */
+static const char *name_of_place(struct emission *e, const struct entry *entry, const char *wish, const char *after)
+{
+    enum { MOST = 58, LEAST = 8 };
+    struct arena *const a = e->arena;
+    const char *const prefix = arena_printf(a, "%s_%s_", e->upper, name_upper(a, entry->name));
+    const size_t around = strlen(prefix) + strlen(after), room = around + LEAST < MOST ? MOST - around : LEAST;
+    return arena_printf(a, "%s%.*s%s", prefix, (int)room, name_upper(a, name_mangle(a, wish)), after);
+}
+
+const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, bool is_scratch,
+                              const struct buffer *b, const struct entry_pointer *pointer)
 {
     struct arena *const a = e->arena;
     if (!e->arena_names.taken.arena) {
         e->arena_names.taken.arena = a;
         reserve_public_names(e, &e->arena_names);
     }
-    const char *const base = arena_printf(a, "%s_%s_%s_AT", e->upper, name_upper(a, entry->name),
-                                          name_upper(a, name_mangle(a, wish)));
+    const char *const base = name_of_place(e, entry, wish, is_scratch ? "_SCRATCH_AT" : "_AT");
     const struct arena_mark mark = {.name = name_exactly(&e->arena_names, base),
                                     .member = arena_members[member_of(e, b)].name,
                                     .entry = entry,

@@ -297,11 +297,11 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
 void reserve_temporaries(struct emission *e);
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
 void reserve_written_functions(struct name_scope *names); /* copy_constant() and the like */
-/* Where the buffer lies in the arena: "arena->floats + 12". The same by a name in the header, DIGITS_STEP_WISH_AT; the
- * pointer says what it is, when the header is written. */
+/* Where the buffer lies in the arena: "arena->floats + 12". The same by a name in the header, DIGITS_STEP_WISH_AT, or
+ * .._SCRATCH_AT for what only the kernel of that name uses; the pointer says what it is, when the header is written. */
 const char *arena_place(struct emission *e, const struct buffer *b);
-const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, const struct buffer *b,
-                              const struct entry_pointer *pointer);
+const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, bool is_scratch,
+                              const struct buffer *b, const struct entry_pointer *pointer);
 void write_arena_members(struct emission *e, size_t bytes); /* in the header */
 void write_arena_map(struct emission *e);
 /* writes entries_text; runs first: it finds kernels and constants */

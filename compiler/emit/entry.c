@@ -39,7 +39,7 @@ text_list entry_guard(const struct entry_steps *l, struct guard guard)
 
 /* ---- pointers ---------------------------------------------------------------------------------------------------- */
 
-/* What is declared in front of each step: in its block, or before that is opened. */
+/* What is declared in front of each step of a range, counted from its first: in its block, or before that is opened. */
 struct declarations {
     const struct entry_pointer **inside, **before;
 };
@@ -83,17 +83,19 @@ static entry_pointers named_pointers(const struct range *r)
 static struct declarations place_pointers(const struct range *r)
 {
     struct arena *const a = r->l->arena;
-    size_t *const begin = arena_array(a, size_t, r->end + 1); /* of each step's block */
-    struct declarations d = {arena_array(a, const struct entry_pointer *, r->end + 1),
-                             arena_array(a, const struct entry_pointer *, r->end + 1)};
+    const size_t count = r->end - r->first;
+    size_t *const begin = arena_array(a, size_t, count + 1); /* of each step's block */
+    struct declarations d = {arena_array(a, const struct entry_pointer *, count + 1),
+                             arena_array(a, const struct entry_pointer *, count + 1)};
     const entry_pointers all = named_pointers(r);
-    for (size_t i = r->first; i < r->end; i++)
-        begin[i] = begins_block(r, i) ? i : begin[i - 1];
+    for (size_t i = 0; i < count; i++)
+        begin[i] = begins_block(r, r->first + i) ? i : begin[i - 1];
     for (size_t i = all.count; i-- > 0;) {
         struct entry_pointer *const p = all.data[i];
         const struct entry_step *const first = &r->l->steps.data[p->first], *const last = &r->l->steps.data[p->last];
         const bool is_inside = first->guard.count == 0 || first->block == last->block;
-        const struct entry_pointer **const at = is_inside ? &d.inside[p->first] : &d.before[begin[p->first]];
+        const size_t step = p->first - r->first;
+        const struct entry_pointer **const at = is_inside ? &d.inside[step] : &d.before[begin[step]];
         p->next = *at;
         *at = p;
     }
@@ -178,14 +180,14 @@ void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct w
         const struct entry_step *const s = &l->steps.data[i];
         const bool begins = begins_block(&r, i), ends = ends_block(&r, i);
         const bool is_simple = s->kind != STEP_CHECK && (s->kind != STEP_RUN || !l->traces);
-        const bool is_bare = begins && ends && !d.inside[i] && is_simple; /* one statement: no braces */
+        const bool is_bare = begins && ends && !d.inside[i - first] && is_simple; /* one statement: no braces */
         const text_list guard = entry_guard(l, s->guard);
-        print_pointers(l, d.before[i], (struct guard){0}, w);
+        print_pointers(l, d.before[i - first], (struct guard){0}, w);
         if (guard.count > 0 && begins) {
             write_alternatives(w, "if (", guard.data, guard.count, is_bare ? ")" : ") {");
             w->depth++;
         }
-        print_pointers(l, d.inside[i], s->guard, w);
+        print_pointers(l, d.inside[i - first], s->guard, w);
         print_step(l, w, s);
         if (guard.count > 0 && ends && is_bare)
             w->depth--;

@@ -87,8 +87,7 @@ static const char *temporary_argument(struct entry_text *t, const struct buffer 
     use(t, USES_ARENA | (p->wanted ? USES_OUT : 0));
     const bool is_own = life->first == life->last && !p->wanted; /* what only one kernel knows needs no pointer */
     if (!p->place)
-        p->place = arena_named_place(
-            t->e, t->entry, is_own ? arena_printf(t->e->arena, "%s_scratch", t->kernel) : p->name, b, p);
+        p->place = arena_named_place(t->e, t->entry, is_own ? t->kernel : p->name, is_own, b, p);
     if (is_own)
         return p->place;
     entry_use_pointer(&t->body, p);

@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_cortex_m4.h"
-#if !defined(DIGITS_CORTEX_M4_BUILD_ID) || DIGITS_CORTEX_M4_BUILD_ID != 0x4c069f124b874137u
+#if !defined(DIGITS_CORTEX_M4_BUILD_ID) || DIGITS_CORTEX_M4_BUILD_ID != 0xbef01fe13cf772dfu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -162,7 +162,7 @@ stepc_status digits_cortex_m4_step(digits_cortex_m4_state *state, digits_cortex_
     /* [32,10], until update_fc2_weight() */
     float *const d_logits = arena->floats + DIGITS_CORTEX_M4_STEP_D_LOGITS_AT;
     loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + DIGITS_CORTEX_M4_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + DIGITS_CORTEX_M4_STEP_LOSS_SOFTMAX_CROSS_ENTROP_SCRATCH_AT);
     /* [32,32], until update_fc1_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_CORTEX_M4_STEP_D_FC1_OUTPUT_AT;
     d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);

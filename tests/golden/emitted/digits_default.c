@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_default.h"
-#if !defined(DIGITS_DEFAULT_BUILD_ID) || DIGITS_DEFAULT_BUILD_ID != 0x65fa67e7ca916b6bu
+#if !defined(DIGITS_DEFAULT_BUILD_ID) || DIGITS_DEFAULT_BUILD_ID != 0x703b923daa6bec34u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -268,7 +268,7 @@ stepc_status digits_default_step(digits_default_state *state, digits_default_are
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_DEFAULT_STEP_LOSS_AT; /* scalar */
     float *const d_logits = arena->floats + DIGITS_DEFAULT_STEP_D_LOGITS_AT; /* [32,10], until update_fc2_weight() */
     loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + DIGITS_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + DIGITS_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY__SCRATCH_AT);
     /* [32,32], until update_fc1_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_DEFAULT_STEP_D_FC1_OUTPUT_AT;
     d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);

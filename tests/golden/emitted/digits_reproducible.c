@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "digits_reproducible.h"
-#if !defined(DIGITS_REPRODUCIBLE_BUILD_ID) || DIGITS_REPRODUCIBLE_BUILD_ID != 0x43c4beb8bacdc140u
+#if !defined(DIGITS_REPRODUCIBLE_BUILD_ID) || DIGITS_REPRODUCIBLE_BUILD_ID != 0x0dd2c7f7910826beu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -293,7 +293,7 @@ stepc_status digits_reproducible_step(digits_reproducible_state *state, digits_r
     /* [32,10], until update_fc2_weight() */
     float *const d_logits = arena->floats + DIGITS_REPRODUCIBLE_STEP_D_LOGITS_AT;
     loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + DIGITS_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + DIGITS_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENT_SCRATCH_AT);
     /* [32,32], until update_fc1_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_REPRODUCIBLE_STEP_D_FC1_OUTPUT_AT;
     d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);

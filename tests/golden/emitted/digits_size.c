@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_size.h"
-#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0x704e0cf8fd3454bfu
+#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0x7f7f6cd37284189eu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -161,7 +161,7 @@ stepc_status digits_size_step(digits_size_state *state, digits_size_arena *arena
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_SIZE_STEP_LOSS_AT; /* scalar */
     float *const d_logits = arena->floats + DIGITS_SIZE_STEP_D_LOGITS_AT; /* [32,10], until update_fc2_weight() */
     loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + DIGITS_SIZE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + DIGITS_SIZE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOS_SCRATCH_AT);
     /* [32,32], until update_fc1_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_SIZE_STEP_D_FC1_OUTPUT_AT;
     d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);

@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 9229568 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_cortex_m4.h"
-#if !defined(DS_CNN_CORTEX_M4_BUILD_ID) || DS_CNN_CORTEX_M4_BUILD_ID != 0x535d57e9f2e9739cu
+#if !defined(DS_CNN_CORTEX_M4_BUILD_ID) || DS_CNN_CORTEX_M4_BUILD_ID != 0x755092a482e44661u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -1256,7 +1256,7 @@ static void ds_cnn_cortex_m4_step_5(ds_cnn_cortex_m4_state *state, ds_cnn_cortex
     /* [16,12], until update_fc_weight() */
     float *const d_train_logits = arena->floats + DS_CNN_CORTEX_M4_STEP_D_TRAIN_LOGITS_AT;
     loss_softmax_cross_entropy_loss(loss, d_train_logits, train_logits, in->target,
-                                    arena->floats + DS_CNN_CORTEX_M4_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + DS_CNN_CORTEX_M4_STEP_LOSS_SOFTMAX_CROSS_ENTROP_SCRATCH_AT);
     /* [16,64,1,1], until d_train_pointwise4_norm_where() */
     float *const grad_train_pooled_div = arena->floats + DS_CNN_CORTEX_M4_STEP_GRAD_TRAIN_POOLED_DIV_AT;
     grad_train_pooled_div_mul(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);

@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 5204864 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_default.h"
-#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0xa7bef5dc8ca1f31au
+#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0xebeea4440cf5b9a5u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -1639,7 +1639,7 @@ static void ds_cnn_default_step_5(ds_cnn_default_state *state, ds_cnn_default_ar
     /* [16,12], until update_fc_weight() */
     float *const d_train_logits = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_LOGITS_AT;
     loss_softmax_cross_entropy_loss(loss, d_train_logits, train_logits, in->target,
-                                    arena->floats + DS_CNN_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + DS_CNN_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY__SCRATCH_AT);
 }
 
 /* ds_cnn_default_step(): grad_train_pooled_div_mul() to convgradweight_update_64x64(). */
@@ -1685,8 +1685,7 @@ static void ds_cnn_default_step_6(ds_cnn_default_state *state, ds_cnn_default_ar
     convgradinput_where_greater_16x64x125(d_train_depthwise4_norm, d_train_pointwise4_conv,
             (float *)state->pointwise4_weight, constant_conv_taps_2, train_depthwise4_conv,
             train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
-            state->depthwise4_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT);
+            state->depthwise4_shift, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT);
     convgradweight_update_64x64((float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
             d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
             train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift, constant_conv_taps_3,
@@ -1725,7 +1724,7 @@ static void ds_cnn_default_step_7(ds_cnn_default_state *state, ds_cnn_default_ar
     convgradinput_where_greater_16x64x125_2(d_train_pointwise3_norm, d_train_depthwise4_conv,
             (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
             train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT);
+            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_2);
     convgradweight_update_64x9((float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
             constant_conv_taps_4, d_train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
             train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift, state->learning_rate,
@@ -1758,8 +1757,7 @@ static void ds_cnn_default_step_8(ds_cnn_default_state *state, ds_cnn_default_ar
     convgradinput_where_greater_16x64x125(d_train_depthwise3_norm, d_train_pointwise3_conv,
             (float *)state->pointwise3_weight, constant_conv_taps_2, train_depthwise3_conv,
             train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
-            state->depthwise3_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_2);
+            state->depthwise3_shift, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_3);
     convgradweight_update_64x64((float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
             d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
             train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift, constant_conv_taps_3,
@@ -1785,7 +1783,7 @@ static void ds_cnn_default_step_8(ds_cnn_default_state *state, ds_cnn_default_ar
     convgradinput_where_greater_16x64x125_2(d_train_pointwise2_norm, d_train_depthwise3_conv,
             (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
             train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_2);
+            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_4);
     convgradweight_update_64x9((float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
             constant_conv_taps_4, d_train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
             train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift, state->learning_rate,
@@ -1824,8 +1822,7 @@ static void ds_cnn_default_step_9(ds_cnn_default_state *state, ds_cnn_default_ar
     convgradinput_where_greater_16x64x125(d_train_depthwise2_norm, d_train_pointwise2_conv,
             (float *)state->pointwise2_weight, constant_conv_taps_2, train_depthwise2_conv,
             train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
-            state->depthwise2_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_3);
+            state->depthwise2_shift, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_5);
     convgradweight_update_64x64((float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
             d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
             train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift, constant_conv_taps_3,
@@ -1858,7 +1855,7 @@ static void ds_cnn_default_step_10(ds_cnn_default_state *state, ds_cnn_default_a
     convgradinput_where_greater_16x64x125_2(d_train_pointwise1_norm, d_train_depthwise2_conv,
             (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
             train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_3);
+            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_6);
     convgradweight_update_64x9((float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
             constant_conv_taps_4, d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
             train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift, state->learning_rate,
@@ -1884,8 +1881,7 @@ static void ds_cnn_default_step_10(ds_cnn_default_state *state, ds_cnn_default_a
     convgradinput_where_greater_16x64x125(d_train_depthwise1_norm, d_train_pointwise1_conv,
             (float *)state->pointwise1_weight, constant_conv_taps_2, train_depthwise1_conv,
             train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
-            state->depthwise1_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_4);
+            state->depthwise1_shift, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_7);
     convgradweight_update_64x64((float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
             d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
             train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift, constant_conv_taps_3,
@@ -1923,7 +1919,7 @@ static void ds_cnn_default_step_11(ds_cnn_default_state *state, ds_cnn_default_a
     convgradinput_where_greater_16x64x125_2(d_train_first_norm, d_train_depthwise1_conv,
             (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
             state->first_scale, state->first_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_4);
+            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_8);
     convgradweight_update_64x9((float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
             constant_conv_taps_4, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
             train_first_norm_reciprocal, state->first_scale, state->first_shift, state->learning_rate,

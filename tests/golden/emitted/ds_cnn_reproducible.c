@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "ds_cnn_reproducible.h"
-#if !defined(DS_CNN_REPRODUCIBLE_BUILD_ID) || DS_CNN_REPRODUCIBLE_BUILD_ID != 0xd9e57b29b9519740u
+#if !defined(DS_CNN_REPRODUCIBLE_BUILD_ID) || DS_CNN_REPRODUCIBLE_BUILD_ID != 0x3703afd56e0d6342u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -1446,7 +1446,7 @@ static stepc_status ds_cnn_reproducible_step_1(ds_cnn_reproducible_state *state,
     return STEPC_OK;
 }
 
-/* ds_cnn_reproducible_step(): conv_relu_16x64x125_2() to logits_gemm(). */
+/* ds_cnn_reproducible_step(): conv_relu_16x64x125_2() to pooled_reduce_mean(). */
 static void ds_cnn_reproducible_step_2(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
                                        const ds_cnn_reproducible_step_outputs *out)
 {
@@ -1498,14 +1498,19 @@ static void ds_cnn_reproducible_step_2(ds_cnn_reproducible_state *state, ds_cnn_
         float *const pointwise4_norm_mul = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE4_NORM_MUL_AT;
         pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
                            state->pointwise4_shift);
-        logits_gemm(out->logits, pooled, (float *)state->fc_weight, state->fc_bias,
-                    arena->floats + DS_CNN_REPRODUCIBLE_STEP_LOGITS_GEMM_SCRATCH_AT);
     }
 }
 
-/* ds_cnn_reproducible_step(): update_64x16x125() to update_64x16x125(). */
-static void ds_cnn_reproducible_step_3(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
+/* ds_cnn_reproducible_step(): logits_gemm() to conv_relu_add_16x64x125(). */
+static void ds_cnn_reproducible_step_3(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
+                                       const ds_cnn_reproducible_step_outputs *out)
 {
+    if (out->logits != NULL) {
+        /* [16,64,1,1], until logits_gemm() */
+        float *const pooled = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POOLED_AT;
+        logits_gemm(out->logits, pooled, (float *)state->fc_weight, state->fc_bias,
+                    arena->floats + DS_CNN_REPRODUCIBLE_STEP_LOGITS_GEMM_SCRATCH_AT);
+    }
     /* [1,64,1,1], until update_first_weight() */
     float *const train_first_norm_reducemean =
         arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_FIRST_NORM_REDUCEMEAN_AT;
@@ -1520,13 +1525,13 @@ static void ds_cnn_reproducible_step_3(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_depthwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
     conv_relu_add_16x64x125(train_depthwise1_conv, first_conv, train_first_norm_reducemean,
             train_first_norm_reciprocal, state->first_scale, state->first_shift, (float *)state->depthwise1_weight,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X12_SCRATCH_AT);
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
     float *const train_depthwise1_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
     float *const train_depthwise1_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROC_AT;
     update_64x16x125(train_depthwise1_norm_reducemean, state->depthwise1_mean, train_depthwise1_norm_reciprocal,
                      state->depthwise1_variance, train_depthwise1_conv);
     /* [16,64,25,5], until call 6 of update_64x16x125_2() */
@@ -1534,13 +1539,13 @@ static void ds_cnn_reproducible_step_3(ds_cnn_reproducible_state *state, ds_cnn_
     conv_relu_add_16x64x125_2(train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
                               train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
                               (float *)state->pointwise1_weight, constant_conv_taps_2,
-                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT);
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X12_SCRATCH_AT_2);
     /* [1,64,1,1], until call 6 of update_64x16x125_2() */
     float *const train_pointwise1_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 6 of update_64x16x125_2() */
     float *const train_pointwise1_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_RECIPROC_AT;
     update_64x16x125(train_pointwise1_norm_reducemean, state->pointwise1_mean, train_pointwise1_norm_reciprocal,
                      state->pointwise1_variance, train_pointwise1_conv);
     /* [16,64,25,5], until call 5 of update_64x16x125_2() */
@@ -1548,40 +1553,34 @@ static void ds_cnn_reproducible_step_3(ds_cnn_reproducible_state *state, ds_cnn_
     conv_relu_add_16x64x125(train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
                             train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
                             (float *)state->depthwise2_weight,
-                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_2);
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_depthwise2_norm_reducemean, state->depthwise2_mean, train_depthwise2_norm_reciprocal,
-                     state->depthwise2_variance, train_depthwise2_conv);
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X12_SCRATCH_AT_3);
 }
 
-/* ds_cnn_reproducible_step(): conv_relu_add_16x64x125_2() to update_64x16x125(). */
+/* ds_cnn_reproducible_step(): update_64x16x125() to conv_relu_add_16x64x125_2(). */
 static void ds_cnn_reproducible_step_4(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
 {
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_CONV_AT;
-    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_CONV_AT;
     /* [1,64,1,1], until call 5 of update_64x16x125_2() */
     float *const train_depthwise2_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 5 of update_64x16x125_2() */
     float *const train_depthwise2_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROC_AT;
+    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    float *const train_depthwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_CONV_AT;
+    update_64x16x125(train_depthwise2_norm_reducemean, state->depthwise2_mean, train_depthwise2_norm_reciprocal,
+                     state->depthwise2_variance, train_depthwise2_conv);
+    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    float *const train_pointwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_CONV_AT;
     conv_relu_add_16x64x125_2(train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
                               train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
                               (float *)state->pointwise2_weight, constant_conv_taps_2,
-                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_2);
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X12_SCRATCH_AT_4);
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
     float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
     float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROC_AT;
     update_64x16x125(train_pointwise2_norm_reducemean, state->pointwise2_mean, train_pointwise2_norm_reciprocal,
                      state->pointwise2_variance, train_pointwise2_conv);
     /* [16,64,25,5], until call 3 of update_64x16x125_2() */
@@ -1589,13 +1588,13 @@ static void ds_cnn_reproducible_step_4(ds_cnn_reproducible_state *state, ds_cnn_
     conv_relu_add_16x64x125(train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
                             train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
                             (float *)state->depthwise3_weight,
-                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_3);
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X12_SCRATCH_AT_5);
     /* [1,64,1,1], until call 3 of update_64x16x125_2() */
     float *const train_depthwise3_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 3 of update_64x16x125_2() */
     float *const train_depthwise3_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROC_AT;
     update_64x16x125(train_depthwise3_norm_reducemean, state->depthwise3_mean, train_depthwise3_norm_reciprocal,
                      state->depthwise3_variance, train_depthwise3_conv);
     /* [16,64,25,5], until call 2 of update_64x16x125_2() */
@@ -1603,41 +1602,34 @@ static void ds_cnn_reproducible_step_4(ds_cnn_reproducible_state *state, ds_cnn_
     conv_relu_add_16x64x125_2(train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
                               train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
                               (float *)state->pointwise3_weight, constant_conv_taps_2,
-                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_3);
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise3_norm_reducemean, state->pointwise3_mean, train_pointwise3_norm_reciprocal,
-                     state->pointwise3_variance, train_pointwise3_conv);
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X12_SCRATCH_AT_6);
 }
 
-/* ds_cnn_reproducible_step(): conv_relu_add_16x64x125() to loss_softmax_cross_entropy_loss(). */
-static void ds_cnn_reproducible_step_5(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
-        const ds_cnn_reproducible_step_inputs *in, const ds_cnn_reproducible_step_outputs *out)
+/* ds_cnn_reproducible_step(): update_64x16x125() to train_logits_gemm(). */
+static void ds_cnn_reproducible_step_5(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
 {
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
-    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_CONV_AT;
     /* [1,64,1,1], until call 2 of update_64x16x125_2() */
     float *const train_pointwise3_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 2 of update_64x16x125_2() */
     float *const train_pointwise3_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_RECIPROC_AT;
+    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    float *const train_pointwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_CONV_AT;
+    update_64x16x125(train_pointwise3_norm_reducemean, state->pointwise3_mean, train_pointwise3_norm_reciprocal,
+                     state->pointwise3_variance, train_pointwise3_conv);
+    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    float *const train_depthwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
     conv_relu_add_16x64x125(train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
                             train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
                             (float *)state->depthwise4_weight,
-                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_4);
+                            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X12_SCRATCH_AT_7);
     /* [1,64,1,1], until call 1 of update_64x16x125_2() */
     float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 1 of update_64x16x125_2() */
     float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROC_AT;
     update_64x16x125(train_depthwise4_norm_reducemean, state->depthwise4_mean, train_depthwise4_norm_reciprocal,
                      state->depthwise4_variance, train_depthwise4_conv);
     /* [16,64,25,5], until pointwise4_scale_v_new_add() */
@@ -1645,13 +1637,13 @@ static void ds_cnn_reproducible_step_5(ds_cnn_reproducible_state *state, ds_cnn_
     conv_relu_add_16x64x125_2(train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
                               train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
                               (float *)state->pointwise4_weight, constant_conv_taps_2,
-                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_4);
+                              arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONV_RELU_ADD_16X64X12_SCRATCH_AT_8);
     /* [1,64,1,1], until pointwise4_scale_v_new_add() */
     float *const train_pointwise4_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_REDUCEME_AT;
     /* [1,64,1,1], until pointwise4_scale_v_new_add() */
     float *const train_pointwise4_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_RECIPROC_AT;
     update_64x16x125(train_pointwise4_norm_reducemean, state->pointwise4_mean, train_pointwise4_norm_reciprocal,
                      state->pointwise4_variance, train_pointwise4_conv);
     /* [16,64,1,1], until update_fc_weight() */
@@ -1662,20 +1654,21 @@ static void ds_cnn_reproducible_step_5(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_logits = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_LOGITS_AT;
     train_logits_gemm(train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias,
                       arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_LOGITS_GEMM_SCRATCH_AT);
+}
+
+/* ds_cnn_reproducible_step(): loss_softmax_cross_entropy_loss() to convgradweight_update_64x64(). */
+static void ds_cnn_reproducible_step_6(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena,
+        const ds_cnn_reproducible_step_inputs *in, const ds_cnn_reproducible_step_outputs *out)
+{
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DS_CNN_REPRODUCIBLE_STEP_LOSS_AT; /* scalar */
     /* [16,12], until update_fc_weight() */
     float *const d_train_logits = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_LOGITS_AT;
+    /* [16,12], until loss_softmax_cross_entropy_loss() */
+    float *const train_logits = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_LOGITS_AT;
     loss_softmax_cross_entropy_loss(loss, d_train_logits, train_logits, in->target,
-                                    arena->floats + DS_CNN_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
-}
-
-/* ds_cnn_reproducible_step(): grad_train_pooled_div_mul() to convgradweight_update_64x64(). */
-static void ds_cnn_reproducible_step_6(ds_cnn_reproducible_state *state, ds_cnn_reproducible_arena *arena)
-{
+                                    arena->floats + DS_CNN_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENT_SCRATCH_AT);
     /* [16,64,1,1], until pointwise4_scale_v_new_add() */
     float *const grad_train_pooled_div = arena->floats + DS_CNN_REPRODUCIBLE_STEP_GRAD_TRAIN_POOLED_DIV_AT;
-    /* [16,12], until update_fc_weight() */
-    float *const d_train_logits = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_LOGITS_AT;
     grad_train_pooled_div_mul(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
     /* [16,64,1,1], until update_fc_weight() */
     float *const train_pooled = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POOLED_AT;
@@ -1689,10 +1682,10 @@ static void ds_cnn_reproducible_step_6(ds_cnn_reproducible_state *state, ds_cnn_
     float *const d_train_pointwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_D_TRAIN_POINTWISE4_CONV_AT;
     /* [1,64,1,1], until pointwise4_scale_v_new_add() */
     float *const train_pointwise4_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_REDUCEME_AT;
     /* [1,64,1,1], until pointwise4_scale_v_new_add() */
     float *const train_pointwise4_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE4_NORM_RECIPROC_AT;
     pointwise4_scale_v_new_add(pointwise4_scale_v_new, state->pointwise4_scale_v, pointwise4_shift_v_new,
                                state->pointwise4_shift_v, d_train_pointwise4_conv, train_pointwise4_norm_reducemean,
                                train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift,
@@ -1705,19 +1698,18 @@ static void ds_cnn_reproducible_step_6(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_depthwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
     /* [1,64,1,1], until call 1 of update_64x16x125_2() */
     float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 1 of update_64x16x125_2() */
     float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROC_AT;
     convgradinput_where_greater_16x64x125(d_train_depthwise4_norm, d_train_pointwise4_conv,
             (float *)state->pointwise4_weight, constant_conv_taps_2, train_depthwise4_conv,
             train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
-            state->depthwise4_shift,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT);
+            state->depthwise4_shift, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GR_SCRATCH_AT);
     convgradweight_update_64x64((float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
             d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
             train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift, constant_conv_taps_3,
-            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT);
+            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE__SCRATCH_AT);
 }
 
 /* ds_cnn_reproducible_step(): update_64x16x125_2() to update_64(). */
@@ -1731,10 +1723,10 @@ static void ds_cnn_reproducible_step_7(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_depthwise4_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
     /* [1,64,1,1], until call 1 of update_64x16x125_2() */
     float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 1 of update_64x16x125_2() */
     float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROC_AT;
     update_64x16x125_2(depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
             state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
             train_depthwise4_norm_reciprocal, state->learning_rate, state->depthwise4_scale);
@@ -1745,18 +1737,18 @@ static void ds_cnn_reproducible_step_7(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_pointwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_CONV_AT;
     /* [1,64,1,1], until call 2 of update_64x16x125_2() */
     float *const train_pointwise3_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 2 of update_64x16x125_2() */
     float *const train_pointwise3_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE3_NORM_RECIPROC_AT;
     convgradinput_where_greater_16x64x125_2(d_train_pointwise3_norm, d_train_depthwise4_conv,
             (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
             train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GR_SCRATCH_AT_2);
     convgradweight_update_64x9((float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
             constant_conv_taps_4, d_train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
             train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift, state->learning_rate,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE__SCRATCH_AT_2);
     /* [64], until call 4 of update_64() */
     float *const pointwise3_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE3_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 2 of convgradweight_update_64x64() */
@@ -1778,19 +1770,18 @@ static void ds_cnn_reproducible_step_8(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_depthwise3_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_CONV_AT;
     /* [1,64,1,1], until call 3 of update_64x16x125_2() */
     float *const train_depthwise3_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 3 of update_64x16x125_2() */
     float *const train_depthwise3_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROC_AT;
     convgradinput_where_greater_16x64x125(d_train_depthwise3_norm, d_train_pointwise3_conv,
             (float *)state->pointwise3_weight, constant_conv_taps_2, train_depthwise3_conv,
             train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
-            state->depthwise3_shift,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_2);
+            state->depthwise3_shift, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GR_SCRATCH_AT_3);
     convgradweight_update_64x64((float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
             d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
             train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift, constant_conv_taps_3,
-            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_2);
+            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE__SCRATCH_AT_3);
     /* [64], until call 5 of update_64() */
     float *const depthwise3_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE3_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 2 of convgradweight_update_64x9() */
@@ -1805,18 +1796,18 @@ static void ds_cnn_reproducible_step_8(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_pointwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_CONV_AT;
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
     float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
     float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROC_AT;
     convgradinput_where_greater_16x64x125_2(d_train_pointwise2_norm, d_train_depthwise3_conv,
             (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
             train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_2);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GR_SCRATCH_AT_4);
     convgradweight_update_64x9((float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
             constant_conv_taps_4, d_train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
             train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift, state->learning_rate,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_2);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE__SCRATCH_AT_4);
 }
 
 /* ds_cnn_reproducible_step(): update_64x16x125_2() to update_64(). */
@@ -1830,10 +1821,10 @@ static void ds_cnn_reproducible_step_9(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_pointwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_CONV_AT;
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
     float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 4 of update_64x16x125_2() */
     float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE2_NORM_RECIPROC_AT;
     update_64x16x125_2(pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
             state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
             train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
@@ -1844,19 +1835,18 @@ static void ds_cnn_reproducible_step_9(ds_cnn_reproducible_state *state, ds_cnn_
     float *const train_depthwise2_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_CONV_AT;
     /* [1,64,1,1], until call 5 of update_64x16x125_2() */
     float *const train_depthwise2_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 5 of update_64x16x125_2() */
     float *const train_depthwise2_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROC_AT;
     convgradinput_where_greater_16x64x125(d_train_depthwise2_norm, d_train_pointwise2_conv,
             (float *)state->pointwise2_weight, constant_conv_taps_2, train_depthwise2_conv,
             train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
-            state->depthwise2_shift,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_3);
+            state->depthwise2_shift, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GR_SCRATCH_AT_5);
     convgradweight_update_64x64((float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
             d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
             train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift, constant_conv_taps_3,
-            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_3);
+            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE__SCRATCH_AT_5);
     /* [64], until call 7 of update_64() */
     float *const depthwise2_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_DEPTHWISE2_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 3 of convgradweight_update_64x9() */
@@ -1878,18 +1868,18 @@ static void ds_cnn_reproducible_step_10(ds_cnn_reproducible_state *state, ds_cnn
     float *const train_pointwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_CONV_AT;
     /* [1,64,1,1], until call 6 of update_64x16x125_2() */
     float *const train_pointwise1_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 6 of update_64x16x125_2() */
     float *const train_pointwise1_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_POINTWISE1_NORM_RECIPROC_AT;
     convgradinput_where_greater_16x64x125_2(d_train_pointwise1_norm, d_train_depthwise2_conv,
             (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
             train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_3);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GR_SCRATCH_AT_6);
     convgradweight_update_64x9((float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
             constant_conv_taps_4, d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
             train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift, state->learning_rate,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_3);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE__SCRATCH_AT_6);
     /* [64], until call 8 of update_64() */
     float *const pointwise1_scale_v_new = arena->floats + DS_CNN_REPRODUCIBLE_STEP_POINTWISE1_SCALE_V_NEW_AT;
     /* [16,64,25,5], until call 4 of convgradweight_update_64x64() */
@@ -1904,19 +1894,18 @@ static void ds_cnn_reproducible_step_10(ds_cnn_reproducible_state *state, ds_cnn
     float *const train_depthwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
     float *const train_depthwise1_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
     float *const train_depthwise1_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROC_AT;
     convgradinput_where_greater_16x64x125(d_train_depthwise1_norm, d_train_pointwise1_conv,
             (float *)state->pointwise1_weight, constant_conv_taps_2, train_depthwise1_conv,
             train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
-            state->depthwise1_shift,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_SCRATCH_AT_4);
+            state->depthwise1_shift, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GR_SCRATCH_AT_7);
     convgradweight_update_64x64((float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
             d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
             train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift, constant_conv_taps_3,
-            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_4);
+            state->learning_rate, arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE__SCRATCH_AT_7);
 }
 
 /* ds_cnn_reproducible_step(): update_64x16x125_2() to update_64(). */
@@ -1931,10 +1920,10 @@ static void ds_cnn_reproducible_step_11(ds_cnn_reproducible_state *state, ds_cnn
     float *const train_depthwise1_conv = arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
     float *const train_depthwise1_norm_reducemean =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEME_AT;
     /* [1,64,1,1], until call 7 of update_64x16x125_2() */
     float *const train_depthwise1_norm_reciprocal =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROC_AT;
     update_64x16x125_2(depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
             state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
             train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
@@ -1952,14 +1941,14 @@ static void ds_cnn_reproducible_step_11(ds_cnn_reproducible_state *state, ds_cnn
     convgradinput_where_greater_16x64x125_2(d_train_first_norm, d_train_depthwise1_conv,
             (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
             state->first_scale, state->first_shift,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GREATER_16X64X125_2_SCRATCH_AT_4);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADINPUT_WHERE_GR_SCRATCH_AT_8);
     convgradweight_update_64x9((float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
             constant_conv_taps_4, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
             train_first_norm_reciprocal, state->first_scale, state->first_shift, state->learning_rate,
-            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_4);
+            arena->floats + DS_CNN_REPRODUCIBLE_STEP_CONVGRADWEIGHT_UPDATE__SCRATCH_AT_8);
     /* [1,64,1,1], until update_first_weight() */
     float *const grad_train_first_norm_reducesum =
-        arena->floats + DS_CNN_REPRODUCIBLE_STEP_GRAD_TRAIN_FIRST_NORM_REDUCESUM_AT;
+        arena->floats + DS_CNN_REPRODUCIBLE_STEP_GRAD_TRAIN_FIRST_NORM_REDUCESU_AT;
     grad_train_first_norm_reducesum_reduce_sum(grad_train_first_norm_reducesum, state->first_shift_v,
                                                state->first_shift, d_train_first_norm, state->learning_rate);
     /* [1,64,1,1], until update_first_weight() */
@@ -1984,10 +1973,10 @@ stepc_status ds_cnn_reproducible_step(ds_cnn_reproducible_state *state, ds_cnn_r
     if (status != STEPC_OK)
         return status;
     ds_cnn_reproducible_step_2(state, arena, out);
-    ds_cnn_reproducible_step_3(state, arena);
+    ds_cnn_reproducible_step_3(state, arena, out);
     ds_cnn_reproducible_step_4(state, arena);
-    ds_cnn_reproducible_step_5(state, arena, in, out);
-    ds_cnn_reproducible_step_6(state, arena);
+    ds_cnn_reproducible_step_5(state, arena);
+    ds_cnn_reproducible_step_6(state, arena, in, out);
     ds_cnn_reproducible_step_7(state, arena);
     ds_cnn_reproducible_step_8(state, arena);
     ds_cnn_reproducible_step_9(state, arena);

@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 5174528 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_size.h"
-#if !defined(DS_CNN_SIZE_BUILD_ID) || DS_CNN_SIZE_BUILD_ID != 0xd061d9f921564819u
+#if !defined(DS_CNN_SIZE_BUILD_ID) || DS_CNN_SIZE_BUILD_ID != 0x3515f7c52fd5c706u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -1432,7 +1432,7 @@ static void ds_cnn_size_step_5(ds_cnn_size_state *state, ds_cnn_size_arena *aren
     /* [16,12], until update_fc_weight() */
     float *const d_train_logits = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_LOGITS_AT;
     loss_softmax_cross_entropy_loss(loss, d_train_logits, train_logits, in->target,
-                                    arena->floats + DS_CNN_SIZE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + DS_CNN_SIZE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOS_SCRATCH_AT);
     /* [16,64,1,1], until pointwise4_scale_v_new_add() */
     float *const grad_train_pooled_div = arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_POOLED_DIV_AT;
     grad_train_pooled_div_mul(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);

@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_cortex_m4.h"
-#if !defined(LENET_CORTEX_M4_BUILD_ID) || LENET_CORTEX_M4_BUILD_ID != 0x3794abf9a5f9837cu
+#if !defined(LENET_CORTEX_M4_BUILD_ID) || LENET_CORTEX_M4_BUILD_ID != 0x5a84a9c4716f1988u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -674,7 +674,7 @@ stepc_status lenet_cortex_m4_step(lenet_cortex_m4_state *state, lenet_cortex_m4_
     float *const loss = out->loss != NULL ? out->loss : arena->floats + LENET_CORTEX_M4_STEP_LOSS_AT; /* scalar */
     float *const d_logits = arena->floats + LENET_CORTEX_M4_STEP_D_LOGITS_AT; /* [32,10], until update_fc3_weight() */
     loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + LENET_CORTEX_M4_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + LENET_CORTEX_M4_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_SCRATCH_AT);
     update_step_count(&state->step_count);
     float *const d_fc2 = arena->floats + LENET_CORTEX_M4_STEP_D_FC2_AT; /* [32,84], until update_fc2_weight() */
     d_fc2_where(d_fc2, d_logits, (float *)state->fc3_weight, relu4);

@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_default.h"
-#if !defined(LENET_DEFAULT_BUILD_ID) || LENET_DEFAULT_BUILD_ID != 0x6a2e423a95830376u
+#if !defined(LENET_DEFAULT_BUILD_ID) || LENET_DEFAULT_BUILD_ID != 0x442ca1764e97946au
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -1006,7 +1006,7 @@ static stepc_status lenet_default_step_1(lenet_default_state *state, lenet_defau
     float *const loss = out->loss != NULL ? out->loss : arena->floats + LENET_DEFAULT_STEP_LOSS_AT; /* scalar */
     float *const d_logits = arena->floats + LENET_DEFAULT_STEP_D_LOGITS_AT; /* [32,10], until update_fc3_weight() */
     loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + LENET_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + LENET_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_L_SCRATCH_AT);
     update_step_count(&state->step_count);
     float *const d_fc2 = arena->floats + LENET_DEFAULT_STEP_D_FC2_AT; /* [32,84], until update_fc2_weight() */
     d_fc2_where(d_fc2, d_logits, (float *)state->fc3_weight, relu4);

@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "lenet_reproducible.h"
-#if !defined(LENET_REPRODUCIBLE_BUILD_ID) || LENET_REPRODUCIBLE_BUILD_ID != 0xeedb8675ea276780u
+#if !defined(LENET_REPRODUCIBLE_BUILD_ID) || LENET_REPRODUCIBLE_BUILD_ID != 0x2a6a77f912caaf30u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -1035,7 +1035,7 @@ static stepc_status lenet_reproducible_step_1(lenet_reproducible_state *state, l
     /* [32,10], until update_fc3_weight() */
     float *const d_logits = arena->floats + LENET_REPRODUCIBLE_STEP_D_LOGITS_AT;
     loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + LENET_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+                                    arena->floats + LENET_REPRODUCIBLE_STEP_LOSS_SOFTMAX_CROSS_ENTR_SCRATCH_AT);
     update_step_count(&state->step_count);
     float *const d_fc2 = arena->floats + LENET_REPRODUCIBLE_STEP_D_FC2_AT; /* [32,84], until update_fc2_weight() */
     d_fc2_where(d_fc2, d_logits, (float *)state->fc3_weight, relu4);
