@@ -278,6 +278,18 @@ def try_resume(stepc, work):
     optimizer = torch.optim.Adam(net.parameters(), 0.5)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
     ok = ok and resume(f'{work}/r.safetensors', net, optimizer, schedule) == 2 and optimizer.param_groups[0]['lr'] == 0.0625
+    # called once an epoch of 4 steps, so 2 times in 8; moved by steps it comes to another rate
+    rates = {f'optimizer.param_groups.{name}.{key}': torch.tensor(value)
+             for name, _ in net.named_parameters() for key, value in (('initial_lr', 0.25), ('lr', 0.0625))}
+    write_safetensors(f'{work}/r.safetensors', {**tensors, **rates, 'stepc.run_steps': torch.tensor(9)})
+    for calls, want in ((4, True), (1, False), (3, False)):
+        optimizer = torch.optim.Adam(net.parameters(), 0.5)
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+        try:
+            steps = resume(f'{work}/r.safetensors', net, optimizer, schedule, steps_per_call=calls)
+            ok = ok and want and steps == 9 and optimizer.param_groups[0]['lr'] == 0.0625
+        except ValueError as error:
+            ok = ok and not want and f'has learning rate 0.0625 after 9 steps, but the schedule comes to {0.25 * 0.5 ** (9 // calls):g}' in str(error)
     print(f'{"PASS" if ok else "FAIL"} resume: names, types and rates')
     if not ok:
         failures.append('resume')
