@@ -307,8 +307,8 @@ static bool goes_straight(const char *key, const struct pickle_value *v)
 {
     if (v->kind == PICKLE_TEXT)
         return str_equal(key, "_anneal_func_type") && str_equal(v->text, "linear");
-    return v->kind == PICKLE_OPAQUE && str_equal(key, "anneal_func") &&
-           str_equal(v->text, "the method '_annealing_linear'");
+    return v->kind == PICKLE_OPAQUE && v->method && str_equal(key, "anneal_func") &&
+           str_equal(v->method, "_annealing_linear");
 }
 
 void checkpoint_add_schedule(struct checkpoint_reader *r, const struct pickle_value *v)

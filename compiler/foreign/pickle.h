@@ -52,12 +52,13 @@ struct pickle_value {
     union {
         int64_t i;            /* BOOL, INT */
         double f;             /* FLOAT */
-        const char *text;     /* TEXT: UTF-8 without NUL; OPAQUE: what it is called */
+        const char *text;     /* TEXT: UTF-8 without NUL; OPAQUE: what it is called in messages */
         size_t global;        /* GLOBAL: row of the table */
         pickle_values *items; /* LIST, TUPLE; DICT: key, value, key, value... */
         struct pickle_storage *storage;
         struct pickle_tensor *tensor;
     };
+    const char *method; /* OPAQUE: the name of the method that it is; else NULL */
 };
 
 typedef VEC(struct pickle_tensor *) pickle_tensors;

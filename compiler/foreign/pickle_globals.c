@@ -256,7 +256,8 @@ static bool call_method(struct pickler *p, const struct pickle_value *arguments,
     if (count_of(arguments) != 2 || !is_passed_over(item(arguments, 0)) || item(arguments, 1)->kind != PICKLE_TEXT)
         return pickle_fault(p, "an attribute of what is no object");
     *out = pickle_new(p, PICKLE_OPAQUE);
-    (*out)->text = arena_printf(p->arena, "the method '%.40s'", item(arguments, 1)->text);
+    (*out)->method = item(arguments, 1)->text;
+    (*out)->text = arena_printf(p->arena, "the method '%.40s'", (*out)->method);
     return true;
 }
 
