@@ -283,8 +283,9 @@ bool file_check_writable(struct diag *d, const char *path)
     struct stat st;
     if (!file_check_place(d, path))
         return false;
-    const bool is_there = stat(target, &st) == 0;
-    return access(is_there ? target : path_directory(d->arena, target), is_there ? W_OK : W_OK | X_OK) == 0 ||
+    const bool is_there = stat(target, &st) == 0, is_beside = !is_there || S_ISREG(st.st_mode); /* then renamed */
+    return ((!is_there || access(target, W_OK) == 0) &&
+            (!is_beside || access(path_directory(d->arena, target), W_OK | X_OK) == 0)) ||
            file_error(d, path, "cannot write", errno);
 }
 
