@@ -27,7 +27,7 @@ double checkpoint_stride(const struct checkpoint *c, const int64_t *said)
     if (isnan(calls))
         return 1;
     if (isnan(steps))
-        return c->schedule_waits || fabs(calls - c->epochs) <= 1 ? NAN : 1;
+        return c->schedule_waits || calls - c->epochs <= 1 ? NAN : 1; /* fewer than epochs are no steps either */
     if (steps - calls <= 1 || steps < 2 * calls)
         return 1;
     return calls > 0 && fmod(steps, calls) == 0 ? steps / calls : NAN;

@@ -525,7 +525,8 @@ static const struct {
     {15, 10, NAN, 0, false, 1},  {NAN, 6, NAN, 0, false, 1},  {NAN, 6, 5, 0, false, NAN},
     {NAN, 6, 7, 0, false, NAN},  {NAN, 10, 3, 0, false, 1},   {NAN, 6, NAN, 0, true, NAN},
     {NAN, 6, 5, 30, false, 5},   {10, 6, NAN, 30, false, 5},  {30, 2.5, NAN, 0, false, 1},
-    {30, -6, NAN, 0, false, 1},  {20, 10, NAN, 0, false, 2},
+    {30, -6, NAN, 0, false, 1},  {20, 10, NAN, 0, false, 2},  {NAN, 6, 40, 0, false, NAN},
+    {NAN, 6, 40, 30, false, 5},
 };
 
 START_TEST(schedules_have_a_stride)
