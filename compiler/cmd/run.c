@@ -541,8 +541,12 @@ static bool run_steps(struct run *r)
 static bool start_state(struct run *r)
 {
     r->state.batch = r->data.batches ? r->data.batch : 0;
-    r->state.goes_on = r->entry->kind == ENTRY_STEP && !option_given(r->o, "from");
-    return engine_init(r->engine, (uint64_t)r->counts.seed) && state_load(r->s, &r->state, r->engine, &r->first);
+    r->state.trains = r->entry->kind == ENTRY_STEP;
+    r->state.goes_on = r->state.trains && !option_given(r->o, "from");
+    r->state.entry = r->entry->training < 0 ? NULL : r->m->training.data[r->entry->training];
+    r->state.quiet = option_given(r->o, "quiet");
+    return engine_init(r->engine, (uint64_t)r->counts.seed) &&
+           state_load(r->s, &r->state, r->m, r->engine, &r->first);
 }
 
 static bool train(struct run *r, const char *path)

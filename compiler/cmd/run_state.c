@@ -78,9 +78,9 @@ static stepc_role role_of(const struct variable *v)
     return roles[v->role];
 }
 
-/* In the order of the emitted state: variables, seed, counters; then the steps, and the samples of one. Copies. */
-static void list_items(struct arena *a, struct engine *e, const struct state_options *o, int64_t steps,
-                       state_items *items)
+/* In the order of the emitted state: variables, seed, counters; then the steps, and the samples of one if `batch` is
+ * not negative. Copies. */
+static void list_items(struct arena *a, struct engine *e, int64_t steps, int64_t batch, state_items *items)
 {
     const struct program *const p = engine_program(e);
     vec_each(const struct variable *, v, &p->variables)
@@ -91,8 +91,8 @@ static void list_items(struct arena *a, struct engine *e, const struct state_opt
             add_number(a, items, engine_counter_name(a, p, i), DTYPE_UINT64, engine_counter(e, i));
     }
     add_number(a, items, steps_name, DTYPE_INT64, (uint64_t)steps);
-    if (o->batch > 0)
-        add_number(a, items, batch_name, DTYPE_INT64, (uint64_t)o->batch);
+    if (batch >= 0)
+        add_number(a, items, batch_name, DTYPE_INT64, (uint64_t)batch);
 }
 
 /* As a checkpoint for PyTorch; what is no variable is ours. */
@@ -120,7 +120,8 @@ bool state_save(struct session *s, const struct state_options *o, const struct m
     state_items items = {0};
     if (!o->save)
         return true;
-    list_items(&scratch, e, o, steps, &items);
+    const int64_t batch = o->trains && o->batch > 0 ? o->batch : o->loaded_batch;
+    list_items(&scratch, e, steps, batch > 0 ? batch : -1, &items);
     const bool ok = o->gives ? give_items(s, &scratch, o, m, engine_program(e), &items, steps)
                              : state_file_write(&s->diag, &scratch, o->save, &items);
     arena_free(&scratch);
@@ -253,8 +254,9 @@ static void take_own(struct engine *e, const named_tensors *own)
 }
 
 /* The steps so far had `before` samples each, and data goes on by the number of steps. */
-static void warn_of_batch(struct session *s, const struct state_options *o, int64_t before, int64_t steps)
+static void warn_of_batch(struct session *s, const struct state_options *o, int64_t steps)
 {
+    const int64_t before = o->loaded_batch;
     int64_t samples;
     if (!o->goes_on || o->batch == 0 || before <= 0 || before == o->batch || steps <= 0 ||
         !checked_mul(before, steps, &samples))
@@ -270,7 +272,7 @@ static void warn_of_batch(struct session *s, const struct state_options *o, int6
 }
 
 /* init() may have drawn what the checkpoint says. */
-static void take_filled(struct session *s, struct engine *e, const struct state_options *o, int64_t *steps)
+static void take_filled(struct session *s, struct engine *e, struct state_options *o, int64_t *steps)
 {
     vec_each(const struct variable *, v, &engine_program(e)->variables) {
         const struct tensor *const t = map_get(&o->filled.set, v->name);
@@ -281,10 +283,31 @@ static void take_filled(struct session *s, struct engine *e, const struct state_
     *steps = o->filled.steps;
     const struct tensor *const batch = own_number(&o->filled.own, batch_name);
     if (batch)
-        warn_of_batch(s, o, tensor_get_int(batch, 0), *steps);
+        o->loaded_batch = tensor_get_int(batch, 0);
+    warn_of_batch(s, o, *steps);
 }
 
-bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps)
+/* A program with emitted code has written it, which knows of no run: the model's counter says how far it is. */
+static void take_counted(struct session *s, const struct state_options *o, const struct model *m,
+                         const struct program *p, const state_items *items, int64_t *steps)
+{
+    struct map values = {.arena = &s->arena};
+    const char *counter;
+    for (size_t i = 0; i < p->variables.count; i++)
+        if (items->data[i].outcome == STEPC_LOADED)
+            map_set(&values, items->data[i].name, items->data[i].tensor);
+    const int64_t counted = checkpoint_steps_counted(&s->arena, m, o->entry, &values, &counter);
+    if (counter)
+        *steps = counted;
+    if (o->goes_on && !o->quiet && !counter)
+        say_text("stepc run: it does not say how many steps were made: data goes on from its beginning; --from N says "
+                 "it\n");
+    else if (o->goes_on && !o->quiet && counted > 0)
+        say_text("stepc run: goes on with step %lld, as '%s' says; --from 0 begins with the first\n",
+                 (long long)counted, counter);
+}
+
+bool state_load(struct session *s, struct state_options *o, const struct model *m, struct engine *e, int64_t *steps)
 {
     state_items items = {0};
     state_names unknown = {0};
@@ -295,14 +318,16 @@ bool state_load(struct session *s, const struct state_options *o, struct engine 
         take_filled(s, e, o, steps);
         return check_patterns(s, o, engine_program(e));
     }
-    list_items(&s->arena, e, o, 0, &items);
+    list_items(&s->arena, e, 0, 0, &items);
     if (!check_patterns(s, o, engine_program(e)) || !state_file_read(&s->diag, &s->arena, o->load, &items, &unknown) ||
         !check_items(s, o, engine_program(e), &items, &unknown))
         return false;
     take_items(e, o, &items, steps);
-    const struct state_item *const last = &items.data[items.count - 1];
-    if (o->batch > 0 && last->outcome == STEPC_LOADED)
-        warn_of_batch(s, o, tensor_get_int(last->tensor, 0), *steps);
+    const struct state_item *const run_steps = &items.data[items.count - 2];
+    if (o->trains && run_steps->outcome != STEPC_LOADED)
+        take_counted(s, o, m, engine_program(e), &items, steps);
+    o->loaded_batch = tensor_get_int(items.data[items.count - 1].tensor, 0);
+    warn_of_batch(s, o, *steps);
     return *steps >= 0 ||
            diag_error(&s->diag, &LOC_FILE(o->load), "the state says it has been through %lld steps", (long long)*steps);
 }

@@ -15,7 +15,11 @@ struct state_options {
     struct weight_options weights; /* how names and matrices there are the model's */
     struct filled filled;   /* what it has set in the model */
     int64_t batch;          /* samples of a step of this run; 0: without whole data sets */
+    int64_t loaded_batch;   /* and of those before, as --load says; 0: it does not */
+    bool trains;            /* the entry makes steps */
+    const struct model_training *entry; /* it is that of it; NULL: of several */
     bool goes_on;           /* in the data, where --load stopped */
+    bool quiet;
 };
 
 bool state_read_options(struct session *s, const struct options *o, struct state_options *out) MUST_USE;
@@ -24,8 +28,10 @@ bool state_read_options(struct session *s, const struct options *o, struct state
 const char *state_entries(struct arena *a, const struct state_options *o, const struct model *m);
 /* A framework's checkpoint goes into the model, before an engine is made of it; nothing is done for other files. */
 bool state_fill(struct session *s, const struct options *o, struct state_options *state, struct model *m) MUST_USE;
-/* After init(). *steps: how many steps the state has been through, 0 if it does not say. */
-bool state_load(struct session *s, const struct state_options *o, struct engine *e, int64_t *steps) MUST_USE;
+/* After init(). *steps: how many steps the state has been through, 0 if it does not say: `stepc run` has noted it, or a
+ * counter of the model says it. */
+bool state_load(struct session *s, struct state_options *o, const struct model *m, struct engine *e,
+                int64_t *steps) MUST_USE;
 bool state_save(struct session *s, const struct state_options *o, const struct model *m, struct engine *e,
                 int64_t steps) MUST_USE;
 

@@ -1,6 +1,7 @@
 #include "foreign/fill_internal.h"
 
 #include "base/checked.h"
+#include "foreign/give.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,10 @@ struct filler {
     struct map of_file; /* the checkpoint's name -> struct model_initializer * of the main graph */
     struct map aliases; /* of the checkpoint */
     struct weight_ways ways;
-    bool fresh;         /* the optimizer's variables held nothing before */
+    struct map firsts;  /* counter -> what it has before the first step, int64_t * */
+    bool stays;         /* the optimizer's variables held something before */
+    bool keeps;         /* and does so, since the checkpoint has nothing of one */
+    bool counted;       /* the counters were set, by `count` */
     size_t kept;        /* tensors that the checkpoint's optimizer keeps */
     int64_t count;      /* steps that the optimizer has made */
     bool knows_steps;   /* how many steps were made */
@@ -145,7 +149,9 @@ static void match_names(struct filler *f)
 {
     enum { MOST_PREFIXES = 8 };
     str_list *const others = &f->checkpoint->other_names;
-    for (int i = 0; i < MOST_PREFIXES && !any_name_fits(f) && !take_other_names(f); i++) {
+    for (int i = 0; i < MOST_PREFIXES; i++) {
+        if (any_name_fits(f) || take_other_names(f))
+            return;
         const char *const prefix = common_prefix_of_weights(f), *const other = common_prefix(f->arena, others);
         if (!prefix && !other)
             return;
@@ -366,6 +372,19 @@ static double count_steps(struct filler *f)
     return calls;
 }
 
+/* Where data goes on `stepc run` has noted, which may be elsewhere: --reset optimizer, --from N. */
+static bool take_run_steps(struct filler *f, int64_t *out)
+{
+    vec_each_ptr(const struct named_tensor, t, &f->checkpoint->own) {
+        if (!str_equal(t->name, GIVEN_STEPS) || t->tensor->count != 1 || !dtype_is_int(t->tensor->dtype))
+            continue;
+        *out = tensor_get_int(t->tensor, 0);
+        if (*out < 0 || *out > MOST_STEPS)
+            return diag_error(f->diag, &f->loc, "%lld steps are no number of steps", (long long)*out);
+    }
+    return true;
+}
+
 static bool find_steps(struct filler *f, int64_t *out)
 {
     const double steps = f->options->steps ? (double)*f->options->steps : count_steps(f);
@@ -380,18 +399,31 @@ static bool find_steps(struct filler *f, int64_t *out)
                      "--steps-made N says it ('stepc run --from N': of the data alone)%s",
                      f->kept > 0 ? ", the optimizer as after its first step" : "");
     f->count = isnan(steps) && f->kept > 0 ? 1 : *out; /* a momentum is there */
-    return true;
+    return f->options->steps || take_run_steps(f, out);
 }
 
-/* The count before the first step is what a fresh model has; else what prepare gives. */
+/* What the counters had before the first step, and whether the model has gone on from there. */
+static void find_firsts(struct filler *f)
+{
+    f->stays = !updates_is_fresh(&f->updates);
+    for (size_t i = 0; i < f->updates.counters.count; i++) {
+        const char *const name = f->updates.counters.entries[i].key;
+        const struct model_initializer *const x = map_get(&f->updates.initializers, name);
+        int64_t *const first = arena_new(f->arena, int64_t);
+        *first = updates_first_count(&f->updates, name);
+        map_set(&f->firsts, name, first);
+        f->stays = f->stays || *first != tensor_get_int(x->tensor, 0);
+    }
+}
+
 static bool fill_counters(struct filler *f)
 {
     bool ok = true;
+    f->counted = !is_reset(f, "", true);
     for (size_t i = 0; i < f->updates.counters.count; i++) {
         const char *const name = f->updates.counters.entries[i].key;
         struct model_initializer *const x = map_get(&f->updates.initializers, name);
-        const int64_t usual = *(const int64_t *)f->updates.counters.entries[i].value,
-                      first = f->fresh ? tensor_get_int(x->tensor, 0) : usual;
+        const int64_t first = *(const int64_t *)map_get(&f->firsts, name);
         if (is_reset(f, name, true))
             continue;
         int64_t sum;
@@ -544,9 +576,27 @@ static bool list_missing(struct filler *f)
                                   listed(f->arena, &missing), cure));
 }
 
+/* Weights alone, into a model that another checkpoint has filled. The note of its steps is of what stays. */
+static bool keep_optimizer(struct filler *f)
+{
+    const int64_t made = checkpoint_steps_of_model(f->model);
+    strbuf_addf(f->report,
+                "optimizer: what the model has of one stays, after %lld step%s, since the checkpoint has no state of "
+                "one; it starts anew in a model that is prepared again\n",
+                (long long)made, str_plural((size_t)made));
+    f->keeps = true;
+    if (f->options->steps || !isnan(count_steps(f)))
+        return find_steps(f, &f->out->steps);
+    f->out->steps = made;
+    f->knows_steps = true;
+    return true;
+}
+
 static bool fill_optimizer(struct filler *f)
 {
     const bool trains = f->model->training.count > 0;
+    if (trains && !f->checkpoint->has_optimizer && f->stays)
+        return keep_optimizer(f);
     if (trains && !f->checkpoint->has_optimizer)
         strbuf_add(f->report, "optimizer: it starts anew, since the checkpoint has no state of one\n");
     if (!trains && f->checkpoint->has_optimizer)
@@ -571,21 +621,38 @@ static void note_steps(struct filler *f)
 {
     model_pairs *const notes = &f->model->metadata;
     for (size_t i = notes->count; i-- > 0;)
-        if (str_equal(notes->data[i].key, METADATA_STEPS_MADE))
+        if (str_equal(notes->data[i].key, METADATA_STEPS_MADE) || str_equal(notes->data[i].key, METADATA_STEPS_COUNTED))
             vec_remove(notes, i);
-    if (f->model->training.count > 0 && f->out->steps > 0)
+    if (f->model->training.count == 0)
+        return;
+    if (f->out->steps > 0)
         vec_push(f->arena, notes,
                  ((struct model_pair){METADATA_STEPS_MADE, arena_printf(f->arena, "%lld", (long long)f->out->steps)}));
+    if (f->counted && f->count != f->out->steps)
+        vec_push(f->arena, notes,
+                 ((struct model_pair){METADATA_STEPS_COUNTED, arena_printf(f->arena, "%lld", (long long)f->count)}));
+}
+
+/* -1: there is no such note. */
+static int64_t noted(const struct model *m, const char *key)
+{
+    long long steps;
+    vec_each_ptr(const struct model_pair, x, &m->metadata)
+        if (str_equal(x->key, key) && str_to_int64(x->value, &steps) && steps >= 0 && steps <= MOST_STEPS)
+            return steps;
+    return -1;
 }
 
 int64_t checkpoint_steps_of_model(const struct model *m)
 {
-    long long steps;
-    vec_each_ptr(const struct model_pair, x, &m->metadata)
-        if (str_equal(x->key, METADATA_STEPS_MADE) && str_to_int64(x->value, &steps) && steps > 0 &&
-            steps <= MOST_STEPS)
-            return steps;
-    return 0;
+    const int64_t steps = noted(m, METADATA_STEPS_MADE);
+    return steps > 0 ? steps : 0;
+}
+
+int64_t checkpoint_counted_of_model(const struct model *m)
+{
+    const int64_t counted = noted(m, METADATA_STEPS_COUNTED);
+    return counted >= 0 ? counted : checkpoint_steps_of_model(m);
 }
 
 bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct checkpoint *c,
@@ -601,14 +668,15 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
                        .out = out,
                        .weights.arena = a,
                        .of_file.arena = a,
-                       .aliases.arena = a};
+                       .aliases.arena = a,
+                       .firsts.arena = a};
     vec_each_ptr(const struct checkpoint_parameter, p, &c->parameters)
         f.kept += p->state.count;
     struct fill_options own = *o;
     weights_as_noted(a, m, true, &o->weights, &own.weights);
     f.options = &own;
     updates_find(a, m, &f.updates);
-    f.fresh = updates_is_fresh(&f.updates);
+    find_firsts(&f);
     vec_each(struct model_initializer *, x, &m->graph->initializers)
         map_set(&f.of_file, weights_renamed(a, &o->weights, x->name, NULL), x);
     match_names(&f);
@@ -627,7 +695,8 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
         out->nothing = out->nothing && map_has(&f.updates.counters, out->set.entries[i].key);
     clear_sums(&f);
     start_averages(&f);
-    note_steps(&f);
+    if (!f.keeps)
+        note_steps(&f);
     out->own = c->own;
     vec_each(const char *, note, &c->notes)
         strbuf_addf(report, "%s\n", note);

@@ -10,6 +10,8 @@
 
 /* In the metadata of a training model that a checkpoint has filled: how many steps that had made. */
 #define METADATA_STEPS_MADE "stepc.steps_made"
+/* What its counters have counted of them, where that is another number. */
+#define METADATA_STEPS_COUNTED "stepc.steps_counted"
 
 struct fill_options {
     struct weight_options weights; /* partial: what is missing or does not fit is a warning, here too */
@@ -50,5 +52,12 @@ bool checkpoint_fill(struct diag *d, struct arena *a, struct model *m, struct ch
 
 /* How many steps the model was through when a checkpoint filled it; 0 where none has, or it does not say. */
 int64_t checkpoint_steps_of_model(const struct model *m);
+/* How many of these its counters have counted. */
+int64_t checkpoint_counted_of_model(const struct model *m);
+/* What the model's counter of steps has counted in these values (variable -> const struct tensor *), whoever has made
+ * the steps; the largest of several. entry: that of its calls; NULL: of any. *counter: its name; NULL where the entry
+ * moves none on, or the values have none. */
+int64_t checkpoint_steps_counted(struct arena *a, const struct model *m, const struct model_training *entry,
+                                 const struct map *values, const char **counter);
 
 #endif

@@ -9,6 +9,7 @@ struct update_facts {
     const char *rate;           /* variable of the learning rate; NULL: none was found */
     double fixed_rate;          /* of an operator whose rate is a constant; NAN where it is none */
     const char *scheduled;      /* the rate times a factor; NULL: no factor stands between */
+    const char *counter;        /* variable that counts the steps; NULL: the update reads none */
     bool descends;              /* it reads a gradient */
     bool decoupled;             /* the decay is taken from the weight, not added to the gradient */
     bool rectified;             /* RAdam */
@@ -37,6 +38,10 @@ void updates_facts(const struct updates *u, const char *weight, struct update_fa
 bool updates_is_state(const struct updates *u, const char *variable);
 /* Does some variable but weights and rates hold anything? */
 bool updates_is_fresh(const struct updates *u);
+/* What the counter has before the first step, in a model that a checkpoint has filled as well. */
+int64_t updates_first_count(const struct updates *u, const char *counter);
+/* How many steps it has counted with this value; -1 where that is none that it can have. */
+int64_t updates_steps_counted(const struct updates *u, const char *counter, const struct tensor *now);
 
 /* Weights of recurrent layers as the model has them, and with_optimizer what is kept for them, whose parameters get
  * names. (recurrent.c) */

@@ -11,7 +11,7 @@ struct giver {
     const struct weight_options *options;
     const struct map *values;
     struct updates updates;
-    double steps;
+    double steps; /* of the run */
     named_tensors out;
     struct map given; /* variables that are written */
 };
@@ -93,6 +93,15 @@ static void give_kind(struct giver *g, const struct model_initializer *x, const 
         give_number(g, name, "momentum", 0);
 }
 
+/* What the update of the weight counts, whoever has made the steps; else how many the run says. */
+static double steps_of(const struct giver *g, const struct update_facts *facts)
+{
+    const struct model_initializer *const x =
+        facts->counter ? map_get(&g->updates.initializers, facts->counter) : NULL;
+    const int64_t steps = x ? updates_steps_counted(&g->updates, x->name, value_of(g, x)) : -1;
+    return steps < 0 ? g->steps : (double)steps;
+}
+
 /* Which keys an update has: those of Adam's relatives go by beta1, others by the mean of squares. */
 static void give_states(struct giver *g, const struct model_initializer *x, const char *name,
                         const struct update_facts *facts)
@@ -118,7 +127,7 @@ static void give_states(struct giver *g, const struct model_initializer *x, cons
     }
     if (counts)
         give(g, arena_printf(g->arena, "optimizer.state.%s.step", name),
-             tensor_scalar_double(g->arena, DTYPE_FLOAT, g->steps), false);
+             tensor_scalar_double(g->arena, DTYPE_FLOAT, steps_of(g, facts)), false);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* The state of a training model as a checkpoint for PyTorch, in .safetensors: weights under their names, and
  *
  *   optimizer.state.NAME.exp_avg        what the optimizer keeps for weight NAME, as PyTorch calls it
- *   optimizer.state.NAME.step           float, the steps done
+ *   optimizer.state.NAME.step           float, the steps that the model has counted; where it counts none, `steps`
  *   optimizer.param_groups.NAME.lr      double, of the next step; under a schedule also initial_lr, what it begins
  *                                       with; and eps, beta1... as far as the model's update says them
  *   stepc.run_steps, stepc.random_...   what `stepc run` goes on with

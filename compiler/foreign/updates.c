@@ -1,6 +1,8 @@
 /* Reads out of a model's training entries what the update of each weight is made of. */
 #include "foreign/fill_internal.h"
 
+#include "base/checked.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -196,6 +198,52 @@ bool updates_is_fresh(const struct updates *u)
     return true;
 }
 
+/* A note says how many steps were filled in; without one, what a fresh model has; else what prepare gives. */
+int64_t updates_first_count(const struct updates *u, const char *counter)
+{
+    const struct model_initializer *const x = map_get(&u->initializers, counter);
+    const int64_t now = tensor_get_int(x->tensor, 0), filled = checkpoint_counted_of_model(u->model),
+                  usual = *(const int64_t *)map_get(&u->counters, counter);
+    if (filled > 0 && now >= filled)
+        return now - filled;
+    return updates_is_fresh(u) ? now : usual;
+}
+
+int64_t updates_steps_counted(const struct updates *u, const char *counter, const struct tensor *now)
+{
+    int64_t steps;
+    return now && now->count == 1 && dtype_is_int(now->dtype) &&
+                   checked_sub(tensor_get_int(now, 0), updates_first_count(u, counter), &steps) && steps >= 0
+               ? steps
+               : -1;
+}
+
+static bool binds(const struct model_training *t, const char *variable)
+{
+    vec_each_ptr(const struct model_pair, p, &t->update_binding)
+        if (str_equal(p->key, variable))
+            return true;
+    return false;
+}
+
+int64_t checkpoint_steps_counted(struct arena *a, const struct model *m, const struct model_training *entry,
+                                 const struct map *values, const char **counter)
+{
+    struct updates u;
+    int64_t most = 0;
+    *counter = NULL;
+    updates_find(a, m, &u);
+    for (size_t i = 0; i < u.counters.count; i++) {
+        const char *const name = u.counters.entries[i].key;
+        const int64_t steps = updates_steps_counted(&u, name, map_get(values, name));
+        if (steps < 0 || (*counter && steps <= most) || (entry && !binds(entry, name)))
+            continue;
+        most = steps;
+        *counter = name;
+    }
+    return most;
+}
+
 /* ---- how a weight is updated ------------------------------------------------------------------------------------- */
 
 /* "beta1" of "beta1_2", as names that were taken become. */
@@ -222,6 +270,8 @@ static void see_initializer(const struct updates *u, const struct model_initiali
 {
     if (str_starts_with(x->name, "learning_rate") && map_has(&u->bound, x->name))
         f->rate = x->name;
+    if (!f->counter && map_has(&u->counters, x->name))
+        f->counter = x->name;
     if (x->tensor->count != 1 || !dtype_is_float(x->tensor->dtype))
         return;
     vec_push(u->arena, &f->constants, tensor_get_double(x->tensor, 0));

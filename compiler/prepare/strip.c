@@ -318,6 +318,7 @@ void strip_model(struct diag *d, struct model *m, struct strbuf *report)
     narrow_remembered(d->arena, m, take_metadata(m, METADATA_WIDENED), report);
     remove_devices(m, take_metadata(m, kept_devices), report);
     take_metadata(m, METADATA_STEPS_MADE);
+    take_metadata(m, METADATA_STEPS_COUNTED);
     const char *const changes = take_metadata(m, kept_changes);
     if (changes)
         strbuf_addf(report, "stays as 'stepc prepare' made it: %s\n", changes);

@@ -131,6 +131,8 @@ expect 1 "$stepc" run adam.onnx "${data[@]}" --save nowhere/state
 has stderr "nowhere/state: error: its folder 'nowhere' does not exist"
 
 # Another number of samples in a step: data goes on by steps, which is told. Feeds and --from say where they are.
+seq 128 | "$make_npy" f4 1 2 64 >row.npy
+seq 0 1 | "$make_npy" i8 1 2 >labels.npy
 go b8 adam.onnx --data x=x.npy --data target=t.npy --batch 8 --quiet --steps 6
 expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --load b8 --steps 1
 has stderr 'b8: warning: its steps had 8 samples, those of this run have 16: data goes on with step 6 as if all before had had so many; --from 3 goes on behind the samples that it has seen'
@@ -147,22 +149,38 @@ go b8.safetensors adam.onnx --data x=x.npy --data target=t.npy --batch 8 --quiet
 expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --load b8.safetensors --steps 1
 has stderr 'its steps had 8 samples, those of this run have 16'
 
+# What makes no step says nothing of the samples of one, and neither does a run with feeds: what was there stays.
+go inferred adam.onnx --feed x=row.npy --load b8 --entry infer --from 0 --steps 1 --dim batch=2 --quiet
+go evaluated adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --load inferred --entry evaluate --from 0 --steps 1
+go fed adam.onnx --feed x=row.npy --feed target=labels.npy --load evaluated --from 0 --steps 1 --quiet
+for state in inferred evaluated fed; do
+    expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --load $state --steps 1
+    has stderr "$state: warning: its steps had 8 samples, those of this run have 16"
+done
+go fresh adam.onnx --data x=x.npy --data target=t.npy --batch 16 --quiet --entry evaluate --steps 1
+expect 0 "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 8 --quiet --load fresh --steps 1
+[ ! -s stderr ] || fail 'an evaluation has samples, and they are taken for those of steps'
+
 # What cannot be written at the end is known before the first step, to a user who is not root.
 user=()
 [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 mkdir locked
+echo "not a state" >locked/old.state
+chmod 666 locked/old.state # the new file would stand beside it
 echo "not a state" >kept.state
 chmod 555 locked
 chmod 444 kept.state
 chmod 755 .
 chmod a+r adam.onnx x.npy t.npy
 if "${user[@]}" "$stepc" check adam.onnx >/dev/null 2>&1; then
-    for option in '--save locked/state' '--save kept.state' '--plot locked/plot.svg' '--fetch loss=locked/loss.npy'; do
+    for option in '--save locked/state' '--save locked/old.state' '--save kept.state' '--plot locked/plot.svg' '--fetch loss=locked/loss.npy'; do
         # shellcheck disable=SC2086 # words
         expect 1 "${user[@]}" "$stepc" run adam.onnx --data x=x.npy --data target=t.npy --batch 32 $option
         has stderr 'error: cannot write: Permission denied'
         lacks stdout epoch
     done
+else
+    echo 'skipped: what cannot be written, since user 65534 cannot run stepc'
 fi
 
 # strip: there and back, with and without trained values.
