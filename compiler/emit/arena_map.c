@@ -1,5 +1,5 @@
-/* The arena: what it is declared as, and where entries keep what they compute. Each place that an entry names has a name
- * in the header, which is its memory map; functions of loops (region.c) have numbers:
+/* The arena: what it is declared as, and where entries keep what they compute. Each place that an entry names has a
+ * name in the header, which is its memory map; functions of loops (region.c) have numbers:
  *
  *   enum {
  *       DIGITS_STEP_HIDDEN_AT = 1024, (floats [32,32], until update_fc2_weight())   */

@@ -16,7 +16,7 @@ printf '%s\n' 0 1 2 0 7 2 | "$make_npy" i8 6 >t.npy
 printf '%s\n' 0 1 -2 0 | "$make_npy" i8 2 2 >steps_t.npy
 printf '%s\n' 0 1 2 0 1 2 | "$make_npy" i8 6 >right.npy
 for engine in interpreted generated; do
-    run=("$stepc" run net.onnx --engine $engine)
+    run=("$stepc" run net.onnx --engine "$engine")
     expect 1 "${run[@]}" --feed x=x.npy --feed target=t.npy
     has stderr "note: step 0: 'target'[4] is 7; SoftmaxCrossEntropyLoss chooses from 3"
     expect 1 "${run[@]}" --feed x=steps_x.npy --feed target=steps_t.npy
