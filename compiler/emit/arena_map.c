@@ -58,17 +58,6 @@ static const char *name_of_place(struct emission *e, const struct entry *entry, 
     return arena_printf(a, "%s%.*s%s", prefix, (int)room, name_upper(a, name_mangle(a, wish)), after);
 }
 
-/* With a number if it is taken. What is reserved elsewhere, as all that begins with STEPC_, is not here: the prefix is
- * the caller's. */
-static const char *free_name(struct emission *e, const char *base)
-{
-    const char *name = base;
-    for (int number = 2; map_has(&e->arena_names.taken, name); number++)
-        name = arena_printf(e->arena, "%s_%d", base, number);
-    map_set(&e->arena_names.taken, name, NULL);
-    return name;
-}
-
 const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, bool is_scratch,
                               const struct buffer *b, const struct entry_pointer *pointer)
 {
@@ -78,7 +67,7 @@ const char *arena_named_place(struct emission *e, const struct entry *entry, con
         reserve_public_names(e, &e->arena_names);
     }
     const char *const base = name_of_place(e, entry, wish, is_scratch ? "_SCRATCH_AT" : "_AT");
-    const struct arena_mark mark = {.name = free_name(e, base),
+    const struct arena_mark mark = {.name = name_exactly(&e->arena_names, base),
                                     .member = arena_members[member_of(e, b)].name,
                                     .entry = entry,
                                     .at = b->arena_offset / dtype_size(b->dtype),

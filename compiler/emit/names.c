@@ -43,7 +43,8 @@ const char *name_exactly(struct name_scope *s, const char *base)
     struct arena *a = s->taken.arena;
     const char *name = base;
     intptr_t number = (intptr_t)map_get(&s->taken, base);
-    while (is_taken(s, name) || (name != base && name_is_reserved(name)))
+    const bool is_free_of_rules = name_is_reserved(base); /* all that begins with STEPC_ is: so is it with a number */
+    while (is_taken(s, name) || (name != base && !is_free_of_rules && name_is_reserved(name)))
         name = arena_printf(a, "%s_%d", base, (int)(++number + 1));
     map_set(&s->taken, base, (void *)number);
     if (name != base)
