@@ -6,19 +6,6 @@ static const struct op_param inputs[] = {{.name = "X", .type = 'T', .dtypes = DT
 static const struct op_param outputs[] = {{.name = "Y", .type = 'T', .dtypes = DTYPES_FLOATS}, {0}};
 static const struct op_version versions[] = {{.since = 1, .dtypes = FLOATS_1}, {.since = 22}, {0}};
 
-static bool global_infer(struct infer_ctx *c)
-{
-    struct shape y = *infer_shape(c, 0);
-    if (y.rank < 3)
-        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]",
-                           infer_in(c, 0)->name, y.rank);
-    if (shape_count_range(&y, 2, y.rank) == 0)
-        return infer_error(c, "input 0 '%s' has no elements to pool", infer_in(c, 0)->name);
-    for (int d = 2; d < y.rank; d++)
-        y.dim[d] = 1;
-    return infer_out(c, 0, DTYPE_UNDEFINED, &y);
-}
-
 /* The mean over the spatial axes, as ReduceMean. */
 static bool average_expand(struct expand_ctx *c)
 {
@@ -83,11 +70,11 @@ static const struct op_sample max_samples[] = {
 
 const struct op_def op_defs_global_pool[] = {
     {.name = "GlobalAveragePool", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .infer = global_infer, .axes = axes_samples_and_channels,
+     .infer = window_infer_global, .axes = axes_samples_and_channels,
      .stays = op_stays, .expand = average_expand, .eval = average_eval, .is_sum = true,
      .bounded = bounded_samples, .samples = average_samples},
     {.name = "GlobalMaxPool", .versions = versions, .inputs = inputs, .outputs = outputs,
-     .infer = global_infer, .axes = axes_samples_and_channels,
+     .infer = window_infer_global, .axes = axes_samples_and_channels,
      .stays = op_stays, .expand = max_expand, .eval = max_eval,
      .bounded = bounded_samples, .samples = max_samples},
     {0}};

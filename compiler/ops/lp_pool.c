@@ -94,15 +94,7 @@ static bool lp_infer(struct infer_ctx *c)
 
 static bool global_infer(struct infer_ctx *c)
 {
-    struct shape y = *infer_shape(c, 0);
-    if (y.rank < 3)
-        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]",
-                           infer_in(c, 0)->name, y.rank);
-    if (shape_count_range(&y, 2, y.rank) == 0)
-        return infer_error(c, "input 0 '%s' has no elements to pool", infer_in(c, 0)->name);
-    for (int d = 2; d < y.rank; d++)
-        y.dim[d] = 1;
-    return check_power(c) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
+    return window_infer_global(c) && check_power(c);
 }
 
 /* ---- as other operators ----------------------------------------------------------------------------------------- */

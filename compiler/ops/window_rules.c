@@ -197,6 +197,19 @@ bool window_infer_shape(struct infer_ctx *c, struct shape *out)
     return true;
 }
 
+bool window_infer_global(struct infer_ctx *c)
+{
+    struct shape y = *infer_shape(c, 0);
+    if (y.rank < 3)
+        return infer_error(c, "input 0 '%s' has rank %d, expected at least 3: [N, C, spatial axes]",
+                           infer_in(c, 0)->name, y.rank);
+    if (shape_count_range(&y, 2, y.rank) == 0)
+        return infer_error(c, "input 0 '%s' has no elements to pool", infer_in(c, 0)->name);
+    for (int d = 2; d < y.rank; d++)
+        y.dim[d] = 1;
+    return infer_out(c, 0, DTYPE_UNDEFINED, &y);
+}
+
 struct shape window_out_shape(const struct window *w, int64_t n, int64_t channels)
 {
     struct shape y = SHAPE(n, channels);

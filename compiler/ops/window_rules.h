@@ -36,6 +36,8 @@ int window_infer_rank(struct infer_ctx *c, int i);
 /* Of gradients: the attribute shape, the shape of the input that is differentiated by; reports unless
  * it suits input 0. */
 bool window_infer_shape(struct infer_ctx *c, struct shape *out);
+/* The shape of a pool over all that is behind the channels: [N, C, 1, ..]; or an error. */
+bool window_infer_global(struct infer_ctx *c);
 struct shape window_shape(const struct node *n); /* the same for a node that inference has passed */
 /* [n, channels, spatial outputs...] */
 struct shape window_out_shape(const struct window *w, int64_t n, int64_t channels);
