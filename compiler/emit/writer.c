@@ -56,11 +56,12 @@ void write_close(struct writer *w, const char *after)
 }
 
 /* The first line begins with `head`, the others with `next`. Behind each word but the last there is `room`, of which
- * `between` takes some. */
-static void write_wrapped(struct writer *w, const char *head, const char *next, const char *const *words, size_t count,
+ * `between` takes some. False: a line is wider than WIDTH. */
+static bool write_wrapped(struct writer *w, const char *head, const char *next, const char *const *words, size_t count,
                           const char *between, size_t room, const char *tail)
 {
     size_t column = 4 * (size_t)w->depth + strlen(head);
+    bool fits = true;
     indent(w);
     strbuf_add(&w->text, head);
     for (size_t i = 0; i < count; i++) {
@@ -75,21 +76,32 @@ static void write_wrapped(struct writer *w, const char *head, const char *next, 
             column++;
         }
         strbuf_addf(&w->text, "%s%s", words[i], is_last ? "" : between);
-        column += strlen(words[i]) + strlen(between);
+        column += strlen(words[i]) + (is_last ? strlen(tail) : strlen(between));
+        fits = fits && column <= WIDTH;
     }
     strbuf_add(&w->text, tail);
+    return fits;
 }
 
-/* Lines begin below the first item, unless there are fewer of them if they begin further left. */
+/* Lines begin below the first item, unless there are fewer of them, or none is too wide, if they begin further left. Where
+ * the first item is too wide beside `head`, it stands below it. */
 static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
                         const char *tail)
 {
     const char *const below = arena_printf(w->text.arena, "%*s", (int)strlen(head), ""), *const left = "        ";
-    struct writer in_order = {.text = {.arena = w->text.arena}, .depth = w->depth}, shorter = in_order;
+    const struct writer empty = {.text = {.arena = w->text.arena}, .depth = w->depth};
+    struct writer in_order = empty, shorter = empty, lower = empty;
     const size_t room = strlen(between);
-    write_wrapped(&shorter, head, left, items, count, between, room, tail);
-    write_wrapped(&in_order, head, below, items, count, between, room, tail);
-    struct writer *const better = shorter.lines < in_order.lines ? &shorter : &in_order;
+    const bool fits = write_wrapped(&in_order, head, below, items, count, between, room, tail),
+               fits_further_left = write_wrapped(&shorter, head, left, items, count, between, room, tail);
+    const struct writer *better = &in_order;
+    if (fits_further_left && (!fits || shorter.lines < in_order.lines)) {
+        better = &shorter;
+    } else if (!fits) {
+        write_line(&lower, "%s", head);
+        write_wrapped(&lower, left, left, items, count, between, room, tail);
+        better = &lower;
+    }
     strbuf_add(&w->text, strbuf_text(&better->text));
     w->lines += better->lines;
     write_blank(w);
