@@ -15,14 +15,14 @@ system_packages() {
     *' debian '* | *' ubuntu '*)
         package_tool=apt
         test_packages=(tcc)
-        build_packages=(gcc libc6-dev cmake make pkg-config protobuf-c-compiler libprotobuf-c-dev libclang-dev libjansson-dev zlib1g-dev check)
+        build_packages=(gcc libc6-dev cmake make pkg-config protobuf-c-compiler libprotobuf-c-dev libclang-dev libjansson-dev nettle-dev zlib1g-dev check)
         all_packages=(g++ clang lld libclang-rt-dev gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm shellcheck libopenblas-dev
             openmpi-bin libopenmpi-dev python3 python3-numpy python3-onnx)
         [ "$(uname -m)" != x86_64 ] || all_packages+=(gcc-multilib) # 32-bit code
         ;;
     *' fedora '*)
         package_tool=dnf
-        build_packages=(gcc glibc-devel cmake make pkgconf-pkg-config protobuf-c-compiler protobuf-c-devel clang-devel jansson-devel zlib-devel check-devel)
+        build_packages=(gcc glibc-devel cmake make pkgconf-pkg-config protobuf-c-compiler protobuf-c-devel clang-devel jansson-devel nettle-devel zlib-devel check-devel)
         all_packages=(gcc-c++ clang lld compiler-rt libasan libubsan arm-none-eabi-gcc-cs arm-none-eabi-newlib qemu-system-arm ShellCheck
             openblas-devel openmpi-devel python3 python3-numpy python3-onnx python3-torch chromium)
         ;;

@@ -1,20 +1,14 @@
-/* SHA-256 (FIPS 180-4), for the header comment of emitted files and for --hash; and a quick hash for tables. */
+/* SHA-256 by nettle, for the header comment of emitted files and for --hash; and a quick hash for tables. */
 #ifndef STEPC_BASE_HASH_H
 #define STEPC_BASE_HASH_H
 
-#include <stdbool.h>
+#include <nettle/sha2.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct sha256 {
-    uint32_t h[8];
-    uint64_t length;
-    unsigned char block[64];
-    size_t fill;
-    bool plain; /* without the processor's instructions for it; set by sha256_begin() */
+    struct sha256_ctx nettle;
 };
-
-extern const uint32_t sha256_round_constant[64];
 
 void sha256_begin(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t size);

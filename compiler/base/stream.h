@@ -4,6 +4,7 @@
 #define STEPC_BASE_STREAM_H
 
 #include "base/hash.h"
+#include <stdbool.h>
 
 enum { STREAM_BUFFER = 1 << 16 };
 
