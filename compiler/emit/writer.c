@@ -83,8 +83,8 @@ static bool write_wrapped(struct writer *w, const char *head, const char *next, 
     return fits;
 }
 
-/* Lines begin below the first item, unless there are fewer of them, or none is too wide, if they begin further left. Where
- * the first item is too wide beside `head`, it stands below it. */
+/* Lines begin below the first item, unless there are fewer of them, or none is too wide, if they begin further left.
+ * Where the first item is too wide beside `head`, it stands below it. */
 static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
                         const char *tail)
 {

@@ -1,6 +1,6 @@
 /* The first steps of a recipe on a bare Cortex-M: prints, as a line of hexadecimal digits each, the bytes of the curve
- * and of the state whose digests `stepc run --hash` prints (docs/recipes.md). feeds.h has what the steps are fed, one after the other: `feeds`, a name and bytes
- * each, and FEEDS, how many there are. */
+ * and of the state whose digests `stepc run --hash` prints (docs/recipes.md). feeds.h has what the steps are fed, one
+ * after the other: `feeds`, a name and bytes each, and FEEDS, how many there are. */
 #include STATE_HEADER
 
 #include "feeds.h"
