@@ -230,12 +230,12 @@ static const char *follow_links(struct arena *a, const char *path)
 }
 
 /* A regular file, or one that is not there yet: then its folder and the name there. */
-struct place {
+struct file_place {
     struct stat file_or_folder;
     const char *name; /* NULL: the file is there */
 };
 
-static bool find_place(struct arena *a, const char *path, struct place *out)
+static bool find_place(struct arena *a, const char *path, struct file_place *out)
 {
     out->name = NULL;
     if (stat(path, &out->file_or_folder) == 0)
@@ -250,7 +250,7 @@ static bool find_place(struct arena *a, const char *path, struct place *out)
 bool file_is_same(const char *a, const char *b)
 {
     struct arena scratch = {0};
-    struct place x, y;
+    struct file_place x, y;
     const bool same = find_place(&scratch, a, &x) && find_place(&scratch, b, &y) &&
                       x.file_or_folder.st_dev == y.file_or_folder.st_dev &&
                       x.file_or_folder.st_ino == y.file_or_folder.st_ino &&

@@ -46,15 +46,15 @@ static void put_string(struct sink *s, const char *text, int width, int precisio
 }
 
 /* How the arguments of a conversion are taken. */
-enum kind {
+enum conversion {
     OTHER, PERCENT, CHARACTER, STRING, INT, UNSIGNED, LONG, UNSIGNED_LONG, LONG_LONG, UNSIGNED_LONG_LONG, SIZE
 };
 
-static enum kind kind_of(const char *conversion, size_t *length)
+static enum conversion kind_of(const char *conversion, size_t *length)
 {
     static const struct {
         const char text[4];
-        enum kind kind;
+        enum conversion kind;
     } kinds[] = {{"s", STRING}, {"d", INT},  {"u", UNSIGNED},       {"c", CHARACTER},   {"ld", LONG},
                  {"zu", SIZE},  {"%", PERCENT}, {"lu", UNSIGNED_LONG}, {"lld", LONG_LONG}, {"llu", UNSIGNED_LONG_LONG}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -82,7 +82,7 @@ static bool put_all(struct sink *s, const char *fmt, va_list args)
         const bool has_width = fmt[0] == '*', has_precision = fmt[has_width] == '.' && fmt[has_width + 1] == '*';
         fmt += (has_width ? 1 : 0) + (has_precision ? 2 : 0);
         size_t length;
-        const enum kind kind = kind_of(fmt, &length);
+        const enum conversion kind = kind_of(fmt, &length);
         if (kind == OTHER || ((has_width || has_precision) && kind != STRING))
             return false;
         fmt += length;

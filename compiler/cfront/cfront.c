@@ -98,7 +98,7 @@ struct loc cfront_loc(const struct cfront_source *s, size_t offset)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-struct walk {
+struct source_walk {
     struct arena *a;
     struct cfront_source *out;
     CXCursor top; /* the top-level declaration that the walk is in, */
@@ -117,7 +117,7 @@ static enum cfront_kind kind_of(CXCursor c)
 }
 
 /* Offset in its file; *path in the arena or NULL. Positions in macros: where the macro, or its argument, is written. */
-static size_t place(struct walk *w, CXSourceLocation l, const char **path)
+static size_t place(struct source_walk *w, CXSourceLocation l, const char **path)
 {
     CXFile file;
     unsigned offset;
@@ -127,7 +127,7 @@ static size_t place(struct walk *w, CXSourceLocation l, const char **path)
     return offset;
 }
 
-static struct cfront_node *add_node(struct walk *w, CXCursor c)
+static struct cfront_node *add_node(struct source_walk *w, CXCursor c)
 {
     struct cfront_node *const n = arena_new(w->a, struct cfront_node);
     const CXSourceRange extent = clang_getCursorExtent(c);
@@ -149,7 +149,7 @@ static struct cfront_node *add_node(struct walk *w, CXCursor c)
 }
 
 /* What is named by c: its own spelling may be "struct x". */
-static void add_use(struct walk *w, CXCursor c, bool is_macro)
+static void add_use(struct source_walk *w, CXCursor c, bool is_macro)
 {
     const CXCursor to = clang_getCursorReferenced(c);
     struct cfront_use use = {.at = place(w, clang_getCursorLocation(c), NULL), .is_macro = is_macro};
@@ -162,7 +162,7 @@ static void add_use(struct walk *w, CXCursor c, bool is_macro)
 /* Attributes are visited before what else a declaration has. */
 static enum CXChildVisitResult visit(CXCursor c, CXCursor parent, CXClientData data)
 {
-    struct walk *const w = data;
+    struct source_walk *const w = data;
     const enum CXCursorKind kind = clang_getCursorKind(c);
     const bool is_top = clang_isTranslationUnit(clang_getCursorKind(parent));
     if (is_top && !clang_Location_isFromMainFile(clang_getCursorLocation(c)))
@@ -182,7 +182,7 @@ static enum CXChildVisitResult visit(CXCursor c, CXCursor parent, CXClientData d
     return CXChildVisit_Recurse;
 }
 
-static void read_tokens(struct walk *w, CXTranslationUnit tu)
+static void read_tokens(struct source_walk *w, CXTranslationUnit tu)
 {
     static const enum cfront_token_kind kinds[] = {
         [CXToken_Identifier] = CFRONT_IDENTIFIER, [CXToken_Comment] = CFRONT_COMMENT}; /* others: CFRONT_SYMBOL */
@@ -222,7 +222,7 @@ bool cfront_parse(struct diag *d, struct arena *a, const char *path, const char 
     for (; *include_dirs; include_dirs++)
         vec_push(a, &args, arena_printf(a, "-I%s", *include_dirs));
     struct cfront_unit unit;
-    struct walk w = {.a = a, .out = out};
+    struct source_walk w = {.a = a, .out = out};
     const bool ok = cfront_open(d, out->path, out->path, &args, &(cfront_files){0}, false, &unit);
     if (unit.tu) {
         clang_visitChildren(clang_getTranslationUnitCursor(unit.tu), visit, &w);

@@ -3,14 +3,14 @@
 #include "base/str.h"
 #include "graph/op_def.h"
 
-struct choice {
+struct index_choice {
     const struct node *node;
     int64_t from;           /* how many there are */
     bool is_label;          /* from 0; an index may count from the end */
     const int64_t *ignored; /* a label that chooses nothing, or NULL */
 };
 
-static bool is_bad(const struct choice *c, int64_t x)
+static bool is_bad(const struct index_choice *c, int64_t x)
 {
     return (x >= c->from || x < (c->is_label ? 0 : -c->from)) && !(c->ignored && x == *c->ignored);
 }
@@ -42,7 +42,7 @@ static const char *place_text(struct arena *a, const struct shape *s, int64_t k)
     return strbuf_text(&b);
 }
 
-static void note_choice(struct session *s, const char *where, const struct choice *c, const struct value *v,
+static void note_choice(struct session *s, const char *where, const struct index_choice *c, const struct value *v,
                         const struct tensor *t, int64_t k, const struct data *data, const int64_t *order,
                         int64_t batch)
 {
@@ -56,10 +56,10 @@ static void note_choice(struct session *s, const char *where, const struct choic
 }
 
 /* What operand i of the node chooses from; from = 0: nothing. */
-static struct choice choice_of(struct arena *a, const struct node *n, size_t i)
+static struct index_choice choice_of(struct arena *a, const struct node *n, size_t i)
 {
     const struct attr *const ignored = node_attr(n, "ignore_index");
-    struct choice c = {.node = n};
+    struct index_choice c = {.node = n};
     if (n->def->selects_from && n->inputs.data[i] && dtype_is_int(n->inputs.data[i]->dtype))
         c.from = n->def->selects_from(n, (int)i);
     c.is_label = node_is(n, "SoftmaxCrossEntropyLoss") || node_is(n, "NegativeLogLikelihoodLoss") ||
@@ -76,7 +76,7 @@ void explain_bad_choice(struct session *s, const char *where, const struct entry
 {
     graph_each_node(entry->graph, n)
         for (size_t i = 0; i < n->inputs.count; i++) {
-            const struct choice c = choice_of(&s->arena, n, i);
+            const struct index_choice c = choice_of(&s->arena, n, i);
             const struct value *const v = c.from > 0 ? source_of(n->inputs.data[i]) : NULL;
             const struct tensor *const t = v ? fed(entry, inputs, v) : NULL;
             for (int64_t k = 0; t && dtype_is_int(t->dtype) && k < t->count; k++)

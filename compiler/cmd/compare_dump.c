@@ -29,7 +29,7 @@ struct dump_line {
     double distance;       /* relative L2; infinite where the two cannot be compared */
 };
 
-struct comparison {
+struct dump_comparison {
     struct session *s;
     const struct model *m;
     const struct dump_options *o;
@@ -51,7 +51,7 @@ static int by_stem(const void *a, const void *b)
     return strcmp(x->stem, y->stem);
 }
 
-static bool list_files(struct comparison *c)
+static bool list_files(struct dump_comparison *c)
 {
     struct arena *a = &c->s->arena;
     DIR *d = opendir(c->o->folder);
@@ -82,13 +82,13 @@ static const char *file_stem(struct arena *a, const char *name)
     return stem;
 }
 
-static struct dump_file *find_file(struct comparison *c, const char *name)
+static struct dump_file *find_file(struct dump_comparison *c, const char *name)
 {
     const struct dump_file key = {.stem = file_stem(&c->s->arena, name)};
     return bsearch(&key, c->files.data, c->files.count, sizeof key, by_stem);
 }
 
-static bool read_file(struct comparison *c, struct dump_file *f, struct tensor **out)
+static bool read_file(struct dump_comparison *c, struct dump_file *f, struct tensor **out)
 {
     const char *inner;
     f->used = true;
@@ -108,7 +108,7 @@ static const struct tensor *converted(struct arena *a, const struct tensor *t, e
 /* ---- the program ------------------------------------------------------------------------------------------------- */
 
 /* What the model calls the gradients: Gradient's outputs belong to the names in xs. */
-static void name_gradients(struct comparison *c)
+static void name_gradients(struct dump_comparison *c)
 {
     c->parameters.arena = &c->s->arena;
     vec_each(const struct model_training *, t, &c->m->training)
@@ -121,7 +121,7 @@ static void name_gradients(struct comparison *c)
 }
 
 /* Tensors of the dump that are inputs of the model settle its open sizes. */
-static bool read_fed(struct comparison *c, const struct model_graph *g, struct map *fed)
+static bool read_fed(struct dump_comparison *c, const struct model_graph *g, struct map *fed)
 {
     for (size_t i = 0; g && i < g->inputs.count; i++) {
         const struct model_value_info *vi = g->inputs.data[i];
@@ -136,7 +136,7 @@ static bool read_fed(struct comparison *c, const struct model_graph *g, struct m
     return true;
 }
 
-static bool make_program(struct comparison *c, struct map *fed)
+static bool make_program(struct dump_comparison *c, struct map *fed)
 {
     struct pipeline_options p = {.name = "model", .import = c->o->import};
     const char *const entry = c->o->entry ? c->o->entry : default_entry(c->m);
@@ -157,7 +157,7 @@ static bool make_program(struct comparison *c, struct map *fed)
     return true;
 }
 
-static bool find_inputs(struct comparison *c, const struct map *fed)
+static bool find_inputs(struct dump_comparison *c, const struct map *fed)
 {
     const struct graph *g = c->entry->graph;
     bool ok = true;
@@ -205,7 +205,7 @@ static double distance(const struct tensor *a, const struct tensor *b, bool tran
     return size == 0 || isnan(difference) ? INFINITY : sqrt(difference / size);
 }
 
-static void compare_tensor(struct comparison *c, struct dump_line line, const struct tensor *got,
+static void compare_tensor(struct dump_comparison *c, struct dump_line line, const struct tensor *got,
                            const struct tensor *want)
 {
     struct arena *a = &c->s->arena;
@@ -227,7 +227,7 @@ static void compare_tensor(struct comparison *c, struct dump_line line, const st
 
 /* Variables start from the dump's weights: a wrong start is one finding, not a reason for everything
  * after it to differ. */
-static bool set_variables(struct comparison *c)
+static bool set_variables(struct dump_comparison *c)
 {
     struct arena *a = &c->s->arena;
     c->interp = interp_new(a, c->program, ARITHMETIC_DOUBLE);
@@ -255,7 +255,7 @@ static bool set_variables(struct comparison *c)
 }
 
 /* The dump's file for a value of the graph; *parameter: whose gradient it is, or NULL. */
-static struct dump_file *file_of(struct comparison *c, const struct value *v, const char **parameter)
+static struct dump_file *file_of(struct dump_comparison *c, const struct value *v, const char **parameter)
 {
     struct arena *a = &c->s->arena;
     *parameter = map_get(&c->parameters, v->name);
@@ -267,7 +267,7 @@ static struct dump_file *file_of(struct comparison *c, const struct value *v, co
     return f;
 }
 
-static bool run_and_compare(struct comparison *c)
+static bool run_and_compare(struct dump_comparison *c)
 {
     struct arena *a = &c->s->arena;
     VEC(struct dump_file *) files = {0};
@@ -298,7 +298,7 @@ static bool run_and_compare(struct comparison *c)
 
 /* What the step has left in its variables, as `stepc expand` calls it. Where a node's result has that name, it has been
  * compared. */
-static bool compare_updates(struct comparison *c)
+static bool compare_updates(struct dump_comparison *c)
 {
     vec_each_ptr(const struct binding, b, &c->entry->graph->bindings) {
         const struct variable *const v = b->variable;
@@ -317,12 +317,12 @@ static bool compare_updates(struct comparison *c)
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
-static bool differs(const struct comparison *c, const struct dump_line *l)
+static bool differs(const struct dump_comparison *c, const struct dump_line *l)
 {
     return !(l->distance <= c->o->rtol);
 }
 
-static void print_first(const struct comparison *c, enum line_kind kind, const char *what)
+static void print_first(const struct dump_comparison *c, enum line_kind kind, const char *what)
 {
     vec_each_ptr(const struct dump_line, l, &c->lines) {
         if (l->kind != kind || !differs(c, l))
@@ -334,7 +334,7 @@ static void print_first(const struct comparison *c, enum line_kind kind, const c
 }
 
 /* False if something differs, or nothing could be compared. */
-static bool report(struct comparison *c)
+static bool report(struct dump_comparison *c)
 {
     static const char *const kinds[] = {[LINE_START] = "start", [LINE_TENSOR] = "tensor",
                                         [LINE_GRADIENT] = "gradient", [LINE_UPDATE] = "update"};
@@ -362,7 +362,7 @@ static bool report(struct comparison *c)
 
 bool compare_dump(struct session *s, const struct model *m, const struct dump_options *o)
 {
-    struct comparison c = {.s = s, .m = m, .o = o};
+    struct dump_comparison c = {.s = s, .m = m, .o = o};
     struct map fed = {0};
     if (!list_files(&c))
         return false;

@@ -50,7 +50,7 @@ static bool check_pass(struct diag *d, const char *pass)
            diag_error(d, NULL, "--dump-after %s: there is no such pass; 'stepc help compile' names them", pass);
 }
 
-struct job {
+struct compile_job {
     struct session *session;
     const struct options *options;
     const char *path, *out;
@@ -62,7 +62,7 @@ struct job {
 };
 
 /* What is wrong here is wrong usage. */
-static bool read_options(struct job *j)
+static bool read_options(struct compile_job *j)
 {
     const struct options *const o = j->options;
     struct diag *const d = &j->session->diag;
@@ -76,7 +76,7 @@ static bool read_options(struct job *j)
 }
 
 /* Before the work and, where a file of weights turns out to be needed, behind it. */
-static bool check_files(struct job *j, const struct model *m, bool has_weights)
+static bool check_files(struct compile_job *j, const struct model *m, bool has_weights)
 {
     struct session *const s = j->session;
     named_files read = {0}, written = {0};
@@ -88,7 +88,7 @@ static bool check_files(struct job *j, const struct model *m, bool has_weights)
     return files_check(&s->diag, &read, &written);
 }
 
-static bool write_files(struct job *j, const struct model *m, const struct emitted *text)
+static bool write_files(struct compile_job *j, const struct model *m, const struct emitted *text)
 {
     struct session *const s = j->session;
     const char *const header = path_beside(&s->arena, j->out, ".h");
@@ -110,7 +110,7 @@ static bool write_files(struct job *j, const struct model *m, const struct emitt
 }
 
 /* Annotations for several devices have to be what runtime/mpi executes. What is wrong otherwise, compilation says. */
-static bool read_devices(struct job *j, const struct model *m)
+static bool read_devices(struct compile_job *j, const struct model *m)
 {
     struct diag *const d = &j->session->diag;
     const struct import_options *const import = &j->pipeline.import;
@@ -122,7 +122,7 @@ static bool read_devices(struct job *j, const struct model *m)
            devices_are_data_parallel(d, d->arena, m, &at.import, &j->emit.devices_text);
 }
 
-static bool compile(struct job *j)
+static bool compile(struct compile_job *j)
 {
     const struct options *const o = j->options;
     struct arena *const a = &j->session->arena;
@@ -158,8 +158,11 @@ static bool compile(struct job *j)
 
 static int run(struct session *s, const struct options *o)
 {
-    struct job j = {.session = s, .options = o, .path = single_argument(s, o, "MODEL"), .out = option_text(o, "out"),
-                    .report = {.arena = &s->arena, .clean = true}};
+    struct compile_job j = {.session = s,
+                            .options = o,
+                            .path = single_argument(s, o, "MODEL"),
+                            .out = option_text(o, "out"),
+                            .report = {.arena = &s->arena, .clean = true}};
     if (!j.path)
         return EXIT_USAGE;
     if (!j.out || !str_ends_with(j.out, ".c") || strlen(path_base(&s->arena, j.out)) < 3) {

@@ -30,7 +30,7 @@ static const struct option_spec specs[] = {
     {0}};
 static const struct option_spec *const tables[] = {specs, model_options, NULL};
 
-struct job {
+struct expand_job {
     struct session *session;
     const struct options *options;
     const char *path, *out;
@@ -49,7 +49,7 @@ bool read_opset(struct diag *d, const struct options *o, int *out)
     return true;
 }
 
-static bool read_options(struct job *j)
+static bool read_options(struct expand_job *j)
 {
     static const char *const randoms[] = {"exact", "native", NULL};
     const struct options *const o = j->options;
@@ -67,7 +67,7 @@ static bool read_options(struct job *j)
 }
 
 /* OUT.ENTRY.onnx, or OUT.onnx for what is the only one. */
-static const char *path_of(const struct job *j, const char *entry)
+static const char *path_of(const struct expand_job *j, const char *entry)
 {
     const char *const dot = strrchr(j->out, '.');
     return j->expand.entry != NULL
@@ -75,7 +75,7 @@ static const char *path_of(const struct job *j, const char *entry)
                : arena_printf(&j->session->arena, "%.*s.%s%s", (int)(dot - j->out), j->out, entry, dot);
 }
 
-static bool check_files(struct job *j, const struct model *m, const struct program *p)
+static bool check_files(struct expand_job *j, const struct model *m, const struct program *p)
 {
     struct arena *const a = &j->session->arena;
     named_files read = {0}, written = {0};
@@ -86,7 +86,7 @@ static bool check_files(struct job *j, const struct model *m, const struct progr
     return files_check(&j->session->diag, &read, &written);
 }
 
-static bool check_entry(struct job *j, const struct program *p)
+static bool check_entry(struct expand_job *j, const struct program *p)
 {
     const char *names[64];
     size_t count = 0;
@@ -101,7 +101,7 @@ static bool check_entry(struct job *j, const struct program *p)
                       str_suggestion(&j->session->arena, j->expand.entry, names, count));
 }
 
-static bool write_models(struct job *j, const expanded_list *list)
+static bool write_models(struct expand_job *j, const expanded_list *list)
 {
     bool ok = true;
     vec_each_ptr(const struct expanded, x, list) {
@@ -112,7 +112,7 @@ static bool write_models(struct job *j, const expanded_list *list)
     return ok;
 }
 
-static bool expand(struct job *j)
+static bool expand(struct expand_job *j)
 {
     struct session *const s = j->session;
     struct import_options *const import = &j->pipeline.import;
@@ -153,7 +153,7 @@ static bool expand(struct job *j)
 
 static int run(struct session *s, const struct options *o)
 {
-    struct job j = {.session = s, .options = o, .path = single_argument(s, o, "MODEL")};
+    struct expand_job j = {.session = s, .options = o, .path = single_argument(s, o, "MODEL")};
     if (!j.path)
         return EXIT_USAGE;
     j.out = model_to_write(s, o);

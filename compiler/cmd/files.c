@@ -54,21 +54,21 @@ static const struct file_option written_options[] = {
 
 /* ---- NAME=FILE --------------------------------------------------------------------------------------------------- */
 
-struct search {
+struct name_search {
     const char *name;
     bool found;
 };
 
 static void look_at_outputs(void *to, const struct model_node *n)
 {
-    struct search *const s = to;
+    struct name_search *const s = to;
     vec_each(const char *, output, &n->outputs)
         s->found = s->found || str_equal(output, s->name);
 }
 
 static bool graph_has_value(const struct model_graph *g, const char *name)
 {
-    struct search s = {.name = name};
+    struct name_search s = {.name = name};
     if (!g)
         return false;
     model_each_node(g, look_at_outputs, &s);

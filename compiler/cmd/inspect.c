@@ -27,7 +27,7 @@ static const struct option_spec from_inference[] = {
 static const struct option_spec *const tables[] = {specs, program_options, from_inference, training_options,
                                                    model_options, NULL};
 
-struct job {
+struct inspect_job {
     struct session *session;
     const struct options *options;
     const char *path;
@@ -39,7 +39,7 @@ struct job {
 };
 
 /* The program is emitted as well, since only then sizes and names are those of the C code. */
-static bool gather(struct job *j, const struct report **out)
+static bool gather(struct inspect_job *j, const struct report **out)
 {
     struct arena *const a = &j->session->arena;
     struct diag *const d = &j->session->diag;
@@ -71,7 +71,7 @@ static bool gather(struct job *j, const struct report **out)
 }
 
 /* *used: stdout is taken. */
-static bool write_file(struct job *j, const char *option, const char *(*print)(const struct report *r),
+static bool write_file(struct inspect_job *j, const char *option, const char *(*print)(const struct report *r),
                        const struct report *r, bool *used)
 {
     const char *const path = option_text(j->options, option);
@@ -85,7 +85,7 @@ static bool write_file(struct job *j, const char *option, const char *(*print)(c
     return true;
 }
 
-static bool inspect(struct job *j)
+static bool inspect(struct inspect_job *j)
 {
     const struct report *r;
     bool used = option_given(j->options, "quiet");
@@ -101,8 +101,8 @@ static bool inspect(struct job *j)
 
 static int run(struct session *s, const struct options *o)
 {
-    struct job j = {.session = s, .options = o, .path = single_argument(s, o, "MODEL"),
-                    .prepares = training_options_given(o)};
+    struct inspect_job j = {.session = s, .options = o, .path = single_argument(s, o, "MODEL"),
+                            .prepares = training_options_given(o)};
     if (!j.path || !option_size(o, "max-ram", -1, &j.ram) || !option_size(o, "max-flash", -1, &j.flash))
         return EXIT_USAGE;
     if (!read_program_options(&s->diag, o, &j.pipeline, &j.emit) ||

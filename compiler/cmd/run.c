@@ -82,7 +82,7 @@ struct counts {
     long long steps, seed, batch, epochs, shuffle, from, save_every;
 };
 
-struct run {
+struct run_job {
     struct session *s;
     const struct options *o;
     struct counts counts;
@@ -111,7 +111,7 @@ struct run {
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static bool read_engine_options(struct run *r, struct engine_options *e)
+static bool read_engine_options(struct run_job *r, struct engine_options *e)
 {
     static const char *const kinds[] = {"interpreted", "generated", NULL};
     static const char *const arithmetics[] = {"double", "same", NULL};
@@ -129,7 +129,7 @@ static bool read_engine_options(struct run *r, struct engine_options *e)
     return state_read_options(r->s, r->o, &r->state);
 }
 
-static bool read_fetches(struct run *r)
+static bool read_fetches(struct run_job *r)
 {
     const str_list list = option_list(r->o, "fetch");
     bool ok = true;
@@ -143,7 +143,7 @@ static bool read_fetches(struct run *r)
     return ok;
 }
 
-static bool check_data_options(struct run *r)
+static bool check_data_options(struct run_job *r)
 {
     static const char *const need_data[] = {"batch", "epochs", "shuffle", "validate"};
     bool ok = true;
@@ -156,7 +156,7 @@ static bool check_data_options(struct run *r)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static bool resolve_fetches(struct run *r)
+static bool resolve_fetches(struct run_job *r)
 {
     bool ok = true;
     vec_each_ptr(struct fetch, f, &r->fetches) {
@@ -171,7 +171,7 @@ static bool resolve_fetches(struct run *r)
     return ok;
 }
 
-static bool read_all_data(struct run *r, struct import_options *import)
+static bool read_all_data(struct run_job *r, struct import_options *import)
 {
     if (!feeds_read(r->s, r->m, option_list(r->o, "feed"), import, &r->feeds) ||
         !data_read(r->s, r->m, "data", option_list(r->o, "data"), r->counts.batch, import, &r->data) ||
@@ -185,7 +185,7 @@ static bool read_all_data(struct run *r, struct import_options *import)
     return true;
 }
 
-static const struct map *given_inputs(struct run *r)
+static const struct map *given_inputs(struct run_job *r)
 {
     struct map *const names = arena_new(&r->s->arena, struct map);
     names->arena = &r->s->arena;
@@ -196,7 +196,7 @@ static const struct map *given_inputs(struct run *r)
     return names;
 }
 
-static bool open_engine(struct run *r, const char *path)
+static bool open_engine(struct run_job *r, const char *path)
 {
     struct engine_options e = {.kind = ENGINE_INTERPRETED};
     struct arena *a = &r->s->arena;
@@ -226,12 +226,12 @@ static bool open_engine(struct run *r, const char *path)
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
-static int64_t epoch_of(const struct run *r, int64_t step)
+static int64_t epoch_of(const struct run_job *r, int64_t step)
 {
     return r->data.batches ? step / r->data.batches : 0;
 }
 
-static const struct tensor *input_tensor(struct run *r, const char *name, int64_t step, struct arena *a)
+static const struct tensor *input_tensor(struct run_job *r, const char *name, int64_t step, struct arena *a)
 {
     const struct tensor *fed = feeds_tensor(&r->feeds, name, step, a);
     return fed || !r->data.batches ? fed : data_batch(&r->data, name, r->order, step % r->data.batches, a);
@@ -240,7 +240,7 @@ static const struct tensor *input_tensor(struct run *r, const char *name, int64_
 /* Any step may be asked for, not only the next: a step that went wrong is run again. */
 static bool step_inputs(void *self, int64_t step, struct arena *a, const struct tensor ***inputs)
 {
-    struct run *r = self;
+    struct run_job *r = self;
     const struct graph *g = r->entry->graph;
     bool ok = true;
     if (r->data.batches && r->ordered != epoch_of(r, step)) {
@@ -262,12 +262,12 @@ static bool step_inputs(void *self, int64_t step, struct arena *a, const struct 
 
 /* ---- the steps --------------------------------------------------------------------------------------------------- */
 
-static bool is_scalar(const struct run *r, size_t output)
+static bool is_scalar(const struct run_job *r, size_t output)
 {
     return shape_count(&r->entry->graph->outputs.data[output].value->shape) == 1;
 }
 
-static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t step)
+static void keep_fetches(struct run_job *r, struct tensor *const *outputs, int64_t step)
 {
     vec_each_ptr(struct fetch, f, &r->fetches) {
         if (f->output < 0)
@@ -282,7 +282,7 @@ static void keep_fetches(struct run *r, struct tensor *const *outputs, int64_t s
     }
 }
 
-static void print_scalars(const struct run *r, struct tensor *const *outputs, int64_t step)
+static void print_scalars(const struct run_job *r, struct tensor *const *outputs, int64_t step)
 {
     struct arena a = {0};
     print_text("step %lld", (long long)step);
@@ -299,7 +299,7 @@ static void print_scalars(const struct run *r, struct tensor *const *outputs, in
     arena_free(&a);
 }
 
-static void add_to_table(struct run *r, struct tensor *const *outputs)
+static void add_to_table(struct run_job *r, struct tensor *const *outputs)
 {
     for (size_t i = 0; i < r->entry->graph->outputs.count; i++)
         if (is_scalar(r, i)) {
@@ -309,7 +309,7 @@ static void add_to_table(struct run *r, struct tensor *const *outputs)
 }
 
 /* Training stops when a scalar output is NaN, or the loss infinite: all steps after it are wasted. */
-static bool check_finite(struct run *r, struct tensor *const *outputs, int64_t step)
+static bool check_finite(struct run_job *r, struct tensor *const *outputs, int64_t step)
 {
     for (size_t i = 0; r->entry->kind == ENTRY_STEP && i < r->entry->graph->outputs.count; i++) {
         if (!is_scalar(r, i) || !dtype_is_float(outputs[i]->dtype))
@@ -327,7 +327,7 @@ static bool check_finite(struct run *r, struct tensor *const *outputs, int64_t s
     return true;
 }
 
-static bool finish_epoch(struct run *r, int64_t step)
+static bool finish_epoch(struct run_job *r, int64_t step)
 {
     const int64_t epoch = epoch_of(r, step), begin = epoch * r->data.batches;
     const int64_t steps = step + 1 - (begin < r->first ? r->first : begin);
@@ -352,7 +352,7 @@ static bool finish_epoch(struct run *r, int64_t step)
 }
 
 /* What one step gave goes to whoever wants it. */
-static bool use_outputs(struct run *r, struct tensor *const *outputs, int64_t step)
+static bool use_outputs(struct run_job *r, struct tensor *const *outputs, int64_t step)
 {
     const bool ends_epoch = r->data.batches && ((step + 1) % r->data.batches == 0 || step + 1 == r->end);
     keep_fetches(r, outputs, step);
@@ -375,7 +375,7 @@ static bool use_outputs(struct run *r, struct tensor *const *outputs, int64_t st
     return ok;
 }
 
-static bool one_step(struct run *r, int64_t step)
+static bool one_step(struct run_job *r, int64_t step)
 {
     struct arena a = {0};
     const struct tensor **inputs;
@@ -393,7 +393,7 @@ static bool one_step(struct run *r, int64_t step)
     return ok;
 }
 
-static bool write_fetches(struct run *r)
+static bool write_fetches(struct run_job *r)
 {
     bool ok = true;
     vec_each_ptr(struct fetch, f, &r->fetches) {
@@ -406,7 +406,7 @@ static bool write_fetches(struct run *r)
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 /* How many steps the command line asks for; the feeds' own number may be smaller. */
-static bool wanted_steps(struct run *r, int64_t *out)
+static bool wanted_steps(struct run_job *r, int64_t *out)
 {
     const struct counts *c = &r->counts;
     int64_t most = INT64_MAX; /* what --epochs allows */
@@ -424,7 +424,7 @@ static bool wanted_steps(struct run *r, int64_t *out)
 }
 
 /* --from N, else where --load goes on, else where the checkpoint stopped that has filled the model. */
-static void find_first(struct run *r)
+static void find_first(struct run_job *r)
 {
     if (option_given(r->o, "from")) {
         r->first = r->counts.from;
@@ -439,7 +439,7 @@ static void find_first(struct run *r)
                  (long long)r->first);
 }
 
-static bool count_steps(struct run *r)
+static bool count_steps(struct run_job *r)
 {
     int64_t steps = 0;
     find_first(r);
@@ -464,7 +464,7 @@ static bool count_steps(struct run *r)
 }
 
 /* The output called loss, else the first floating scalar of a training step. */
-static int find_loss(const struct run *r)
+static int find_loss(const struct run_job *r)
 {
     int found = -1;
     for (size_t i = 0; i < r->entry->graph->outputs.count; i++) {
@@ -488,7 +488,7 @@ static void note_dropped(const char *option, const struct data *d)
                 (long long)left, (long long)d->samples, option, (long long)d->batch);
 }
 
-static bool open_outputs(struct run *r)
+static bool open_outputs(struct run_job *r)
 {
     const struct graph *g = r->entry->graph;
     struct arena *a = &r->s->arena;
@@ -514,19 +514,19 @@ static bool open_outputs(struct run *r)
 }
 
 /* The lines of a run on a terminal are its progress. */
-static bool wants_bar(const struct run *r)
+static bool wants_bar(const struct run_job *r)
 {
     return !r->quiet && !(r->print_steps && isatty(STDOUT_FILENO));
 }
 
-static bool save_now_and_then(struct run *r, int64_t steps)
+static bool save_now_and_then(struct run_job *r, int64_t steps)
 {
     const int64_t every = r->counts.save_every;
     return every == 0 || steps == r->end || (steps - r->first) % every != 0 ||
            state_save(r->s, &r->state, r->m, r->engine, steps);
 }
 
-static bool run_steps(struct run *r)
+static bool run_steps(struct run_job *r)
 {
     run_digest_begin(&r->digest);
     progress_begin(&r->progress, wants_bar(r), r->end - r->first);
@@ -538,7 +538,7 @@ static bool run_steps(struct run *r)
     return write_fetches(r) && state_save(r->s, &r->state, r->m, r->engine, r->end);
 }
 
-static bool start_state(struct run *r)
+static bool start_state(struct run_job *r)
 {
     r->state.batch = r->data.batches ? r->data.batch : 0;
     r->state.trains = r->entry->kind == ENTRY_STEP;
@@ -549,7 +549,7 @@ static bool start_state(struct run *r)
            state_load(r->s, &r->state, r->m, r->engine, &r->first);
 }
 
-static bool train(struct run *r, const char *path)
+static bool train(struct run_job *r, const char *path)
 {
     if (!check_data_options(r) || !open_engine(r, path) || !start_state(r) || !count_steps(r) || !open_outputs(r))
         return false;
@@ -569,7 +569,7 @@ static bool read_counts(const struct options *o, struct counts *c)
 static int run(struct session *s, const struct options *o)
 {
     const char *path = single_argument(s, o, "MODEL");
-    struct run r = {.s = s, .o = o};
+    struct run_job r = {.s = s, .o = o};
     if (!path || !read_counts(o, &r.counts))
         return EXIT_USAGE;
     r.shuffled = option_given(o, "shuffle");

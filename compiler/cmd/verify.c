@@ -95,7 +95,7 @@ static bool read_list(struct suite *t, const char *path)
 
 /* ---- one test (in the child) ------------------------------------------------------------------------------------- */
 
-enum verdict { PASS, FAIL, UNSUPPORTED };
+enum test_verdict { PASS, FAIL, UNSUPPORTED };
 
 struct test {
     struct suite *suite;
@@ -106,7 +106,7 @@ struct test {
     char reason[400];
 };
 
-static enum verdict conclude(struct test *t, enum verdict v, const char *reason)
+static enum test_verdict conclude(struct test *t, enum test_verdict v, const char *reason)
 {
     snprintf(t->reason, sizeof t->reason, "%s", reason);
     for (char *p = t->reason; *p; p++)
@@ -116,7 +116,7 @@ static enum verdict conclude(struct test *t, enum verdict v, const char *reason)
 }
 
 /* What was reported first: something that stepc does not support, or a failure. */
-static enum verdict conclude_from_messages(struct test *t)
+static enum test_verdict conclude_from_messages(struct test *t)
 {
     vec_each_ptr(const struct diag_message, m, &t->s->diag.messages)
         if (m->severity == DIAG_ERROR)
@@ -171,8 +171,8 @@ static bool close_enough(const struct test *t, const struct tensor *got, const s
     return x == y || fabs(x - y) <= t->atol + t->rtol * fabs(y);
 }
 
-static enum verdict compare_output(struct test *t, const char *engine, const char *name, const struct tensor *got,
-                                   const struct tensor *want, bool random)
+static enum test_verdict compare_output(struct test *t, const char *engine, const char *name, const struct tensor *got,
+                                        const struct tensor *want, bool random)
 {
     struct arena *a = &t->s->arena;
     if (got->dtype != want->dtype || !shape_equal(&got->shape, &want->shape))
@@ -220,7 +220,7 @@ static bool expand_model(struct test *t, struct map *fed, struct model **out, bo
     return true;
 }
 
-static enum verdict run_data_set(struct test *t, const char *set, enum engine_kind kind)
+static enum test_verdict run_data_set(struct test *t, const char *set, enum engine_kind kind)
 {
     struct arena *a = &t->s->arena;
     struct map *fed = arena_new(a, struct map);
@@ -242,7 +242,8 @@ static enum verdict run_data_set(struct test *t, const char *set, enum engine_ki
     struct tensor **outputs = arena_array(a, struct tensor *, g->outputs.count + 1);
     for (size_t i = 0; i < g->inputs.count; i++)
         inputs[i] = map_get(fed, g->inputs.data[i]->name);
-    enum verdict v = engine_init(e, 0) && engine_run(e, entry, inputs, outputs, a) ? PASS : conclude_from_messages(t);
+    enum test_verdict v =
+        engine_init(e, 0) && engine_run(e, entry, inputs, outputs, a) ? PASS : conclude_from_messages(t);
     const bool random = draws || draws_random(entry);
     const char *const name_of_interpreted = t->suite->expanded ? "expanded" : "interpreted";
     for (size_t i = 0; i < g->outputs.count && v == PASS; i++) {
@@ -258,7 +259,7 @@ static enum verdict run_data_set(struct test *t, const char *set, enum engine_ki
     return v;
 }
 
-static enum verdict run_test(struct test *t)
+static enum test_verdict run_test(struct test *t)
 {
     struct arena *a = &t->s->arena;
     read_tolerance(t);
@@ -269,7 +270,7 @@ static enum verdict run_test(struct test *t)
         vec_each(const struct model_value_info *, vi, lists[i])
             if (vi->type.kind != TYPE_TENSOR)
                 return conclude(t, UNSUPPORTED, arena_printf(a, "'%s' is not a tensor", vi->name));
-    enum verdict v = PASS;
+    enum test_verdict v = PASS;
     for (int k = 0; v == PASS; k++) {
         const char *set = path_join(a, t->dir, arena_printf(a, "test_data_set_%d", k));
         if (!file_is_directory(set))
@@ -284,7 +285,7 @@ static enum verdict run_test(struct test *t)
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
 
-struct job {
+struct verify_job {
     struct interrupt_child process;
     int pipe;
 };
@@ -298,13 +299,13 @@ static void child(struct suite *suite, const char *name, int to)
     struct test t = {.suite = suite, .s = &s, .rtol = suite->rtol, .atol = suite->atol};
     t.dir = !suite->root ? name : str_equal(name, ".") ? suite->root : path_join(&s.arena, suite->root, name);
     alarm(suite->timeout);
-    const enum verdict v = run_test(&t);
+    const enum test_verdict v = run_test(&t);
     dprintf(to, "%s %s%s%s\n", verdict_names[v], name, t.reason[0] ? "  " : "", t.reason);
     arena_free(&s.arena);
 }
 
 /* Those from `others` to j run already. False, with errno: there is no process or no pipe to be had now. */
-static bool start(struct suite *suite, const char *name, const struct job *others, struct job *j)
+static bool start(struct suite *suite, const char *name, const struct verify_job *others, struct verify_job *j)
 {
     int ends[2];
     print_flush();
@@ -329,7 +330,7 @@ static bool start(struct suite *suite, const char *name, const struct job *other
 }
 
 /* Waits for the test. Where a signal came it was ended, and there is no verdict. */
-static enum verdict finish(const char *name, struct job *j)
+static enum test_verdict finish(const char *name, struct verify_job *j)
 {
     char line[2048];
     size_t n = 0;
@@ -353,7 +354,7 @@ static enum verdict finish(const char *name, struct job *j)
 static bool run_all(struct suite *t, size_t jobs)
 {
     size_t counts[3] = {0};
-    struct job *running = arena_array(&t->s->arena, struct job, t->tests.count + 1);
+    struct verify_job *running = arena_array(&t->s->arena, struct verify_job, t->tests.count + 1);
     size_t started = 0;
     bool ok = true;
     interrupt_hold();

@@ -127,21 +127,21 @@ static void warn_of_batches(struct diag *d, const struct entry *e)
                      e->name, count, str_plural(count));
 }
 
-struct uses {
+struct configuration_use {
     const char *configuration;
     bool any;
 };
 
 static void note_use(void *to, const struct model_node *n)
 {
-    struct uses *const u = to;
+    struct configuration_use *const u = to;
     vec_each_ptr(const struct model_node_devices, entry, &n->devices)
         u->any = u->any || str_equal(entry->configuration, u->configuration);
 }
 
 static bool is_used(const struct model *m, const struct model_devices *x)
 {
-    struct uses u = {x->name, false};
+    struct configuration_use u = {x->name, false};
     model_each_node(m->graph, note_use, &u);
     vec_each(const struct model_training *, t, &m->training) {
         model_each_node(t->initialization, note_use, &u);

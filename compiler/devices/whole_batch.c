@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include <string.h>
 
-struct search {
+struct batch_search {
     struct arena *arena;
     const struct model *model;
     const struct model_graph *algorithm; /* at hand, or NULL */
@@ -14,7 +14,8 @@ struct search {
 };
 
 /* The axis of an input that the sharding has in parts, the first one of several; NULL: none, or it is no input. */
-static const struct model_value_info *split_input(const struct search *s, const struct model_sharding *x, int *axis)
+static const struct model_value_info *split_input(const struct batch_search *s, const struct model_sharding *x,
+                                                  int *axis)
 {
     const struct model_value_info *vi = model_find_value(&s->model->graph->inputs, x->tensor);
     if (!vi && s->algorithm)
@@ -30,7 +31,7 @@ static const struct model_value_info *split_input(const struct search *s, const 
 
 static void note_inputs(void *to, const struct model_node *n)
 {
-    const struct search *const s = to;
+    const struct batch_search *const s = to;
     vec_each_ptr(const struct model_node_devices, entry, &n->devices)
         if (str_equal(entry->configuration, s->of->name))
             vec_each_ptr(const struct model_sharding, x, &entry->shardings) {
@@ -91,7 +92,7 @@ static bool scale_shapes(struct arena *a, const struct model_devices *x, struct 
 bool find_whole_batch(struct arena *a, const struct model *m, const struct model_devices *x,
                       const struct import_options *import, struct whole_batch *out)
 {
-    struct search s = {a, m, NULL, x, out};
+    struct batch_search s = {a, m, NULL, x, out};
     *out = (struct whole_batch){.symbols.arena = a, .inputs.arena = a, .dims.arena = a, .shapes.arena = a};
     out->import = *import;
     model_each_node(m->graph, note_inputs, &s);

@@ -45,23 +45,23 @@ struct declarations {
 };
 
 /* Of steps first .. end - 1, of which some are printed. */
-struct range {
+struct step_range {
     const struct entry_steps *l;
     size_t first, end;
 };
 
-static bool begins_block(const struct range *r, size_t step)
+static bool begins_block(const struct step_range *r, size_t step)
 {
     return step == r->first || r->l->steps.data[step - 1].block != r->l->steps.data[step].block;
 }
 
-static bool ends_block(const struct range *r, size_t step)
+static bool ends_block(const struct step_range *r, size_t step)
 {
     return step + 1 == r->end || r->l->steps.data[step + 1].block != r->l->steps.data[step].block;
 }
 
 /* Pointers that steps name, in the order of the first of these. */
-static entry_pointers named_pointers(const struct range *r)
+static entry_pointers named_pointers(const struct step_range *r)
 {
     entry_pointers all = {0};
     for (size_t i = r->first; i < r->end; i++)
@@ -80,7 +80,7 @@ static entry_pointers named_pointers(const struct range *r)
     return all;
 }
 
-static struct declarations place_pointers(const struct range *r)
+static struct declarations place_pointers(const struct step_range *r)
 {
     struct arena *const a = r->l->arena;
     const size_t count = r->end - r->first;
@@ -174,7 +174,7 @@ static void print_step(const struct entry_steps *l, struct writer *w, const stru
 
 void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct writer *w)
 {
-    const struct range r = {l, first, end};
+    const struct step_range r = {l, first, end};
     const struct declarations d = place_pointers(&r);
     for (size_t i = first; i < end; i++) {
         const struct entry_step *const s = &l->steps.data[i];

@@ -611,7 +611,7 @@ struct brought { /* a node to its one object: seen[to] */
     size_t to;
 };
 
-struct sharing {
+struct expr_sharing {
     struct expr_scope *s;
     struct arena *arena;
     VEC(struct occurrence) seen; /* post-order: operands before their users */
@@ -646,14 +646,14 @@ static struct expr without_tautology(const struct expr *e)
     return *e;
 }
 
-static void uncount(struct sharing *h, const struct expr *e)
+static void uncount(struct expr_sharing *h, const struct expr *e)
 {
     for (size_t i = 0; i < h->seen.count; i++)
         h->seen.data[i].count -= h->seen.data[i].expr == e;
 }
 
 /* An expression is there once more, but its operands are not: it has a name then. */
-static void uncount_operands(struct sharing *h, const struct expr *e)
+static void uncount_operands(struct expr_sharing *h, const struct expr *e)
 {
     for (int i = 0; i < expr_arg_count(e); i++)
         uncount(h, e->arg[i]);
@@ -662,7 +662,7 @@ static void uncount_operands(struct sharing *h, const struct expr *e)
 }
 
 /* The object that stands for an expression whose operands are unified. */
-static const struct expr *find_same(struct sharing *h, const struct expr *e, const struct expr *copy)
+static const struct expr *find_same(struct expr_sharing *h, const struct expr *e, const struct expr *copy)
 {
     size_t at = 0;
     while (at < h->seen.count &&
@@ -679,9 +679,9 @@ static const struct expr *find_same(struct sharing *h, const struct expr *e, con
     return h->seen.data[at].expr;
 }
 
-static const struct expr *unify(struct sharing *h, const struct expr *e);
+static const struct expr *unify(struct expr_sharing *h, const struct expr *e);
 
-static const struct access *unify_terms(struct sharing *h, const struct access *a)
+static const struct access *unify_terms(struct expr_sharing *h, const struct access *a)
 {
     struct access *const copy = arena_copy(h->arena, a, sizeof *a, alignof(struct access));
     if (find_param(h->s, a->buffer)->by_value)
@@ -692,7 +692,7 @@ static const struct access *unify_terms(struct sharing *h, const struct access *
 }
 
 /* Equal expressions become one object, so that what is the same is computed once. */
-static const struct expr *unify(struct sharing *h, const struct expr *e)
+static const struct expr *unify(struct expr_sharing *h, const struct expr *e)
 {
     for (size_t i = 0; i < h->brought.count; i++)
         if (h->brought.data[i].from == e) {
@@ -708,7 +708,7 @@ static const struct expr *unify(struct sharing *h, const struct expr *e)
     return find_same(h, e, &copy);
 }
 
-static void mark_chosen(struct sharing *h, const struct expr *e)
+static void mark_chosen(struct expr_sharing *h, const struct expr *e)
 {
     for (size_t i = 0; i < h->seen.count; i++)
         h->seen.data[i].chosen |= h->seen.data[i].expr == e;
@@ -732,7 +732,7 @@ static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence 
 }
 
 /* From users to operands: what only one outcome of a condition needs, and is not computed before it. */
-static void find_chosen(struct sharing *h)
+static void find_chosen(struct expr_sharing *h)
 {
     for (size_t i = h->seen.count; i-- > 0;) {
         const struct expr *e = h->seen.data[i].expr;
@@ -753,7 +753,7 @@ static const char *load_wish(const struct expr_scope *s, const struct buffer *b)
 
 void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr **e, size_t count)
 {
-    struct sharing h = {.s = s, .arena = s->arena};
+    struct expr_sharing h = {.s = s, .arena = s->arena};
     for (size_t i = 0; i < count; i++)
         e[i] = unify(&h, e[i]);
     find_chosen(&h);

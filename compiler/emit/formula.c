@@ -19,7 +19,7 @@ enum { OPERATIONS_MOST = 16 }; /* beyond that nobody reads it */
 enum { LOOSE, CHOICE, COMPARISON, SUM, PRODUCT, TIGHT };
 
 /* One of the results of a kernel, or what it reads several times. */
-struct made {
+struct said_value {
     const struct buffer *buffer; /* NULL: in no memory */
     const struct value *value;
     const char *name, *shape;
@@ -34,7 +34,7 @@ struct formula {
     const struct graph *graph;
     VEC(const struct value *) named; /* those whose shape was said */
     int operations;
-    struct made *made; /* all results; */
+    struct said_value *made; /* all results; */
     size_t count, at;  /* of which this is the formula; count 0: none is named */
     struct slots *slots; /* results are numbers; NULL: names */
 };
@@ -212,7 +212,7 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
 
 /* What stands on the right of "hidden[32,32] = Relu(..)", or NULL where there is none; of results that may be named so
  * many. */
-static const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+static const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, struct said_value *made,
                                 size_t at, size_t count, struct slots *slots)
 {
     const struct value *v = made[at].value;
@@ -228,7 +228,7 @@ static const char *formula_text(struct arena *a, const struct kernel *k, const s
 }
 
 /* May result i be said next? What it names has been, and nobody names what it overwrites any more. */
-static bool is_next(const struct made *made, size_t count, size_t i)
+static bool is_next(const struct said_value *made, size_t count, size_t i)
 {
     bool is_free = !made[i].is_said;
     for (size_t j = 0; j < count; j++)
@@ -237,8 +237,8 @@ static bool is_next(const struct made *made, size_t count, size_t i)
 }
 
 /* The formulas in the order in which they can be said; NULL: there is none for some result, or no such order. */
-static const size_t *order_formulas(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
-                                    size_t count, bool are_named)
+static const size_t *order_formulas(struct arena *a, const struct kernel *k, const struct graph *g,
+                                    struct said_value *made, size_t count, bool are_named)
 {
     size_t *const order = arena_array(a, size_t, count + 1);
     for (size_t i = 0; i < count; i++) {
@@ -261,19 +261,19 @@ static const size_t *order_formulas(struct arena *a, const struct kernel *k, con
 
 /* ---- updates ----------------------------------------------------------------------------------------------------- */
 
-static bool is_variable(const struct made *m)
+static bool is_variable(const struct said_value *m)
 {
     return m->buffer && m->buffer->kind == BUFFER_VARIABLE;
 }
 
 /* Does a formula name the other's result, or what that overwrites? */
-static bool are_tied(const struct made *made, size_t i, size_t j)
+static bool are_tied(const struct said_value *made, size_t i, size_t j)
 {
     return ((made[i].after | made[i].before) >> j & 1) || ((made[j].after | made[j].before) >> i & 1);
 }
 
 /* Do all of them belong together, each by a formula that ties it to another one? */
-static bool are_all_tied(struct arena *a, const struct made *made, const size_t *update, size_t length)
+static bool are_all_tied(struct arena *a, const struct said_value *made, const size_t *update, size_t length)
 {
     bool *const reached = arena_array(a, bool, length + 1);
     size_t count = 1;
@@ -291,7 +291,7 @@ static bool are_all_tied(struct arena *a, const struct made *made, const size_t 
 }
 
 /* How many formulas from order[first] on make variables of each other: the moments of a weight, and the weight. */
-static size_t length_of_update(struct arena *a, const struct made *made, const size_t *order, size_t first,
+static size_t length_of_update(struct arena *a, const struct said_value *made, const size_t *order, size_t first,
                                size_t count)
 {
     size_t n = 0;
@@ -303,7 +303,7 @@ static size_t length_of_update(struct arena *a, const struct made *made, const s
 }
 
 /* "$0 = 0.9 * $0 + 0.1 * $1; $2 = .." */
-static const char *pattern_of(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+static const char *pattern_of(struct arena *a, const struct kernel *k, const struct graph *g, struct said_value *made,
                               size_t count, const size_t *update, size_t length)
 {
     struct strbuf b = {.arena = a};
@@ -316,18 +316,18 @@ static const char *pattern_of(struct arena *a, const struct kernel *k, const str
     return strbuf_text(&b);
 }
 
-static void add_formula(struct strbuf *b, const struct made *m, const char **shape)
+static void add_formula(struct strbuf *b, const struct said_value *m, const char **shape)
 {
     strbuf_addf(b, "%s%s%s = %s", b->length ? "; " : "", m->name, str_equal(m->shape, *shape) ? "" : m->shape, m->text);
     *shape = m->shape;
 }
 
 /* "v, h and w as in update_fc1()" */
-static void add_reference(struct strbuf *b, const struct made *made, const size_t *update, size_t length,
+static void add_reference(struct strbuf *b, const struct said_value *made, const size_t *update, size_t length,
                           const char **shape, const char *function)
 {
     for (size_t i = 0; i < length; i++) {
-        const struct made *const m = &made[update[i]];
+        const struct said_value *const m = &made[update[i]];
         strbuf_addf(b, "%s%s%s", i > 0 ? i + 1 < length ? ", " : " and " : b->length ? "; " : "", m->name,
                     str_equal(m->shape, *shape) ? "" : m->shape);
         *shape = m->shape;
@@ -335,7 +335,7 @@ static void add_reference(struct strbuf *b, const struct made *made, const size_
     strbuf_addf(b, " as in %s()", function);
 }
 
-static const char *all_formulas(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+static const char *all_formulas(struct arena *a, const struct kernel *k, const struct graph *g, struct said_value *made,
                                 size_t count, bool are_named, const char *function, struct map *updates)
 {
     struct strbuf b = {.arena = a};
@@ -368,7 +368,7 @@ static int reads_in_kernel(const struct kernel *k, const struct value *v)
 }
 
 /* Values that several nodes of the kernel read, and that are not among the results. */
-static size_t add_shared(struct arena *a, const struct kernel *k, const struct graph *g, struct made *made,
+static size_t add_shared(struct arena *a, const struct kernel *k, const struct graph *g, struct said_value *made,
                          size_t count, size_t most)
 {
     for (size_t i = 0; i < k->nodes.count && count < most; i++) {
@@ -377,7 +377,8 @@ static size_t add_shared(struct arena *a, const struct kernel *k, const struct g
         for (size_t j = 0; j < count; j++)
             is_known |= made[j].value == v;
         if (!is_known)
-            made[count++] = (struct made){.value = v, .name = v->name, .shape = value_shape_text(a, g->program, v)};
+            made[count++] =
+                (struct said_value){.value = v, .name = v->name, .shape = value_shape_text(a, g->program, v)};
     }
     return count;
 }
@@ -387,10 +388,12 @@ const char *formulas_text(struct arena *a, const struct kernel *k, const struct 
                           struct map *updates)
 {
     enum { MOST = 64 };
-    struct made *const made = arena_array(a, struct made, count + MOST);
+    struct said_value *const made = arena_array(a, struct said_value, count + MOST);
     for (size_t i = 0; i < count; i++)
-        made[i] = (struct made){.buffer = results[i], .value = value_of_buffer(g, results[i]), .name = results[i]->name,
-                                .shape = results[i]->shape.rank > 0 ? buffer_shape_text(a, g, results[i]) : ""};
+        made[i] = (struct said_value){.buffer = results[i],
+                                      .value = value_of_buffer(g, results[i]),
+                                      .name = results[i]->name,
+                                      .shape = results[i]->shape.rank > 0 ? buffer_shape_text(a, g, results[i]) : ""};
     const size_t shared = add_shared(a, k, g, made, count, MOST);
     const char *const named = count <= MOST ? all_formulas(a, k, g, made, shared, true, function, updates) : NULL;
     for (size_t i = 0; i < count; i++)

@@ -35,7 +35,7 @@ struct row {
     const struct tree_var *array;
 };
 
-struct rows {
+struct call_rows {
     struct arena *arena;
     struct name_scope *names;
     const struct stmt *loop;
@@ -68,7 +68,7 @@ static bool steps_with(const struct expr *e, const struct tree_var *v)
     return in_first != in_second && steps_with(e->arg[in_second], v);
 }
 
-struct reading {
+struct row_reading {
     const struct stmt *loop;
     size_t at; /* the statement that reads */
 };
@@ -77,7 +77,7 @@ struct reading {
  * stores, and no other iteration: y[i] = sin(y[i]). */
 static bool is_unsettled(const struct expr *e, void *data)
 {
-    const struct reading *const r = data;
+    const struct row_reading *const r = data;
     if (e->op != EXPR_VAR && e->op != EXPR_ELEMENT && e->op != EXPR_ADDRESS)
         return false;
     for (size_t i = 0; i < r->loop->body.count; i++) {
@@ -93,7 +93,7 @@ static bool is_unsettled(const struct expr *e, void *data)
 
 static bool is_settled(const struct stmt *loop, size_t at, const struct expr *e)
 {
-    return !expr_any(e, is_unsettled, &(struct reading){loop, at});
+    return !expr_any(e, is_unsettled, &(struct row_reading){loop, at});
 }
 
 static bool names_var(const struct expr *e, void *var)
@@ -114,7 +114,7 @@ static void mark_needed(const struct stmt *loop, const struct expr *e, bool *nee
 }
 
 /* Does the argument hold no other call, nor what it reads? */
-static bool is_first(const struct rows *r, const struct expr *call)
+static bool is_first(const struct call_rows *r, const struct expr *call)
 {
     bool *const needed = arena_array(r->arena, bool, r->loop->body.count + 1), first = true;
     mark_needed(r->loop, call->arg[0], needed);
@@ -125,7 +125,7 @@ static bool is_first(const struct rows *r, const struct expr *call)
 
 static bool note_call(const struct expr *e, void *data)
 {
-    struct rows *const r = data;
+    struct call_rows *const r = data;
     bool is_new = row_routine(e) != NULL;
     for (size_t i = 0; i < r->found.count; i++)
         is_new = is_new && r->found.data[i] != e;
@@ -135,7 +135,7 @@ static bool note_call(const struct expr *e, void *data)
 }
 
 /* Notes the calls that wait for no other. */
-static void find_rows(struct rows *r)
+static void find_rows(struct call_rows *r)
 {
     tree_any(&(stmt_list){.data = &r->loop, .count = 1}, note_call, r);
     for (size_t i = 0; i < r->found.count && r->count < MOST_ROWS; i++)
@@ -156,7 +156,7 @@ static bool reads_call(const struct stmt *s, const struct expr *call)
     return false;
 }
 
-static bool may_go_ahead(const struct rows *r, const bool *needed)
+static bool may_go_ahead(const struct call_rows *r, const bool *needed)
 {
     const stmt_list *const body = &r->loop->body;
     for (size_t i = 0; i < body->count; i++) {
@@ -188,7 +188,7 @@ static bool is_plain_loop(const struct stmt *s)
 /* ---- the loops --------------------------------------------------------------------------------------------------- */
 
 /* e with the loop's variable replaced by `index`, and calls by elements of their rows where `in_rows`. */
-static const struct expr *moved(const struct rows *r, const struct expr *e, const struct expr *index, bool in_rows)
+static const struct expr *moved(const struct call_rows *r, const struct expr *e, const struct expr *index, bool in_rows)
 {
     if (!e)
         return NULL;
@@ -218,8 +218,8 @@ struct turn {
 
 /* Opens for (l..width); returns the index of the loop as it was. Where the width is a variable, l has no range: with
  * the beginning of its row it stays below the end, which two ranges by themselves do not tell. */
-static const struct expr *open_lanes(struct rows *r, struct tree_builder *b, const struct turn *t, const char *name,
-                                     const char *hint)
+static const struct expr *open_lanes(struct call_rows *r, struct tree_builder *b, const struct turn *t,
+                                     const char *name, const char *hint)
 {
     struct tree_var *const l = tree_index_var(r->arena, VAR_LOOP, "int", name, 0, t->most - 1);
     l->has_range = t->width->op != EXPR_VAR;
@@ -229,7 +229,7 @@ static const struct expr *open_lanes(struct rows *r, struct tree_builder *b, con
 }
 
 /* Marks the declarations that e reads where calls are elements of their rows. */
-static void mark_left(const struct rows *r, const struct expr *e, bool *left)
+static void mark_left(const struct call_rows *r, const struct expr *e, bool *left)
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->row[i].call == e)
@@ -247,12 +247,12 @@ static void mark_left(const struct rows *r, const struct expr *e, bool *left)
         mark_left(r, e->call->args[i], left);
 }
 
-static void declare_again(struct rows *r, struct tree_builder *b, const struct stmt *s, const struct expr *index)
+static void declare_again(struct call_rows *r, struct tree_builder *b, const struct stmt *s, const struct expr *index)
 {
     tree_declare(b, s->var, moved(r, s->value, index, false));
 }
 
-static void fill_rows(struct rows *r, struct tree_builder *b, const struct turn *t, const bool *needed,
+static void fill_rows(struct call_rows *r, struct tree_builder *b, const struct turn *t, const bool *needed,
                       const char *lane)
 {
     const struct expr *const index = open_lanes(r, b, t, lane, NULL);
@@ -265,7 +265,7 @@ static void fill_rows(struct rows *r, struct tree_builder *b, const struct turn 
     tree_close(b);
 }
 
-static void read_rows(struct rows *r, struct tree_builder *b, const struct turn *t, const char *lane)
+static void read_rows(struct call_rows *r, struct tree_builder *b, const struct turn *t, const char *lane)
 {
     const struct expr *const index = open_lanes(r, b, t, lane, r->loop->hint);
     bool *const left = arena_array(r->arena, bool, r->loop->body.count + 1);
@@ -288,7 +288,7 @@ static void read_rows(struct rows *r, struct tree_builder *b, const struct turn 
     tree_close(b);
 }
 
-static void write_row(struct rows *r, struct tree_builder *b, const struct turn *t, const char *lane,
+static void write_row(struct call_rows *r, struct tree_builder *b, const struct turn *t, const char *lane,
                       const bool *needed)
 {
     struct arena *const a = r->arena;
@@ -317,7 +317,7 @@ static int64_t row_length(int64_t count)
 }
 
 /* The loop over rows, with its variable. */
-static const struct expr *open_rows(struct rows *r, struct tree_builder *b, const struct expr *from,
+static const struct expr *open_rows(struct call_rows *r, struct tree_builder *b, const struct expr *from,
                                     const struct expr *to, int64_t high, int64_t length)
 {
     struct tree_var *const v = arena_copy(r->arena, r->loop->var, sizeof *v, alignof(struct tree_var));
@@ -326,7 +326,7 @@ static const struct expr *open_rows(struct rows *r, struct tree_builder *b, cons
     return tree_read(r->arena, v);
 }
 
-static void write_known(struct rows *r, struct tree_builder *b, const bool *needed)
+static void write_known(struct call_rows *r, struct tree_builder *b, const bool *needed)
 {
     struct arena *const a = r->arena;
     const int64_t from = r->loop->from->i, to = r->loop->to->i, length = row_length(to - from);
@@ -346,7 +346,7 @@ static void write_known(struct rows *r, struct tree_builder *b, const bool *need
 }
 
 /* Bounds that the program knows when it runs: the last row may be shorter. */
-static void write_unknown(struct rows *r, struct tree_builder *b, const bool *needed)
+static void write_unknown(struct call_rows *r, struct tree_builder *b, const bool *needed)
 {
     struct arena *const a = r->arena;
     struct turn t = {.most = ROW};
@@ -359,7 +359,7 @@ static void write_unknown(struct rows *r, struct tree_builder *b, const bool *ne
     tree_close(b);
 }
 
-static bool take_rows(struct rows *r, struct tree_builder *b)
+static bool take_rows(struct call_rows *r, struct tree_builder *b)
 {
     if (!is_plain_loop(r->loop))
         return false;
@@ -386,7 +386,7 @@ void emit_row_calls(struct arena *a, struct name_scope *names, stmt_list *list)
         struct stmt *const s = (struct stmt *)(uintptr_t)list->data[i];
         stmt_list made = {0};
         struct tree_builder b = tree_builder(a, &made);
-        struct rows r = {.arena = a, .names = names, .loop = s};
+        struct call_rows r = {.arena = a, .names = names, .loop = s};
         if (take_rows(&r, &b)) {
             emit_row_calls(a, names, &made); /* calls whose arguments held others */
         } else {

@@ -32,19 +32,19 @@ static double unit_random(uint64_t *state)
 /* ---- what is tried out ------------------------------------------------------------------------------------------- */
 
 /* An element is an integer in [low, high). */
-struct range {
+struct integer_range {
     bool known;
     int64_t low, high;
 };
 
-struct trial {
+struct input_trial {
     struct arena *arena;
     const struct graph *graph;
     bool *plain;        /* by value id: computed from inputs and constants alone */
     bool *wanted;       /* an index, or on the way to one */
     int64_t *first;     /* by position of the input, if it is wanted: number of its first element */
     int64_t elements;   /* of all inputs that are wanted */
-    struct range *range; /* by number of the element */
+    struct integer_range *range; /* by number of the element */
 };
 
 static int64_t index_extent(const struct node *n, size_t input)
@@ -52,12 +52,12 @@ static int64_t index_extent(const struct node *n, size_t input)
     return n->def->selects_from && n->inputs.data[input] ? n->def->selects_from(n, (int)input) : 0;
 }
 
-static bool is_plain(const struct trial *t, const struct value *v)
+static bool is_plain(const struct input_trial *t, const struct value *v)
 {
     return !v || v->kind == VALUE_INPUT || v->kind == VALUE_CONSTANT || t->plain[v->id];
 }
 
-static void find_plain(struct trial *t)
+static void find_plain(struct input_trial *t)
 {
     graph_each_node(t->graph, n)
     {
@@ -71,7 +71,7 @@ static void find_plain(struct trial *t)
 }
 
 /* Backwards: what an index is made of. Returns how many elements that is. */
-static int64_t find_wanted(struct trial *t)
+static int64_t find_wanted(struct input_trial *t)
 {
     int64_t elements = 0;
     for (const struct node *n = t->graph->last; n; n = n->prev) {
@@ -102,7 +102,7 @@ static int64_t carried(int64_t number, int digit)
     return 1 + number % BASE;
 }
 
-static const struct eval_tensor *source(struct trial *t, struct arena *a, const struct value *v, int digit)
+static const struct eval_tensor *source(struct input_trial *t, struct arena *a, const struct value *v, int digit)
 {
     if (v->kind == VALUE_CONSTANT || v->specialised)
         return eval_from_tensor(a, v->constant);
@@ -119,7 +119,7 @@ static const struct eval_tensor *source(struct trial *t, struct arena *a, const 
 }
 
 /* values: by id; NULL where it is not wanted or does not work with such inputs. */
-static void try_out(struct trial *t, struct arena *a, int digit, const struct eval_tensor **values)
+static void try_out(struct input_trial *t, struct arena *a, int digit, const struct eval_tensor **values)
 {
     struct diag silent = {.arena = a};
     graph_each_node(t->graph, n)
@@ -140,7 +140,7 @@ static void try_out(struct trial *t, struct arena *a, int digit, const struct ev
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
-static void narrow(struct range *r, int64_t low, int64_t high)
+static void narrow(struct integer_range *r, int64_t low, int64_t high)
 {
     r->low = !r->known || low > r->low ? low : r->low;
     r->high = !r->known || high < r->high ? high : r->high;
@@ -148,7 +148,7 @@ static void narrow(struct range *r, int64_t low, int64_t high)
 }
 
 /* What one index says about the element that it is made of: index = offset + x, or offset - x. */
-static void learn(struct trial *t, int64_t offset, const int64_t *index, int digits, int64_t extent)
+static void learn(struct input_trial *t, int64_t offset, const int64_t *index, int digits, int64_t extent)
 {
     int64_t number = 0, unit = 1;
     const bool minus = index[0] < offset;
@@ -166,7 +166,7 @@ static void learn(struct trial *t, int64_t offset, const int64_t *index, int dig
         narrow(&t->range[number], -offset, extent - offset);
 }
 
-static void learn_all(struct trial *t, const struct value *v, int64_t extent,
+static void learn_all(struct input_trial *t, const struct value *v, int64_t extent,
                       const struct eval_tensor *const *const *values, int digits)
 {
     for (int d = 0; d <= digits; d++)
@@ -181,7 +181,7 @@ static void learn_all(struct trial *t, const struct value *v, int64_t extent,
     }
 }
 
-static void find_ranges(struct trial *t)
+static void find_ranges(struct input_trial *t)
 {
     struct arena a = {0};
     const struct eval_tensor **values[MOST_DIGITS + 1];
@@ -194,7 +194,7 @@ static void find_ranges(struct trial *t)
         t->first[i] = t->elements;
         t->elements += t->wanted[t->graph->inputs.data[i]->id] ? shape_count(&t->graph->inputs.data[i]->shape) : 0;
     }
-    t->range = arena_array(t->arena, struct range, (size_t)t->elements);
+    t->range = arena_array(t->arena, struct integer_range, (size_t)t->elements);
     for (int64_t most = BASE; most < t->elements && digits < MOST_DIGITS; most *= BASE)
         digits++;
     for (int d = 0; d <= digits; d++) {
@@ -227,7 +227,7 @@ static int64_t least_extent(const struct value *v, int depth)
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
-static struct tensor *draw(struct arena *a, const struct value *v, const struct range *range, uint64_t seed)
+static struct tensor *draw(struct arena *a, const struct value *v, const struct integer_range *range, uint64_t seed)
 {
     struct tensor *const t = tensor_new(a, v->dtype, &v->shape);
     const bool is_float = dtype_is_float(v->dtype);
@@ -236,7 +236,7 @@ static struct tensor *draw(struct arena *a, const struct value *v, const struct 
     for (const char *p = v->name; *p; p++)
         state = state * 31u + (unsigned char)*p;
     for (int64_t i = 0; i < t->count; i++) {
-        const struct range *const r = range ? &range[i] : NULL;
+        const struct integer_range *const r = range ? &range[i] : NULL;
         if (r && r->known && r->low < r->high) {
             const int64_t x = r->low + (int64_t)(random_next(&state) % ((uint64_t)r->high - (uint64_t)r->low));
             if (is_float)
@@ -254,7 +254,7 @@ static struct tensor *draw(struct arena *a, const struct value *v, const struct 
 
 const struct tensor **random_inputs(struct arena *a, const struct graph *g, uint64_t seed)
 {
-    struct trial t = {.arena = a, .graph = g};
+    struct input_trial t = {.arena = a, .graph = g};
     const struct tensor **const inputs = arena_array(a, const struct tensor *, g->inputs.count + 1);
     t.plain = arena_array(a, bool, (size_t)g->value_count);
     t.wanted = arena_array(a, bool, (size_t)g->value_count);

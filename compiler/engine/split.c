@@ -6,7 +6,7 @@
 #include "graph/region.h"
 #include <string.h>
 
-struct cut {
+struct program_cut {
     struct arena *arena;
     const struct lowered *lowered;
     const struct graph *from;
@@ -24,7 +24,7 @@ static bool in_kernel(const struct kernel *k, const struct node *n)
     return false;
 }
 
-static bool is_view(const struct cut *c, const struct node *n)
+static bool is_view(const struct program_cut *c, const struct node *n)
 {
     for (size_t k = 0; k < c->lowered->kernels.count; k++)
         if (in_kernel(c->lowered->kernels.data[k], n))
@@ -32,10 +32,10 @@ static bool is_view(const struct cut *c, const struct node *n)
     return true;
 }
 
-static struct value *bring(struct cut *c, struct value *v);
+static struct value *bring(struct program_cut *c, struct value *v);
 
 /* Copies a node with what it reads. */
-static void copy_node(struct cut *c, const struct node *n)
+static void copy_node(struct program_cut *c, const struct node *n)
 {
     struct value **inputs = arena_array(c->arena, struct value *, n->inputs.count + 1);
     for (size_t i = 0; i < n->inputs.count; i++)
@@ -56,7 +56,7 @@ static void copy_node(struct cut *c, const struct node *n)
         UNREACHABLE("a copied node infers as the original did");
 }
 
-static struct value *bring(struct cut *c, struct value *v)
+static struct value *bring(struct program_cut *c, struct value *v)
 {
     if (c->made[v->id])
         return c->made[v->id];
@@ -71,7 +71,7 @@ static struct value *bring(struct cut *c, struct value *v)
     return c->made[v->id];
 }
 
-static bool read_outside(const struct cut *c, const struct value *v)
+static bool read_outside(const struct program_cut *c, const struct value *v)
 {
     for (size_t i = 0; i < v->uses.count; i++)
         if (!in_kernel(c->kernel, v->uses.data[i].node))
@@ -85,7 +85,7 @@ static bool read_outside(const struct cut *c, const struct value *v)
     return false;
 }
 
-static void cut_kernel(struct cut *c)
+static void cut_kernel(struct program_cut *c)
 {
     graph_each_node(c->from, n)
         for (size_t o = 0; in_kernel(c->kernel, n) && o < n->outputs.count; o++) {
@@ -110,7 +110,7 @@ struct split split_entry(struct diag *d, struct arena *a, const struct program *
         const struct kernel *k = l->kernels.data[i];
         if (k->nodes.count == 0)
             continue;
-        struct cut c = {.arena = a, .lowered = l, .from = entry->graph, .kernel = k};
+        struct program_cut c = {.arena = a, .lowered = l, .from = entry->graph, .kernel = k};
         c.to = graph_new(made, arena_printf(a, "kernel_%zu", i));
         c.made = arena_array(a, struct value *, (size_t)entry->graph->value_count + 1);
         cut_kernel(&c);

@@ -4,7 +4,7 @@
 
 /* ---- a walk over the output's elements with one offset per input ------------------------------------------------- */
 
-struct walk {
+struct element_walk {
     size_t inputs;
     struct shape domain;
     int64_t (*stride)[SHAPE_MAX_RANK]; /* per input; 0 where the operand stretches */
@@ -12,10 +12,10 @@ struct walk {
     int64_t index[SHAPE_MAX_RANK];
 };
 
-static void walk_start(struct walk *w, struct arena *scratch, const struct eval_tensor *const *in, size_t inputs,
-                       const struct shape *domain)
+static void walk_start(struct element_walk *w, struct arena *scratch, const struct eval_tensor *const *in,
+                       size_t inputs, const struct shape *domain)
 {
-    *w = (struct walk){.inputs = inputs, .domain = *domain};
+    *w = (struct element_walk){.inputs = inputs, .domain = *domain};
     w->stride = arena_alloc(scratch, inputs, sizeof w->stride[0], alignof(int64_t));
     w->offset = arena_array(scratch, int64_t, inputs);
     for (size_t i = 0; i < inputs; i++)
@@ -24,7 +24,7 @@ static void walk_start(struct walk *w, struct arena *scratch, const struct eval_
 }
 
 /* On to the next element in row-major order: a small odometer that keeps the offsets. */
-static void walk_next(struct walk *w)
+static void walk_next(struct element_walk *w)
 {
     for (int d = w->domain.rank - 1; d >= 0; d--) {
         const bool carry = ++w->index[d] == w->domain.dim[d];
@@ -39,7 +39,7 @@ static void walk_next(struct walk *w)
 void eval_broadcast_index(const struct eval_tensor *in, const struct shape *domain, int64_t *index)
 {
     int64_t stride[1][SHAPE_MAX_RANK] = {{0}}, offset = 0;
-    struct walk w = {.inputs = 1, .domain = *domain, .stride = stride, .offset = &offset};
+    struct element_walk w = {.inputs = 1, .domain = *domain, .stride = stride, .offset = &offset};
     const int64_t count = shape_count(domain);
     shape_broadcast_strides(&in->shape, domain, stride[0]);
     for (int64_t p = 0; p < count; p++) {
@@ -65,7 +65,7 @@ static bool map(struct eval_ctx *c, eval_fn_f f, eval_fn_fi fi, eval_fn_i i)
     const size_t inputs = c->node->inputs.count;
     if (out == NULL)
         return true;
-    struct walk w;
+    struct element_walk w;
     walk_start(&w, c->scratch, c->in, inputs, &out->shape);
     double *floats = arena_array(c->scratch, double, inputs);
     int64_t *ints = arena_array(c->scratch, int64_t, inputs);

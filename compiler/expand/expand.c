@@ -109,7 +109,7 @@ struct ends {
 
 struct signature {
     struct expansion *expansion;
-    struct writer w;
+    struct graph_writer w;
     const struct graph *graph;
     const char **outputs; /* of graph outputs */
     struct ends *ends;    /* by index of a variable */
@@ -254,8 +254,8 @@ static struct model *write_model(struct expansion *x, const struct graph *g, con
     struct map *const names = arena_new(x->arena, struct map);
     names->arena = x->arena;
     struct signature s = {.expansion = x, .graph = g};
-    s.w = (struct writer){.arena = x->arena, .to = m->graph, .names = names,
-                          .name_of = arena_array(x->arena, const char *, (size_t)g->value_count + 1)};
+    s.w = (struct graph_writer){.arena = x->arena, .to = m->graph, .names = names,
+                                .name_of = arena_array(x->arena, const char *, (size_t)g->value_count + 1)};
     s.outputs = arena_array(x->arena, const char *, g->outputs.count + 1);
     s.ends = arena_array(x->arena, struct ends, x->program->variables.count + 1);
     name_arguments(&s);

@@ -25,7 +25,7 @@ bool plain_versions(struct graph *g, int opset) MUST_USE;
 
 /* ---- write_graph.c ----------------------------------------------------------------------------------------------- */
 
-struct writer {
+struct graph_writer {
     struct arena *arena;
     struct model_graph *to;
     struct map *names;       /* taken, in this graph and those around it */
@@ -34,9 +34,9 @@ struct writer {
 
 /* Writes nodes and constants of g. Inputs, variables and whatever else needs a certain name have one already. The
  * graph's outputs are the caller's to add. */
-void write_nodes(struct writer *w, const struct graph *g);
+void write_nodes(struct graph_writer *w, const struct graph *g);
 /* where: as model_add_value() */
-void write_value(struct writer *w, int where, const char *name, enum dtype dtype, const struct shape *shape);
-const char *write_name(struct writer *w, const struct value *v);
+void write_value(struct graph_writer *w, int where, const char *name, enum dtype dtype, const struct shape *shape);
+const char *write_name(struct graph_writer *w, const struct value *v);
 
 #endif

@@ -6,14 +6,14 @@
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-const char *write_name(struct writer *w, const struct value *v)
+const char *write_name(struct graph_writer *w, const struct value *v)
 {
     if (w->name_of[v->id] == NULL)
         w->name_of[v->id] = take_fresh_name(w->names, v->name);
     return w->name_of[v->id];
 }
 
-void write_value(struct writer *w, int where, const char *name, enum dtype dtype, const struct shape *shape)
+void write_value(struct graph_writer *w, int where, const char *name, enum dtype dtype, const struct shape *shape)
 {
     struct model_dim dims[SHAPE_MAX_RANK];
     for (int d = 0; d < shape->rank; d++)
@@ -23,7 +23,7 @@ void write_value(struct writer *w, int where, const char *name, enum dtype dtype
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-static void write_attr(struct writer *w, struct model_node *n, const struct attr *x)
+static void write_attr(struct graph_writer *w, struct model_node *n, const struct attr *x)
 {
     switch (x->type) {
     case ATTR_INT:
@@ -49,7 +49,7 @@ static void write_attr(struct writer *w, struct model_node *n, const struct attr
     }
 }
 
-static void write_node(struct writer *w, const struct node *n)
+static void write_node(struct graph_writer *w, const struct node *n)
 {
     const char **const in = arena_array(w->arena, const char *, n->inputs.count + 1);
     const char **const out = arena_array(w->arena, const char *, n->outputs.count + 1);
@@ -66,7 +66,7 @@ static void write_node(struct writer *w, const struct node *n)
 /* ---- regions become Scan ----------------------------------------------------------------------------------------- */
 
 /* ONNX wants one slice at least: the number of the step. Returns its name in the graph around. */
-static const char *write_steps(struct writer *w, const struct region *r)
+static const char *write_steps(struct graph_writer *w, const struct region *r)
 {
     const char *const name = take_fresh_name(w->names, "steps");
     struct tensor *const t = tensor_new(w->arena, DTYPE_INT64, &SHAPE(r->trips));
@@ -77,7 +77,7 @@ static const char *write_steps(struct writer *w, const struct region *r)
 }
 
 /* States and slices are inputs of the body; captures are read from the graph around it. */
-static size_t write_body_inputs(struct writer *body, struct writer *around, const struct node *n)
+static size_t write_body_inputs(struct graph_writer *body, struct graph_writer *around, const struct node *n)
 {
     const struct region *const r = n->region;
     const struct graph *const g = region_graph(r);
@@ -106,7 +106,7 @@ static size_t write_body_inputs(struct writer *body, struct writer *around, cons
     return slices > 0 ? slices : 1;
 }
 
-static void write_body(struct writer *body, const struct region *r)
+static void write_body(struct graph_writer *body, const struct region *r)
 {
     const struct graph *const g = region_graph(r);
     write_nodes(body, g);
@@ -118,7 +118,7 @@ static void write_body(struct writer *body, const struct region *r)
 }
 
 /* The name of a state before the first step; zeros where the node does not say. */
-static const char *initial_state(struct writer *w, const struct node *n, int i)
+static const char *initial_state(struct graph_writer *w, const struct node *n, int i)
 {
     const struct variable *const s = n->region->program->variables.data[i];
     if (node_input(n, (size_t)i) != NULL)
@@ -128,7 +128,7 @@ static const char *initial_state(struct writer *w, const struct node *n, int i)
     return name;
 }
 
-static const char **scan_inputs(struct writer *w, const struct node *n)
+static const char **scan_inputs(struct graph_writer *w, const struct node *n)
 {
     const struct region *const r = n->region;
     str_list in = {0};
@@ -145,7 +145,7 @@ static const char **scan_inputs(struct writer *w, const struct node *n)
 }
 
 /* Final states, then what is stacked: all that the body gives, wanted or not. */
-static const char **scan_outputs(struct writer *w, const struct node *n)
+static const char **scan_outputs(struct graph_writer *w, const struct node *n)
 {
     const struct region *const r = n->region;
     str_list out = {0};
@@ -163,7 +163,7 @@ static const char **scan_outputs(struct writer *w, const struct node *n)
     return out.data;
 }
 
-static void set_directions(struct writer *w, struct model_node *to, size_t inputs, size_t outputs)
+static void set_directions(struct graph_writer *w, struct model_node *to, size_t inputs, size_t outputs)
 {
     const size_t most = inputs > outputs ? inputs : outputs;
     int64_t *const backwards = arena_array(w->arena, int64_t, most + 1);
@@ -174,12 +174,12 @@ static void set_directions(struct writer *w, struct model_node *to, size_t input
         model_set_ints(w->arena, to, "scan_output_directions", backwards, outputs);
 }
 
-static void write_region(struct writer *w, const struct node *n)
+static void write_region(struct graph_writer *w, const struct node *n)
 {
     const struct region *const r = n->region;
     const struct graph *const g = region_graph(r);
-    struct writer body = {.arena = w->arena, .names = w->names, .to = model_graph_new(w->arena, "body"),
-                          .name_of = arena_array(w->arena, const char *, (size_t)g->value_count)};
+    struct graph_writer body = {.arena = w->arena, .names = w->names, .to = model_graph_new(w->arena, "body"),
+                                .name_of = arena_array(w->arena, const char *, (size_t)g->value_count)};
     const char **const in = scan_inputs(w, n), **const out = scan_outputs(w, n);
     const size_t slices = write_body_inputs(&body, w, n);
     write_body(&body, r);
@@ -193,14 +193,14 @@ static void write_region(struct writer *w, const struct node *n)
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-static void write_constants(struct writer *w, const struct graph *g)
+static void write_constants(struct graph_writer *w, const struct graph *g)
 {
     vec_each(struct value *, v, &g->sources)
         if (v->kind == VALUE_CONSTANT && graph_is_used(g, v))
             model_add_initializer(w->arena, w->to, write_name(w, v), (struct tensor *)v->constant);
 }
 
-void write_nodes(struct writer *w, const struct graph *g)
+void write_nodes(struct graph_writer *w, const struct graph *g)
 {
     write_constants(w, g);
     for (const struct node *n = g->first; n != NULL; n = n->next) {

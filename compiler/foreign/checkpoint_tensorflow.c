@@ -34,7 +34,7 @@ struct object_facts {
     bool counts;                /* the steps of what has a rate or lists beside it */
 };
 
-struct sorter {
+struct bundle_sorter {
     struct checkpoint_reader *r;
     struct arena *arena;
     const struct bundle *bundle;
@@ -92,7 +92,7 @@ static const char *without_end(struct arena *a, const char *text, const char *en
     return str_ends_with(text, end) ? arena_strndup(a, text, strlen(text) - strlen(end)) : text;
 }
 
-static const struct bundle_entry *entry(const struct sorter *s, const char *name)
+static const struct bundle_entry *entry(const struct bundle_sorter *s, const char *name)
 {
     return map_get(&s->entries, name);
 }
@@ -107,7 +107,7 @@ static bool is_number(const struct bundle_entry *e)
     return e && e->tensor && e->tensor->count == 1 && dtype_is_float(e->dtype);
 }
 
-static void add_rest(struct sorter *s, const char *name, const struct bundle_entry *e, const char *why)
+static void add_rest(struct bundle_sorter *s, const char *name, const struct bundle_entry *e, const char *why)
 {
     const char *const what = is_count(e)    ? arena_printf(s->arena, "%lld", (long long)tensor_get_int(e->tensor, 0))
                              : is_number(e) ? arena_printf(s->arena, "%g", tensor_get_double(e->tensor, 0))
@@ -117,7 +117,7 @@ static void add_rest(struct sorter *s, const char *name, const struct bundle_ent
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
 
-static bool enter_entries(struct sorter *s)
+static bool enter_entries(struct bundle_sorter *s)
 {
     vec_each_ptr(const struct bundle_entry, e, &s->bundle->entries) {
         const char *const name = without_end(s->arena, e->name, VALUE);
@@ -129,7 +129,7 @@ static bool enter_entries(struct sorter *s)
 }
 
 /* Names are cut here, once: many objects may have one child. */
-static bool read_objects(struct sorter *s)
+static bool read_objects(struct bundle_sorter *s)
 {
     const struct bundle_entry *const e = entry(s, OBJECTS);
     if (!e || !e->text)
@@ -150,13 +150,13 @@ static bool read_objects(struct sorter *s)
 
 /* ---- optimizers -------------------------------------------------------------------------------------------------- */
 
-static const struct bundle_entry *below(const struct sorter *s, const char *path, const char *name)
+static const struct bundle_entry *below(const struct bundle_sorter *s, const char *path, const char *name)
 {
     return entry(s, arena_printf(s->arena, "%s/%s", path, name));
 }
 
 /* A number that the optimizer has there, which is taken; NAN: it has none. */
-static double number_below(struct sorter *s, const char *path, const char *name)
+static double number_below(struct bundle_sorter *s, const char *path, const char *name)
 {
     const struct bundle_entry *const e = below(s, path, name);
     if (!is_number(e) && !is_count(e))
@@ -166,7 +166,7 @@ static double number_below(struct sorter *s, const char *path, const char *name)
 }
 
 /* Under the first of these names. */
-static double first_below(struct sorter *s, const char *path, const char *const *names)
+static double first_below(struct bundle_sorter *s, const char *path, const char *const *names)
 {
     double x = NAN;
     for (size_t i = 0; names[i] && isnan(x); i++)
@@ -174,14 +174,14 @@ static double first_below(struct sorter *s, const char *path, const char *const 
     return x;
 }
 
-static void add_group_number(struct sorter *s, struct checkpoint_group *g, const char *key, double x)
+static void add_group_number(struct bundle_sorter *s, struct checkpoint_group *g, const char *key, double x)
 {
     if (!isnan(x))
         vec_push(s->arena, &g->numbers, ((struct checkpoint_number){key, x}));
 }
 
 /* The optimizer at a path, entered once; NULL: there are too many. */
-static struct optimizer_at *optimizer(struct sorter *s, const char *path)
+static struct optimizer_at *optimizer(struct bundle_sorter *s, const char *path)
 {
     static const char *const counts[] = {"iter", "_iterations", "iterations", NULL}, *const rates[] = {"learning_rate",
                                                                                                        "_learning_rate",
@@ -212,7 +212,7 @@ static struct optimizer_at *optimizer(struct sorter *s, const char *path)
 }
 
 /* The object's own facts. */
-static struct object_facts *facts_of(const struct sorter *s, const struct object *o)
+static struct object_facts *facts_of(const struct bundle_sorter *s, const struct object *o)
 {
     return &s->facts.data[o - s->objects.data];
 }
@@ -239,7 +239,7 @@ static bool is_rate(const char *name)
 }
 
 /* What a name says of optimizers: "PATH/learning_rate", "PATH/_variables/3", "WEIGHT/.OPTIMIZER_SLOT/PATH/m". */
-static void look_at_name(struct sorter *s, const char *name, const struct bundle_entry *e)
+static void look_at_name(struct bundle_sorter *s, const char *name, const struct bundle_entry *e)
 {
     const char *const slot = strstr(name, SLOT), *const last = strrchr(name, '/');
     if (slot) {
@@ -257,7 +257,7 @@ static void look_at_name(struct sorter *s, const char *name, const struct bundle
         map_set(&s->shown, arena_strndup(s->arena, above, (size_t)(before - above)), NULL);
 }
 
-static const struct object *counter_of(const struct sorter *s, const struct object *o)
+static const struct object *counter_of(const struct bundle_sorter *s, const struct object *o)
 {
     static const char *const names[] = {"_iterations", "iterations", "iter"};
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -269,7 +269,7 @@ static const struct object *counter_of(const struct sorter *s, const struct obje
 }
 
 /* An object with a rate or lists, whose count then is an optimizer's. */
-static void look_at_object(struct sorter *s, const struct object *o)
+static void look_at_object(struct bundle_sorter *s, const struct object *o)
 {
     const struct object *const count = counter_of(s, o);
     for (size_t i = 0; count && i < o->children.count && !facts_of(s, count)->counts; i++) {
@@ -283,7 +283,7 @@ static void look_at_object(struct sorter *s, const struct object *o)
 }
 
 /* The path of what has this count, "model/optimizer" of "model/optimizer/iter"; NULL: the name is no count's. */
-static const char *counted(const struct sorter *s, const char *name)
+static const char *counted(const struct bundle_sorter *s, const char *name)
 {
     static const char *const ends[] = {"/iter", "/_iterations", "/iterations"};
     const struct bundle_entry *const e = entry(s, name);
@@ -294,7 +294,7 @@ static const char *counted(const struct sorter *s, const char *name)
 }
 
 /* What counts steps and has a rate, slots or lists. Others count, too: a loop of training with its network below. */
-static void find_optimizers(struct sorter *s)
+static void find_optimizers(struct bundle_sorter *s)
 {
     for (size_t i = 0; i < s->entries.count; i++)
         look_at_name(s, s->entries.entries[i].key, s->entries.entries[i].value);
@@ -330,7 +330,7 @@ static bool is_kept_as(const char *rest, const struct bundle_entry *e)
 }
 
 /* Does it belong to an optimizer? Keras 3's list of what is trained leads to weights, though. */
-static bool is_optimizers(const struct sorter *s, const char *name)
+static bool is_optimizers(const struct bundle_sorter *s, const char *name)
 {
     for (size_t i = 0; i < s->optimizers.count && !map_has(&s->slotted, name); i++) {
         const char *const path = s->optimizers.entries[i].key;
@@ -342,7 +342,7 @@ static bool is_optimizers(const struct sorter *s, const char *name)
 }
 
 /* The parameter of that key within the optimizer; name NULL: it is not known. */
-static struct checkpoint_parameter *parameter(struct sorter *s, const struct optimizer_at *o, const char *key,
+static struct checkpoint_parameter *parameter(struct bundle_sorter *s, const struct optimizer_at *o, const char *key,
                                               const char *name)
 {
     struct checkpoint *const c = s->r->to;
@@ -356,7 +356,7 @@ static struct checkpoint_parameter *parameter(struct sorter *s, const struct opt
     return &c->parameters.data[(size_t)(uintptr_t)map_get(&s->parameters, place) - 1];
 }
 
-static const struct tensor *divided(struct sorter *s, const struct tensor *t, double by)
+static const struct tensor *divided(struct bundle_sorter *s, const struct tensor *t, double by)
 {
     struct tensor *const out = tensor_cast(s->arena, t, t->dtype);
     for (int64_t i = 0; i < t->count; i++)
@@ -364,8 +364,8 @@ static const struct tensor *divided(struct sorter *s, const struct tensor *t, do
     return out;
 }
 
-static void add_state(struct sorter *s, const struct optimizer_at *o, struct checkpoint_parameter *p, const char *name,
-                      enum scale scale, const char *key)
+static void add_state(struct bundle_sorter *s, const struct optimizer_at *o, struct checkpoint_parameter *p,
+                      const char *name, enum scale scale, const char *key)
 {
     const struct bundle_entry *const e = entry(s, name);
     const struct tensor *t = e->tensor;
@@ -383,7 +383,7 @@ static void add_state(struct sorter *s, const struct optimizer_at *o, struct che
 /* ---- what stands below its variable ------------------------------------------------------------------------------ */
 
 /* "dense/kernel/.OPTIMIZER_SLOT/optimizer/m" */
-static void add_slot(struct sorter *s, const char *name)
+static void add_slot(struct bundle_sorter *s, const char *name)
 {
     const char *const at = strstr(name, SLOT), *const last = strrchr(name, '/');
     const char *const weight = arena_strndup(s->arena, name, (size_t)(at - name));
@@ -405,7 +405,7 @@ static void add_slot(struct sorter *s, const char *name)
               slot->scale == BY_MINUS_RATE && of_rmsprop ? BY_RATE : slot->scale, slot->key);
 }
 
-static void add_slots(struct sorter *s)
+static void add_slots(struct bundle_sorter *s)
 {
     for (size_t i = 0; i < s->entries.count; i++)
         if (strstr(s->entries.entries[i].key, SLOT))
@@ -413,7 +413,7 @@ static void add_slots(struct sorter *s)
 }
 
 /* Of tf.train.Saver: "dense/kernel/Adam_1", of the same shape as "dense/kernel". */
-static void add_suffixed(struct sorter *s)
+static void add_suffixed(struct bundle_sorter *s)
 {
     for (size_t i = 0; i < s->entries.count; i++) {
         const char *const name = s->entries.entries[i].key, *const last = strrchr(name, '/');
@@ -436,7 +436,7 @@ static void add_suffixed(struct sorter *s)
 /* ---- lists of the optimizer -------------------------------------------------------------------------------------- */
 
 /* "SGD/m/dense/kernel" is for the weight that is called "dense/kernel": the longest end that is a weight's. */
-static const char *weight_called(const struct sorter *s, const char *full, const struct shape *shape)
+static const char *weight_called(const struct bundle_sorter *s, const char *full, const struct shape *shape)
 {
     int slashes = 0;
     for (const char *at = strchr(full, '/'); at && slashes < MOST_SLASHES; at = strchr(at + 1, '/'), slashes++)
@@ -461,7 +461,7 @@ static bool contains(const char *text, const char *word)
 }
 
 /* Adam has a list of means and one of squares, and so has RMSprop with momentum; what is kept is called after it. */
-static const struct slot *list_slot(const struct sorter *s, const struct object *o, const char *name)
+static const struct slot *list_slot(const struct bundle_sorter *s, const struct object *o, const char *name)
 {
     static const struct slot momentum = {"_momentums", "momentum_buffer", BY_RATE},
                              square = {"_velocities", "square_avg", AS_IT_IS};
@@ -477,7 +477,7 @@ static const struct slot *list_slot(const struct sorter *s, const struct object 
 }
 
 /* *trained: place in the list -> name of the weight, where the optimizer lists them */
-static void add_list(struct sorter *s, const struct optimizer_at *at, const struct object *o, const char *name,
+static void add_list(struct bundle_sorter *s, const struct optimizer_at *at, const struct object *o, const char *name,
                      const struct map *trained)
 {
     const struct slot *const slot = list_slot(s, o, name);
@@ -495,7 +495,7 @@ static void add_list(struct sorter *s, const struct optimizer_at *at, const stru
     }
 }
 
-static void add_lists_of(struct sorter *s, const struct optimizer_at *at, const struct object *o)
+static void add_lists_of(struct bundle_sorter *s, const struct optimizer_at *at, const struct object *o)
 {
     const struct object *const list = object_child(&s->objects, o, "_trainable_variables");
     struct map trained = {.arena = s->arena};
@@ -507,7 +507,7 @@ static void add_lists_of(struct sorter *s, const struct optimizer_at *at, const 
             add_list(s, at, o, lists[i].name, &trained);
 }
 
-static void add_lists(struct sorter *s)
+static void add_lists(struct bundle_sorter *s)
 {
     vec_each_ptr(const struct object, o, &s->objects) {
         const struct object *const count = counter_of(s, o);
@@ -522,14 +522,14 @@ static void add_lists(struct sorter *s)
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* Not the counters, and what Keras keeps for its metrics. */
-static bool is_weight(const struct sorter *s, const char *name, const struct bundle_entry *e)
+static bool is_weight(const struct bundle_sorter *s, const char *name, const struct bundle_entry *e)
 {
     return e->tensor && !is_count(e) && !is_optimizers(s, name) && !strstr(name, "keras_api/metrics/") &&
            !strstr(name, SLOT);
 }
 
 /* What weights are called, if no two are called the same. */
-static void enter_full_names(struct sorter *s)
+static void enter_full_names(struct bundle_sorter *s)
 {
     for (size_t i = 0; i < s->entries.count; i++) {
         const char *const name = s->entries.entries[i].key, *const full = map_get(&s->full_names, name);
@@ -544,7 +544,7 @@ static bool is_power(const char *name)
     return str_ends_with(name, "beta1_power") || str_ends_with(name, "beta2_power");
 }
 
-static void add_weights(struct sorter *s)
+static void add_weights(struct bundle_sorter *s)
 {
     struct checkpoint *const c = s->r->to;
     str_list others = {0};
@@ -567,7 +567,7 @@ static void add_weights(struct sorter *s)
 }
 
 /* SGD without momentum keeps nothing, and has a learning rate still. */
-static void add_plain(struct sorter *s)
+static void add_plain(struct bundle_sorter *s)
 {
     struct checkpoint *const c = s->r->to;
     if (s->optimizers.count != 1 || c->parameters.count > 0)
@@ -578,17 +578,17 @@ static void add_plain(struct sorter *s)
 
 bool checkpoint_add_bundle(struct checkpoint_reader *r, const struct bundle *b)
 {
-    struct sorter s = {.r = r,
-                       .arena = r->arena,
-                       .bundle = b,
-                       .entries.arena = r->arena,
-                       .full_names.arena = r->arena,
-                       .by_full.arena = r->arena,
-                       .taken.arena = r->arena,
-                       .optimizers.arena = r->arena,
-                       .shown.arena = r->arena,
-                       .slotted.arena = r->arena,
-                       .parameters.arena = r->arena};
+    struct bundle_sorter s = {.r = r,
+                              .arena = r->arena,
+                              .bundle = b,
+                              .entries.arena = r->arena,
+                              .full_names.arena = r->arena,
+                              .by_full.arena = r->arena,
+                              .taken.arena = r->arena,
+                              .optimizers.arena = r->arena,
+                              .shown.arena = r->arena,
+                              .slotted.arena = r->arena,
+                              .parameters.arena = r->arena};
     if (!enter_entries(&s) || !read_objects(&s))
         return false;
     r->to->channels_last = true;

@@ -18,7 +18,7 @@ static const struct form {
 } forms[] = {{"LSTM", 4, {0, 3, 1, 2}}, {"GRU", 3, {1, 0, 2}}, {"RNN", 1, {0}}};
 
 /* A node as PyTorch exports it. */
-struct layer {
+struct exported_layer {
     const struct form *form;
     const struct model_initializer *w, *r, *b; /* b: or NULL */
     const char *prefix, *number;               /* "encoder.lstm.", "1" of encoder.lstm.weight_ih_l1 */
@@ -75,7 +75,7 @@ static bool is_bias_of(const struct model_initializer *b, const struct model_ini
     return its->rank == 2 && its->dim[0] == s->dim[0] && its->dim[1] == 2 * s->dim[1];
 }
 
-static bool find_layer(const struct joiner *j, const struct model_node *n, struct layer *out)
+static bool find_layer(const struct joiner *j, const struct model_node *n, struct exported_layer *out)
 {
     const struct form *const form = form_of(n);
     const struct model_initializer *const w = form ? input_of(j, n, 1) : NULL, *const r = w ? input_of(j, n, 2) : NULL;
@@ -86,7 +86,7 @@ static bool find_layer(const struct joiner *j, const struct model_node *n, struc
         of_w->dim[1] % (int64_t)form->gates != 0 || of_r->dim[1] != of_w->dim[1])
         return false;
     const struct model_initializer *const b = input_of(j, n, 3);
-    *out = (struct layer){.form = form, .w = w, .r = r, .b = b && is_bias_of(b, w) ? b : NULL};
+    *out = (struct exported_layer){.form = form, .w = w, .r = r, .b = b && is_bias_of(b, w) ? b : NULL};
     return true;
 }
 
@@ -118,7 +118,7 @@ static bool split_scope(struct arena *a, const struct model_node *n, const char 
     return true;
 }
 
-static bool shapes_fit(const struct joiner *j, const struct layer *l, const char *prefix, const char *number)
+static bool shapes_fit(const struct joiner *j, const struct exported_layer *l, const char *prefix, const char *number)
 {
     const struct tensor *const ih =
                                  map_get(&j->weights, arena_printf(j->arena, "%s%s%s", prefix, INPUT_WEIGHT, number)),
@@ -129,19 +129,19 @@ static bool shapes_fit(const struct joiner *j, const struct layer *l, const char
 }
 
 /* Where the model says that the layer stands: by the name of W, else by the place of the node. */
-static bool name_says(const struct joiner *j, struct layer *l)
+static bool name_says(const struct joiner *j, struct exported_layer *l)
 {
     const char *const name = weights_renamed(j->arena, &j->options->weights, l->w->name, NULL);
     return split_name(j->arena, name, &l->prefix, &l->number);
 }
 
-static bool place_says(const struct joiner *j, const struct model_node *n, struct layer *l)
+static bool place_says(const struct joiner *j, const struct model_node *n, struct exported_layer *l)
 {
     return split_scope(j->arena, n, &l->prefix, &l->number);
 }
 
 /* As the model says, else the only ones of these shapes. */
-static bool find_family(const struct joiner *j, const struct model_node *n, struct layer *l)
+static bool find_family(const struct joiner *j, const struct model_node *n, struct exported_layer *l)
 {
     size_t count = 0;
     if ((name_says(j, l) && shapes_fit(j, l, l->prefix, l->number)) ||
@@ -164,7 +164,7 @@ static bool find_family(const struct joiner *j, const struct model_node *n, stru
 static const char *const of_input[] = {"weight_ih", NULL}, *const of_state[] = {"weight_hh", NULL},
                          *const of_bias[] = {"bias_ih", "bias_hh", NULL};
 
-static void add_joined(struct joiner *j, const struct layer *l, const struct model_initializer *whole,
+static void add_joined(struct joiner *j, const struct exported_layer *l, const struct model_initializer *whole,
                        const char *const *kinds)
 {
     struct joined out = {.form = l->form, .whole = whole};
@@ -191,7 +191,7 @@ static void add_joined(struct joiner *j, const struct layer *l, const struct mod
 static void find_joined(struct diag *d, struct joiner *j, struct strbuf *report)
 {
     vec_each(const struct model_node *, n, &j->model->graph->nodes) {
-        struct layer l;
+        struct exported_layer l;
         if (!find_layer(j, n, &l) || !find_family(j, n, &l))
             continue;
         if (!is_pytorchs(n)) {
@@ -322,7 +322,7 @@ bool checkpoint_join_recurrent(struct diag *d, struct arena *a, const struct mod
 
 /* What prepare has named after a part: "lstm.weight_ih_l0" for W, "lstm.weight_hh_l0", "lstm.bias_ih_l0"; or a name
  * that PyTorch's exporter made up, "onnx::LSTM_12". */
-static void add_whole(const struct joiner *j, const struct layer *l, const struct model_initializer *whole,
+static void add_whole(const struct joiner *j, const struct exported_layer *l, const struct model_initializer *whole,
                       const char *const *kinds, struct map *out)
 {
     struct joined *const x = arena_new(j->arena, struct joined);
@@ -341,7 +341,7 @@ static void add_whole(const struct joiner *j, const struct layer *l, const struc
 static void find_wholes(const struct joiner *j, struct map *out)
 {
     vec_each(const struct model_node *, n, &j->model->graph->nodes) {
-        struct layer l;
+        struct exported_layer l;
         if (!find_layer(j, n, &l) || !is_pytorchs(n) || !(name_says(j, &l) || place_says(j, n, &l)))
             continue;
         add_whole(j, &l, l.w, of_input, out);

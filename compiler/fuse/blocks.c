@@ -39,7 +39,7 @@ int64_t blocks_rows(int64_t rows)
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-static struct member *find_member(const struct group *g, const struct kernel *k)
+static struct member *find_member(const struct block_group *g, const struct kernel *k)
 {
     vec_each_ptr(struct member, m, &g->members)
         if (m->k == k)
@@ -47,7 +47,7 @@ static struct member *find_member(const struct group *g, const struct kernel *k)
     return NULL;
 }
 
-static bool is_apart(const struct group *g, const struct kernel *k)
+static bool is_apart(const struct block_group *g, const struct kernel *k)
 {
     for (int i = 0; i < g->apart_count; i++)
         if (g->apart[i] == k)
@@ -66,7 +66,7 @@ static bool is_product(const struct kernel *k)
 
 /* The access, in loops of the part that begin with the group's, as a matrix: outer loops, rows, then one loop over
  * columns. */
-static bool as_matrix(const struct group *g, const struct part *p, const struct access *a, struct matrix *out)
+static bool as_matrix(const struct block_group *g, const struct part *p, const struct access *a, struct matrix *out)
 {
     *out = (struct matrix){.from = a->buffer, .at = *a, .columns = 1};
     int inner = -1;
@@ -86,7 +86,7 @@ static bool as_matrix(const struct group *g, const struct part *p, const struct 
 }
 
 /* Does the access walk the same rows? */
-static bool same_rows(const struct group *g, const struct matrix *m, const struct part *p, const struct access *a)
+static bool same_rows(const struct block_group *g, const struct matrix *m, const struct part *p, const struct access *a)
 {
     bool ok = a->offset == m->at.offset && a->term_count == 0, walked = false;
     for (int d = 0; d <= g->outer; d++)
@@ -100,8 +100,8 @@ static bool same_rows(const struct group *g, const struct matrix *m, const struc
     return ok;
 }
 
-struct load_test {
-    const struct group *g;
+struct block_load_test {
+    const struct block_group *g;
     const struct part *p;
     const struct buffer *only; /* NULL: all matrices of the group */
     bool any, ok;
@@ -109,7 +109,7 @@ struct load_test {
 
 static void test_load(const struct access *a, void *data)
 {
-    struct load_test *t = data;
+    struct block_load_test *t = data;
     const struct matrix *m = group_matrix(t->g, a->buffer);
     if (!m || (t->only && t->only != a->buffer))
         return;
@@ -117,15 +117,15 @@ static void test_load(const struct access *a, void *data)
     t->ok &= same_rows(t->g, m, t->p, a);
 }
 
-static struct load_test test_loads(const struct group *g, const struct part *p, const struct buffer *only)
+static struct block_load_test test_loads(const struct block_group *g, const struct part *p, const struct buffer *only)
 {
-    struct load_test t = {g, p, only, false, true};
+    struct block_load_test t = {g, p, only, false, true};
     part_each_load(p, test_load, &t);
     return t;
 }
 
 /* How the operand of a product lies over the matrix: steps along its two axes, in the product's outer loops. */
-static bool same_place(const struct group *g, const struct matrix *m, const struct access *a)
+static bool same_place(const struct block_group *g, const struct matrix *m, const struct access *a)
 {
     bool ok = a->offset == m->at.offset;
     for (int d = 0; d < g->outer; d++)
@@ -135,7 +135,7 @@ static bool same_place(const struct group *g, const struct matrix *m, const stru
 
 /* ---- who can take part ------------------------------------------------------------------------------------------- */
 
-static bool same_outer(const struct group *g, const struct kernel *k)
+static bool same_outer(const struct block_group *g, const struct kernel *k)
 {
     bool ok = k->outer_rank == g->outer;
     for (int d = 0; d < g->outer && ok; d++)
@@ -150,7 +150,7 @@ static bool is_result(const struct buffer *b)
 }
 
 /* As what does the product take part, given how it reads the group's matrices? */
-static bool role_of(const struct group *g, const struct kernel *k, enum role *role)
+static bool role_of(const struct block_group *g, const struct kernel *k, enum block_role *role)
 {
     const struct matrix *a = group_matrix(g, k->tmpl.operands[0].access.buffer),
                         *b = group_matrix(g, k->tmpl.operands[1].access.buffer);
@@ -186,12 +186,12 @@ static bool copy_parts(struct fusion *f, struct member *m)
     return true;
 }
 
-static bool add_product(struct group *g, struct kernel *k)
+static bool add_product(struct block_group *g, struct kernel *k)
 {
     struct member m = {.k = k};
     if (!same_outer(g, k) || !role_of(g, k, &m.role) || !copy_parts(g->f, &m))
         return false;
-    const struct load_test t = test_loads(g, m.parts, NULL);
+    const struct block_load_test t = test_loads(g, m.parts, NULL);
     if (t.any && (!t.ok || m.role == SUMS))
         return false;
     vec_push(g->f->arena, &g->members, m);
@@ -199,7 +199,7 @@ static bool add_product(struct group *g, struct kernel *k)
 }
 
 /* Splits leading loops until they are the group's. */
-static bool align(const struct group *g, struct member *m)
+static bool align(const struct block_group *g, struct member *m)
 {
     for (int d = 0; d <= g->outer; d++) {
         const int64_t want = g->extent[d];
@@ -214,7 +214,7 @@ static bool align(const struct group *g, struct member *m)
     return true;
 }
 
-static bool add_loops(struct group *g, struct kernel *k)
+static bool add_loops(struct block_group *g, struct kernel *k)
 {
     struct member m = {.k = k, .role = LOOPS};
     if (k->tmpl.traits || k->checks.count > 0 || k->parts.count == 0 || (k->parts.count > 1 && k->rows == 0))
@@ -228,7 +228,7 @@ static bool add_loops(struct group *g, struct kernel *k)
     return true;
 }
 
-static bool add_kernel(struct group *g, struct kernel *k)
+static bool add_kernel(struct block_group *g, struct kernel *k)
 {
     if (find_member(g, k) || is_apart(g, k))
         return true;
@@ -243,7 +243,7 @@ static bool is_between(const struct fusion *f, const struct buffer *b)
 }
 
 /* A matrix is the group's own, with all that read it. */
-static bool add_matrix(struct group *g, const struct part *p, const struct access *to)
+static bool add_matrix(struct block_group *g, const struct part *p, const struct access *to)
 {
     struct matrix m;
     if (!is_between(g->f, to->buffer) || !as_matrix(g, p, to, &m))
@@ -257,7 +257,7 @@ static bool add_matrix(struct group *g, const struct part *p, const struct acces
 }
 
 struct pull {
-    struct group *g;
+    struct block_group *g;
     struct member m;
 };
 
@@ -265,7 +265,7 @@ struct pull {
 static void pull_producer(const struct access *a, void *data)
 {
     struct pull *const t = data;
-    struct group *const g = t->g;
+    struct block_group *const g = t->g;
     if (a->buffer->kind != BUFFER_TEMP || (size_t)a->buffer->id >= g->f->buffer_count || group_matrix(g, a->buffer))
         return;
     const struct fuse_buffer *b = fuse_buffer(g->f, a->buffer);
@@ -290,7 +290,7 @@ static void pull_producer(const struct access *a, void *data)
         }
 }
 
-static void pull_producers(struct group *g, const struct member *m)
+static void pull_producers(struct block_group *g, const struct member *m)
 {
     struct pull t = {g, *m};
     for (size_t i = 0; i < t.m.part_count; i++)
@@ -298,7 +298,7 @@ static void pull_producers(struct group *g, const struct member *m)
 }
 
 /* All that loops of the group write is a row's, or a matrix of the group. */
-static bool add_results(struct group *g, const struct member *m)
+static bool add_results(struct block_group *g, const struct member *m)
 {
     for (size_t i = 0; i < m->part_count; i++)
         for (size_t s = 0; s < m->parts[i].stores.count; s++) {
@@ -309,7 +309,7 @@ static bool add_results(struct group *g, const struct member *m)
     return true;
 }
 
-static bool grow(struct group *g, size_t from)
+static bool grow(struct block_group *g, size_t from)
 {
     for (size_t i = from; i < g->members.count; i++) {
         const struct member m = g->members.data[i]; /* the list moves */
@@ -323,7 +323,7 @@ static bool grow(struct group *g, size_t from)
 }
 
 /* The product and the loops that alone read its result. */
-static bool begin(struct group *g, struct kernel *product, struct kernel *loops)
+static bool begin(struct block_group *g, struct kernel *product, struct kernel *loops)
 {
     struct fusion *const f = g->f;
     if (!is_product(product) || product->outer_rank + 1 > SHAPE_MAX_RANK || product->parts.data[0].stores.count != 1)
@@ -381,8 +381,8 @@ static bool write_apart(const struct kernel *k, const struct kernel *l, const st
     return k->blocks.stages.count == 0 && l->blocks.stages.count == 0;
 }
 
-static bool passes(const struct group *g, const struct kernel *other, const struct kernel *k, const struct buffer *b,
-                   int at, bool both_write)
+static bool passes(const struct block_group *g, const struct kernel *other, const struct kernel *k,
+                   const struct buffer *b, int at, bool both_write)
 {
     const int other_at = g->f->position[other->id], own = g->f->position[k->id];
     const int lo = own < at ? own : at, hi = own < at ? at : own;
@@ -392,7 +392,7 @@ static bool passes(const struct group *g, const struct kernel *other, const stru
 }
 
 /* May member k run at position `at` instead of its own? */
-static bool may_move(const struct group *g, const struct kernel *k, int at)
+static bool may_move(const struct block_group *g, const struct kernel *k, int at)
 {
     struct arena scratch = {0};
     buffer_list reads = {0}, writes = {0};
@@ -416,7 +416,7 @@ static bool may_move(const struct group *g, const struct kernel *k, int at)
 }
 
 /* A member in whose place all can run, or NULL. */
-static struct kernel *find_place(const struct group *g)
+static struct kernel *find_place(const struct block_group *g)
 {
     for (size_t i = g->members.count; i-- > 0;) {
         struct kernel *const k = g->members.data[i].k;
@@ -429,7 +429,7 @@ static struct kernel *find_place(const struct group *g)
     return NULL;
 }
 
-static void sort_members(struct group *g)
+static void sort_members(struct block_group *g)
 {
     const int *const position = g->f->position;
     for (size_t i = 1; i < g->members.count; i++)
@@ -442,7 +442,7 @@ static void sort_members(struct group *g)
 
 /* A block may overlap the one before: what it writes again must be the same again. Variables stay as they are until
  * all is checked, and what writes an output that may not be wanted writes nothing else. */
-static bool writes_allow(const struct group *g)
+static bool writes_allow(const struct block_group *g)
 {
     struct arena scratch = {0};
     buffer_list reads = {0}, writes = {0};
@@ -469,7 +469,7 @@ static bool writes_allow(const struct group *g)
     return ok && (outputs == 0 || (outputs == 1 && others == 0));
 }
 
-static void put(struct group *g, const struct kernel *place)
+static void put(struct block_group *g, const struct kernel *place)
 {
     struct fusion *const f = g->f;
     const int at = f->position[place->id];
@@ -481,14 +481,14 @@ static void put(struct group *g, const struct kernel *place)
 /* ---- may they, and is it worth it? ------------------------------------------------------------------------------- */
 
 /* Matrices that were found late may be read by members that were there before. */
-static bool all_agree(const struct group *g)
+static bool all_agree(const struct block_group *g)
 {
     vec_each_ptr(const struct member, m, &g->members) {
-        enum role role = LOOPS;
+        enum block_role role = LOOPS;
         if (m->role != LOOPS && (!role_of(g, m->k, &role) || role != m->role))
             return false;
         for (size_t p = 0; p < m->part_count; p++) {
-            const struct load_test t = test_loads(g, &m->parts[p], NULL);
+            const struct block_load_test t = test_loads(g, &m->parts[p], NULL);
             if (t.any && (!t.ok || role == SUMS))
                 return false;
         }
@@ -496,7 +496,7 @@ static bool all_agree(const struct group *g)
     return true;
 }
 
-static int64_t matrix_bytes(const struct group *g)
+static int64_t matrix_bytes(const struct block_group *g)
 {
     int64_t most = 0;
     for (size_t i = 0; i < g->matrices.count; i++) {
@@ -506,7 +506,7 @@ static int64_t matrix_bytes(const struct group *g)
     return most;
 }
 
-static bool saves_memory(const struct group *g)
+static bool saves_memory(const struct block_group *g)
 {
     int64_t turns = (group_rows(g) + g->block - 1) / g->block;
     for (int d = 0; d < g->outer; d++)
@@ -514,7 +514,7 @@ static bool saves_memory(const struct group *g)
     return turns > 1;
 }
 
-static struct kernel *place_of_group(struct group *g)
+static struct kernel *place_of_group(struct block_group *g)
 {
     sort_members(g);
     return all_agree(g) && saves_memory(g) && writes_allow(g) ? find_place(g) : NULL;
@@ -522,7 +522,7 @@ static struct kernel *place_of_group(struct group *g)
 
 static bool fuse_whole(struct fusion *f, struct kernel *product, struct kernel *loops)
 {
-    struct group g = {.f = f};
+    struct block_group g = {.f = f};
     if (!begin(&g, product, loops) || !grow(&g, 1))
         return false;
     struct kernel *const place = place_of_group(&g);
@@ -532,7 +532,7 @@ static bool fuse_whole(struct fusion *f, struct kernel *product, struct kernel *
 }
 
 /* Readers of the results that are no products by rows go without: they are left to another group. */
-static bool leave_others(struct group *g)
+static bool leave_others(struct block_group *g)
 {
     const struct member loops = g->members.data[1];
     for (size_t p = 0; p < loops.part_count; p++)
@@ -544,7 +544,7 @@ static bool leave_others(struct group *g)
                 continue;
             vec_push(g->f->arena, &g->matrices, m);
             vec_each(struct kernel *, k, &b->readers) {
-                enum role role = LOOPS;
+                enum block_role role = LOOPS;
                 if (is_product(k) && same_outer(g, k) && role_of(g, k, &role) && role == BY_ROWS)
                     continue;
                 if (g->apart_count == APART_MOST)
@@ -559,7 +559,7 @@ static bool leave_others(struct group *g)
 /* The loops' results are computed twice: for products by rows, and again for all else that reads them. */
 static bool fuse_again(struct fusion *f, struct kernel *product, struct kernel *loops)
 {
-    struct group g = {.f = f}, again = {.f = f};
+    struct block_group g = {.f = f}, again = {.f = f};
     if (!begin(&g, product, loops) || !leave_others(&g) || !grow(&g, 1) || g.members.count == 2 ||
         !blocks_are_worth_again(f->l->target, matrix_bytes(&g)))
         return false;

@@ -7,7 +7,7 @@
 
 enum { APART_MOST = 8 };
 
-enum role {
+enum block_role {
     BY_ROWS, /* a product of which a block has some rows of the result */
     SUMS,    /* a product of which a block has some terms of every sum */
     LOOPS    /* loops over each row for itself */
@@ -15,7 +15,7 @@ enum role {
 
 struct member {
     struct kernel *k;
-    enum role role;
+    enum block_role role;
     struct part *parts; /* private copy; LOOPS: with leading loops as the group has them */
     size_t part_count;
 };
@@ -29,7 +29,7 @@ struct matrix {
     int64_t step;         /* from row to row there */
 };
 
-struct group {
+struct block_group {
     struct fusion *f;
     int outer;
     int64_t extent[SHAPE_MAX_RANK]; /* of the outer loops, then the rows */
@@ -52,12 +52,12 @@ int64_t blocks_row_step(const struct target *t, int64_t columns, enum dtype type
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* Rows of each matrix. */
-int64_t group_rows(const struct group *g);
+int64_t group_rows(const struct block_group *g);
 /* The group's matrix in that memory, or NULL. */
-struct matrix *group_matrix(const struct group *g, const struct buffer *b);
+struct matrix *group_matrix(const struct block_group *g, const struct buffer *b);
 /* Is what a member of loops writes there for one row alone (fuse/rows.c)? */
-bool group_of_row(const struct group *g, const struct access *to);
+bool group_of_row(const struct block_group *g, const struct access *to);
 /* The kernel of all members, in their order, that takes the place of one. */
-struct kernel *group_kernel(struct group *g, const struct kernel *place);
+struct kernel *group_kernel(struct block_group *g, const struct kernel *place);
 
 #endif

@@ -10,12 +10,12 @@ enum { PAGE = 4096, LINE = 64 };
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-int64_t group_rows(const struct group *g)
+int64_t group_rows(const struct block_group *g)
 {
     return g->extent[g->outer];
 }
 
-struct matrix *group_matrix(const struct group *g, const struct buffer *b)
+struct matrix *group_matrix(const struct block_group *g, const struct buffer *b)
 {
     for (size_t i = 0; i < g->matrices.count; i++)
         if (g->matrices.data[i].from == b)
@@ -23,7 +23,7 @@ struct matrix *group_matrix(const struct group *g, const struct buffer *b)
     return NULL;
 }
 
-bool group_of_row(const struct group *g, const struct access *to)
+bool group_of_row(const struct block_group *g, const struct access *to)
 {
     bool moves = to->buffer->kind != BUFFER_LOCAL && to->buffer->kind != BUFFER_TEMP;
     for (int d = 0; d <= g->outer; d++)
@@ -62,7 +62,7 @@ static bool is_other_element(const struct expr *e, void *data)
 }
 
 /* Does the part, where it loads the buffer, load the element that it stores then? */
-static bool loads_where_it_stores(const struct group *g, const struct part *p, const struct buffer *b,
+static bool loads_where_it_stores(const struct block_group *g, const struct part *p, const struct buffer *b,
                                   const struct buffer *stored)
 {
     bool ok = p->reduce == REDUCE_NONE;
@@ -75,7 +75,7 @@ static bool loads_where_it_stores(const struct group *g, const struct part *p, c
 }
 
 /* Is the matrix read for the last time by member m, row by row before the part `until` writes `stored`? */
-static bool is_done_before(const struct group *g, const struct matrix *old, size_t member, size_t until,
+static bool is_done_before(const struct block_group *g, const struct matrix *old, size_t member, size_t until,
                            const struct buffer *stored)
 {
     for (size_t i = 0; i < g->members.count; i++) {
@@ -93,7 +93,7 @@ static bool is_done_before(const struct group *g, const struct matrix *old, size
 }
 
 /* A block that is done with gives its memory to what the same loops write then. */
-static struct buffer *find_old_block(const struct group *g, const struct matrix *m, size_t member, size_t part)
+static struct buffer *find_old_block(const struct block_group *g, const struct matrix *m, size_t member, size_t part)
 {
     for (size_t i = 0; i < g->matrices.count; i++) {
         const struct matrix *const old = &g->matrices.data[i];
@@ -115,7 +115,7 @@ int64_t blocks_row_step(const struct target *t, int64_t columns, enum dtype type
     return target_first_cache(t) > 0 && columns * size % (PAGE / 4) == 0 ? columns + line : columns;
 }
 
-static void make_block(struct group *g, struct kernel *all, const struct buffer *from, size_t member, size_t part)
+static void make_block(struct block_group *g, struct kernel *all, const struct buffer *from, size_t member, size_t part)
 {
     struct matrix *const m = group_matrix(g, from);
     if (!m || m->block)
@@ -130,7 +130,7 @@ static void make_block(struct group *g, struct kernel *all, const struct buffer 
     vec_push(g->f->arena, &all->blocks.own, ((struct own){m->block, "block"}));
 }
 
-static void make_blocks(struct group *g, struct kernel *all)
+static void make_blocks(struct block_group *g, struct kernel *all)
 {
     for (size_t i = 0; i < g->members.count; i++)
         for (size_t p = 0; p < g->members.data[i].part_count; p++)
@@ -141,7 +141,7 @@ static void make_blocks(struct group *g, struct kernel *all)
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
 
 struct to_block {
-    struct group *g;
+    struct block_group *g;
     struct kernel *all;
     /* what one row needs: the stage's own copy */
     VEC(struct row_memory { const struct buffer *old; struct buffer *row; }) rows;
@@ -210,7 +210,7 @@ static void copy_row_memory(struct to_block *t, const struct member *m)
         }
 }
 
-static void move_operands(struct to_block *t, struct kernel *k, enum role role)
+static void move_operands(struct to_block *t, struct kernel *k, enum block_role role)
 {
     const int outer = t->g->outer;
     const char *const row[] = {role == BY_ROWS ? "A_ROW" : "A_COL", "B_ROW"}; /* steps from row to row of the block */
@@ -228,9 +228,9 @@ static void move_operands(struct to_block *t, struct kernel *k, enum role role)
     k->outer_rank = outer + 1;
 }
 
-static void turn_product(struct to_block *t, struct kernel *k, enum role role)
+static void turn_product(struct to_block *t, struct kernel *k, enum block_role role)
 {
-    struct group *const g = t->g;
+    struct block_group *const g = t->g;
     if (role == BY_ROWS)
         product_of_rows(k, g->block, g->f->l->target);
     else
@@ -245,7 +245,7 @@ static void turn_product(struct to_block *t, struct kernel *k, enum role role)
 }
 
 /* Sums are finished at the last block, for all: there the loop over blocks moves nothing. */
-static bool block_part(const struct group *g, struct part *p, enum role role)
+static bool block_part(const struct block_group *g, struct part *p, enum block_role role)
 {
     struct arena *const a = g->f->arena;
     return role == SUMS ? part_around(a, p, g->outer, group_rows(g)) : part_block(a, p, g->outer, g->block);
@@ -273,7 +273,7 @@ static struct kernel *make_stage(struct to_block *t, const struct member *m)
 
 /* ---- the kernel of a group --------------------------------------------------------------------------------------- */
 
-struct kernel *group_kernel(struct group *g, const struct kernel *place)
+struct kernel *group_kernel(struct block_group *g, const struct kernel *place)
 {
     struct fusion *const f = g->f;
     struct kernel *const all = arena_new(f->arena, struct kernel);

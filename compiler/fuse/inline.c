@@ -151,14 +151,14 @@ static const struct expr *inline_load(const struct expr *load, void *data)
     return expr_substitute(&map, in->producer.stores.data[0].value);
 }
 
-struct load_test {
+struct inline_load_test {
     struct inlining *in;
     bool ok;
 };
 
 static void test_load(const struct access *a, void *data)
 {
-    struct load_test *t = data;
+    struct inline_load_test *t = data;
     struct affine index[LOOP_MAX_DIMS];
     if (a->buffer == t->in->buffer && !in_equal_loops(t->in, a))
         t->ok &= indices_of_access(t->in, a, index);
@@ -200,20 +200,20 @@ static bool each_expression(struct kernel *k, struct inlining *in,
 
 static bool test_expression(struct inlining *in, const struct expr **e)
 {
-    struct load_test t = {in, true};
+    struct inline_load_test t = {in, true};
     expr_each_load(*e, test_load, &t);
     return t.ok;
 }
 
 static void test_equal_load(const struct access *a, void *data)
 {
-    struct load_test *t = data;
+    struct inline_load_test *t = data;
     t->ok &= a->buffer != t->in->buffer || in_equal_loops(t->in, a);
 }
 
 static bool test_equal_loops(struct inlining *in, const struct expr **e)
 {
-    struct load_test t = {in, true};
+    struct inline_load_test t = {in, true};
     expr_each_load(*e, test_equal_load, &t);
     return t.ok;
 }
@@ -309,7 +309,7 @@ static int lengthened(const struct fusion *f, const struct kernel *producer, con
 }
 
 /* The places of a buffer that a part reads at one point of its loops. */
-struct places {
+struct read_places {
     const struct buffer *buffer;
     struct arena *arena;
     VEC(const struct access *) list;
@@ -317,7 +317,7 @@ struct places {
 
 static void add_place(const struct access *a, void *data)
 {
-    struct places *p = data;
+    struct read_places *p = data;
     if (a->buffer != p->buffer)
         return;
     for (size_t i = 0; i < p->list.count; i++) {
@@ -332,7 +332,7 @@ static void add_place(const struct access *a, void *data)
 static int64_t places_of_part(const struct part *p, const struct buffer *b)
 {
     struct arena scratch = {0};
-    struct places places = {.buffer = b, .arena = &scratch};
+    struct read_places places = {.buffer = b, .arena = &scratch};
     if (p->element)
         expr_each_load(p->element, add_place, &places);
     for (size_t s = 0; s < p->stores.count; s++)

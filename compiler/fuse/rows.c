@@ -21,7 +21,7 @@
 #define ROW_LEAST 16
 
 /* A kernel's parts while loops are brought into line; a private copy. */
-struct walk {
+struct row_walk {
     struct part *parts;
     size_t count;
     int rows; /* leading loops that all parts share; -1: a map, which takes any */
@@ -48,7 +48,7 @@ static bool is_map(const struct kernel *k)
 }
 
 /* Is the only loop that a reduction keeps one in the middle, with long runs behind it, and leads from now on? */
-static bool lead_kept(struct fusion *f, struct walk *w)
+static bool lead_kept(struct fusion *f, struct row_walk *w)
 {
     const struct part *p = w->parts;
     int kept = -1;
@@ -61,7 +61,7 @@ static bool lead_kept(struct fusion *f, struct walk *w)
     return kept > 0 && kept < p->rank - 1 && p->extent[p->rank - 1] >= ROW_LEAST && part_lead(f->arena, w->parts, kept);
 }
 
-static bool walk_of(struct fusion *f, const struct kernel *k, struct walk *w)
+static bool walk_of(struct fusion *f, const struct kernel *k, struct row_walk *w)
 {
     if (k->removed || k->tmpl.traits || k->checks.count > 0 || (k->parts.count != 1 && k->rows == 0))
         return false;
@@ -75,7 +75,7 @@ static bool walk_of(struct fusion *f, const struct kernel *k, struct walk *w)
     return w->parts->reduce == REDUCE_NONE || w->rows > 0 || (w->rows < 0 && lead_kept(f, w));
 }
 
-static bool split(struct fusion *f, struct walk *w, int dim, int64_t outer)
+static bool split(struct fusion *f, struct row_walk *w, int dim, int64_t outer)
 {
     for (size_t i = 0; i < w->count; i++)
         if (!part_split(f->arena, &w->parts[i], dim, outer))
@@ -85,7 +85,7 @@ static bool split(struct fusion *f, struct walk *w, int dim, int64_t outer)
 }
 
 /* Makes the leading loops of both the same, splitting where one walks as one loop what the other walks as two. */
-static bool align(struct fusion *f, struct walk *a, struct walk *b)
+static bool align(struct fusion *f, struct row_walk *a, struct row_walk *b)
 {
     if (a->rows < 0 && b->rows < 0)
         return false;
@@ -105,7 +105,7 @@ static bool align(struct fusion *f, struct walk *a, struct walk *b)
     return true;
 }
 
-static int64_t row_length(const struct walk *w)
+static int64_t row_length(const struct row_walk *w)
 {
     int64_t most = 1;
     for (size_t i = 0; i < w->count; i++) {
@@ -120,7 +120,7 @@ static int64_t row_length(const struct walk *w)
 /* ---- may they? --------------------------------------------------------------------------------------------------- */
 
 struct flow_test {
-    const struct walk *from;
+    const struct row_walk *from;
     const struct part *to; /* part of the later kernel */
     bool ok, any;
 };
@@ -140,7 +140,7 @@ static void test_flow(const struct access *load, void *data)
     }
 }
 
-static bool flows_by_rows(const struct walk *p, const struct walk *c)
+static bool flows_by_rows(const struct row_walk *p, const struct row_walk *c)
 {
     struct flow_test t = {.from = p, .ok = true};
     for (size_t i = 0; i < c->count; i++) {
@@ -190,21 +190,21 @@ static bool writes_apart(const struct fusion *f, const struct kernel *p, const s
 
 /* ---- the merge --------------------------------------------------------------------------------------------------- */
 
-static bool match_leading(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a,
-                          struct walk *b)
+static bool match_leading(struct fusion *f, const struct kernel *p, const struct kernel *c, struct row_walk *a,
+                          struct row_walk *b)
 {
     return walk_of(f, p, a) && walk_of(f, c, b) && align(f, a, b) &&
            (row_length(a) >= ROW_LEAST || row_length(b) >= ROW_LEAST) && flows_by_rows(a, b);
 }
 
 /* One is a map, whose loop over the other's rows does not lead: each loop of as many iterations may be it. */
-static bool match_moved(struct fusion *f, const struct kernel *p, const struct kernel *c, struct walk *a,
-                        struct walk *b)
+static bool match_moved(struct fusion *f, const struct kernel *p, const struct kernel *c, struct row_walk *a,
+                        struct row_walk *b)
 {
     if (!walk_of(f, p, a) || !walk_of(f, c, b))
         return false;
-    struct walk *const map = a->rows < 0 ? a : b;
-    const struct walk *const other = map == a ? b : a;
+    struct row_walk *const map = a->rows < 0 ? a : b;
+    const struct row_walk *const other = map == a ? b : a;
     struct part *const whole = map->parts;
     if (map->rows >= 0 || other->rows != 1)
         return false;
@@ -227,7 +227,7 @@ static bool match_moved(struct fusion *f, const struct kernel *p, const struct k
 
 static bool merge(struct fusion *f, struct kernel *p, struct kernel *c)
 {
-    struct walk a, b;
+    struct row_walk a, b;
     enum { MOST_PARTS = 256 }; /* a concatenation has one for each piece, and is asked about by the producer of each */
     if (p->parts.count > MOST_PARTS || c->parts.count > MOST_PARTS)
         return false;

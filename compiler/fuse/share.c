@@ -68,13 +68,13 @@ bool share_is_worth(const struct kernel *k, const struct target *t)
 
 /* ---- what touches what ------------------------------------------------------------------------------------------- */
 
-struct sharing {
+struct work_sharing {
     struct lowered *lowered;
     int shares;
     int *kernels; /* [buffer id]: so many kernels of the entry touch it */
 };
 
-static void count_kernels(struct sharing *s)
+static void count_kernels(struct work_sharing *s)
 {
     const struct lowered *const l = s->lowered;
     s->kernels = arena_array(l->arena, int, l->buffers.count);
@@ -158,7 +158,7 @@ static bool is_own(const struct kernel *k, const struct buffer *b)
 
 /* Loops around all parts are cut at the outermost. Local variables are each iteration's own; memory that holds one row
  * for the parts of an iteration, each share gets for itself. */
-static bool cut_rows(const struct sharing *sharing, struct kernel *k)
+static bool cut_rows(const struct work_sharing *sharing, struct kernel *k)
 {
     int d = 0;
     while (d < k->rows && k->parts.data[0].extent[d] == 1)
@@ -252,7 +252,7 @@ static void choose_channels(struct lowered *l, struct kernel *k, int shares)
     k->cut.pieces = k->cut.channels;
 }
 
-static bool cut_template(const struct sharing *s, struct kernel *k)
+static bool cut_template(const struct work_sharing *s, struct kernel *k)
 {
     const int shares = s->shares;
     for (int d = 0; d < k->outer_rank; d++) {
@@ -267,7 +267,7 @@ static bool cut_template(const struct sharing *s, struct kernel *k)
     return k->tmpl.traits->cut ? k->tmpl.traits->cut(k, shares, s->lowered->target) : k->cut.pieces >= shares;
 }
 
-static bool can_cut(const struct sharing *s, struct kernel *k)
+static bool can_cut(const struct work_sharing *s, struct kernel *k)
 {
     if (k->tmpl.traits)
         return cut_template(s, k);
@@ -276,7 +276,7 @@ static bool can_cut(const struct sharing *s, struct kernel *k)
     return k->rows > 0 ? cut_rows(s, k) : can_cut_nests(k);
 }
 
-static void cut(const struct sharing *s, struct kernel *k)
+static void cut(const struct work_sharing *s, struct kernel *k)
 {
     const bool in_library = k->tmpl.traits && k->tmpl.traits->is_in_library;
     if (in_library || k->region || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) ||
@@ -293,7 +293,7 @@ static void cut(const struct sharing *s, struct kernel *k)
 
 void share_kernels(struct lowered *l, int shares)
 {
-    struct sharing s = {.lowered = l, .shares = shares};
+    struct work_sharing s = {.lowered = l, .shares = shares};
     if (shares <= 1)
         return;
     count_kernels(&s);

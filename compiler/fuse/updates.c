@@ -19,7 +19,7 @@ bool fuse_update_is_worth(const struct target *t, int64_t rows, int64_t columns,
     return rows > 1 && rows * columns * (int64_t)dtype_size(type) >= target_first_cache(t);
 }
 
-struct update {
+struct matrix_update {
     struct fusion *f;
     struct kernel *product;
     const struct access *matrix; /* as the product reads it, from its first element on */
@@ -41,7 +41,7 @@ static int count_loops(const struct part *p)
 }
 
 /* Elements that lie one behind the other may be walked as one loop: then it is cut. */
-static bool cut_loop(struct update *u)
+static bool cut_loop(struct matrix_update *u)
 {
     const int slow = u->step[0] > u->step[1] ? 0 : 1;
     for (int d = 0; d < u->loops.rank; d++)
@@ -60,7 +60,7 @@ static const struct access *find_store(const struct part *p, const struct buffer
     return NULL;
 }
 
-static bool find_loops(struct update *u)
+static bool find_loops(struct matrix_update *u)
 {
     if (count_loops(&u->loops) == 1 && !cut_loop(u))
         return false;
@@ -80,7 +80,7 @@ static bool find_loops(struct update *u)
 
 static void test_load(const struct access *a, void *data)
 {
-    struct update *const u = data;
+    struct matrix_update *const u = data;
     const bool same_element =
         a->offset == u->own->offset && a->stride[u->dim[0]] == u->step[0] && a->stride[u->dim[1]] == u->step[1];
     u->ok &= a->term_count == 0 && !fuse_writes(u->f, u->product, a->buffer) &&
@@ -89,12 +89,12 @@ static void test_load(const struct access *a, void *data)
 
 static void test_other_read(const struct access *a, void *data)
 {
-    struct update *const u = data;
+    struct matrix_update *const u = data;
     u->ok &= a->buffer != u->own->buffer;
 }
 
 /* The matrix is read by the product alone, and by the update where it writes. */
-static void test_product(struct update *u)
+static void test_product(struct matrix_update *u)
 {
     const struct kernel *const k = u->product;
     for (int o = 0; o < k->tmpl.operand_count; o++)
@@ -104,7 +104,7 @@ static void test_product(struct update *u)
     u->ok &= !fuse_writes(u->f, k, u->own->buffer);
 }
 
-static bool may_join(struct update *u)
+static bool may_join(struct matrix_update *u)
 {
     u->ok = true;
     vec_each_ptr(const struct store, store, &u->loops.stores) {
@@ -120,7 +120,7 @@ static bool may_join(struct update *u)
 
 /* ---- the join ---------------------------------------------------------------------------------------------------- */
 
-static struct access in_matrix(const struct update *u, const struct access *from)
+static struct access in_matrix(const struct matrix_update *u, const struct access *from)
 {
     struct access a = {.buffer = from->buffer, .offset = from->offset};
     for (int i = 0; i < 2; i++)
@@ -130,12 +130,12 @@ static struct access in_matrix(const struct update *u, const struct access *from
 
 static const struct expr *load_in_matrix(const struct expr *load, void *data)
 {
-    const struct update *const u = data;
+    const struct matrix_update *const u = data;
     const struct access a = in_matrix(u, load->access);
     return expr_load(u->f->arena, &a);
 }
 
-static void add_part(struct update *u)
+static void add_part(struct matrix_update *u)
 {
     struct kernel *const k = u->product;
     vec_push(u->f->arena, &k->parts, ((struct part){.rank = k->outer_rank + 2, .hole = "update"}));
@@ -150,7 +150,7 @@ static void add_part(struct update *u)
                  ((struct store){in_matrix(u, &store->to), expr_substitute(&map, store->value)}));
 }
 
-static bool join(struct update *u, struct kernel *c)
+static bool join(struct matrix_update *u, struct kernel *c)
 {
     struct fusion *const f = u->f;
     struct kernel *const p = u->product;
@@ -180,9 +180,9 @@ bool fuse_update(struct fusion *f, struct kernel *product)
 {
     if (!is_candidate(product))
         return false;
-    struct update u = {.f = f, .product = product, .matrix = &product->tmpl.operands[0].access,
-                       .extent = {kernel_int(product, "ROWS"), kernel_int(product, "K")},
-                       .step = {kernel_int(product, "ROW_STEP"), kernel_int(product, "COL_STEP")}};
+    struct matrix_update u = {.f = f, .product = product, .matrix = &product->tmpl.operands[0].access,
+                              .extent = {kernel_int(product, "ROWS"), kernel_int(product, "K")},
+                              .step = {kernel_int(product, "ROW_STEP"), kernel_int(product, "COL_STEP")}};
     struct buffer *const matrix = u.matrix->buffer;
     if (!fuse_update_is_worth(f->l->target, u.extent[0], u.extent[1], matrix->dtype))
         return false;

@@ -9,11 +9,11 @@
 enum { DEEPEST = 64, MOST_VISITS = 2000, LARGEST = 1 << 30 };
 
 /* Operands that are read twice would double the work at each level. */
-struct search {
+struct extent_search {
     int depth, visits;
 };
 
-static bool find(struct bounded_extents *x, struct value *v, struct search *s);
+static bool find(struct bounded_extents *x, struct value *v, struct extent_search *s);
 
 static bool is_op(const struct value *v, const char *op)
 {
@@ -36,7 +36,7 @@ static bool find_known(struct bounded_extents *x, const struct tensor *t)
     return ok;
 }
 
-static bool find_joined(struct bounded_extents *x, const struct node *n, struct search *s)
+static bool find_joined(struct bounded_extents *x, const struct node *n, struct extent_search *s)
 {
     for (size_t i = 0; i < n->inputs.count; i++)
         if (n->inputs.data[i]->shape.rank != 1 || !find(x, n->inputs.data[i], s))
@@ -44,7 +44,7 @@ static bool find_joined(struct bounded_extents *x, const struct node *n, struct 
     return true;
 }
 
-static bool find_chosen(struct bounded_extents *x, const struct node *n, struct search *s)
+static bool find_chosen(struct bounded_extents *x, const struct node *n, struct extent_search *s)
 {
     struct bounded_extents from = {0};
     const struct tensor *const places = value_known(n->inputs.data[1]);
@@ -59,7 +59,7 @@ static bool find_chosen(struct bounded_extents *x, const struct node *n, struct 
 }
 
 /* A piece of a list, from front to back. */
-static bool find_cut(struct bounded_extents *x, const struct node *n, struct search *s)
+static bool find_cut(struct bounded_extents *x, const struct node *n, struct extent_search *s)
 {
     struct bounded_extents from = {0};
     const struct tensor *const start = value_known(n->inputs.data[1]);
@@ -99,7 +99,7 @@ static bool compare(struct bounded_extent a, struct bounded_extent b, struct bou
            (b.count == NULL && b.number < 0 && a.number > 0);
 }
 
-static bool find_pairs(struct bounded_extents *x, const struct node *n, struct search *s,
+static bool find_pairs(struct bounded_extents *x, const struct node *n, struct extent_search *s,
                        bool (*rule)(struct bounded_extent a, struct bounded_extent b, struct bounded_extent *y))
 {
     struct bounded_extents a = {0}, b = {0};
@@ -112,7 +112,7 @@ static bool find_pairs(struct bounded_extents *x, const struct node *n, struct s
     return true;
 }
 
-static bool find_either(struct bounded_extents *x, const struct node *n, struct search *s)
+static bool find_either(struct bounded_extents *x, const struct node *n, struct extent_search *s)
 {
     struct bounded_extents which = {0}, a = {0}, b = {0};
     if (!find(&which, n->inputs.data[0], s) || !find(&a, n->inputs.data[1], s) || !find(&b, n->inputs.data[2], s))
@@ -125,7 +125,7 @@ static bool find_either(struct bounded_extents *x, const struct node *n, struct 
     return true;
 }
 
-static bool find(struct bounded_extents *x, struct value *v, struct search *s)
+static bool find(struct bounded_extents *x, struct value *v, struct extent_search *s)
 {
     static const char *const same[] = {"Reshape", "Unsqueeze", "Squeeze", "Identity", "Cast"};
     if (v->shape.rank > 1 || shape_count(&v->shape) > SHAPE_MAX_RANK || v->bounded != NULL ||
@@ -158,7 +158,7 @@ static bool find(struct bounded_extents *x, struct value *v, struct search *s)
 bool bounded_extents(struct value *v, struct bounded_extents *x)
 {
     *x = (struct bounded_extents){0};
-    struct search s = {0};
+    struct extent_search s = {0};
     return find(x, v, &s);
 }
 

@@ -11,7 +11,7 @@ struct names {
     const struct names *outer;
 };
 
-struct checker {
+struct node_checker {
     struct diag *diag;
     struct arena *arena;
     const struct model *model;
@@ -30,7 +30,8 @@ static bool is_visible(const struct names *names, const char *name)
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* What a graph defines may have no name of a graph around it; `what` is as in "input". */
-static bool define(struct checker *c, struct names *names, const char *name, const char *what, const struct loc *at)
+static bool define(struct node_checker *c, struct names *names, const char *name, const char *what,
+                   const struct loc *at)
 {
     if (name[0] == '\0')
         return true;
@@ -44,7 +45,7 @@ static bool define(struct checker *c, struct names *names, const char *name, con
     return true;
 }
 
-static bool check_reads(struct checker *c, const struct model_node *n, const struct names *names)
+static bool check_reads(struct node_checker *c, const struct model_node *n, const struct names *names)
 {
     bool ok = true;
     for (size_t i = 0; i < n->inputs.count; i++)
@@ -56,7 +57,7 @@ static bool check_reads(struct checker *c, const struct model_node *n, const str
 /* ---- what an operator takes -------------------------------------------------------------------------------------- */
 
 /* In addition to the checks of import, which lets what is omitted stand anywhere. */
-static bool check_omitted(struct checker *c, const struct op_choice *choice, const struct model_node *n)
+static bool check_omitted(struct node_checker *c, const struct op_choice *choice, const struct model_node *n)
 {
     const struct op_param *const outputs = upgrade_params(choice, false);
     const size_t most = op_count_params(upgrade_params(choice, true));
@@ -73,18 +74,18 @@ static bool check_omitted(struct checker *c, const struct op_choice *choice, con
     return ok;
 }
 
-static bool is_imported(const struct checker *c, const struct model_node *n)
+static bool is_imported(const struct node_checker *c, const struct model_node *n)
 {
     return model_opset(c->opsets, n->domain) != 0 || (n->domain[0] == '\0' && c->model->ir_version < 3);
 }
 
-static bool report_not_imported(struct checker *c, const struct model_node *n)
+static bool report_not_imported(struct node_checker *c, const struct model_node *n)
 {
     return diag_error(c->diag, &n->loc, "domain '%s' of %s is not imported: opset_import has no entry for it",
                       n->domain[0] != '\0' ? n->domain : "ai.onnx", n->op_type);
 }
 
-static bool check_operator(struct checker *c, const struct model_node *n)
+static bool check_operator(struct node_checker *c, const struct model_node *n)
 {
     struct op_choice choice;
     if (import_called_function(&c->functions, n) != NULL)
@@ -100,9 +101,9 @@ static bool check_operator(struct checker *c, const struct model_node *n)
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-static bool check_list(struct checker *c, const model_nodes *nodes, struct names *names);
+static bool check_list(struct node_checker *c, const model_nodes *nodes, struct names *names);
 
-static bool check_inner(struct checker *c, const struct model_node *n, const struct model_graph *g,
+static bool check_inner(struct node_checker *c, const struct model_node *n, const struct model_graph *g,
                         const struct names *outer)
 {
     struct names names = {{.arena = c->arena}, outer};
@@ -120,7 +121,7 @@ static bool check_inner(struct checker *c, const struct model_node *n, const str
     return ok;
 }
 
-static bool check_branches(struct checker *c, const struct model_node *n)
+static bool check_branches(struct node_checker *c, const struct model_node *n)
 {
     const struct model_attr *const yes = model_find_attr(&n->attrs, "then_branch"),
                             *const no = model_find_attr(&n->attrs, "else_branch");
@@ -131,7 +132,7 @@ static bool check_branches(struct checker *c, const struct model_node *n)
                       no->g->outputs.count);
 }
 
-static bool check_list(struct checker *c, const model_nodes *nodes, struct names *names)
+static bool check_list(struct node_checker *c, const model_nodes *nodes, struct names *names)
 {
     bool ok = true;
     vec_each(const struct model_node *, n, nodes) {
@@ -157,7 +158,7 @@ static void add_graph_names(struct names *names, const struct model_graph *g)
 }
 
 /* `names` has those of the main graph afterwards. An algorithm sees them, and may give them to values of its own. */
-static bool check_graph(struct checker *c, const struct model_graph *g, struct names *names)
+static bool check_graph(struct node_checker *c, const struct model_graph *g, struct names *names)
 {
     if (!g)
         return true;
@@ -165,7 +166,7 @@ static bool check_graph(struct checker *c, const struct model_graph *g, struct n
     return check_list(c, &g->nodes, names);
 }
 
-static bool check_function(struct checker *c, const struct model_function *f)
+static bool check_function(struct node_checker *c, const struct model_function *f)
 {
     struct names names = {.own = {.arena = c->arena}};
     bool ok = true;
@@ -182,7 +183,8 @@ static bool check_function(struct checker *c, const struct model_function *f)
 bool check_nodes(struct diag *d, const struct model *m)
 {
     struct arena scratch = {0};
-    struct checker c = {.diag = d, .arena = &scratch, .model = m, .functions.arena = &scratch, .opsets = &m->opsets};
+    struct node_checker c = {
+        .diag = d, .arena = &scratch, .model = m, .functions.arena = &scratch, .opsets = &m->opsets};
     struct names names = {.own = {.arena = &scratch}};
     import_index_functions(&c.functions, m);
     bool ok = check_graph(&c, m->graph, &names);

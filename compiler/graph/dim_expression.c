@@ -6,7 +6,7 @@
 
 enum { DEEPEST = 32 };
 
-struct parser {
+struct dim_parser {
     const char *at;
     struct arena *arena;
     dim_lookup *lookup;
@@ -28,13 +28,13 @@ struct ratio {
     int64_t above, below; /* below > 0 */
 };
 
-static struct ratio fail(struct parser *p)
+static struct ratio fail(struct dim_parser *p)
 {
     p->failed = true;
     return (struct ratio){0, 1};
 }
 
-static struct ratio ratio(struct parser *p, int64_t above, int64_t below)
+static struct ratio ratio(struct dim_parser *p, int64_t above, int64_t below)
 {
     int64_t a = above, b = below;
     while (b != 0) {
@@ -48,7 +48,7 @@ static struct ratio ratio(struct parser *p, int64_t above, int64_t below)
     return (struct ratio){above / a, below / a};
 }
 
-static struct ratio add(struct parser *p, struct ratio x, struct ratio y)
+static struct ratio add(struct dim_parser *p, struct ratio x, struct ratio y)
 {
     int64_t a, b, below;
     if (!checked_mul(x.above, y.below, &a) || !checked_mul(y.above, x.below, &b) || !checked_add(a, b, &a) ||
@@ -57,7 +57,7 @@ static struct ratio add(struct parser *p, struct ratio x, struct ratio y)
     return ratio(p, a, below);
 }
 
-static struct ratio multiply(struct parser *p, struct ratio x, struct ratio y)
+static struct ratio multiply(struct dim_parser *p, struct ratio x, struct ratio y)
 {
     int64_t above, below;
     if (!checked_mul(x.above, y.above, &above) || !checked_mul(x.below, y.below, &below))
@@ -66,7 +66,7 @@ static struct ratio multiply(struct parser *p, struct ratio x, struct ratio y)
 }
 
 /* Sizes are divided by positive numbers only. */
-static struct ratio divide(struct parser *p, struct ratio x, struct ratio y)
+static struct ratio divide(struct dim_parser *p, struct ratio x, struct ratio y)
 {
     return y.above > 0 ? multiply(p, x, (struct ratio){y.below, y.above}) : fail(p);
 }
@@ -86,18 +86,18 @@ static struct ratio round_up_ratio(struct ratio x)
     return negative(round_down(negative(x)));
 }
 
-static bool is_less(struct parser *p, struct ratio x, struct ratio y)
+static bool is_less(struct dim_parser *p, struct ratio x, struct ratio y)
 {
     return add(p, x, negative(y)).above < 0;
 }
 
-static char next(struct parser *p)
+static char next(struct dim_parser *p)
 {
     p->at += strspn(p->at, " ");
     return *p->at;
 }
 
-static bool take(struct parser *p, const char *what)
+static bool take(struct dim_parser *p, const char *what)
 {
     next(p);
     if (!str_starts_with(p->at, what))
@@ -106,9 +106,9 @@ static bool take(struct parser *p, const char *what)
     return true;
 }
 
-static struct ratio parse_sum(struct parser *p);
+static struct ratio parse_sum(struct dim_parser *p);
 
-static struct ratio parse_number(struct parser *p)
+static struct ratio parse_number(struct dim_parser *p)
 {
     int64_t x = 0;
     for (; is_digit(*p->at); p->at++)
@@ -126,7 +126,7 @@ static const struct {
                  {"Max", LARGEST}, {"min", SMALLEST}, {"Min", SMALLEST}};
 
 /* From behind the '(' of a call. */
-static struct ratio parse_call(struct parser *p, enum function f)
+static struct ratio parse_call(struct dim_parser *p, enum function f)
 {
     struct ratio x = parse_sum(p);
     while (!p->failed && (f == LARGEST || f == SMALLEST) && take(p, ",")) {
@@ -139,7 +139,7 @@ static struct ratio parse_call(struct parser *p, enum function f)
     return f == FLOOR ? round_down(x) : f == CEILING ? round_up_ratio(x) : x;
 }
 
-static struct ratio parse_name(struct parser *p)
+static struct ratio parse_name(struct dim_parser *p)
 {
     const size_t n = name_length(p->at);
     const char *const name = arena_strndup(p->arena, p->at, n);
@@ -151,13 +151,13 @@ static struct ratio parse_name(struct parser *p)
     return size >= 0 ? (struct ratio){size, 1} : fail(p);
 }
 
-static struct ratio parse_parenthesis(struct parser *p)
+static struct ratio parse_parenthesis(struct dim_parser *p)
 {
     const struct ratio x = take(p, "(") ? parse_sum(p) : fail(p);
     return take(p, ")") ? x : fail(p);
 }
 
-static struct ratio parse_factor(struct parser *p)
+static struct ratio parse_factor(struct dim_parser *p)
 {
     if (++p->depth > DEEPEST)
         return fail(p);
@@ -171,12 +171,12 @@ static struct ratio parse_factor(struct parser *p)
 }
 
 /* x - y floor(x / y), as Python's % */
-static struct ratio remainder_of(struct parser *p, struct ratio x, struct ratio y)
+static struct ratio remainder_of(struct dim_parser *p, struct ratio x, struct ratio y)
 {
     return add(p, x, negative(multiply(p, y, round_down(divide(p, x, y)))));
 }
 
-static struct ratio parse_product(struct parser *p)
+static struct ratio parse_product(struct dim_parser *p)
 {
     struct ratio x = parse_factor(p);
     while (!p->failed) {
@@ -194,7 +194,7 @@ static struct ratio parse_product(struct parser *p)
     return x;
 }
 
-static struct ratio parse_sum(struct parser *p)
+static struct ratio parse_sum(struct dim_parser *p)
 {
     struct ratio x = parse_product(p);
     while (!p->failed) {
@@ -215,7 +215,7 @@ bool dim_is_expression(const char *text)
 
 int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context)
 {
-    struct parser p = {.at = text, .arena = a, .lookup = lookup, .context = context};
+    struct dim_parser p = {.at = text, .arena = a, .lookup = lookup, .context = context};
     const struct ratio x = parse_sum(&p);
     return !p.failed && next(&p) == '\0' && x.below == 1 && x.above >= 0 ? x.above : -1;
 }

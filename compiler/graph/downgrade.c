@@ -97,7 +97,7 @@ static bool check_attrs(struct downgrade_ctx *c)
     return ok;
 }
 
-struct operand {
+struct downgraded_operand {
     bool is_input;
     size_t at;
     enum dtype dtype;
@@ -105,7 +105,7 @@ struct operand {
 
 static bool takes(const struct op_def *def, const struct op_version *v, const void *what)
 {
-    const struct operand *const x = what;
+    const struct downgraded_operand *const x = what;
     const struct op_choice choice = {def, v, v->since};
     const struct op_param *const p = op_param_at(upgrade_params(&choice, x->is_input), x->at);
     if (p == NULL)
@@ -114,7 +114,7 @@ static bool takes(const struct op_def *def, const struct op_version *v, const vo
     return set == 0 || (set & DTYPE_BIT(x->dtype)) != 0;
 }
 
-static bool check_operand(struct downgrade_ctx *c, const struct operand *x)
+static bool check_operand(struct downgrade_ctx *c, const struct downgraded_operand *x)
 {
     const struct op_def *const def = c->node->def;
     const struct op_choice choice = {def, c->version, c->opset};
@@ -134,10 +134,10 @@ static bool check_operands(struct downgrade_ctx *c)
     bool ok = true;
     for (size_t i = 0; i < n->inputs.count; i++)
         if (n->inputs.data[i] != NULL)
-            ok = check_operand(c, &(struct operand){true, i, n->inputs.data[i]->dtype}) && ok;
+            ok = check_operand(c, &(struct downgraded_operand){true, i, n->inputs.data[i]->dtype}) && ok;
     for (size_t i = 0; i < n->outputs.count; i++)
         if (n->outputs.data[i] != NULL)
-            ok = check_operand(c, &(struct operand){false, i, n->outputs.data[i]->dtype}) && ok;
+            ok = check_operand(c, &(struct downgraded_operand){false, i, n->outputs.data[i]->dtype}) && ok;
     return ok;
 }
 
@@ -175,7 +175,7 @@ bool downgrade_fits(const struct node *n, int opset)
             return false;
     for (size_t i = 0; i < n->inputs.count; i++)
         if (n->inputs.data[i] != NULL &&
-            !takes(n->def, version, &(struct operand){true, i, n->inputs.data[i]->dtype}))
+            !takes(n->def, version, &(struct downgraded_operand){true, i, n->inputs.data[i]->dtype}))
             return false;
     return true;
 }

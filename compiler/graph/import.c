@@ -203,7 +203,7 @@ static void note_placed(const struct import_use *u, const struct node *before)
             n->placed = p;
 }
 
-bool import_list(struct importer *im, struct region *r, const model_nodes *nodes)
+bool import_list(struct importer *im, struct import_scope *r, const model_nodes *nodes)
 {
     bool ok = true;
     vec_each(const struct model_node *, n, nodes) {
@@ -346,7 +346,7 @@ bool import_nodes(struct graph *g, const struct model_graph *mg, struct map *sco
     ok = check_initializers(g, &mg->inputs, scope) && ok;
     ok = check_initializers(g, &mg->value_infos, scope) && ok;
 
-    struct region r = {.scope = scope, .opsets = &m->opsets, .prefix = ""};
+    struct import_scope r = {.scope = scope, .opsets = &m->opsets, .prefix = ""};
     import_index_region(&r, g->arena, &mg->nodes, &mg->value_infos);
     return import_list(&im, &r, &mg->nodes) && ok;
 }

@@ -88,7 +88,7 @@ static bool modify(struct attention *t, const char *name, struct value **v)
     const struct import_use *const u = t->u;
     const struct model_attr *const attr = model_find_attr(&u->mn->attrs, name);
     const struct model_graph *const g = attr != NULL ? attr->g : NULL;
-    struct inner x;
+    struct inner_graph x;
     if (g == NULL)
         return true;
     if (g->inputs.count != 1 || g->outputs.count != 1)

@@ -131,7 +131,7 @@ static bool check_graph_call(const struct import_use *u)
 static bool bind_main_graph(const struct import_use *u, struct map *inner)
 {
     const struct model_graph *const mg = u->im->model->graph;
-    const struct region *r = u->r;
+    const struct import_scope *r = u->r;
     bool ok = true;
     while (r->outer != NULL)
         r = r->outer;
@@ -195,11 +195,11 @@ bool import_call(const struct import_use *u, const struct model_function *f)
         (f == u->im->main_graph && !bind_main_graph(u, &scope)))
         return false;
     const struct call call = {f, u->mn, u->r->call, u->r->call != NULL ? u->r->call->depth + 1 : 1};
-    struct region inner = {.scope = &scope,
-                           .opsets = f->opsets.count > 0 ? &f->opsets : u->r->opsets,
-                           .call = &call,
-                           .repeated = u->r->repeated,
-                           .prefix = arena_printf(u->arena, "%s%s.", u->r->prefix, import_label(u->mn))};
+    struct import_scope inner = {.scope = &scope,
+                                 .opsets = f->opsets.count > 0 ? &f->opsets : u->r->opsets,
+                                 .call = &call,
+                                 .repeated = u->r->repeated,
+                                 .prefix = arena_printf(u->arena, "%s%s.", u->r->prefix, import_label(u->mn))};
     import_index_region(&inner, u->arena, &f->nodes, &f->value_infos);
     for (size_t i = 0; i < u->mn->outputs.count; i++) /* results are called as the caller calls them */
         if (u->mn->outputs.data[i][0] != '\0')

@@ -54,7 +54,7 @@ bool import_spend_iteration(const struct import_use *u, const struct model_graph
 /* ---- a graph inside a node -------------------------------------------------------------------------------------- */
 
 static bool bind_actual(const struct import_use *u, const struct model_value_info *formal, struct value *v,
-                        struct inner *x)
+                        struct inner_graph *x)
 {
     const bool is_tensor = v != NULL && v->kind != VALUE_SEQUENCE;
     map_set(&x->scope, formal->name, v != NULL ? v : &import_omitted);
@@ -71,22 +71,22 @@ static bool comes_once(const struct model_node *mn)
     return strcmp(mn->op_type, "If") == 0 || strcmp(mn->op_type, "FlexAttention") == 0;
 }
 
-bool import_inner(const struct import_use *u, const struct model_graph *graph, const struct region *index,
-                  const char *label, const char *origin, struct value *const *actual, struct inner *x)
+bool import_inner(const struct import_use *u, const struct model_graph *graph, const struct import_scope *index,
+                  const char *label, const char *origin, struct value *const *actual, struct inner_graph *x)
 {
     struct arena *const a = u->arena;
     struct map listed = {.arena = a};
-    *x = (struct inner){.graph = graph, .scope = {.arena = a}};
-    x->region = (struct region){.scope = &x->scope,
-                                .opsets = u->r->opsets,
-                                .call = u->r->call,
-                                .outer = u->r,
-                                .producers = index->producers,
-                                .declared = index->declared,
-                                .names.arena = a,
-                                .prefix = arena_printf(a, "%s%s.", u->r->prefix, label),
-                                .origin = origin,
-                                .repeated = u->r->repeated || !comes_once(u->mn)};
+    *x = (struct inner_graph){.graph = graph, .scope = {.arena = a}};
+    x->region = (struct import_scope){.scope = &x->scope,
+                                      .opsets = u->r->opsets,
+                                      .call = u->r->call,
+                                      .outer = u->r,
+                                      .producers = index->producers,
+                                      .declared = index->declared,
+                                      .names.arena = a,
+                                      .prefix = arena_printf(a, "%s%s.", u->r->prefix, label),
+                                      .origin = origin,
+                                      .repeated = u->r->repeated || !comes_once(u->mn)};
     bool ok = true;
     for (size_t i = 0; i < graph->inputs.count; i++)
         ok = bind_actual(u, graph->inputs.data[i], actual[i], x) && ok;
@@ -99,31 +99,31 @@ bool import_inner(const struct import_use *u, const struct model_graph *graph, c
     return import_list(u->im, &x->region, &graph->nodes) && ok;
 }
 
-static struct region index_of(const struct importer *im, const struct model_graph *g)
+static struct import_scope index_of(const struct importer *im, const struct model_graph *g)
 {
-    struct region r = {.outer = NULL};
+    struct import_scope r = {.outer = NULL};
     import_index_region(&r, im->g->arena, &g->nodes, &g->value_infos);
     return r;
 }
 
-struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i)
+struct value *import_inner_output(const struct importer *im, const struct inner_graph *x, size_t i)
 {
     const struct model_value_info *const vi = x->graph->outputs.data[i];
-    const struct region *const at = import_region_of(&x->region, vi->name);
+    const struct import_scope *const at = import_region_of(&x->region, vi->name);
     if (!map_has(at->scope, vi->name))
         diag_error(im->g->diag, &vi->loc, "output '%s' is not defined in graph '%s'", vi->name, x->graph->name);
     return map_get(at->scope, vi->name);
 }
 
 bool import_branch(const struct import_use *u, const struct model_graph *branch, struct value *const *actual,
-                   struct inner *x)
+                   struct inner_graph *x)
 {
     bool ok = true;
     for (size_t i = 0; i < u->mn->attrs.count; i++) {
         const struct model_graph *const g = u->mn->attrs.data[i]->g;
         const uint32_t next = g != NULL ? u->im->stream + import_count_inner_random(u->im, g) : u->im->stream;
         if (g != NULL && g == branch) {
-            const struct region index = index_of(u->im, branch);
+            const struct import_scope index = index_of(u->im, branch);
             ok = import_inner(u, branch, &index, import_label(u->mn), NULL, actual, x);
         }
         u->im->stream = next;
@@ -191,8 +191,8 @@ typedef VEC(struct value *) value_list;
 struct iterations {
     const struct import_use *u;
     const struct model_graph *body;
-    struct region index; /* of the body: only its maps */
-    size_t first_state;  /* among the body's inputs and outputs */
+    struct import_scope index; /* of the body: only its maps */
+    size_t first_state;        /* among the body's inputs and outputs */
     size_t state_count, scan_count;
     struct value **state; /* NULL: an optional value that is none */
     value_list *scanned;  /* scan outputs: an item for each iteration */
@@ -243,7 +243,7 @@ static bool keep_scanned(struct iterations *t, size_t k, struct value *v)
 }
 
 /* actual: all the body's inputs. Afterwards state and scanned; x has the other outputs. */
-static bool take_iteration(struct iterations *t, int64_t number, struct value *const *actual, struct inner *x)
+static bool take_iteration(struct iterations *t, int64_t number, struct value *const *actual, struct inner_graph *x)
 {
     const struct import_use *const u = t->u;
     if (!import_spend_iteration(u, t->body))
@@ -385,7 +385,7 @@ static bool ask_condition(struct loop *l, const char *what, struct value *condit
 }
 
 /* The condition that the body gives. */
-static bool next_condition(struct loop *l, const struct inner *x, struct value **condition)
+static bool next_condition(struct loop *l, const struct inner_graph *x, struct value **condition)
 {
     *condition = import_inner_output(l->t.u->im, x, 0);
     if (*condition == NULL)
@@ -408,7 +408,7 @@ static bool take_turn(struct loop *l, int64_t number, struct value **condition)
 {
     struct iterations *const t = &l->t;
     struct value **const actual = arena_array(t->u->arena, struct value *, t->body->inputs.count);
-    struct inner x;
+    struct inner_graph x;
     actual[0] = iteration_number(t, &l->b, number);
     actual[1] = *condition;
     for (size_t i = 0; i < t->state_count; i++)
@@ -535,7 +535,7 @@ static bool iterate_scan(struct iterations *t, size_t scans, const int64_t *axes
         if (!cut_scanned(t, &b, k, axes[k], backwards[k] != 0, &count, &items[k]))
             return false;
     for (int64_t number = 0; number < count; number++) {
-        struct inner x;
+        struct inner_graph x;
         for (size_t i = 0; i < t->state_count; i++)
             actual[i] = t->state[i];
         for (size_t k = 0; k < scans; k++)
@@ -549,7 +549,7 @@ static bool iterate_scan(struct iterations *t, size_t scans, const int64_t *axes
 /* ---- Scan of opset 8 -------------------------------------------------------------------------------------------- */
 
 /* A batch of scans, each from its own states: [batch, ..] and [batch, steps, ..]. */
-struct batch {
+struct scan_batch {
     struct iterations t;
     struct builder b;
     size_t scans;
@@ -561,7 +561,7 @@ struct batch {
 };
 
 /* Input i in pieces along the batch. */
-static bool cut_batch(struct batch *x, size_t i, int least_rank, struct value ***items)
+static bool cut_batch(struct scan_batch *x, size_t i, int least_rank, struct value ***items)
 {
     const struct import_use *const u = x->t.u;
     struct value *v;
@@ -585,7 +585,7 @@ static bool cut_batch(struct batch *x, size_t i, int least_rank, struct value **
     return !x->b.failed;
 }
 
-static bool read_lengths(struct batch *x)
+static bool read_lengths(struct scan_batch *x)
 {
     const struct import_use *const u = x->t.u;
     struct value *v;
@@ -609,7 +609,7 @@ static bool read_lengths(struct batch *x)
 }
 
 /* Steps of sequence k; its states and what is stacked become results. What is stacked is 0 behind its end. */
-static bool scan_sequence(struct batch *x, int64_t k)
+static bool scan_sequence(struct scan_batch *x, int64_t k)
 {
     struct iterations *const t = &x->t;
     struct arena *const a = t->u->arena;
@@ -627,7 +627,7 @@ static bool scan_sequence(struct batch *x, int64_t k)
     for (size_t i = 0; i < t->scan_count; i++)
         t->scanned[i].count = 0;
     for (int64_t step = 0; step < steps; step++) {
-        struct inner inner;
+        struct inner_graph inner;
         for (size_t i = 0; i < t->state_count; i++)
             actual[i] = t->state[i];
         for (size_t i = 0; i < x->scans; i++)
@@ -653,7 +653,7 @@ static bool scan_sequence(struct batch *x, int64_t k)
 
 static bool import_scan_8(const struct import_use *u, size_t scans)
 {
-    struct batch x = {.b = import_builder(u), .scans = scans, .count = -1, .steps = -1};
+    struct scan_batch x = {.b = import_builder(u), .scans = scans, .count = -1, .steps = -1};
     if (u->mn->inputs.count < 1 + scans)
         return diag_error(u->diag, &u->loc,
                           "the node has %zu inputs, expected the lengths and %zu scan inputs at least",
@@ -728,7 +728,7 @@ static bool import_sequence_map(const struct import_use *u)
     value_list *const results = arena_array(a, value_list, t.body->outputs.count);
     t.scan_count = 0; /* results of a iteration need not be of one shape */
     for (size_t k = 0; k < first->count; k++) {
-        struct inner x;
+        struct inner_graph x;
         for (size_t i = 0; i < inputs; i++) {
             const struct sequence *const s = import_as_sequence(given[i]);
             if (s != NULL && s->count != first->count)

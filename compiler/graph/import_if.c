@@ -33,7 +33,7 @@ static bool check_result(const struct import_use *u, const char *which, size_t i
 
 static bool take_branch(const struct import_use *u, const char *which)
 {
-    struct inner x;
+    struct inner_graph x;
     const int since = u->g->value_count;
     bool ok = check_branch(u, which) && import_branch(u, import_graph_attr(u->mn, which), NULL, &x);
     for (size_t i = 0; i < u->mn->outputs.count && ok; i++) {
@@ -49,7 +49,7 @@ static bool take_branch(const struct import_use *u, const char *which)
 struct branch {
     const char *which;
     struct import_taken taken;
-    struct inner inner;
+    struct inner_graph inner;
 };
 
 static bool carries_gradient(const struct value *v)

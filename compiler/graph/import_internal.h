@@ -27,17 +27,17 @@ struct call {
 };
 
 /* One list of nodes with its names: a model graph, the body of a called function, or a graph inside a node. */
-struct region {
+struct import_scope {
     struct map *scope;    /* name -> struct value *, NULL: poisoned */
     struct map producers; /* name -> const struct model_node *, of all nodes of the list, for messages */
     struct map declared;  /* name -> const struct model_value_info * */
     struct map names;     /* value name -> name in the graph, where it is not prefix + name */
     const model_opsets *opsets;
-    const struct call *call;    /* NULL: not in a function */
-    const struct region *outer; /* whose names are seen from here too; NULL: none are */
-    const char *prefix;         /* of value and node names */
-    const char *origin;         /* said of nodes that stand in a graph inside a node; NULL: nothing */
-    bool repeated;              /* in the body of a loop: its nodes come here more than once */
+    const struct call *call;          /* NULL: not in a function */
+    const struct import_scope *outer; /* whose names are seen from here too; NULL: none are */
+    const char *prefix;               /* of value and node names */
+    const char *origin;               /* said of nodes that stand in a graph inside a node; NULL: nothing */
+    bool repeated;                    /* in the body of a loop: its nodes come here more than once */
 };
 
 /* What grows when a model is taken apart, each bounded over a whole graph. */
@@ -72,14 +72,14 @@ struct importer {
 /* A node of the model where it is imported: that of a function or of a loop's body comes more than once. */
 struct import_use {
     struct importer *im;
-    const struct region *r;
+    const struct import_scope *r;
     const struct model_node *mn; /* attribute references resolved */
     struct loc loc;              /* the node's, which says of whom it is a part */
     struct graph *g;             /* im's, with what it has: */
     struct arena *arena;
     struct diag *diag;
 };
-struct import_use import_begin(struct importer *im, const struct region *r, const struct model_node *mn);
+struct import_use import_begin(struct importer *im, const struct import_scope *r, const struct model_node *mn);
 
 /* Spends `count` more (0 or more), or reports that the node at this place exceeds the bound. */
 bool import_spend(struct importer *im, const struct loc *at, enum import_cost what, int64_t count) MUST_USE;
@@ -100,7 +100,7 @@ const char *import_node_text(struct arena *a, const struct model_node *mn); /* "
 /* Its name, or that of its first output or operator. */
 const char *import_label(const struct model_node *mn);
 /* Where in r's scope, or in those around it, the name is. */
-const struct region *import_region_of(const struct region *r, const char *name);
+const struct import_scope *import_region_of(const struct import_scope *r, const char *name);
 /* The value behind a name; false where it is poisoned (silently) or undefined (reported). *v NULL: omitted. It may be a
  * sequence. `what` is how the node refers to it, for messages: "input 1", "xs". */
 bool import_resolve(const struct import_use *u, const char *what, const char *name, struct value **v) MUST_USE;
@@ -117,7 +117,7 @@ bool import_check_outputs_new(const struct import_use *u) MUST_USE;
 /* The operator as the node's opset has it; the node is as it demands, and its outputs are new. */
 bool import_choose(const struct import_use *u, struct op_choice *out) MUST_USE;
 /* Fills producers and declared of a region. */
-void import_index_region(struct region *r, struct arena *a, const model_nodes *nodes, const model_values *infos);
+void import_index_region(struct import_scope *r, struct arena *a, const model_nodes *nodes, const model_values *infos);
 /* v, or a copy of it where a Gradient lists the name in this graph: a variable is neither an operand that is handed out
  * nor what other results are made of. NULL after a failure. */
 struct value *import_variable(const struct import_use *u, const char *name, struct value *v);
@@ -127,7 +127,7 @@ bool import_define(const struct import_use *u, size_t i, struct value *v, int si
 
 /* ---- nodes (import.c) ------------------------------------------------------------------------------------------- */
 
-bool import_list(struct importer *im, struct region *r, const model_nodes *nodes) MUST_USE;
+bool import_list(struct importer *im, struct import_scope *r, const model_nodes *nodes) MUST_USE;
 /* With `make` adds to scope what is not there yet; without, checks that names in `listed` are new. */
 bool import_initializers(const struct importer *im, const struct model_graph *mg, struct map *scope, struct map *listed,
                          bool make) MUST_USE;
@@ -202,21 +202,21 @@ typedef bool (*import_rule)(const struct import_use *u);
 import_rule import_sequence_rule(const char *op_type);
 
 /* A graph inside a node, imported once: its own names are in `scope`. Results are found by import_inner_output(). */
-struct inner {
+struct inner_graph {
     const struct model_graph *graph;
     struct map scope;
-    struct region region;
+    struct import_scope region;
 };
 /* actual: what its inputs are, NULL entries for omitted ones. index: has the graph's maps by import_index_region().
  * label: of its names; origin: what messages say of its nodes. */
-bool import_inner(const struct import_use *u, const struct model_graph *graph, const struct region *index,
-                  const char *label, const char *origin, struct value *const *actual, struct inner *x) MUST_USE;
+bool import_inner(const struct import_use *u, const struct model_graph *graph, const struct import_scope *index,
+                  const char *label, const char *origin, struct value *const *actual, struct inner_graph *x) MUST_USE;
 /* The same of a graph that is an attribute of the node, once: its random nodes have the numbers of their place among
  * the node's graphs, whichever of them are imported. */
 bool import_branch(const struct import_use *u, const struct model_graph *branch, struct value *const *actual,
-                   struct inner *x) MUST_USE;
+                   struct inner_graph *x) MUST_USE;
 /* NULL after a report, or silently where it is poisoned; &import_omitted where it is an optional value that is none. */
-struct value *import_inner_output(const struct importer *im, const struct inner *x, size_t i);
+struct value *import_inner_output(const struct importer *im, const struct inner_graph *x, size_t i);
 /* The content of a tensor of one integer or bool, known at compile time; else reports. */
 bool import_known_number(const struct import_use *u, size_t input, const char *param, struct value *v,
                          int64_t *x) MUST_USE;
@@ -240,7 +240,7 @@ uint32_t import_first_stream(const struct map *functions, const struct model *m,
 uint32_t import_count_inner_random(struct importer *im, const struct model_graph *g);
 /* The stream of a random node that comes now: the next one, or one of its own for each time that a loop comes back
  * to it. */
-uint32_t import_next_stream(struct importer *im, const struct region *r);
+uint32_t import_next_stream(struct importer *im, const struct import_scope *r);
 
 /* ---- types and constants ---------------------------------------------------------------------------------------- */
 

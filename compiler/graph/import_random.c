@@ -87,7 +87,7 @@ uint32_t import_count_inner_random(struct importer *im, const struct model_graph
 }
 
 /* Number k of a node's repetitions has the node's stream plus k times the number of all: no other node has that. */
-uint32_t import_next_stream(struct importer *im, const struct region *r)
+uint32_t import_next_stream(struct importer *im, const struct import_scope *r)
 {
     uint32_t stream = ++im->stream;
     if (!r->repeated)

@@ -22,7 +22,7 @@ const char *import_label(const struct model_node *mn)
     return mn->name[0] != '\0' ? mn->name : mn->outputs.count > 0 ? mn->outputs.data[0] : mn->op_type;
 }
 
-struct import_use import_begin(struct importer *im, const struct region *r, const struct model_node *mn)
+struct import_use import_begin(struct importer *im, const struct import_scope *r, const struct model_node *mn)
 {
     struct import_use u = {im, r, mn, mn->loc, im->g, im->g->arena, im->g->diag};
     if (u.loc.origin == NULL)
@@ -42,14 +42,14 @@ bool import_is_tensor(const struct value *v)
     return v != NULL && v != &import_omitted && v->kind != VALUE_SEQUENCE;
 }
 
-const struct region *import_region_of(const struct region *r, const char *name)
+const struct import_scope *import_region_of(const struct import_scope *r, const char *name)
 {
     while (r->outer != NULL && !map_has(r->scope, name))
         r = r->outer;
     return r;
 }
 
-static const char *closest_name(struct arena *scratch, const struct region *r, const char *name)
+static const char *closest_name(struct arena *scratch, const struct import_scope *r, const char *name)
 {
     str_list names = {0};
     for (; r != NULL; r = r->outer)
@@ -64,7 +64,7 @@ static bool report_undefined(const struct import_use *u, const char *what, const
     struct diag *const d = u->diag;
     const struct loc *const at = &u->loc;
     const struct model_node *producer = NULL;
-    for (const struct region *r = u->r; r != NULL && producer == NULL; r = r->outer)
+    for (const struct import_scope *r = u->r; r != NULL && producer == NULL; r = r->outer)
         producer = map_get(&r->producers, name);
     if (producer == u->mn)
         return diag_error(d, at, "%s '%s' is an output of the node itself", what, name);
@@ -181,7 +181,7 @@ bool import_define(const struct import_use *u, size_t i, struct value *v, int si
     return vi == NULL || import_check_declared(u->diag, vi, v);
 }
 
-void import_index_region(struct region *r, struct arena *a, const model_nodes *nodes, const model_values *infos)
+void import_index_region(struct import_scope *r, struct arena *a, const model_nodes *nodes, const model_values *infos)
 {
     r->producers.arena = r->declared.arena = r->names.arena = a;
     vec_each(struct model_node *, n, nodes)

@@ -5,7 +5,7 @@
 #include "base/str.h"
 
 /* An axis of a value. */
-struct axis {
+struct value_axis {
     const char *value;
     int rank, at;
 };
@@ -31,7 +31,7 @@ static int64_t dim_of(const struct tensor *t, int axis)
 }
 
 /* What the weights of a layer fit, of the axis of input 0; -1: nothing is known. */
-static int64_t size_of_layer(const struct model_graph *g, const struct model_node *n, const struct axis *x)
+static int64_t size_of_layer(const struct model_graph *g, const struct model_node *n, const struct value_axis *x)
 {
     const struct tensor *const w = constant_input(g, n, 1);
     if (!w)
@@ -52,7 +52,8 @@ static int64_t size_of_layer(const struct model_graph *g, const struct model_nod
 }
 
 /* One element for each place of the axis. */
-static int64_t size_beside(const struct model_graph *g, const struct model_node *n, size_t input, const struct axis *x)
+static int64_t size_beside(const struct model_graph *g, const struct model_node *n, size_t input,
+                           const struct value_axis *x)
 {
     const bool arithmetic = str_equal(n->op_type, "Add") || str_equal(n->op_type, "Sub") ||
                             str_equal(n->op_type, "Mul") || str_equal(n->op_type, "Div");
@@ -61,7 +62,7 @@ static int64_t size_beside(const struct model_graph *g, const struct model_node 
     return size > 1 ? size : -1;
 }
 
-static int64_t wanted_size(const struct model_graph *g, const struct axis *x)
+static int64_t wanted_size(const struct model_graph *g, const struct value_axis *x)
 {
     int64_t size = -1;
     vec_each(const struct model_node *, n, &g->nodes) {
@@ -85,7 +86,7 @@ int64_t import_size_of_weights(const struct model_graph *g, const char *symbol)
             const struct model_dim *const dim = &vi->type.dims.data[k];
             if (dim->value >= 0 || !str_equal(dim->param, symbol))
                 continue;
-            const int64_t size = wanted_size(g, &(struct axis){vi->name, (int)vi->type.dims.count, (int)k});
+            const int64_t size = wanted_size(g, &(struct value_axis){vi->name, (int)vi->type.dims.count, (int)k});
             if (size > 0)
                 return size;
         }

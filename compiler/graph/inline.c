@@ -14,14 +14,15 @@ enum naming {
 };
 
 /* A list of nodes on its way into the main graph. */
-struct source {
+struct inline_source {
     enum naming naming;
     const char *prefix;
     const struct call *call; /* NULL: it is of no function */
     const model_opsets *opsets;
     const model_values *outputs; /* of a graph inside a node; NULL: it is none */
     struct map names; /* its own -> those in the main graph; "": an input that the caller omits */
-    const struct source *outer; /* whose names are seen from here too; NULL: for a function none, else the model's */
+    const struct inline_source
+        *outer; /* whose names are seen from here too; NULL: for a function none, else the model's */
 };
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -63,7 +64,7 @@ bool inline_is_single(const struct inliner *x, const char *name)
 }
 
 /* "fc.", and for another node with that label "fc_2." */
-static const char *new_prefix(struct inliner *x, const struct source *s, const struct model_node *n)
+static const char *new_prefix(struct inliner *x, const struct inline_source *s, const struct model_node *n)
 {
     const char *const text = arena_printf(x->arena, "%s%s", s->prefix, import_label(n));
     const uintptr_t before = (uintptr_t)map_get(&x->prefixes, text);
@@ -72,26 +73,26 @@ static const char *new_prefix(struct inliner *x, const struct source *s, const s
                        : arena_printf(x->arena, "%s_%zu.", text, (size_t)before + 1);
 }
 
-static const char *new_name(struct inliner *x, const struct source *s, const char *name)
+static const char *new_name(struct inliner *x, const struct inline_source *s, const char *name)
 {
     if (s->naming == NAMES_STAY || (s->naming == NAMES_STAY_IF_FREE && inline_is_single(x, name)))
         return name;
     return inline_fresh_name(x, arena_printf(x->arena, "%s%s", s->prefix, name));
 }
 
-static void set_name(struct source *s, const char *name, const char *to)
+static void set_name(struct inline_source *s, const char *name, const char *to)
 {
     map_set(&s->names, name, (void *)(uintptr_t)to);
 }
 
-static void own_name(struct inliner *x, struct source *s, const char *name)
+static void own_name(struct inliner *x, struct inline_source *s, const char *name)
 {
     if (name[0] != '\0' && !map_has(&s->names, name))
         set_name(s, name, new_name(x, s, name));
 }
 
 /* NULL: nothing is called so. */
-static const char *name_of(const struct source *s, const char *name)
+static const char *name_of(const struct inline_source *s, const char *name)
 {
     if (name[0] == '\0')
         return "";
@@ -105,7 +106,7 @@ static const char *name_of(const struct source *s, const char *name)
     return NULL;
 }
 
-static bool rename_list(struct inliner *x, const struct source *s, const str_list *from, str_list *to)
+static bool rename_list(struct inliner *x, const struct inline_source *s, const str_list *from, str_list *to)
 {
     memset(to, 0, sizeof *to);
     vec_each(const char *, name, from) {
@@ -119,11 +120,11 @@ static bool rename_list(struct inliner *x, const struct source *s, const str_lis
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-static bool inline_list(struct inliner *x, struct source *s, const model_nodes *from, model_nodes *to);
+static bool inline_list(struct inliner *x, struct inline_source *s, const model_nodes *from, model_nodes *to);
 
 #define COPY(x, p, T) ((T *)arena_copy((x)->arena, (p), sizeof(T), alignof(T)))
 
-static bool copy_values(struct inliner *x, const struct source *s, const model_values *from, model_values *to)
+static bool copy_values(struct inliner *x, const struct inline_source *s, const model_values *from, model_values *to)
 {
     memset(to, 0, sizeof *to);
     vec_each(const struct model_value_info *, vi, from) {
@@ -137,7 +138,7 @@ static bool copy_values(struct inliner *x, const struct source *s, const model_v
     return true;
 }
 
-static void copy_initializers(struct inliner *x, const struct source *s, const struct model_graph *from,
+static void copy_initializers(struct inliner *x, const struct inline_source *s, const struct model_graph *from,
                               struct model_graph *to)
 {
     vec_each(const struct model_initializer *, init, &from->initializers) {
@@ -152,7 +153,7 @@ static void copy_initializers(struct inliner *x, const struct source *s, const s
     }
 }
 
-static void own_initializers(struct inliner *x, struct source *s, const struct model_graph *g)
+static void own_initializers(struct inliner *x, struct inline_source *s, const struct model_graph *g)
 {
     vec_each(const struct model_initializer *, init, &g->initializers)
         own_name(x, s, init->name);
@@ -161,7 +162,7 @@ static void own_initializers(struct inliner *x, struct source *s, const struct m
 }
 
 /* What is declared of values that are there. */
-static void copy_declared(struct inliner *x, const struct source *s, const model_values *from, model_values *to)
+static void copy_declared(struct inliner *x, const struct inline_source *s, const model_values *from, model_values *to)
 {
     vec_each(const struct model_value_info *, vi, from) {
         if (!map_has(&s->names, vi->name))
@@ -173,9 +174,9 @@ static void copy_declared(struct inliner *x, const struct source *s, const model
 }
 
 /* A graph inside a node. NULL: something in it is not as it should be. */
-static struct model_graph *copy_graph(struct inliner *x, const struct source *outer, const struct model_graph *g)
+static struct model_graph *copy_graph(struct inliner *x, const struct inline_source *outer, const struct model_graph *g)
 {
-    struct source s = *outer;
+    struct inline_source s = *outer;
     s.names = (struct map){.arena = x->arena};
     s.outputs = &g->outputs;
     s.outer = outer;
@@ -196,7 +197,7 @@ static struct model_graph *copy_graph(struct inliner *x, const struct source *ou
 }
 
 /* Graphs of an attribute that the caller gave have the names of the main graph already. */
-static bool copy_attr(struct inliner *x, const struct source *s, struct model_attr *attr, struct model_node *to)
+static bool copy_attr(struct inliner *x, const struct inline_source *s, struct model_attr *attr, struct model_node *to)
 {
     const bool given = attr->ref[0] != '\0';
     if (given && s->call)
@@ -220,7 +221,7 @@ static bool copy_attr(struct inliner *x, const struct source *s, struct model_at
 }
 
 /* NULL: something in it is not as it should be. */
-static struct model_node *copy_node(struct inliner *x, const struct source *s, const struct model_node *n)
+static struct model_node *copy_node(struct inliner *x, const struct inline_source *s, const struct model_node *n)
 {
     struct model_node *const copy = COPY(x, n, struct model_node);
     memset(&copy->attrs, 0, sizeof copy->attrs);
@@ -268,7 +269,7 @@ static const char *key_of(struct inliner *x, const struct model_node *n)
 }
 
 /* One for all calls: what is a weight is trained as one. */
-static void share_constant(struct inliner *x, struct source *s, const struct model_node *n)
+static void share_constant(struct inliner *x, struct inline_source *s, const struct model_node *n)
 {
     const char *const key = key_of(x, n), *name = map_get(&x->shared, key);
     if (!name) {
@@ -285,13 +286,13 @@ static void share_constant(struct inliner *x, struct source *s, const struct mod
 }
 
 /* Results are not: each call gives them by its own name. */
-static bool can_share(const struct source *s, const struct model_node *n)
+static bool can_share(const struct inline_source *s, const struct model_node *n)
 {
     return s->call && inline_weight(n) && !map_has(&s->names, n->outputs.data[0]) &&
            !(s->outputs && model_find_value(s->outputs, n->outputs.data[0]));
 }
 
-static bool is_shared(struct inliner *x, const struct source *s, const struct model_node *n)
+static bool is_shared(struct inliner *x, const struct inline_source *s, const struct model_node *n)
 {
     const char *const name = s->call && inline_weight(n) ? map_get(&x->shared, key_of(x, n)) : NULL;
     return name && str_equal(name_of(s, n->outputs.data[0]), name);
@@ -331,7 +332,7 @@ static const char *function_name(struct inliner *x, const char *op_type)
 }
 
 /* A node of another opset than the model's, with the names of the main graph, becomes the only node of a function. */
-static struct model_node *as_function(struct inliner *x, const struct source *s, struct model_node *n)
+static struct model_node *as_function(struct inliner *x, const struct inline_source *s, struct model_node *n)
 {
     struct model *const m = x->model;
     if (has_inner_graphs(n))
@@ -355,7 +356,7 @@ static struct model_node *as_function(struct inliner *x, const struct source *s,
 }
 
 /* The node as the model's opsets have it. NULL: it cannot be. */
-static struct model_node *in_opset_of_model(struct inliner *x, const struct source *s, struct model_node *n)
+static struct model_node *in_opset_of_model(struct inliner *x, const struct inline_source *s, struct model_node *n)
 {
     struct model *const m = x->model;
     const int64_t here = model_opset(s->opsets, n->domain), there = model_opset(&m->opsets, n->domain);
@@ -411,7 +412,7 @@ static bool is_own_attr(const struct model_function *f, const char *name)
            str_list_has(&f->attributes, name);
 }
 
-static bool can_inline(struct inliner *x, const struct source *s, const struct model_function *f,
+static bool can_inline(struct inliner *x, const struct inline_source *s, const struct model_function *f,
                        const struct model_node *n)
 {
     vec_each(const struct model_attr *, attr, &n->attrs)
@@ -430,7 +431,7 @@ static bool is_made(const struct model_function *f, const char *name)
 }
 
 /* Formal names mean the actual operands, and those of results that a node makes what the caller calls them. */
-static void bind_operands(const struct model_function *f, const struct model_node *n, struct source *inner)
+static void bind_operands(const struct model_function *f, const struct model_node *n, struct inline_source *inner)
 {
     for (size_t i = 0; i < f->inputs.count; i++)
         set_name(inner, f->inputs.data[i], i < n->inputs.count ? n->inputs.data[i] : "");
@@ -441,7 +442,7 @@ static void bind_operands(const struct model_function *f, const struct model_nod
 }
 
 /* n: the call, with the names of the main graph. label: its prefix. */
-static bool inline_call(struct inliner *x, const struct source *s, const struct model_function *f,
+static bool inline_call(struct inliner *x, const struct inline_source *s, const struct model_function *f,
                         const struct model_node *n, const char *prefix, model_nodes *to)
 {
     if (!can_inline(x, s, f, n))
@@ -449,11 +450,11 @@ static bool inline_call(struct inliner *x, const struct source *s, const struct 
     if (!s->call)
         x->left -= nodes_of_call(x, f, 0);
     const struct call call = {f, n, s->call, s->call ? s->call->depth + 1 : 1};
-    struct source inner = {.naming = NAMES_GET_PREFIX,
-                           .prefix = prefix,
-                           .call = &call,
-                           .opsets = f->opsets.count > 0 ? &f->opsets : s->opsets,
-                           .names.arena = x->arena};
+    struct inline_source inner = {.naming = NAMES_GET_PREFIX,
+                                  .prefix = prefix,
+                                  .call = &call,
+                                  .opsets = f->opsets.count > 0 ? &f->opsets : s->opsets,
+                                  .names.arena = x->arena};
     bind_operands(f, n, &inner);
     model_nodes made = {0};
     if (!inline_list(x, &inner, &f->nodes, &made))
@@ -472,7 +473,7 @@ static bool inline_call(struct inliner *x, const struct source *s, const struct 
 
 /* Nodes of the list go to `to`, with the names of the main graph. False: something in it is not as it should be; only
  * in functions, whose call then stays. */
-static bool inline_list(struct inliner *x, struct source *s, const model_nodes *from, model_nodes *to)
+static bool inline_list(struct inliner *x, struct inline_source *s, const model_nodes *from, model_nodes *to)
 {
     vec_each(const struct model_node *, n, from)
         if (can_share(s, n))
@@ -576,7 +577,7 @@ void inline_begin(struct inliner *x, struct arena *a, struct model *m)
 void inline_calls(struct inliner *x)
 {
     struct model *const m = x->model;
-    struct source root = {.naming = NAMES_STAY, .prefix = "", .opsets = &m->opsets, .names.arena = x->arena};
+    struct inline_source root = {.naming = NAMES_STAY, .prefix = "", .opsets = &m->opsets, .names.arena = x->arena};
     model_nodes nodes = {0};
     if (m->functions.count == 0 || !inline_list(x, &root, &m->graph->nodes, &nodes) || x->calls == 0)
         return;
@@ -603,7 +604,7 @@ static const struct model_graph *branch_of(const struct model_node *n, const cha
 }
 
 /* What a node of the branch makes is called as the If calls it; what else the branch gives becomes an Identity. */
-static void bind_results(struct inliner *x, struct source *s, const struct model_graph *branch,
+static void bind_results(struct inliner *x, struct inline_source *s, const struct model_graph *branch,
                          const struct model_node *n)
 {
     vec_each(const struct model_node *, node, &branch->nodes)
@@ -619,9 +620,9 @@ static void bind_results(struct inliner *x, struct source *s, const struct model
 static bool inline_branch(struct inliner *x, struct model_graph *g, const struct model_node *n,
                           const struct model_graph *branch, model_nodes *to)
 {
-    const struct source root = {.naming = NAMES_STAY, .prefix = "", .names.arena = x->arena};
-    struct source s = {.naming = NAMES_STAY_IF_FREE, .opsets = &x->model->opsets, .names.arena = x->arena,
-                       .outer = &root};
+    const struct inline_source root = {.naming = NAMES_STAY, .prefix = "", .names.arena = x->arena};
+    struct inline_source s = {.naming = NAMES_STAY_IF_FREE, .opsets = &x->model->opsets, .names.arena = x->arena,
+                              .outer = &root};
     model_nodes made = {0};
     s.prefix = new_prefix(x, &root, n);
     bind_results(x, &s, branch, n);

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct slot {
+struct op_slot {
     const struct op_def *def; /* NULL: empty */
     const char *display;
 };
 
 static struct {
     struct arena arena;
-    struct slot *slots;
+    struct op_slot *slots;
     size_t mask; /* count of slots - 1; at least half of them are empty */
 } ops;
 
@@ -38,7 +38,7 @@ static bool matches(const struct op_def *def, const char *domain, size_t domain_
 }
 
 /* The slot of an operator, or the empty one where it belongs. */
-static struct slot *find_slot(const char *domain, size_t domain_length, const char *name)
+static struct op_slot *find_slot(const char *domain, size_t domain_length, const char *name)
 {
     uint64_t h = hash(hash(0xcbf29ce484222325u, name, strlen(name)), domain, domain_length);
     for (size_t at = (size_t)(h ^ h >> 32) & ops.mask;; at = (at + 1) & ops.mask)
@@ -46,7 +46,7 @@ static struct slot *find_slot(const char *domain, size_t domain_length, const ch
             return &ops.slots[at];
 }
 
-static struct slot *slot_of(const struct op_def *def)
+static struct op_slot *slot_of(const struct op_def *def)
 {
     const char *const domain = domain_of(def);
     return find_slot(domain, strlen(domain), def->name);
@@ -62,10 +62,10 @@ static void build_table(void)
     while (size < 2 * count)
         size *= 2;
     ops.mask = size - 1;
-    ops.slots = arena_array(&ops.arena, struct slot, size);
+    ops.slots = arena_array(&ops.arena, struct op_slot, size);
     for (const struct op_def *const *file = op_table; *file != NULL; file++) {
         for (const struct op_def *def = *file; def->name != NULL; def++) {
-            struct slot *const slot = slot_of(def);
+            struct op_slot *const slot = slot_of(def);
             if (slot->def != NULL)
                 UNREACHABLE("operator %s is defined twice", def->name);
             slot->def = def;
@@ -97,7 +97,7 @@ const char *op_display_name(const struct op_def *def)
 {
     if (ops.slots == NULL)
         build_table();
-    const struct slot *const slot = slot_of(def);
+    const struct op_slot *const slot = slot_of(def);
     return slot->def == def ? slot->display : def->name;
 }
 

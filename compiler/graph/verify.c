@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct check {
+struct verification {
     const struct graph *g;
     const char *pass;
     struct arena scratch;
@@ -17,7 +17,7 @@ struct check {
 #define FAIL(c, ...)                                                                                                   \
     UNREACHABLE("after %s, graph '%s': %s", (c)->pass, (c)->g->name, arena_printf(&(c)->scratch, __VA_ARGS__))
 
-static void check_value(struct check *c, const struct value *v)
+static void check_value(struct verification *c, const struct value *v)
 {
     if (v->id < 0 || v->id >= c->g->value_count)
         FAIL(c, "'%s' has id %d of %d", v->name, v->id, c->g->value_count);
@@ -33,7 +33,7 @@ static void check_value(struct check *c, const struct value *v)
     c->defined[v->id] = true;
 }
 
-static void check_sources(struct check *c)
+static void check_sources(struct verification *c)
 {
     const struct graph *g = c->g;
     for (size_t i = 0; i < g->inputs.count; i++) {
@@ -48,7 +48,7 @@ static void check_sources(struct check *c)
     }
 }
 
-static void check_inputs(struct check *c, const struct node *n)
+static void check_inputs(struct verification *c, const struct node *n)
 {
     if (n->inputs.count > 0 && n->inputs.data[n->inputs.count - 1] == NULL)
         FAIL(c, "%s '%s' ends with an omitted input", n->def->name, n->name);
@@ -62,7 +62,7 @@ static void check_inputs(struct check *c, const struct node *n)
     }
 }
 
-static void check_inference(struct check *c, struct node *n)
+static void check_inference(struct verification *c, struct node *n)
 {
     struct diag d = {.arena = &c->scratch};
     struct infer_ctx found;
@@ -81,7 +81,7 @@ static void check_inference(struct check *c, struct node *n)
     }
 }
 
-static void check_outputs(struct check *c, const struct node *n)
+static void check_outputs(struct verification *c, const struct node *n)
 {
     for (size_t i = 0; i < n->outputs.count; i++) {
         const struct value *v = n->outputs.data[i];
@@ -93,7 +93,7 @@ static void check_outputs(struct check *c, const struct node *n)
     }
 }
 
-static void check_nodes(struct check *c)
+static void check_nodes(struct verification *c)
 {
     size_t count = 0;
     const struct node *previous = NULL;
@@ -113,7 +113,7 @@ static void check_nodes(struct check *c)
 }
 
 /* Every use names a reader that reads, and there are as many as reads: so the two sides agree. */
-static void check_uses(struct check *c, const struct value *v)
+static void check_uses(struct verification *c, const struct value *v)
 {
     if (v->uses.count != c->reads[v->id])
         FAIL(c, "'%s' lists %zu readers, has %zu", v->name, v->uses.count, c->reads[v->id]);
@@ -122,7 +122,7 @@ static void check_uses(struct check *c, const struct value *v)
             FAIL(c, "'%s' lists a reader that does not read it", v->name);
 }
 
-static void check_all_uses(struct check *c)
+static void check_all_uses(struct verification *c)
 {
     const struct graph *g = c->g;
     for (size_t i = 0; i < g->inputs.count; i++)
@@ -135,7 +135,7 @@ static void check_all_uses(struct check *c)
                 check_uses(c, n->outputs.data[i]);
 }
 
-static void check_ends(struct check *c)
+static void check_ends(struct verification *c)
 {
     const struct graph *g = c->g;
     for (size_t i = 0; i < g->outputs.count; i++)
@@ -151,7 +151,7 @@ static void check_ends(struct check *c)
 
 void graph_verify(const struct graph *g, const char *after_pass)
 {
-    struct check c = {.g = g, .pass = after_pass};
+    struct verification c = {.g = g, .pass = after_pass};
     c.defined = arena_array(&c.scratch, bool, (size_t)g->value_count);
     c.reads = arena_array(&c.scratch, size_t, (size_t)g->value_count);
     check_sources(&c);

@@ -25,7 +25,7 @@ struct holder {
     size_t alive;
 };
 
-struct run {
+struct graph_run {
     struct interp *interp;
     const struct graph *graph;
     const struct tensor *const *inputs; /* by position in graph->inputs */
@@ -38,7 +38,7 @@ struct run {
 };
 
 /* ORDER READERS: what count_readers() counts, release() takes back. */
-static void count_readers(struct run *r)
+static void count_readers(struct graph_run *r)
 {
     graph_each_node(r->graph, n)
         for (size_t i = 0; i < n->inputs.count; i++)
@@ -56,14 +56,14 @@ static void holder_drop(struct holder *h)
         arena_free(&h->arena);
 }
 
-static void hold(struct run *r, const struct value *v, const struct eval_tensor *t, struct holder *h)
+static void hold(struct graph_run *r, const struct value *v, const struct eval_tensor *t, struct holder *h)
 {
     h->alive++;
     r->value[v->id] = t;
     r->holder[v->id] = h;
 }
 
-static void release(struct run *r, const struct value *v)
+static void release(struct graph_run *r, const struct value *v)
 {
     if (--r->readers[v->id] > 0)
         return;
@@ -73,7 +73,7 @@ static void release(struct run *r, const struct value *v)
 }
 
 /* The content of a value that no node computes. */
-static const struct tensor *source_tensor(const struct run *r, const struct value *v)
+static const struct tensor *source_tensor(const struct graph_run *r, const struct value *v)
 {
     if (v->kind == VALUE_CONSTANT)
         return v->constant;
@@ -86,7 +86,7 @@ static const struct tensor *source_tensor(const struct run *r, const struct valu
 }
 
 /* The value in the interpreter's form; sources are brought in when first read. */
-static const struct eval_tensor *read_value(struct run *r, const struct value *v)
+static const struct eval_tensor *read_value(struct graph_run *r, const struct value *v)
 {
     if (r->value[v->id] == NULL) {
         struct holder *h = arena_new(&r->arena, struct holder);
@@ -95,7 +95,7 @@ static const struct eval_tensor *read_value(struct run *r, const struct value *v
     return r->value[v->id];
 }
 
-static bool run_node(struct run *r, const struct node *n)
+static bool run_node(struct graph_run *r, const struct node *n)
 {
     struct arena tables = {0};
     const struct eval_tensor **in = arena_array(&tables, const struct eval_tensor *, n->inputs.count);
@@ -120,7 +120,7 @@ static bool run_node(struct run *r, const struct node *n)
     return ok;
 }
 
-static struct tensor *take_result(struct run *r, struct arena *a, const struct value *v)
+static struct tensor *take_result(struct graph_run *r, struct arena *a, const struct value *v)
 {
     struct tensor *t = eval_to_tensor(a, read_value(r, v));
     release(r, v);
@@ -141,7 +141,7 @@ bool interp_check_input(struct diag *d, const struct loc *at, const struct value
     return true;
 }
 
-static bool check_inputs(const struct run *r)
+static bool check_inputs(const struct graph_run *r)
 {
     bool ok = true;
     for (size_t i = 0; i < r->graph->inputs.count; i++) {
@@ -157,7 +157,8 @@ static bool check_inputs(const struct run *r)
 }
 
 /* Fetched values by name; the extra reader keeps each until the end. */
-static bool find_fetches(struct run *r, const struct interp_fetch *fetches, size_t count, const struct value **values)
+static bool find_fetches(struct graph_run *r, const struct interp_fetch *fetches, size_t count,
+                         const struct value **values)
 {
     bool ok = true;
     for (size_t i = 0; i < count; i++) {
@@ -174,7 +175,7 @@ static bool find_fetches(struct run *r, const struct interp_fetch *fetches, size
 }
 
 /* All new values are taken before any is written: right-hand sides see the state as it was (docs/readings.md, R10). */
-static void write_bindings(struct run *r)
+static void write_bindings(struct graph_run *r)
 {
     const struct graph *g = r->graph;
     struct tensor **new_value = arena_array(&r->arena, struct tensor *, g->bindings.count);
@@ -186,7 +187,7 @@ static void write_bindings(struct run *r)
     }
 }
 
-static void run_free(struct run *r)
+static void run_free(struct graph_run *r)
 {
     for (int id = 0; id < r->graph->value_count; id++)
         if (r->holder[id] != NULL)
@@ -194,7 +195,7 @@ static void run_free(struct run *r)
     arena_free(&r->arena);
 }
 
-static bool run_graph(struct run *r, struct tensor **outputs, struct interp_fetch *fetches, size_t fetch_count,
+static bool run_graph(struct graph_run *r, struct tensor **outputs, struct interp_fetch *fetches, size_t fetch_count,
                       struct arena *a)
 {
     const struct graph *g = r->graph;
@@ -224,7 +225,8 @@ static bool run_graph(struct run *r, struct tensor **outputs, struct interp_fetc
 bool interp_run(struct interp *s, const struct entry *e, const struct tensor *const *inputs, struct tensor **outputs,
                 struct interp_fetch *fetches, size_t fetch_count, struct arena *a, struct diag *d)
 {
-    struct run r = {.interp = s, .graph = e->graph, .inputs = inputs, .initializes = e->kind == ENTRY_INIT, .diag = d};
+    struct graph_run r = {
+        .interp = s, .graph = e->graph, .inputs = inputs, .initializes = e->kind == ENTRY_INIT, .diag = d};
     if (!run_graph(&r, outputs, fetches, fetch_count, a))
         return false;
     for (size_t i = 0; i < e->counter_count; i++)

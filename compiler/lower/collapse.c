@@ -111,13 +111,13 @@ void kernel_collapse_rows(struct arena *a, struct kernel *k)
 
 /* ---- one loop becomes two ---------------------------------------------------------------------------------------- */
 
-struct split {
+struct loop_split {
     struct arena *arena;
     int dim;
     int64_t inner;
 };
 
-static void split_stride(struct access *a, const struct split *s)
+static void split_stride(struct access *a, const struct loop_split *s)
 {
     memmove(a->stride + s->dim + 1, a->stride + s->dim, (size_t)(LOOP_MAX_DIMS - s->dim - 1) * sizeof *a->stride);
     a->stride[s->dim] *= s->inner;
@@ -125,7 +125,7 @@ static void split_stride(struct access *a, const struct split *s)
 
 static const struct expr *split_load(const struct expr *load, void *data)
 {
-    const struct split *s = data;
+    const struct loop_split *s = data;
     struct access a = *load->access;
     split_stride(&a, s);
     return expr_load(s->arena, &a);
@@ -135,7 +135,7 @@ static const struct expr *split_load(const struct expr *load, void *data)
  * as far as `steps` of the other. */
 static bool insert_loop(struct arena *a, struct part *p, int dim, int64_t outer, int64_t inner, int64_t steps)
 {
-    struct split s = {a, dim, steps};
+    struct loop_split s = {a, dim, steps};
     const struct expr_map map = {.arena = a, .load = split_load, .data = &s};
     if (p->rank == LOOP_MAX_DIMS || part_uses_index(p))
         return false;

@@ -8,25 +8,25 @@
 enum { FEWEST_SUMS = 16 }; /* side by side: a vector of them */
 
 /* Members are the program's variables, then the values of each entry. */
-struct groups {
+struct layout_groups {
     const struct program *p;
     size_t *parent, *first; /* first: of each entry's values */
     bool *wanted, *refused;
 };
 
-static size_t root_of(struct groups *g, size_t i)
+static size_t root_of(struct layout_groups *g, size_t i)
 {
     while (g->parent[i] != i)
         i = g->parent[i] = g->parent[g->parent[i]];
     return i;
 }
 
-static size_t member_of(const struct groups *g, size_t entry, const struct value *v)
+static size_t member_of(const struct layout_groups *g, size_t entry, const struct value *v)
 {
     return v->kind == VALUE_VARIABLE ? (size_t)v->variable->index : g->first[entry] + (size_t)v->id;
 }
 
-static void join(struct groups *g, size_t i, size_t j)
+static void join(struct layout_groups *g, size_t i, size_t j)
 {
     const size_t from = root_of(g, i), to = root_of(g, j);
     g->parent[from] = to;
@@ -49,7 +49,7 @@ static bool has_no_order(const struct node *n)
     return n->def->is_random || (n->def->product && n->def->product(n, &p) && p.terms == 1);
 }
 
-static void visit(struct groups *g, size_t entry, const struct node *n)
+static void visit(struct layout_groups *g, size_t entry, const struct node *n)
 {
     const struct value *const y = n->outputs.data[0];
     const bool elementwise = y && n->def->is_elementwise;
@@ -70,7 +70,7 @@ static void visit(struct groups *g, size_t entry, const struct node *n)
             g->refused[root_of(g, member_of(g, entry, n->outputs.data[o]))] = true;
 }
 
-static void visit_entry(struct groups *g, size_t entry)
+static void visit_entry(struct layout_groups *g, size_t entry)
 {
     const struct graph *const graph = g->p->entries.data[entry].graph;
     graph_each_node(graph, n)
@@ -96,7 +96,7 @@ static bool can_lie_by_columns(const struct variable *v)
 void choose_state_layout(const struct program *p)
 {
     struct arena *const a = p->arena;
-    struct groups g = {.p = p, .first = arena_array(a, size_t, p->entries.count + 1)};
+    struct layout_groups g = {.p = p, .first = arena_array(a, size_t, p->entries.count + 1)};
     size_t count = p->variables.count;
     for (size_t i = 0; i < p->entries.count; i++) {
         g.first[i] = count;

@@ -15,14 +15,14 @@ enum {
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* The messages on the way to an initializer's data, and the fields that lead there. */
-enum place { IN_MODEL, IN_TRAINING, IN_GRAPH, IN_INITIALIZER, OUTSIDE, DATA };
+enum bulk_place { IN_MODEL, IN_TRAINING, IN_GRAPH, IN_INITIALIZER, OUTSIDE, DATA };
 
-static enum place place_of(enum place in, uint32_t field)
+static enum bulk_place place_of(enum bulk_place in, uint32_t field)
 {
     static const struct {
-        enum place in;
+        enum bulk_place in;
         uint32_t field;
-        enum place to;
+        enum bulk_place to;
     } steps[] = {{IN_MODEL, 7, IN_GRAPH},    {IN_MODEL, 20, IN_TRAINING},    {IN_TRAINING, 1, IN_GRAPH},
                  {IN_TRAINING, 2, IN_GRAPH}, {IN_GRAPH, 5, IN_INITIALIZER}, {IN_INITIALIZER, 9, DATA}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
@@ -31,13 +31,13 @@ static enum place place_of(enum place in, uint32_t field)
     return OUTSIDE;
 }
 
-struct cut {
+struct bulk_source {
     struct bulk *bulk;
     struct stream *from;
 };
 
 /* The next bytes go into the message as they are. */
-static bool copy(struct cut *c, size_t size)
+static bool copy(struct bulk_source *c, size_t size)
 {
     struct strbuf *const to = &c->bulk->message;
     strbuf_reserve(to, size);
@@ -48,7 +48,7 @@ static bool copy(struct cut *c, size_t size)
 }
 
 /* A varint of at most `most` bytes, copied too. */
-static bool copy_varint(struct cut *c, size_t end, size_t most, uint64_t *out)
+static bool copy_varint(struct bulk_source *c, size_t end, size_t most, uint64_t *out)
 {
     uint64_t x = 0;
     for (size_t i = 0; i < most && c->from->pos < end; i++) {
@@ -77,7 +77,7 @@ static void put_number(char *to, size_t number)
         to[i] = (char)(number >> (8 * i) & 0xff);
 }
 
-static bool take_data(struct cut *c, size_t length)
+static bool take_data(struct bulk_source *c, size_t length)
 {
     struct bulk *const b = c->bulk;
     const ProtobufCBinaryData part = {length, arena_alloc(b->arena, length, 1, alignof(max_align_t))};
@@ -90,13 +90,13 @@ static bool take_data(struct cut *c, size_t length)
     return true;
 }
 
-static bool cut_message(struct cut *c, enum place in, size_t end);
+static bool cut_message(struct bulk_source *c, enum bulk_place in, size_t end);
 
-static bool cut_bytes(struct cut *c, enum place in, uint32_t field, size_t end)
+static bool cut_bytes(struct bulk_source *c, enum bulk_place in, uint32_t field, size_t end)
 {
     struct strbuf *const message = &c->bulk->message;
     const size_t at = message->length;
-    const enum place place = place_of(in, field);
+    const enum bulk_place place = place_of(in, field);
     uint64_t length;
     if (!copy_varint(c, end, LENGTH_BYTES, &length) || length > end - c->from->pos)
         return false;
@@ -110,7 +110,7 @@ static bool cut_bytes(struct cut *c, enum place in, uint32_t field, size_t end)
 }
 
 /* Recursion ends with the places: four deep. */
-static bool cut_message(struct cut *c, enum place in, size_t end)
+static bool cut_message(struct bulk_source *c, enum bulk_place in, size_t end)
 {
     while (c->from->pos < end) {
         uint64_t tag, value;
@@ -132,7 +132,7 @@ static bool cut_message(struct cut *c, enum place in, size_t end)
 
 bool bulk_read(struct bulk *b, struct stream *from)
 {
-    struct cut c = {b, from};
+    struct bulk_source c = {b, from};
     return cut_message(&c, IN_MODEL, from->size);
 }
 

@@ -9,7 +9,7 @@
 
 enum { LONGEST = 4096 /* list of a specification: they are compared each with each */ };
 
-struct checker {
+struct device_checker {
     struct diag *diag;
     const struct model *model;
     struct map configurations; /* name -> const struct model_devices * */
@@ -59,12 +59,12 @@ static bool check_configurations(struct diag *d, const struct model *m, struct m
 
 /* ---- one specification ------------------------------------------------------------------------------------------- */
 
-static bool is_device(const struct checker *c, int64_t x)
+static bool is_device(const struct device_checker *c, int64_t x)
 {
     return x >= 0 && x < c->of->count;
 }
 
-static void check_group(struct checker *c, size_t at)
+static void check_group(struct device_checker *c, size_t at)
 {
     const struct model_device_group *const g = &c->spec->groups.data[at];
     const char *const tensor = c->spec->tensor;
@@ -91,7 +91,7 @@ static void check_group(struct checker *c, size_t at)
                      (long long)g->key);
 }
 
-static void check_listed(struct checker *c)
+static void check_listed(struct device_checker *c)
 {
     const struct model_sharding *const s = c->spec;
     if (s->devices.count == 0)
@@ -109,7 +109,7 @@ static void check_listed(struct checker *c)
     }
 }
 
-static bool is_short(struct checker *c)
+static bool is_short(struct device_checker *c)
 {
     size_t longest = c->spec->devices.count;
     if (c->spec->groups.count > longest)
@@ -126,7 +126,7 @@ static bool is_short(struct checker *c)
 }
 
 /* How many shards an axis has; 0 after a report. */
-static int64_t check_axis(struct checker *c, size_t at)
+static int64_t check_axis(struct device_checker *c, size_t at)
 {
     const struct model_sharded_axis *const x = &c->spec->axes.data[at];
     int64_t all = 1;
@@ -147,7 +147,7 @@ static int64_t check_axis(struct checker *c, size_t at)
     return all;
 }
 
-static void check_sharding(struct checker *c)
+static void check_sharding(struct device_checker *c)
 {
     int64_t shards = 1;
     if (!is_short(c))
@@ -172,7 +172,7 @@ static bool names_tensor(const struct model_node *n, const char *tensor)
     return tensor[0] != '\0' && (str_list_has(&n->inputs, tensor) || str_list_has(&n->outputs, tensor));
 }
 
-static void check_entry(struct checker *c, const struct model_node_devices *x)
+static void check_entry(struct device_checker *c, const struct model_node_devices *x)
 {
     struct map seen = {.arena = c->diag->arena};
     if (x->has_stage && x->stage < 0)
@@ -192,7 +192,7 @@ static void check_entry(struct checker *c, const struct model_node_devices *x)
 
 static void check_node(void *to, const struct model_node *n)
 {
-    struct checker *const c = to;
+    struct device_checker *const c = to;
     c->node = n;
     c->used = c->used || n->devices.count > 0;
     struct map seen = {.arena = c->diag->arena};
@@ -210,7 +210,7 @@ static void check_node(void *to, const struct model_node *n)
 
 bool model_check_devices(struct diag *d, const struct model *m)
 {
-    struct checker c = {.diag = d, .model = m, .configurations.arena = d->arena};
+    struct device_checker c = {.diag = d, .model = m, .configurations.arena = d->arena};
     c.ok = check_configurations(d, m, &c.configurations);
     model_each_node(m->graph, check_node, &c);
     vec_each(const struct model_training *, t, &m->training) {

@@ -29,7 +29,7 @@
     LOSS(IDENTIFIER, "operators, domains, overloads and attributes named by no identifier", NULL)                      \
     LOSS(DEPTH, "graphs or types nested too deep", NULL)
 
-enum loss {
+enum text_loss {
 #define LOSS(kind, what, cure) LOSS_##kind,
     LOSSES
 #undef LOSS
@@ -49,8 +49,8 @@ struct text_writer {
     } lost[LOSS_COUNT];
 };
 
-void text_lose(struct text_writer *w, enum loss kind);
-void text_lose_if(struct text_writer *w, bool has, enum loss kind);
+void text_lose(struct text_writer *w, enum text_loss kind);
+void text_lose_if(struct text_writer *w, bool has, enum text_loss kind);
 
 /* ---- layout ------------------------------------------------------------------------------------------------------ */
 
@@ -63,7 +63,7 @@ void text_separate(struct text_writer *w, size_t i);
 
 bool text_has(const char *s); /* neither NULL nor empty */
 /* Quoted; `control` is what is lost when control characters became spaces. */
-void text_put_quoted(struct text_writer *w, const char *s, size_t size, enum loss control);
+void text_put_quoted(struct text_writer *w, const char *s, size_t size, enum text_loss control);
 void text_put_string(struct text_writer *w, const char *s);
 /* NAME: an identifier as it is, anything else quoted; or quoted always, where the grammar wants a string. */
 void text_put_name(struct text_writer *w, const char *s);

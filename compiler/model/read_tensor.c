@@ -68,7 +68,7 @@ void copy_little_endian(void *to, const void *from, size_t count, size_t size)
 }
 
 /* What the element functions need to say where they are. */
-struct source {
+struct element_source {
     struct reader *r;
     const struct loc *at;
     const char *what;
@@ -76,7 +76,7 @@ struct source {
     size_t sizes[FIELD_COUNT]; /* of its value fields: bytes or entries */
 };
 
-static bool read_dims(const struct source *s, struct shape *shape, int64_t *count)
+static bool read_dims(const struct element_source *s, struct shape *shape, int64_t *count)
 {
     if (s->p->n_dims > SHAPE_MAX_RANK)
         return diag_error(s->r->diag, s->at, "%s has rank %zu; at most %d is supported", s->what, s->p->n_dims,
@@ -95,7 +95,7 @@ static bool read_dims(const struct source *s, struct shape *shape, int64_t *coun
 }
 
 /* Exactly one value field, none for a tensor without elements. */
-static bool find_field(const struct source *s, enum dtype dtype, int64_t count, enum field *field)
+static bool find_field(const struct element_source *s, enum dtype dtype, int64_t count, enum field *field)
 {
     int found = 0;
     *field = field_of(dtype);
@@ -120,7 +120,7 @@ static bool find_field(const struct source *s, enum dtype dtype, int64_t count, 
 }
 
 /* More than enough is let through, as the upstream checker does. */
-static bool check_amount(const struct source *s, enum field field, size_t need, const struct tensor *like)
+static bool check_amount(const struct element_source *s, enum field field, size_t need, const struct tensor *like)
 {
     const char *unit = field == RAW ? "bytes" : "entries";
     const size_t have = s->sizes[field];
@@ -154,7 +154,7 @@ static bool is_as_in_file(enum dtype d)
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && packed_per_byte(d) == 1 && d != DTYPE_BOOL;
 }
 
-static struct tensor *tensor_over(const struct source *s, const struct tensor *like, void *data)
+static struct tensor *tensor_over(const struct element_source *s, const struct tensor *like, void *data)
 {
     struct tensor *const t = arena_copy(s->r->arena, like, sizeof *like, alignof(struct tensor));
     t->data = data;
@@ -176,7 +176,7 @@ static void fill_from_bytes(struct tensor *t, const unsigned char *bytes)
         copy_little_endian(to, bytes, (size_t)t->count * dtype_size(t->dtype) / part, part);
 }
 
-static bool error_entry(const struct source *s, enum field field, int64_t i, long long x, enum dtype d)
+static bool error_entry(const struct element_source *s, enum field field, int64_t i, long long x, enum dtype d)
 {
     return diag_error(s->r->diag, s->at, "%s: entry %lld of %s is %lld, which %s cannot hold", s->what, (long long)i,
                       field_name[field], x, dtype_name(d));
@@ -188,7 +188,7 @@ static bool fits_bits(int64_t x, int bits)
     return x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << bits;
 }
 
-static bool fill_from_int32(const struct source *s, struct tensor *t)
+static bool fill_from_int32(const struct element_source *s, struct tensor *t)
 {
     const int32_t *from = s->p->int32_data;
     unsigned char *to = t->data;
@@ -218,7 +218,7 @@ static bool fill_from_int32(const struct source *s, struct tensor *t)
     return true;
 }
 
-static bool fill_from_uint64(const struct source *s, struct tensor *t)
+static bool fill_from_uint64(const struct element_source *s, struct tensor *t)
 {
     if (t->dtype == DTYPE_UINT64) {
         memcpy(t->data, s->p->uint64_data, (size_t)t->count * 8);
@@ -233,7 +233,7 @@ static bool fill_from_uint64(const struct source *s, struct tensor *t)
     return true;
 }
 
-static bool fill_from_strings(const struct source *s, struct tensor *t)
+static bool fill_from_strings(const struct element_source *s, struct tensor *t)
 {
     for (int64_t i = 0; i < t->count; i++) {
         const ProtobufCBinaryData b = s->p->string_data[i];
@@ -245,7 +245,7 @@ static bool fill_from_strings(const struct source *s, struct tensor *t)
 
 /* Entries of the typed field: the amount is checked, then the tensor made, so that no shape alone can ask for memory.
  */
-static bool read_field(const struct source *s, enum field field, const struct tensor *like, struct tensor **out)
+static bool read_field(const struct element_source *s, enum field field, const struct tensor *like, struct tensor **out)
 {
     const Onnx__TensorProto *p = s->p;
     const size_t parts = like->dtype == DTYPE_COMPLEX64 || like->dtype == DTYPE_COMPLEX128 ? 2 : 1;
@@ -288,7 +288,8 @@ static bool read_field(const struct source *s, enum field field, const struct te
     UNREACHABLE("value field %d", (int)field);
 }
 
-static bool read_external(const struct source *s, const struct tensor *like, struct tensor **out, const char **location)
+static bool read_external(const struct element_source *s, const struct tensor *like, struct tensor **out,
+                          const char **location)
 {
     if (like->dtype == DTYPE_STRING)
         return diag_error(s->r->diag, s->at, "%s: strings cannot be external data", s->what);
@@ -313,9 +314,12 @@ static bool read_external(const struct source *s, const struct tensor *like, str
 bool read_tensor(struct reader *r, const struct loc *at, const char *what, const Onnx__TensorProto *p,
                  struct tensor **out, const char **external)
 {
-    const struct source s = {r, at, what, p,
-                             {p->raw_data.len, p->n_float_data, p->n_int32_data, p->n_string_data, p->n_int64_data,
-                              p->n_double_data, p->n_uint64_data}};
+    const struct element_source s = {r,
+                                     at,
+                                     what,
+                                     p,
+                                     {p->raw_data.len, p->n_float_data, p->n_int32_data, p->n_string_data,
+                                      p->n_int64_data, p->n_double_data, p->n_uint64_data}};
     struct tensor like = {0};
     enum field field;
     const char *location = NULL;

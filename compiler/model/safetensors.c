@@ -24,7 +24,7 @@ enum { TYPES = sizeof types / sizeof *types };
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-struct parser {
+struct header_parser {
     struct diag *diag;
     struct arena *arena;
     struct loc loc;
@@ -33,13 +33,13 @@ struct parser {
 };
 
 /* Where one tensor's values lie, to find holes. */
-struct span {
+struct tensor_span {
     size_t begin, end;
     const char *name;
 };
-typedef VEC(struct span) span_list;
+typedef VEC(struct tensor_span) span_list;
 
-static bool find_type(struct parser *p, const char *name, const json_t *tensor, enum dtype *out)
+static bool find_type(struct header_parser *p, const char *name, const json_t *tensor, enum dtype *out)
 {
     const char *const text = json_string_value(json_object_get(tensor, "dtype"));
     for (size_t i = 0; text && i < TYPES; i++)
@@ -51,7 +51,7 @@ static bool find_type(struct parser *p, const char *name, const json_t *tensor, 
                       text ? arena_strdup(p->arena, text) : "");
 }
 
-static bool find_shape(struct parser *p, const char *name, const json_t *tensor, struct shape *out)
+static bool find_shape(struct header_parser *p, const char *name, const json_t *tensor, struct shape *out)
 {
     const json_t *const list = json_object_get(tensor, "shape");
     const size_t rank = json_array_size(list);
@@ -69,7 +69,7 @@ static bool find_shape(struct parser *p, const char *name, const json_t *tensor,
     return true;
 }
 
-static bool find_span(struct parser *p, const char *name, const json_t *tensor, struct span *out)
+static bool find_span(struct header_parser *p, const char *name, const json_t *tensor, struct tensor_span *out)
 {
     const json_t *const list = json_object_get(tensor, "data_offsets");
     const json_t *const first = json_array_get(list, 0), *const last = json_array_get(list, 1);
@@ -79,16 +79,16 @@ static bool find_span(struct parser *p, const char *name, const json_t *tensor, 
     if ((uint64_t)json_integer_value(last) > p->size)
         return diag_error(p->diag, &p->loc, "tensor '%s': its values end at byte %lld, but the file holds %zu", name,
                           (long long)json_integer_value(last), p->size);
-    *out = (struct span){(size_t)json_integer_value(first), (size_t)json_integer_value(last), name};
+    *out = (struct tensor_span){(size_t)json_integer_value(first), (size_t)json_integer_value(last), name};
     return true;
 }
 
-static bool read_one_tensor(struct parser *p, const char *name, const json_t *json, named_tensors *out,
+static bool read_one_tensor(struct header_parser *p, const char *name, const json_t *json, named_tensors *out,
                             span_list *spans)
 {
     enum dtype dtype = DTYPE_UNDEFINED;
     struct shape shape;
-    struct span span;
+    struct tensor_span span;
     int64_t count;
     size_t bytes = 0;
     if (!json_is_object(json))
@@ -110,19 +110,19 @@ static bool read_one_tensor(struct parser *p, const char *name, const json_t *js
 
 static int by_place(const void *x, const void *y)
 {
-    const struct span *const a = x, *const b = y;
+    const struct tensor_span *const a = x, *const b = y;
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
     return (a->end > b->end) - (a->end < b->end);
 }
 
 /* What lies between tensors could hide anything, and what overlaps is a forgery. */
-static bool check_spans(struct parser *p, span_list *spans)
+static bool check_spans(struct header_parser *p, span_list *spans)
 {
     size_t at = 0;
     if (spans->count > 0)
         qsort(spans->data, spans->count, sizeof *spans->data, by_place);
-    vec_each_ptr(const struct span, s, spans) {
+    vec_each_ptr(const struct tensor_span, s, spans) {
         if (s->begin != at)
             return diag_error(p->diag, &p->loc, "tensor '%s': its values begin at byte %zu, %s byte %zu", s->name,
                               s->begin, s->begin < at ? "but those before it end at" : "expected", at);
@@ -132,7 +132,7 @@ static bool check_spans(struct parser *p, span_list *spans)
            diag_error(p->diag, &p->loc, "%zu bytes behind the last tensor belong to none", p->size - at);
 }
 
-static bool read_tensors(struct parser *p, json_t *root, named_tensors *out)
+static bool read_tensors(struct header_parser *p, json_t *root, named_tensors *out)
 {
     const char *key;
     json_t *value;
@@ -147,7 +147,7 @@ static bool read_tensors(struct parser *p, json_t *root, named_tensors *out)
 bool safetensors_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
                        named_tensors *out)
 {
-    struct parser p = {.diag = d, .arena = a, .loc = LOC_FILE(path)};
+    struct header_parser p = {.diag = d, .arena = a, .loc = LOC_FILE(path)};
     json_error_t fault;
     uint64_t length = 0;
     *out = (named_tensors){0};

@@ -9,13 +9,13 @@
 #include <limits.h>
 #include <string.h>
 
-enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 /* Bytes of protobuf-c's bookkeeping for each field of a message being read (its slabs double, hence twice the 32). */
 #define RECORD_COST 64
 #define BLOCK_COST 32 /* of allocations beyond their content: unpacked and in the model */
 
-struct scan {
+struct model_scan {
     struct diag *diag;
     const struct loc *at;
     const unsigned char *bytes;
@@ -46,7 +46,7 @@ static const char *wire_name(unsigned wire)
     return names[wire & 7];
 }
 
-static bool charge(struct scan *s, size_t count, size_t each)
+static bool charge(struct model_scan *s, size_t count, size_t each)
 {
     size_t bytes;
     if (!checked_mul_size(count, each, &bytes) || !checked_add_size(s->cost, bytes, &s->cost) || s->cost > s->limit ||
@@ -58,7 +58,7 @@ static bool charge(struct scan *s, size_t count, size_t each)
 }
 
 /* Reads a varint of at most `most` bytes before `end`. */
-static bool read_varint(const struct scan *s, size_t *pos, size_t end, int most, uint64_t *out)
+static bool read_varint(const struct model_scan *s, size_t *pos, size_t end, int most, uint64_t *out)
 {
     uint64_t x = 0;
     for (int i = 0; i < most && *pos < end; i++) {
@@ -73,18 +73,18 @@ static bool read_varint(const struct scan *s, size_t *pos, size_t end, int most,
 }
 
 /* What an error begins with: where nothing at all was understood, the file is not damaged but of another kind. */
-static const char *verdict(const struct scan *s)
+static const char *verdict(const struct model_scan *s)
 {
     return s->known ? "damaged" : "this is no ONNX model:";
 }
 
-static bool error_in(struct scan *s, const struct frame *f, size_t offset, const char *what)
+static bool error_in(struct model_scan *s, const struct frame *f, size_t offset, const char *what)
 {
     return diag_error(s->diag, s->at, "%s at byte %zu, in %s: %s", verdict(s), offset, f->kind->short_name, what);
 }
 
 /* Tag, and where the value lies. */
-static bool read_record(struct scan *s, struct frame *f, struct record *r)
+static bool read_record(struct model_scan *s, struct frame *f, struct record *r)
 {
     uint64_t tag, length;
     r->at = f->pos;
@@ -162,7 +162,7 @@ static unsigned wire_of(ProtobufCType type)
 }
 
 /* A packed list: whole elements only. */
-static bool scan_packed(struct scan *s, const struct frame *f, const struct record *r)
+static bool scan_packed(struct model_scan *s, const struct frame *f, const struct record *r)
 {
     const unsigned wire = wire_of(r->field->type);
     const size_t end = r->start + r->length;
@@ -194,7 +194,7 @@ static bool has_oneof(const ProtobufCMessageDescriptor *kind)
 /* A singular message may come again and is merged. protobuf-c copies all lists at each merge: many merges take
  * quadratic time. Members of a oneof it replaces where it should merge: nobody writes types in two halves, so that is
  * refused rather than misread. */
-static bool scan_again(struct scan *s, const struct frame *f, const struct record *r)
+static bool scan_again(struct model_scan *s, const struct frame *f, const struct record *r)
 {
     if ((r->field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) || has_oneof(r->field->descriptor))
         return diag_error(s->diag, s->at, "at byte %zu, in %s: '%s' occurs twice", r->at, f->kind->short_name,
@@ -206,9 +206,10 @@ static bool scan_again(struct scan *s, const struct frame *f, const struct recor
     return true;
 }
 
-static bool scan_frame(struct scan *s, struct frame *f, int depth);
+static bool scan_frame(struct model_scan *s, struct frame *f, int depth);
 
-static bool scan_submessage(struct scan *s, const struct frame *f, const struct record *r, uint64_t *seen, int depth)
+static bool scan_submessage(struct model_scan *s, const struct frame *f, const struct record *r, uint64_t *seen,
+                            int depth)
 {
     const uint64_t bit = UINT64_C(1) << (r->field - f->kind->fields);
     if (r->field->label != PROTOBUF_C_LABEL_REPEATED) {
@@ -223,7 +224,7 @@ static bool scan_submessage(struct scan *s, const struct frame *f, const struct 
     return scan_frame(s, &inner, depth + 1);
 }
 
-static bool scan_value(struct scan *s, const struct frame *f, const struct record *r, uint64_t *seen, int depth)
+static bool scan_value(struct model_scan *s, const struct frame *f, const struct record *r, uint64_t *seen, int depth)
 {
     if (!r->field) /* kept by protobuf-c as it is */
         return charge(s, 1, r->length + sizeof(ProtobufCMessageUnknownField) + BLOCK_COST);
@@ -242,7 +243,7 @@ static bool scan_value(struct scan *s, const struct frame *f, const struct recor
 }
 
 /* The structs of model.h are about as large as those of protobuf-c. */
-static bool scan_frame(struct scan *s, struct frame *f, int depth)
+static bool scan_frame(struct model_scan *s, struct frame *f, int depth)
 {
     const size_t passing = s->passing;
     uint64_t seen = 0;
@@ -267,7 +268,7 @@ bool scan_message(struct diag *d, const struct loc *at, const ProtobufCMessageDe
     size_t limit;
     if (!checked_mul_size(size, SCAN_MEMORY_FACTOR, &limit) || !checked_add_size(limit, SCAN_MEMORY_FIXED, &limit))
         return diag_error(d, at, "too large: %zu bytes", size);
-    struct scan s = {.diag = d, .at = at, .bytes = bytes, .size = size, .limit = limit};
+    struct model_scan s = {.diag = d, .at = at, .bytes = bytes, .size = size, .limit = limit};
     struct frame root = {kind, 0, size};
     return scan_frame(&s, &root, 1);
 }

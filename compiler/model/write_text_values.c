@@ -9,13 +9,13 @@
 
 enum { WIDTH = 100, INDENT = 2, DENSE_MAX = 1 << 26 /* elements of a sparse tensor written out */ };
 
-void text_lose(struct text_writer *w, enum loss kind)
+void text_lose(struct text_writer *w, enum text_loss kind)
 {
     if (w->lost[kind].count++ == 0)
         w->lost[kind].first = *w->at;
 }
 
-void text_lose_if(struct text_writer *w, bool has, enum loss kind)
+void text_lose_if(struct text_writer *w, bool has, enum text_loss kind)
 {
     if (has)
         text_lose(w, kind);
@@ -80,7 +80,7 @@ static bool is_control(char c)
     return ((unsigned char)c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
 }
 
-void text_put_quoted(struct text_writer *w, const char *s, size_t size, enum loss control)
+void text_put_quoted(struct text_writer *w, const char *s, size_t size, enum text_loss control)
 {
     bool clean = true;
     text_put(w, "\"");

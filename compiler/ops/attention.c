@@ -64,12 +64,12 @@ static const struct op_version versions[] = {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
-struct sizes {
+struct attention_sizes {
     bool flat; /* heads stand side by side in [batch, position, heads * size] */
     int64_t batch, q_heads, kv_heads, q_length, kv_length, past, key_size, value_size;
 };
 
-static int64_t total_of(const struct sizes *z)
+static int64_t total_of(const struct attention_sizes *z)
 {
     return z->past + z->kv_length;
 }
@@ -87,7 +87,7 @@ static bool split_heads(struct infer_ctx *c, const struct value *v, const char *
                                               v->name, (long long)width, (long long)*heads);
 }
 
-static bool find_heads(struct infer_ctx *c, struct sizes *z)
+static bool find_heads(struct infer_ctx *c, struct attention_sizes *z)
 {
     const struct value *q = infer_in(c, Q), *k = infer_in(c, K), *v = infer_in(c, V);
     int64_t size_of_k = 0, heads_of_v = 0;
@@ -119,7 +119,7 @@ static bool find_heads(struct infer_ctx *c, struct sizes *z)
 }
 
 /* [batch, kv heads, past, size] */
-static bool check_past(struct infer_ctx *c, struct sizes *z, int i, int64_t size)
+static bool check_past(struct infer_ctx *c, struct attention_sizes *z, int i, int64_t size)
 {
     const struct value *v = infer_in(c, i);
     if (v == NULL)
@@ -134,7 +134,7 @@ static bool check_past(struct infer_ctx *c, struct sizes *z, int i, int64_t size
                        (long long)size);
 }
 
-static bool check_mask(struct infer_ctx *c, const struct sizes *z)
+static bool check_mask(struct infer_ctx *c, const struct attention_sizes *z)
 {
     const struct value *m = infer_in(c, MASK);
     if (m == NULL)
@@ -166,10 +166,10 @@ static bool check_attributes(struct infer_ctx *c)
     return true;
 }
 
-static bool check_sizes(struct infer_ctx *c, struct sizes *z)
+static bool check_sizes(struct infer_ctx *c, struct attention_sizes *z)
 {
     const struct shape *q = infer_shape(c, Q), *k = infer_shape(c, K), *v = infer_shape(c, V);
-    *z = (struct sizes){.batch = q->dim[0]};
+    *z = (struct attention_sizes){.batch = q->dim[0]};
     if (!find_heads(c, z))
         return false;
     const int at = z->flat ? 1 : 2;
@@ -200,7 +200,7 @@ static bool check_sizes(struct infer_ctx *c, struct sizes *z)
 
 static bool attention_infer(struct infer_ctx *c)
 {
-    struct sizes z;
+    struct attention_sizes z;
     if (!check_attributes(c) || !check_sizes(c, &z))
         return false;
     struct shape y = *infer_shape(c, Q);
@@ -214,10 +214,10 @@ static bool attention_infer(struct infer_ctx *c)
 }
 
 /* Of a node that inference has passed. */
-static struct sizes sizes_of(const struct node *n)
+static struct attention_sizes sizes_of(const struct node *n)
 {
     const struct shape *q = &node_input(n, Q)->shape, *k = &node_input(n, K)->shape, *v = &node_input(n, V)->shape;
-    struct sizes z = {.flat = q->rank == 3, .batch = q->dim[0]};
+    struct attention_sizes z = {.flat = q->rank == 3, .batch = q->dim[0]};
     z.q_heads = z.flat ? op_attr_int(n, "q_num_heads") : q->dim[1];
     z.kv_heads = z.flat ? op_attr_int(n, "kv_num_heads") : k->dim[1];
     z.q_length = q->dim[z.flat ? 1 : 2];
@@ -236,13 +236,13 @@ static enum dtype computed_type(const struct node *n)
                : DTYPE_FLOAT;
 }
 
-static double scale_of(const struct node *n, const struct sizes *z)
+static double scale_of(const struct node *n, const struct attention_sizes *z)
 {
     return node_attr(n, "scale") != NULL ? op_attr_float(n, "scale") : 1 / sqrt((double)z->key_size);
 }
 
 /* How far j may lie from p on either side; negative: as far as it likes. */
-struct window {
+struct attention_window {
     int64_t left, right;
 };
 
@@ -252,9 +252,9 @@ static int64_t window_size(const struct node *n, const char *attr)
     return size < 4 * (int64_t)MOST_POSITIONS ? size : -1; /* it reaches everywhere */
 }
 
-static struct window window_of(const struct node *n)
+static struct attention_window window_of(const struct node *n)
 {
-    struct window w = {window_size(n, "left_window_size"), window_size(n, "right_window_size")};
+    struct attention_window w = {window_size(n, "left_window_size"), window_size(n, "right_window_size")};
     if (op_attr_int(n, "is_causal") != 0)
         w.right = 0;
     return w;
@@ -263,7 +263,7 @@ static struct window window_of(const struct node *n)
 /* ---- expansion -------------------------------------------------------------------------------------------------- */
 
 /* [batch, heads, length, size], in the computed type. */
-static struct value *by_heads(struct expand_ctx *c, const struct sizes *z, int i, int64_t heads, int64_t size)
+static struct value *by_heads(struct expand_ctx *c, const struct attention_sizes *z, int i, int64_t heads, int64_t size)
 {
     struct value *v = expand_in(c, i);
     if (!z->flat)
@@ -279,7 +279,7 @@ static struct value *with_past(struct expand_ctx *c, struct value *past, struct 
 
 /* Scores lie as [batch, kv heads, heads of Q to each, L, S], or without the third axis where that is 1. So does
  * what has an axis for heads: one of a single element gives room for both. */
-static struct value *grouped(struct expand_ctx *c, const struct sizes *z, struct value *v)
+static struct value *grouped(struct expand_ctx *c, const struct attention_sizes *z, struct value *v)
 {
     struct shape s = {.rank = 5};
     const int64_t shared = z->q_heads / z->kv_heads;
@@ -310,7 +310,7 @@ static struct value *both(struct expand_ctx *c, struct value *a, struct value *b
 }
 
 /* p, of shape [L,1], or [batch,1,L,1] ([batch,1,1,L,1] for shared heads) where lengths give it. */
-static struct value *positions(struct expand_ctx *c, const struct sizes *z, struct value *lengths)
+static struct value *positions(struct expand_ctx *c, const struct attention_sizes *z, struct value *lengths)
 {
     if (lengths == NULL)
         return numbers(c, z->past, z->q_length, 1);
@@ -318,7 +318,7 @@ static struct value *positions(struct expand_ctx *c, const struct sizes *z, stru
 }
 
 /* The lengths as int32, with the axes of scores. */
-static struct value *lengths_of(struct expand_ctx *c, const struct sizes *z)
+static struct value *lengths_of(struct expand_ctx *c, const struct attention_sizes *z)
 {
     struct value *v = expand_in(c, LENGTHS);
     struct shape s = SHAPE(z->batch, 1, 1, 1, 1);
@@ -327,9 +327,9 @@ static struct value *lengths_of(struct expand_ctx *c, const struct sizes *z)
 }
 
 /* What is in sight, as bools over scores; NULL: all. */
-static struct value *sight(struct expand_ctx *c, const struct sizes *z)
+static struct value *sight(struct expand_ctx *c, const struct attention_sizes *z)
 {
-    const struct window w = window_of(c->node);
+    const struct attention_window w = window_of(c->node);
     struct value *seen = NULL, *const lengths = lengths_of(c, z), *const j = numbers(c, 0, total_of(z), 0);
     struct value *const p = w.left >= 0 || w.right >= 0 ? positions(c, z, lengths) : NULL;
     if (w.right >= 0)
@@ -342,7 +342,7 @@ static struct value *sight(struct expand_ctx *c, const struct sizes *z)
 }
 
 /* The mask for all positions: what it has no column for is out of sight. */
-static struct value *padded_mask(struct expand_ctx *c, const struct sizes *z)
+static struct value *padded_mask(struct expand_ctx *c, const struct attention_sizes *z)
 {
     struct value *m = expand_in(c, MASK);
     const int64_t missing = m == NULL ? 0 : total_of(z) - m->shape.dim[m->shape.rank - 1];
@@ -355,9 +355,9 @@ static struct value *padded_mask(struct expand_ctx *c, const struct sizes *z)
 
 /* Can a row of scores see nothing? Without masks and lengths only the last row may lie beyond all that its window
  * reaches. */
-static bool may_see_nothing(const struct node *n, const struct sizes *z)
+static bool may_see_nothing(const struct node *n, const struct attention_sizes *z)
 {
-    const struct window w = window_of(n);
+    const struct attention_window w = window_of(n);
     return node_input(n, MASK) != NULL || node_input(n, LENGTHS) != NULL ||
            (w.left >= 0 && z->past + z->q_length - 1 - w.left >= total_of(z));
 }
@@ -370,7 +370,7 @@ static struct value *soft_capped(struct expand_ctx *c, struct value *x)
     return build(c, "Mul", build(c, "Tanh", build(c, "Div", x, build_like(c, x, cap))), build_like(c, x, cap));
 }
 
-static struct value *masked(struct expand_ctx *c, const struct sizes *z, struct value *x)
+static struct value *masked(struct expand_ctx *c, const struct attention_sizes *z, struct value *x)
 {
     struct value *mask = padded_mask(c, z), *seen = sight(c, z);
     if (mask != NULL) {
@@ -384,7 +384,7 @@ static struct value *masked(struct expand_ctx *c, const struct sizes *z, struct 
 }
 
 /* y [.., L, E] in the form of the output. */
-static struct value *as_output(struct expand_ctx *c, const struct sizes *z, struct value *y)
+static struct value *as_output(struct expand_ctx *c, const struct attention_sizes *z, struct value *y)
 {
     y = build_reshape(c->b, y, &SHAPE(z->batch, z->q_heads, z->q_length, z->value_size));
     if (z->flat)
@@ -394,7 +394,7 @@ static struct value *as_output(struct expand_ctx *c, const struct sizes *z, stru
 
 static bool attention_expand(struct expand_ctx *c)
 {
-    const struct sizes z = sizes_of(c->node);
+    const struct attention_sizes z = sizes_of(c->node);
     const enum dtype type = computed_type(c->node);
     struct value *stage[PROBABILITIES + 1];
     struct value *const k = with_past(c, expand_in(c, PAST_KEY), by_heads(c, &z, K, z.kv_heads, z.key_size));
@@ -431,8 +431,8 @@ static double element(const struct eval_tensor *t, bool flat, int64_t heads, int
 }
 
 /* The same of K or V behind their past, which is not flat. */
-static double cached(const struct eval_ctx *c, const struct sizes *z, int input, int past, int64_t b, int64_t h,
-                     int64_t l, int64_t d)
+static double cached(const struct eval_ctx *c, const struct attention_sizes *z, int input, int past, int64_t b,
+                     int64_t h, int64_t l, int64_t d)
 {
     return l < z->past ? element(c->in[past], false, z->kv_heads, b, h, l, d)
                        : element(c->in[input], z->flat, z->kv_heads, b, h, l - z->past, d);
@@ -457,17 +457,17 @@ static int64_t length_at(const struct eval_ctx *c, int64_t b)
     return dtype_wrap(DTYPE_INT32, eval_i(c, LENGTHS)[b]);
 }
 
-static bool is_seen(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t i, int64_t j)
+static bool is_seen(const struct eval_ctx *c, const struct attention_sizes *z, int64_t b, int64_t i, int64_t j)
 {
-    const struct window w = window_of(c->node);
+    const struct attention_window w = window_of(c->node);
     const int64_t p = i + (eval_has(c, LENGTHS) ? length_at(c, b) - z->q_length : z->past);
     return (w.right < 0 || j <= p + w.right) && (w.left < 0 || j >= p - w.left) &&
            (!eval_has(c, LENGTHS) || j < length_at(c, b));
 }
 
 /* Row [b,h,i] of the stage asked for goes to `kept` (may be NULL); x has the probabilities afterwards. */
-static void score_row(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t h, int64_t i, double *x,
-                      double *kept)
+static void score_row(const struct eval_ctx *c, const struct attention_sizes *z, int64_t b, int64_t h, int64_t i,
+                      double *x, double *kept)
 {
     const int64_t total = total_of(z), mode = op_attr_int(c->node, "qk_matmul_output_mode");
     const double cap = op_attr_float(c->node, "softcap"), scale = scale_of(c->node, z);
@@ -494,7 +494,7 @@ static void score_row(const struct eval_ctx *c, const struct sizes *z, int64_t b
     }
 }
 
-static void present(const struct eval_ctx *c, const struct sizes *z, int output, int input, int past)
+static void present(const struct eval_ctx *c, const struct attention_sizes *z, int output, int input, int past)
 {
     struct eval_tensor *const y = eval_output(c, output);
     if (y == NULL)
@@ -509,7 +509,7 @@ static void present(const struct eval_ctx *c, const struct sizes *z, int output,
 
 static bool attention_eval(struct eval_ctx *c)
 {
-    const struct sizes z = sizes_of(c->node);
+    const struct attention_sizes z = sizes_of(c->node);
     const int64_t total = total_of(&z);
     double *const row = arena_array(c->scratch, double, (size_t)total + 1), *const y = eval_out_f(c, Y),
                   *const scores = eval_out_f(c, SCORES);

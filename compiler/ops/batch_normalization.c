@@ -153,7 +153,7 @@ static bool batch_normalization_infer(struct infer_ctx *c)
 /* ---- as other nodes ---------------------------------------------------------------------------------------------- */
 
 /* The operands in the type that is computed in, vectors as [1, C, 1...] or [1, C, d...]. */
-struct batch {
+struct normalized_batch {
     struct builder *b;
     const struct node *node;
     struct axis_set along; /* all axes of X that the vectors do not have */
@@ -162,7 +162,7 @@ struct batch {
     struct value *x, *scale, *bias, *mean, *var, *deviation /* x - mean */, *inverse /* 1 / sqrt(var + epsilon) */;
 };
 
-static struct value *vector(const struct batch *t, struct value *v)
+static struct value *vector(const struct normalized_batch *t, struct value *v)
 {
     struct shape s = t->x->shape;
     for (size_t i = 0; i < t->along.count; i++)
@@ -170,16 +170,16 @@ static struct value *vector(const struct batch *t, struct value *v)
     return build_cast(t->b, build_reshape(t->b, v, &s), t->x->dtype);
 }
 
-static struct value *operand(const struct batch *t, int i)
+static struct value *operand(const struct normalized_batch *t, int i)
 {
     return vector(t, node_input(t->node, (size_t)i));
 }
 
 /* All but mean and what depends on it. */
-static struct batch batch_of(struct builder *b, const struct node *n)
+static struct normalized_batch batch_of(struct builder *b, const struct node *n)
 {
-    struct batch t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), norm_dtype(n)),
-                      .channels = channel_shape(n)};
+    struct normalized_batch t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), norm_dtype(n)),
+                                 .channels = channel_shape(n)};
     const struct shape *s = &t.x->shape;
     for (int d = 0; d < s->rank; d++)
         if (d == 0 || d > t.channels.rank)
@@ -190,19 +190,19 @@ static struct batch batch_of(struct builder *b, const struct node *n)
     return t;
 }
 
-static void set_mean(struct batch *t, struct value *mean)
+static void set_mean(struct normalized_batch *t, struct value *mean)
 {
     t->mean = mean;
     t->deviation = build(t, "Sub", t->x, mean);
 }
 
-static void set_variance(struct batch *t, struct value *var)
+static void set_variance(struct normalized_batch *t, struct value *var)
 {
     t->var = var;
     t->inverse = norm_inverse_deviation(t->b, var, op_attr_float(t->node, "epsilon"));
 }
 
-static void take_moments(struct batch *t)
+static void take_moments(struct normalized_batch *t)
 {
     if (is_training(t->node)) {
         set_mean(t, norm_mean(t->b, t->x, &t->along));
@@ -213,12 +213,12 @@ static void take_moments(struct batch *t)
     }
 }
 
-static struct value *as_vector(const struct batch *t, struct value *v)
+static struct value *as_vector(const struct normalized_batch *t, struct value *v)
 {
     return build_reshape(t->b, v, &t->channels);
 }
 
-static struct value *running(const struct batch *t, int input, struct value *now)
+static struct value *running(const struct normalized_batch *t, int input, struct value *now)
 {
     const double momentum = op_attr_float(t->node, "momentum");
     struct value *kept = build(t, "Mul", operand(t, input), build_like(t, now, momentum));
@@ -228,7 +228,7 @@ static struct value *running(const struct batch *t, int input, struct value *now
 
 static bool batch_normalization_expand(struct expand_ctx *c)
 {
-    struct batch t = batch_of(c->b, c->node);
+    struct normalized_batch t = batch_of(c->b, c->node);
     take_moments(&t);
     struct value *by = build(&t, "Mul", t.inverse, t.scale);
     struct value *y = build(&t, "Add", build(&t, "Mul", t.deviation, by), t.bias);
@@ -242,7 +242,7 @@ static bool batch_normalization_expand(struct expand_ctx *c)
 /* ---- gradient ---------------------------------------------------------------------------------------------------- */
 
 /* v / count */
-static struct value *share(const struct batch *t, struct value *v)
+static struct value *share(const struct normalized_batch *t, struct value *v)
 {
     return build(t, "Div", v, build_like(t, v, (double)t->count));
 }
@@ -251,7 +251,7 @@ static struct value *share(const struct batch *t, struct value *v)
  *   dX = r * scale * ((dy - s / n) - d * (p * r * r / n))
  * whose sum over a channel is 0, since adding a constant to a channel changes nothing: a bias in front has no gradient;
  * and from adjoints of the statistics themselves (as gradients of gradients have them) dmean / n + dvar * 2 d / n. */
-static bool training_grad_x(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s,
+static bool training_grad_x(struct grad_ctx *c, const struct normalized_batch *t, struct value *dy, struct value *s,
                             struct value *p)
 {
     struct value *pull = share(t, build(t, "Mul", p, build(t, "Mul", t->inverse, t->inverse)));
@@ -271,7 +271,7 @@ static bool training_grad_x(struct grad_ctx *c, const struct batch *t, struct va
 }
 
 /* With fixed statistics:  dX = dy * r * scale,  dmean = -s * r * scale,  dvar = -1/2 * p * scale * r^3 */
-static bool inference_grad(struct grad_ctx *c, const struct batch *t, struct value *dy, struct value *s,
+static bool inference_grad(struct grad_ctx *c, const struct normalized_batch *t, struct value *dy, struct value *s,
                            struct value *p)
 {
     struct value *slope = build(t, "Mul", t->inverse, t->scale);
@@ -285,7 +285,7 @@ static bool inference_grad(struct grad_ctx *c, const struct batch *t, struct val
 /* dscale = p * r, dB = s. */
 static bool batch_normalization_grad(struct grad_ctx *c)
 {
-    struct batch t = batch_of(c->b, c->node);
+    struct normalized_batch t = batch_of(c->b, c->node);
     if (is_training(c->node)) {
         set_mean(&t, vector(&t, grad_output(c, SAVED_MEAN)));
         set_variance(&t, vector(&t, grad_output(c, SAVED_VAR)));

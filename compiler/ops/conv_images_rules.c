@@ -6,7 +6,7 @@
 
 /* What windows see along an axis, terms in their order: of window i the first within the operand, how many, and how
  * many zeros of the padding lie before and behind them. The order of templates/conv_images.c. */
-struct span {
+struct window_span {
     int64_t tap, place, count, before, behind;
 };
 
@@ -32,10 +32,10 @@ static struct span_axis span_axis_of(const struct window_axis *w, bool gradient)
     return a;
 }
 
-static struct span span_of(const struct span_axis *a, int64_t i)
+static struct window_span span_of(const struct span_axis *a, int64_t i)
 {
     const struct window_axis *w = a->w;
-    struct span r = {.tap = -1};
+    struct window_span r = {.tap = -1};
     for (int64_t t = 0; t < w->size; t++) {
         const int64_t distance =
             a->gradient ? i + w->pad_begin - t * w->dilation : i * w->stride + t * w->dilation - w->pad_begin;
@@ -53,7 +53,7 @@ static struct span span_of(const struct span_axis *a, int64_t i)
     }
     if (r.count > 0)
         return r;
-    return (struct span){.tap = r.tap < 0 ? 0 : r.tap, .behind = r.before};
+    return (struct window_span){.tap = r.tap < 0 ? 0 : r.tap, .behind = r.before};
 }
 
 /* Terms of all windows along an axis. */
@@ -68,7 +68,7 @@ static int64_t count_terms(const struct span_axis *a)
 static bool has_padding(const struct span_axis *a)
 {
     for (int64_t i = 0; i < a->windows; i++) {
-        const struct span s = span_of(a, i);
+        const struct window_span s = span_of(a, i);
         if (s.before + s.behind > 0)
             return true;
     }
@@ -110,7 +110,7 @@ static int64_t add_spans(int64_t *to, const struct span_axis *a, int64_t tap, in
 {
     enum { NUMBERS = 5 };
     for (int64_t i = 0; i < a->windows; i++) {
-        const struct span s = span_of(a, i);
+        const struct window_span s = span_of(a, i);
         const int64_t numbers[NUMBERS] = {s.tap * tap, s.place * place, s.count, s.before, s.behind};
         for (int k = 0; k < NUMBERS; k++)
             to[i * NUMBERS + k] = numbers[k];

@@ -25,18 +25,18 @@ static const struct op_version versions[] = {{.since = 10}, {0}};
 /* ---- what both share --------------------------------------------------------------------------------------------- */
 
 /* Places of the operands among the inputs of a node. */
-struct places {
+struct conv_operands {
     int x, w, zero_x, zero_w;
 };
 
-static struct conv conv_of(const struct node *n, const struct places *in)
+static struct conv conv_of(const struct node *n, const struct conv_operands *in)
 {
     const struct shape *const w = &node_input(n, (size_t)in->w)->shape;
     return conv_make(n, &node_input(n, (size_t)in->x)->shape, w->dim[0], w->dim + 2);
 }
 
 /* Is input i, if it is there, one number, or with `listed` one for each output channel? */
-static bool check_parameter(struct infer_ctx *c, int i, const struct places *in, bool listed)
+static bool check_parameter(struct infer_ctx *c, int i, const struct conv_operands *in, bool listed)
 {
     const struct value *const z = infer_in(c, i);
     const int64_t channels = infer_shape(c, in->w)->dim[0];
@@ -61,7 +61,7 @@ static struct shape padded_shape(const struct conv *v)
     return s;
 }
 
-static bool infer_product(struct infer_ctx *c, const struct places *in, enum dtype dtype)
+static bool infer_product(struct infer_ctx *c, const struct conv_operands *in, enum dtype dtype)
 {
     struct window w;
     int64_t count;
@@ -83,7 +83,7 @@ static int64_t number_of(const struct eval_ctx *c, int i, int64_t channel)
 }
 
 /* y[plane, o, p] of the group `plane` of all images; o is the channel among all. */
-static int64_t sum_at(const struct eval_ctx *c, const struct places *in, const struct conv *v, int64_t plane,
+static int64_t sum_at(const struct eval_ctx *c, const struct conv_operands *in, const struct conv *v, int64_t plane,
                       int64_t o, int64_t p)
 {
     const int64_t size = window_size(&v->window), elements = window_in_count(&v->window);
@@ -102,7 +102,7 @@ static int64_t sum_at(const struct eval_ctx *c, const struct places *in, const s
 }
 
 /* All sums, each through `finish`. */
-static bool eval_product(struct eval_ctx *c, const struct places *in,
+static bool eval_product(struct eval_ctx *c, const struct conv_operands *in,
                          int64_t (*finish)(const struct eval_ctx *c, int64_t sum, int64_t o))
 {
     const struct conv v = conv_of(c->node, in);
@@ -124,7 +124,7 @@ static const struct op_param integer_inputs[] = {
     {.name = "w_zero_point", .type = 'W', .dtypes = BITS_8, .flags = PARAM_OPTIONAL},
     {0}};
 static const struct op_param integer_outputs[] = {{.name = "y", .dtypes = DTYPE_BIT(DTYPE_INT32)}, {0}};
-static const struct places integer_places = {0, 1, 2, 3};
+static const struct conv_operands integer_places = {0, 1, 2, 3};
 
 static bool integer_infer(struct infer_ctx *c)
 {
@@ -366,7 +366,7 @@ static const struct op_param linear_inputs[] = {
     {.name = "B", .dtypes = DTYPE_BIT(DTYPE_INT32), .flags = PARAM_OPTIONAL},
     {0}};
 static const struct op_param linear_outputs[] = {{.name = "y", .type = 'Y', .dtypes = BITS_8}, {0}};
-static const struct places linear_places = {X, W, X_ZERO, W_ZERO};
+static const struct conv_operands linear_places = {X, W, X_ZERO, W_ZERO};
 
 static bool linear_infer(struct infer_ctx *c)
 {

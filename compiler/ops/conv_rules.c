@@ -426,14 +426,14 @@ static struct image_axis axis_of_dy(const struct window_axis *w)
 }
 
 /* Position t of the window: its phase, and where it reads in the image. */
-struct reading {
+struct window_reading {
     int64_t phase, distance;
 };
 
-static struct reading reading_of_dy(const struct window *w, const struct image_axis *a, int64_t t)
+static struct window_reading reading_of_dy(const struct window *w, const struct image_axis *a, int64_t t)
 {
     int64_t place = 0, copy = 0, phase_unit = 1, place_unit = 1;
-    struct reading r = {0};
+    struct window_reading r = {0};
     for (int i = WINDOW_AXES - 1; i >= 0; i--) {
         const struct window_axis *axis = &w->axis[i];
         const int64_t distance = t % axis->size * axis->dilation;
@@ -467,7 +467,7 @@ static int64_t table_for_dy(struct arena *arena, const struct window *w, const s
     for (int64_t p = 0; p < phases; p++)
         begin[p + 1] += begin[p];
     for (int64_t t = 0; t < count; t++) {
-        const struct reading r = reading_of_dy(w, a, t);
+        const struct window_reading r = reading_of_dy(w, a, t);
         const int64_t at = begin[r.phase] + filled[r.phase]++;
         x[at] = r.distance;
         x[count + at] = t;

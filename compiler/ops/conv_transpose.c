@@ -182,15 +182,15 @@ static bool overlap(const struct axis *a, int64_t *low, int64_t *high)
     return a->in > 0 && *low < a->whole && *low < *high;
 }
 
-struct inner { /* the part of y that is a derivative of Conv */
+struct inner_conv { /* the part of y that is a derivative of Conv */
     int64_t shape[2 + WINDOW_AXES], strides[WINDOW_AXES], dilations[WINDOW_AXES], pads[2 * WINDOW_AXES];
     int64_t around[2 * (2 + WINDOW_AXES)]; /* zeros to add, as Pad counts them */
     bool has_zeros;
 };
 
-static bool find_inner(const struct axis *axes, int rank, const struct shape *y, struct inner *v)
+static bool find_inner(const struct axis *axes, int rank, const struct shape *y, struct inner_conv *v)
 {
-    *v = (struct inner){.shape = {y->dim[0], y->dim[1]}};
+    *v = (struct inner_conv){.shape = {y->dim[0], y->dim[1]}};
     for (int i = 0; i < rank; i++) {
         const struct axis *a = &axes[i];
         int64_t low, high;
@@ -212,7 +212,7 @@ static struct value *build_map(struct expand_ctx *c, const struct shape *y)
 {
     struct value *x = expand_in(c, 0), *w = expand_in(c, 1);
     struct axis axes[WINDOW_AXES];
-    struct inner v;
+    struct inner_conv v;
     const int rank = axes_of(c->node, axes);
     const size_t count = (size_t)rank;
     if (!find_inner(axes, rank, y, &v))
@@ -237,15 +237,15 @@ static bool transpose_expand(struct expand_ctx *c)
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
 /* Terms of one output element, the same for all images and channels: which input meets which weight. */
-struct terms {
+struct output_terms {
     int64_t count, *x, *w;
     int64_t *along[3]; /* per axis and position of the window: the input that it adds, or -1 */
 };
 
-static struct terms make_terms(struct arena *scratch, const struct axis a[3])
+static struct output_terms make_terms(struct arena *scratch, const struct axis a[3])
 {
     const size_t size = (size_t)(a[0].size * a[1].size * a[2].size);
-    struct terms t = {.x = arena_array(scratch, int64_t, size), .w = arena_array(scratch, int64_t, size)};
+    struct output_terms t = {.x = arena_array(scratch, int64_t, size), .w = arena_array(scratch, int64_t, size)};
     for (int i = 0; i < 3; i++)
         t.along[i] = arena_array(scratch, int64_t, (size_t)a[i].size);
     return t;
@@ -260,7 +260,7 @@ static void find_inputs(const struct axis *a, int64_t at, int64_t *along)
     }
 }
 
-static void find_terms(const struct axis a[3], const int64_t at[3], struct terms *t)
+static void find_terms(const struct axis a[3], const int64_t at[3], struct output_terms *t)
 {
     const int64_t *p0 = t->along[0], *p1 = t->along[1], *p2 = t->along[2];
     for (int i = 0; i < 3; i++)
@@ -276,12 +276,13 @@ static void find_terms(const struct axis a[3], const int64_t at[3], struct terms
             }
 }
 
-struct sizes { /* of the whole node; c, o: channels of one group */
+struct conv_transpose_sizes { /* of the whole node; c, o: channels of one group */
     int64_t n, groups, c, o, in, size, out;
 };
 
 /* The sum for image n and channel o, which belongs to one group. */
-static double sum_of(const struct eval_ctx *c, const struct sizes *s, const struct terms *t, int64_t n, int64_t o)
+static double sum_of(const struct eval_ctx *c, const struct conv_transpose_sizes *s, const struct output_terms *t,
+                     int64_t n, int64_t o)
 {
     const int64_t group = o / s->o;
     double sum = 0;
@@ -301,17 +302,17 @@ static bool transpose_eval(struct eval_ctx *c)
     struct axis a[3] = {none, none, none};
     const struct shape *x = &c->in[0]->shape, *w = &c->in[1]->shape;
     axes_of(c->node, a + (3 - (x->rank - 2)));
-    const struct sizes s = {.n = x->dim[0],
-                            .groups = op_attr_int(c->node, "group"),
-                            .c = x->dim[1] / op_attr_int(c->node, "group"),
-                            .o = w->dim[1],
-                            .in = a[0].in * a[1].in * a[2].in,
-                            .size = a[0].size * a[1].size * a[2].size,
-                            .out = a[0].out * a[1].out * a[2].out};
+    const struct conv_transpose_sizes s = {.n = x->dim[0],
+                                           .groups = op_attr_int(c->node, "group"),
+                                           .c = x->dim[1] / op_attr_int(c->node, "group"),
+                                           .o = w->dim[1],
+                                           .in = a[0].in * a[1].in * a[2].in,
+                                           .size = a[0].size * a[1].size * a[2].size,
+                                           .out = a[0].out * a[1].out * a[2].out};
     double *y = eval_out_f(c, 0);
     if (y == NULL || c->out[0]->count == 0)
         return true;
-    struct terms t = make_terms(c->scratch, a);
+    struct output_terms t = make_terms(c->scratch, a);
     for (int64_t i = 0; i < s.out; i++) {
         const int64_t at[3] = {i / a[2].out / a[1].out, i / a[2].out % a[1].out, i % a[2].out};
         find_terms(a, at, &t);

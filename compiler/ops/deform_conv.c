@@ -128,7 +128,7 @@ static bool deform_infer(struct infer_ctx *c)
 
 /* What follows has the dimensions [images and groups of offsets, 2 neighbours along the first axis.., the last axis,
  * positions and outputs]: 1 where it does not change. */
-struct axis_values {
+struct deform_axis {
     struct value *place, *weight;
 };
 
@@ -178,7 +178,7 @@ static struct value *build_two(struct expand_ctx *c, int i, int rank, enum dtype
     return build_constant(c->b, t);
 }
 
-static struct axis_values build_axis(struct expand_ctx *c, const struct deform *v, struct value *offset, int i,
+static struct deform_axis build_axis(struct expand_ctx *c, const struct deform *v, struct value *offset, int i,
                                      int rank)
 {
     const int64_t size = v->window.axis[WINDOW_AXES - rank + i].in;
@@ -191,7 +191,7 @@ static struct axis_values build_axis(struct expand_ctx *c, const struct deform *
                                  build_two(c, i, rank, place->dtype, 1, 0));
     struct value *inside = build(c, "And", build(c, "GreaterOrEqual", neighbour, number_of(c, place, 0)),
                                  build(c, "LessOrEqual", neighbour, number_of(c, place, (double)(size - 1))));
-    return (struct axis_values){neighbour, build(c, "Where", inside, weight, number_of(c, place, 0))};
+    return (struct deform_axis){neighbour, build(c, "Where", inside, weight, number_of(c, place, 0))};
 }
 
 /* What every position of every window reads: [images and groups, channels of a group, taps and outputs]. */
@@ -203,7 +203,7 @@ static struct value *build_columns(struct expand_ctx *c, const struct deform *v,
     int64_t dims[WINDOW_AXES], neighbours = 1;
     struct value *place[WINDOW_AXES], *weight = NULL;
     for (int i = 0; i < rank; i++) {
-        const struct axis_values a = build_axis(c, v, offset, i, rank);
+        const struct deform_axis a = build_axis(c, v, offset, i, rank);
         place[i] = a.place;
         weight = weight ? build(c, "Mul", weight, a.weight) : a.weight;
         dims[i] = v->window.axis[WINDOW_AXES - rank + i].in;

@@ -111,9 +111,9 @@ static bool dropout_infer(struct infer_ctx *c)
 
 /* ---- as other nodes ---------------------------------------------------------------------------------------------- */
 
-enum mode { MODE_INFERENCE, MODE_TRAINING, MODE_DECIDED_AT_RUN_TIME };
+enum dropout_mode { MODE_INFERENCE, MODE_TRAINING, MODE_DECIDED_AT_RUN_TIME };
 
-static enum mode mode_of(const struct node *n)
+static enum dropout_mode mode_of(const struct node *n)
 {
     struct value *ratio = node_input(n, 1), *training = node_input(n, 2);
     const struct tensor *known_ratio = ratio != NULL ? value_known(ratio) : NULL;
@@ -134,7 +134,7 @@ static struct value *scalar_input(struct builder *b, const struct node *n, int i
 
 /* mask ? x * scale : 0, and x itself where it turns out not to be training. Of x and, for its gradient, of dy. */
 static struct value *build_dropped(struct builder *b, const struct node *n, struct value *x, struct value *mask,
-                                   enum mode mode)
+                                   enum dropout_mode mode)
 {
     const struct {
         struct builder *b;
@@ -149,7 +149,7 @@ static struct value *build_dropped(struct builder *b, const struct node *n, stru
 /* dx = dy through the same mask and scale: a dropped element has gradient 0 */
 static bool dropout_grad(struct grad_ctx *c)
 {
-    const enum mode mode = mode_of(c->node);
+    const enum dropout_mode mode = mode_of(c->node);
     struct value *dy = grad_of_output(c, 0);
     if (mode == MODE_INFERENCE)
         return grad_accumulate(c, 0, dy);
@@ -157,7 +157,7 @@ static bool dropout_grad(struct grad_ctx *c)
     return grad_accumulate(c, 0, build_dropped(c->b, c->node, dy, mask, mode));
 }
 
-static struct value *draw_mask(struct expand_ctx *c, enum mode mode)
+static struct value *draw_mask(struct expand_ctx *c, enum dropout_mode mode)
 {
     const struct shape *s = &expand_in(c, 0)->shape;
     uint64_t seed;
@@ -180,7 +180,7 @@ static bool expand_mask(struct expand_ctx *c, struct value *mask)
 
 static bool dropout_expand(struct expand_ctx *c)
 {
-    const enum mode mode = mode_of(c->node);
+    const enum dropout_mode mode = mode_of(c->node);
     struct value *x = expand_in(c, 0);
     if (mode == MODE_INFERENCE) {
         if (!expand_mask(c, build_expand(c->b, build_scalar(c->b, DTYPE_BOOL, 1), &x->shape)))

@@ -220,7 +220,7 @@ struct labelled {
     struct term t;
 };
 
-struct expansion {
+struct einsum_expansion {
     struct builder *b;
     struct einsum e;
     struct labelled *operands; /* that are left */
@@ -277,7 +277,7 @@ static void take_diagonal(struct builder *b, struct labelled *o, int i, int j)
 }
 
 /* Axes of one element that broadcast are left out. */
-static void drop_broadcast(struct expansion *x, struct labelled *o)
+static void drop_broadcast(struct einsum_expansion *x, struct labelled *o)
 {
     struct shape s = {.rank = 0};
     struct term t = {.rank = 0};
@@ -290,7 +290,7 @@ static void drop_broadcast(struct expansion *x, struct labelled *o)
     o->t = t;
 }
 
-static struct labelled make_operand(struct expansion *x, struct value *v, const struct term *t)
+static struct labelled make_operand(struct einsum_expansion *x, struct value *v, const struct term *t)
 {
     struct labelled o = {v, *t};
     for (int i = 0; i < o.t.rank; i++)
@@ -302,7 +302,7 @@ static struct labelled make_operand(struct expansion *x, struct value *v, const 
 }
 
 /* Does the output have the label, or another operand than these two? */
-static bool is_needed(const struct expansion *x, int label, size_t a, size_t b)
+static bool is_needed(const struct einsum_expansion *x, int label, size_t a, size_t b)
 {
     for (size_t i = 0; i < x->count; i++)
         if (i != a && i != b && axis_of(&x->operands[i].t, label) >= 0)
@@ -311,7 +311,7 @@ static bool is_needed(const struct expansion *x, int label, size_t a, size_t b)
 }
 
 /* Sums over what no one else has. */
-static void sum_own_labels(struct expansion *x, size_t at)
+static void sum_own_labels(struct einsum_expansion *x, size_t at)
 {
     struct labelled *const o = &x->operands[at];
     int axes[SHAPE_MAX_RANK];
@@ -327,15 +327,15 @@ static void sum_own_labels(struct expansion *x, size_t at)
 }
 
 /* The labels of a pair, sorted by what becomes of them; a and b as the product takes them. */
-struct pair {
+struct operand_pair {
     const struct labelled *a, *b;
     int both[SHAPE_MAX_RANK], summed[SHAPE_MAX_RANK], only_a[SHAPE_MAX_RANK], only_b[SHAPE_MAX_RANK];
     int both_count, summed_count, a_count, b_count;
 };
 
-static struct pair sort_labels(const struct expansion *x, size_t i, size_t j)
+static struct operand_pair sort_labels(const struct einsum_expansion *x, size_t i, size_t j)
 {
-    struct pair p = {.a = &x->operands[i], .b = &x->operands[j]};
+    struct operand_pair p = {.a = &x->operands[i], .b = &x->operands[j]};
     int first_a = SHAPE_MAX_RANK, first_b = SHAPE_MAX_RANK;
     for (int d = 0; d < p.b->t.rank; d++) {
         const int at = axis_of(&x->e.out, p.b->t.label[d]);
@@ -375,8 +375,8 @@ static int64_t product_of(const struct einsum *e, const int *labels, int count)
 }
 
 /* The operand as a stack of matrices: [both.., rows, columns], or with `merge` [both together, rows, columns]. */
-static struct value *as_matrices(struct expansion *x, const struct pair *p, const struct labelled *o, const int *rows,
-                                 int row_count, const int *columns, int column_count, bool merge)
+static struct value *as_matrices(struct einsum_expansion *x, const struct operand_pair *p, const struct labelled *o,
+                                 const int *rows, int row_count, const int *columns, int column_count, bool merge)
 {
     int order[3 * SHAPE_MAX_RANK], rank = 0;
     struct shape s = {.rank = 0};
@@ -397,7 +397,7 @@ static struct value *as_matrices(struct expansion *x, const struct pair *p, cons
     return build_reshape(x->b, ordered(x->b, o, order), &s);
 }
 
-static struct term result_labels(const struct pair *p)
+static struct term result_labels(const struct operand_pair *p)
 {
     struct term t = {.rank = 0};
     for (int i = 0; i < p->both_count; i++)
@@ -417,7 +417,8 @@ static struct shape shape_of(const struct einsum *e, const struct term *t)
     return s;
 }
 
-static struct value *multiply_matrices(struct expansion *x, const struct pair *p, const struct term *result)
+static struct value *multiply_matrices(struct einsum_expansion *x, const struct operand_pair *p,
+                                       const struct term *result)
 {
     const bool merge = p->both_count + 2 > SHAPE_MAX_RANK;
     struct value *const a = as_matrices(x, p, p->a, p->only_a, p->a_count, p->summed, p->summed_count, merge);
@@ -427,7 +428,7 @@ static struct value *multiply_matrices(struct expansion *x, const struct pair *p
 }
 
 /* The operand over the result's labels, with axes of one element for those that it lacks. */
-static struct value *spread(struct expansion *x, const struct labelled *o, const struct term *result)
+static struct value *spread(struct einsum_expansion *x, const struct labelled *o, const struct term *result)
 {
     int order[SHAPE_MAX_RANK], rank = 0;
     struct shape s = {.rank = 0};
@@ -441,9 +442,9 @@ static struct value *spread(struct expansion *x, const struct labelled *o, const
 }
 
 /* Operand j meets operand i, in whose place the result stands. */
-static bool meet(struct expansion *x, size_t i, size_t j)
+static bool meet(struct einsum_expansion *x, size_t i, size_t j)
 {
-    const struct pair p = sort_labels(x, i, j);
+    const struct operand_pair p = sort_labels(x, i, j);
     if (p.both_count + p.a_count + p.b_count > SHAPE_MAX_RANK)
         return diag_unsupported(x->b->graph->diag, &x->b->loc, "the product of two operands has more than %d axes",
                                 SHAPE_MAX_RANK);
@@ -460,7 +461,7 @@ static bool meet(struct expansion *x, size_t i, size_t j)
 }
 
 /* Multiplications of a pair. */
-static double cost_of(const struct expansion *x, size_t i, size_t j)
+static double cost_of(const struct einsum_expansion *x, size_t i, size_t j)
 {
     const struct term *const a = &x->operands[i].t, *const b = &x->operands[j].t;
     double cost = 1;
@@ -473,7 +474,7 @@ static double cost_of(const struct expansion *x, size_t i, size_t j)
 }
 
 /* Of very many operands simply the first two. */
-static void choose_pair(const struct expansion *x, size_t *first, size_t *second)
+static void choose_pair(const struct einsum_expansion *x, size_t *first, size_t *second)
 {
     *first = 0;
     *second = 1;
@@ -494,7 +495,7 @@ static void choose_pair(const struct expansion *x, size_t *first, size_t *second
 static bool einsum_expand(struct expand_ctx *c)
 {
     struct arena *const a = c->b->graph->arena;
-    struct expansion x = {.b = c->b};
+    struct einsum_expansion x = {.b = c->b};
     const char *const wrong = parse_node(a, c->node, &x.e);
     if (wrong != NULL)
         UNREACHABLE("equation '%s' passed inference", op_attr_string(c->node, "equation"));
@@ -541,14 +542,14 @@ static struct factor factor_of(const struct term *t, const struct eval_tensor *x
 }
 
 /* Runs over labels: kept ones outside, summed ones inside. */
-struct walk {
+struct label_walk {
     int label[LABELS];
     int kept, count; /* label[kept..count) are summed */
     int64_t index[LABELS];
 };
 
 /* Next index of labels [from, to); false behind the last. */
-static bool advance(const struct einsum *e, struct walk *w, int from, int to)
+static bool advance(const struct einsum *e, struct label_walk *w, int from, int to)
 {
     for (int k = to; k-- > from;) {
         if (++w->index[k] < e->size[w->label[k]])
@@ -558,7 +559,7 @@ static bool advance(const struct einsum *e, struct walk *w, int from, int to)
     return false;
 }
 
-static int64_t position(const struct walk *w, const struct factor *p)
+static int64_t position(const struct label_walk *w, const struct factor *p)
 {
     int64_t at = 0;
     for (int k = 0; k < w->count; k++)
@@ -576,7 +577,7 @@ static bool count_of(const struct einsum *e, const int *labels, int count, int64
 }
 
 /* One element of the product of so far and next. */
-static void sum_element(struct eval_ctx *c, const struct einsum *e, struct walk *w, const struct factor *so_far,
+static void sum_element(struct eval_ctx *c, const struct einsum *e, struct label_walk *w, const struct factor *so_far,
                         const struct factor *next, double *f, int64_t *i)
 {
     const enum dtype d = c->in[0]->dtype;
@@ -591,9 +592,9 @@ static void sum_element(struct eval_ctx *c, const struct einsum *e, struct walk 
 
 /* The labels of `so_far` and operand k: kept if the output or an operand behind it has them. Those of the output
  * come first, in its order. */
-static struct walk walk_of(const struct einsum *e, const bool *present, size_t k)
+static struct label_walk walk_of(const struct einsum *e, const bool *present, size_t k)
 {
-    struct walk w = {.count = 0};
+    struct label_walk w = {.count = 0};
     bool needed[LABELS] = {false}, taken[LABELS] = {false};
     for (size_t i = k + 1; i < e->count; i++)
         for (int d = 0; d < e->terms[i].rank; d++)
@@ -625,7 +626,7 @@ static bool einsum_eval(struct eval_ctx *c)
         const struct factor next = factor_of(&e.terms[k], c->in[k]);
         for (int d = 0; d < e.terms[k].rank; d++)
             present[e.terms[k].label[d]] = true;
-        struct walk w = walk_of(&e, present, k);
+        struct label_walk w = walk_of(&e, present, k);
         int64_t count, inner, bytes;
         if (!count_of(&e, w.label, w.kept, &count) || !count_of(&e, w.label + w.kept, w.count - w.kept, &inner) ||
             !checked_mul(count, (int64_t)sizeof(double), &bytes))

@@ -160,12 +160,12 @@ static bool gemm_grad(struct grad_ctx *c)
 
 /* ---- value ------------------------------------------------------------------------------------------------------- */
 
-struct steps { /* of index k in A and B */
+struct gemm_steps { /* of index k in A and B */
     int64_t a, b;
 };
 
-static double float_element(const struct eval_ctx *c, const struct gemm *g, int64_t a, int64_t b, struct steps step,
-                            const double *bias)
+static double float_element(const struct eval_ctx *c, const struct gemm *g, int64_t a, int64_t b,
+                            struct gemm_steps step, const double *bias)
 {
     double r = eval_dot(c, g->k, EVAL_TERMS_OF_PRODUCT, eval_f(c, 0) + a, step.a, eval_f(c, 1) + b, step.b);
     if (g->alpha != 1)
@@ -175,7 +175,7 @@ static double float_element(const struct eval_ctx *c, const struct gemm *g, int6
     return r;
 }
 
-static int64_t int_element(const struct eval_ctx *c, const struct gemm *g, int64_t a, int64_t b, struct steps step,
+static int64_t int_element(const struct eval_ctx *c, const struct gemm *g, int64_t a, int64_t b, struct gemm_steps step,
                            const int64_t *bias)
 {
     const enum dtype d = c->in[0]->dtype;
@@ -196,7 +196,7 @@ static bool gemm_eval(struct eval_ctx *c)
     int64_t *bias_at = arena_array(c->scratch, int64_t, (size_t)y->count);
     if (eval_has(c, 2))
         eval_broadcast_index(eval_input(c, 2), &y->shape, bias_at);
-    const struct steps step = {.a = g.trans_a ? g.m : 1, .b = g.trans_b ? 1 : g.n};
+    const struct gemm_steps step = {.a = g.trans_a ? g.m : 1, .b = g.trans_b ? 1 : g.n};
     for (int64_t p = 0; p < y->count; p++) {
         const int64_t m = p / g.n, n = p % g.n;
         const int64_t a = g.trans_a ? m : m * g.k, b = g.trans_b ? n * g.k : n;

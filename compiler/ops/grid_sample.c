@@ -68,8 +68,8 @@ static const struct op_version versions[] = {
 
 /* ---- what the node says ------------------------------------------------------------------------------------------ */
 
-enum mode { NEAREST, LINEAR, CUBIC, MODES };
-enum padding { ZEROS, BORDER, REFLECTION, PADDINGS };
+enum grid_mode { NEAREST, LINEAR, CUBIC, MODES };
+enum grid_padding { ZEROS, BORDER, REFLECTION, PADDINGS };
 static const char *const mode_names[] = {[NEAREST] = "nearest", [LINEAR] = "linear", [CUBIC] = "cubic"};
 static const char *const padding_names[] = {[ZEROS] = "zeros", [BORDER] = "border", [REFLECTION] = "reflection"};
 
@@ -82,8 +82,8 @@ static int name_in(const char *name, const char *const *names, int count)
 }
 
 struct sampling {
-    enum mode mode;
-    enum padding padding;
+    enum grid_mode mode;
+    enum grid_padding padding;
     bool aligned;
     int axes, taps;                    /* spatial axes; elements along each */
     int64_t images, channels, in, out; /* in, out: elements of one channel */
@@ -94,8 +94,9 @@ static struct sampling sampling_of(const struct node *n)
 {
     const struct shape *x = &n->inputs.data[0]->shape, *grid = &n->inputs.data[1]->shape;
     static const int taps[] = {[NEAREST] = 1, [LINEAR] = 2, [CUBIC] = 4};
-    struct sampling s = {.mode = (enum mode)name_in(op_attr_string(n, "mode"), mode_names, MODES),
-                         .padding = (enum padding)name_in(op_attr_string(n, "padding_mode"), padding_names, PADDINGS),
+    struct sampling s = {.mode = (enum grid_mode)name_in(op_attr_string(n, "mode"), mode_names, MODES),
+                         .padding =
+                             (enum grid_padding)name_in(op_attr_string(n, "padding_mode"), padding_names, PADDINGS),
                          .aligned = op_attr_int(n, "align_corners") != 0,
                          .axes = x->rank - 2,
                          .images = x->dim[0],
@@ -140,7 +141,7 @@ static bool grid_sample_infer(struct infer_ctx *c)
 
 /* Values of one axis have the dimensions [N, taps of the first axis.., of the last axis, out]: 1 where they do not
  * change. */
-struct axis_values {
+struct grid_axis {
     struct value *place, *weight; /* weight: NULL in mode nearest */
 };
 
@@ -232,12 +233,12 @@ static struct value *build_is_inside(struct expand_ctx *c, struct value *place, 
                  build(c, "LessOrEqual", place, build_like(c, place, (double)(size - 1))));
 }
 
-static struct axis_values build_axis(struct expand_ctx *c, const struct sampling *s, int d, enum dtype computed)
+static struct grid_axis build_axis(struct expand_ctx *c, const struct sampling *s, int d, enum dtype computed)
 {
     static const double from_floor[] = {0, 1}, around[] = {-1, 0, 1, 2};
     const int64_t size = s->size[d];
     struct value *v = build_place(c, s, d);
-    struct axis_values a = {0};
+    struct grid_axis a = {0};
     if (s->mode == NEAREST) {
         a.place = build(c, "Round", v);
     } else {
@@ -278,7 +279,7 @@ static bool grid_sample_expand(struct expand_ctx *c)
     const struct shape *y = &node_output(c->node, 0)->shape;
     int64_t taps = 1;
     for (int i = 0; i < s.axes; i++) {
-        const struct axis_values a = build_axis(c, &s, i, computed);
+        const struct grid_axis a = build_axis(c, &s, i, computed);
         places[i] = a.place;
         taps *= s.taps;
         if (s.mode != NEAREST)

@@ -93,7 +93,7 @@ static bool group_normalization_infer(struct infer_ctx *c)
 
 /* ---- as other nodes ---------------------------------------------------------------------------------------------- */
 
-struct groups {
+struct normalized_groups {
     struct builder *b;
     const struct node *node;
     struct shape shape, rows; /* of X, and [N, groups, n] */
@@ -101,15 +101,15 @@ struct groups {
     struct value *d, *r, *scale;
 };
 
-static struct value *per_channel(const struct groups *t, int i)
+static struct value *per_channel(const struct normalized_groups *t, int i)
 {
     const struct value *x = node_input(t->node, X);
     return build_cast(t->b, norm_on_axis(t->b, node_input(t->node, (size_t)i), 1, x->shape.rank), norm_dtype(t->node));
 }
 
-static struct groups groups_in(struct builder *b, const struct node *n)
+static struct normalized_groups groups_in(struct builder *b, const struct node *n)
 {
-    struct groups t = {.b = b, .node = n, .shape = node_input(n, X)->shape, .along = norm_axes_from(2, 3)};
+    struct normalized_groups t = {.b = b, .node = n, .shape = node_input(n, X)->shape, .along = norm_axes_from(2, 3)};
     const int64_t groups = groups_of(n, &t.shape), size = shape_count_range(&t.shape, 1, t.shape.rank);
     t.rows = SHAPE(t.shape.dim[0], groups, groups > 0 ? size / groups : 0);
     struct value *x = build_reshape(b, build_cast(b, node_input(n, X), norm_dtype(n)), &t.rows);
@@ -121,7 +121,7 @@ static struct groups groups_in(struct builder *b, const struct node *n)
 
 static bool group_normalization_expand(struct expand_ctx *c)
 {
-    const struct groups t = groups_in(c->b, c->node);
+    const struct normalized_groups t = groups_in(c->b, c->node);
     struct value *h = build_reshape(c->b, build(&t, "Mul", t.d, t.r), &t.shape);
     struct value *y = build(&t, "Add", build(&t, "Mul", h, t.scale), per_channel(&t, BIAS));
     return expand_out(c, 0, build_cast(c->b, y, expand_in(c, X)->dtype));
@@ -131,7 +131,7 @@ static bool group_normalization_expand(struct expand_ctx *c)
  * dscale = dy * h and dbias = dy, summed over all axes but C. */
 static bool group_normalization_grad(struct grad_ctx *c)
 {
-    const struct groups t = groups_in(c->b, c->node);
+    const struct normalized_groups t = groups_in(c->b, c->node);
     struct value *dy = build_cast(c->b, grad_of_output(c, 0), norm_dtype(c->node));
     struct value *h = build(&t, "Mul", t.d, t.r), *g = build_reshape(c->b, build(&t, "Mul", dy, t.scale), &t.rows);
     struct value *along_d = norm_mean(c->b, build(&t, "Mul", g, t.d), &t.along);

@@ -80,18 +80,18 @@ static bool layer_normalization_infer(struct infer_ctx *c)
 /* ---- as other nodes ---------------------------------------------------------------------------------------------- */
 
 /* The operands in the type that is computed in. */
-struct layer {
+struct normalized_layer {
     struct builder *b;
     const struct node *node;
     struct axis_set along;
     struct value *x, *scale, *bias; /* bias NULL: none */
 };
 
-static struct layer layer_of(struct builder *b, const struct node *n)
+static struct normalized_layer layer_of(struct builder *b, const struct node *n)
 {
     const enum dtype d = norm_dtype(n);
-    struct layer t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), d),
-                      .scale = build_cast(b, node_input(n, SCALE), d)};
+    struct normalized_layer t = {.b = b, .node = n, .x = build_cast(b, node_input(n, X), d),
+                                 .scale = build_cast(b, node_input(n, SCALE), d)};
     t.along = norm_axes_from(move_axis(n), t.x->shape.rank);
     if (node_input(n, BIAS) != NULL)
         t.bias = build_cast(b, node_input(n, BIAS), d);
@@ -99,7 +99,7 @@ static struct layer layer_of(struct builder *b, const struct node *n)
 }
 
 /* 1 / sqrt(mean(d * d) + epsilon) */
-static struct value *inverse_of(const struct layer *t, struct value *d)
+static struct value *inverse_of(const struct normalized_layer *t, struct value *d)
 {
     return norm_inverse_deviation(t->b, norm_mean(t->b, build(t, "Mul", d, d), &t->along),
                                   op_attr_float(t->node, "epsilon"));
@@ -107,7 +107,7 @@ static struct value *inverse_of(const struct layer *t, struct value *d)
 
 static bool layer_normalization_expand(struct expand_ctx *c)
 {
-    struct layer t = layer_of(c->b, c->node);
+    struct normalized_layer t = layer_of(c->b, c->node);
     struct value *mean = norm_mean(c->b, t.x, &t.along), *d = build(&t, "Sub", t.x, mean), *r = inverse_of(&t, d);
     struct value *y = build(&t, "Mul", build(&t, "Mul", d, r), t.scale);
     if (t.bias != NULL)
@@ -120,7 +120,7 @@ static bool layer_normalization_expand(struct expand_ctx *c)
 
 static bool rms_normalization_expand(struct expand_ctx *c)
 {
-    struct layer t = layer_of(c->b, c->node);
+    struct normalized_layer t = layer_of(c->b, c->node);
     struct value *y = build(&t, "Mul", build(&t, "Mul", t.x, inverse_of(&t, t.x)), t.scale);
     return expand_out(c, Y, build_cast(c->b, y, node_output(c->node, Y)->dtype));
 }
@@ -128,14 +128,14 @@ static bool rms_normalization_expand(struct expand_ctx *c)
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* A statistic as the node outputs it, where that loses nothing; else computed again (equal nodes become one). */
-static struct value *statistic(struct grad_ctx *c, const struct layer *t, int output, struct value *d)
+static struct value *statistic(struct grad_ctx *c, const struct normalized_layer *t, int output, struct value *d)
 {
     if (op_attr_int(c->node, "stash_type") == (int64_t)t->x->dtype)
         return grad_output(c, output);
     return output == MEAN ? norm_mean(c->b, t->x, &t->along) : inverse_of(t, d);
 }
 
-static struct value *mean_of_product(const struct layer *t, struct value *a, struct value *b)
+static struct value *mean_of_product(const struct normalized_layer *t, struct value *a, struct value *b)
 {
     return norm_mean(t->b, build(t, "Mul", a, b), &t->along);
 }
@@ -146,7 +146,7 @@ static struct value *mean_of_product(const struct layer *t, struct value *a, str
  * mean(g * h) is taken as mean(g * d) * r. */
 static bool layer_normalization_grad(struct grad_ctx *c)
 {
-    struct layer t = layer_of(c->b, c->node);
+    struct normalized_layer t = layer_of(c->b, c->node);
     struct value *d = build(&t, "Sub", t.x, statistic(c, &t, MEAN, NULL)), *r = statistic(c, &t, INVERSE_DEVIATION, d);
     struct value *h = build(&t, "Mul", d, r), *dy = build_cast(c->b, grad_of_output(c, Y), t.x->dtype);
     if (!grad_accumulate(c, SCALE, build(&t, "Mul", dy, h)) || (t.bias != NULL && !grad_accumulate(c, BIAS, dy)))
@@ -173,7 +173,7 @@ static bool layer_normalization_grad(struct grad_ctx *c)
 /* With g = dy * scale:  dX = r * (g - X * (r^2 * mean(g * X))),  dscale = dy * X * r */
 static bool rms_normalization_grad(struct grad_ctx *c)
 {
-    struct layer t = layer_of(c->b, c->node);
+    struct normalized_layer t = layer_of(c->b, c->node);
     struct value *r = inverse_of(&t, t.x), *dy = build_cast(c->b, grad_of_output(c, Y), t.x->dtype);
     struct value *g = build(&t, "Mul", dy, t.scale);
     struct value *by = build(&t, "Mul", mean_of_product(&t, g, t.x), build(&t, "Mul", r, r));

@@ -42,16 +42,16 @@ static const struct op_version versions[] = {{.since = 27}, {0}};
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
-struct sizes {
+struct linear_attention_sizes {
     int64_t batch, length, q_heads, heads, key, value;
     bool gated, delta;
 };
 
-static struct sizes sizes_of(const struct node *n)
+static struct linear_attention_sizes sizes_of(const struct node *n)
 {
     const struct shape *k = &node_input(n, K)->shape;
     const char *rule = op_attr_string(n, "update_rule");
-    struct sizes z = {.batch = k->dim[0], .length = k->dim[1]};
+    struct linear_attention_sizes z = {.batch = k->dim[0], .length = k->dim[1]};
     z.q_heads = op_attr_int(n, "q_num_heads");
     z.heads = op_attr_int(n, "kv_num_heads");
     z.key = k->dim[2] / z.heads;
@@ -73,7 +73,8 @@ static bool check_rule(struct infer_ctx *c)
 }
 
 /* [batch, length, a] or [batch, length, b] */
-static bool check_gate(struct infer_ctx *c, int i, const struct sizes *z, bool needed, int64_t a, int64_t b)
+static bool check_gate(struct infer_ctx *c, int i, const struct linear_attention_sizes *z, bool needed, int64_t a,
+                       int64_t b)
 {
     const struct value *v = infer_in(c, i);
     if (v == NULL)
@@ -94,7 +95,7 @@ static bool linear_infer(struct infer_ctx *c)
     if (k->rank != 3 || v->rank != 3 || k->dim[2] % heads != 0 || v->dim[2] % heads != 0)
         return infer_error(c, "key and value have shapes %s and %s, expected [batch,length,%lld heads * size]",
                            shape_text(c->diag->arena, k), shape_text(c->diag->arena, v), (long long)heads);
-    const struct sizes z = sizes_of(c->node);
+    const struct linear_attention_sizes z = sizes_of(c->node);
     const struct shape state = SHAPE(z.batch, z.heads, z.key, z.value);
     if (z.length > MOST_POSITIONS)
         return infer_unsupported(c, "%lld positions are to be unrolled, at most %d are supported", (long long)z.length,
@@ -110,7 +111,7 @@ static bool linear_infer(struct infer_ctx *c)
            infer_out(c, 1, infer_in(c, PAST) != NULL ? infer_in(c, PAST)->dtype : infer_in(c, Q)->dtype, &state);
 }
 
-static double scale_of(const struct node *n, const struct sizes *z)
+static double scale_of(const struct node *n, const struct linear_attention_sizes *z)
 {
     const double scale = op_attr_float(n, "scale");
     return scale != 0 ? scale : 1 / sqrt((double)z->key);
@@ -133,7 +134,7 @@ static struct value *position(struct expand_ctx *c, struct node *parts, int64_t 
     return build_reshape(c->b, parts->outputs.data[t], &SHAPE(s->dim[0], heads, rows, columns));
 }
 
-static struct node *positions(struct expand_ctx *c, const struct sizes *z, int i, enum dtype type)
+static struct node *positions(struct expand_ctx *c, const struct linear_attention_sizes *z, int i, enum dtype type)
 {
     struct value *const in[] = {expand_in(c, i) != NULL ? build_cast(c->b, expand_in(c, i), type) : NULL};
     return in[0] == NULL || z->length == 0
@@ -146,8 +147,8 @@ struct gates {
     struct node *q, *k, *v, *decay, *beta;
 };
 
-static struct value *next_state(struct expand_ctx *c, const struct sizes *z, const struct gates *g, int64_t t,
-                                struct value *state)
+static struct value *next_state(struct expand_ctx *c, const struct linear_attention_sizes *z, const struct gates *g,
+                                int64_t t, struct value *state)
 {
     struct value *column = position(c, g->k, t, z->heads, z->key, 1),
                  *row = position(c, g->v, t, z->heads, 1, z->value);
@@ -164,8 +165,8 @@ static struct value *next_state(struct expand_ctx *c, const struct sizes *z, con
 }
 
 /* Heads of q that share a state are rows of one product. */
-static struct value *read_state(struct expand_ctx *c, const struct sizes *z, const struct gates *g, int64_t t,
-                                struct value *state)
+static struct value *read_state(struct expand_ctx *c, const struct linear_attention_sizes *z, const struct gates *g,
+                                int64_t t, struct value *state)
 {
     struct value *q = position(c, g->q, t, z->heads, z->q_heads / z->heads, z->key);
     q = build(c, "Mul", q, build_like(c, q, scale_of(c->node, z)));
@@ -174,7 +175,7 @@ static struct value *read_state(struct expand_ctx *c, const struct sizes *z, con
 
 static bool linear_expand(struct expand_ctx *c)
 {
-    const struct sizes z = sizes_of(c->node);
+    const struct linear_attention_sizes z = sizes_of(c->node);
     const enum dtype type = computed_type(c->node);
     const struct gates g = {positions(c, &z, Q, type), positions(c, &z, K, type), positions(c, &z, V, type),
                             positions(c, &z, DECAY, type), positions(c, &z, BETA, type)};
@@ -201,7 +202,8 @@ static bool linear_expand(struct expand_ctx *c)
 /* ---- value ------------------------------------------------------------------------------------------------------ */
 
 /* One position of one head of K and V. */
-static void update(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t t, int64_t h, double *s)
+static void update(const struct eval_ctx *c, const struct linear_attention_sizes *z, int64_t b, int64_t t, int64_t h,
+                   double *s)
 {
     const int64_t at = b * z->length + t;
     const double *k = c->in[K]->f + (at * z->heads + h) * z->key, *v = c->in[V]->f + (at * z->heads + h) * z->value;
@@ -223,8 +225,8 @@ static void update(const struct eval_ctx *c, const struct sizes *z, int64_t b, i
     }
 }
 
-static void read_heads(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t t, int64_t h,
-                       const double *s)
+static void read_heads(const struct eval_ctx *c, const struct linear_attention_sizes *z, int64_t b, int64_t t,
+                       int64_t h, const double *s)
 {
     const int64_t shared = z->q_heads / z->heads, first = (b * z->length + t) * z->q_heads + h * shared;
     for (int64_t g = first; g < first + shared; g++)
@@ -238,7 +240,7 @@ static void read_heads(const struct eval_ctx *c, const struct sizes *z, int64_t 
 
 static bool linear_eval(struct eval_ctx *c)
 {
-    const struct sizes z = sizes_of(c->node);
+    const struct linear_attention_sizes z = sizes_of(c->node);
     const int64_t count = z.key * z.value;
     double *s = arena_array(c->scratch, double, (size_t)count + 1);
     for (int64_t k = 0; k < z.batch * z.heads; k++) {

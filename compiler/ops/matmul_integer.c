@@ -48,7 +48,7 @@ static bool check_parameter(struct infer_ctx *c, int i, int x, bool is_left)
 /* ---- the product ------------------------------------------------------------------------------------------------- */
 
 /* Places of the operands among the inputs of a node. */
-struct places {
+struct matmul_operands {
     int a, b, zero_a, zero_b;
 };
 
@@ -61,7 +61,7 @@ static int64_t zero_of(const struct eval_ctx *c, int i, int64_t line, int64_t li
     return eval_i(c, i)[c->in[i]->count == 1 ? 0 : from / size * lines + line];
 }
 
-static int64_t sum_at(const struct eval_ctx *c, const struct places *in, const struct matmul_sizes *p,
+static int64_t sum_at(const struct eval_ctx *c, const struct matmul_operands *in, const struct matmul_sizes *p,
                       const int64_t *index)
 {
     const int64_t i = index[p->outer], j = index[p->outer + 1];
@@ -88,7 +88,7 @@ static const struct op_param integer_inputs[] = {
     {.name = "b_zero_point", .type = 'B', .dtypes = BITS_8, .flags = PARAM_OPTIONAL},
     {0}};
 static const struct op_param integer_outputs[] = {{.name = "Y", .dtypes = DTYPE_BIT(DTYPE_INT32)}, {0}};
-static const struct places integer_places = {0, 1, 2, 3};
+static const struct matmul_operands integer_places = {0, 1, 2, 3};
 
 static bool integer_infer(struct infer_ctx *c)
 {
@@ -205,7 +205,7 @@ static const struct op_param linear_inputs_10[] = LINEAR_INPUTS(DTYPE_BIT(DTYPE_
 static const struct op_param linear_inputs[] = LINEAR_INPUTS(HALF_FLOATS);
 static const struct op_param linear_outputs[] = {{.name = "y", .type = 'Y', .dtypes = BITS_8}, {0}};
 static const struct op_version linear_versions[] = {{.since = 10, .inputs = linear_inputs_10}, {.since = 21}, {0}};
-static const struct places linear_places = {A, B, A_ZERO, B_ZERO};
+static const struct matmul_operands linear_places = {A, B, A_ZERO, B_ZERO};
 
 static bool linear_infer(struct infer_ctx *c)
 {

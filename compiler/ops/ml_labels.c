@@ -70,26 +70,26 @@ static struct tensor *default_of(const struct node *n, struct arena *a, enum dty
 }
 
 /* A key, and its place in the lists. */
-struct key {
+struct label_key {
     double f;
     int64_t i, at;
 };
 
 static int compare_keys(const void *a, const void *b)
 {
-    const struct key *const x = a, *const y = b;
+    const struct label_key *const x = a, *const y = b;
     if (isnan(x->f) || isnan(y->f))
         return isnan(x->f) - isnan(y->f);
     return x->f != y->f ? (x->f < y->f ? -1 : 1) : (x->i > y->i) - (x->i < y->i);
 }
 
 /* In order, NaN last. As a double an integer is rounded: f, which goes up with i, is what the tree compares. */
-static struct key *sorted_keys(const struct tensor *keys, struct arena *a)
+static struct label_key *sorted_keys(const struct tensor *keys, struct arena *a)
 {
-    struct key *const k = arena_array(a, struct key, (size_t)keys->count);
+    struct label_key *const k = arena_array(a, struct label_key, (size_t)keys->count);
     for (int64_t p = 0; p < keys->count; p++) {
         const int64_t whole = dtype_is_float(keys->dtype) ? 0 : tensor_get_int(keys, p);
-        k[p] = (struct key){tensor_get_double(keys, p), whole, p};
+        k[p] = (struct label_key){tensor_get_double(keys, p), whole, p};
     }
     qsort(k, (size_t)keys->count, sizeof *k, compare_keys);
     return k;
@@ -105,7 +105,7 @@ static bool same_value(const struct tensor *values, int64_t p, int64_t q)
 
 static bool check_keys(struct infer_ctx *c, const struct tensor *keys, const struct tensor *values, struct arena *a)
 {
-    const struct key *const k = sorted_keys(keys, a);
+    const struct label_key *const k = sorted_keys(keys, a);
     for (int64_t p = 1; p < keys->count; p++) {
         if (k[p].f == k[p - 1].f && k[p].i != k[p - 1].i)
             return infer_unsupported(c, "its keys %lld and %lld are too large to be told apart", (long long)k[p - 1].i,
@@ -185,14 +185,14 @@ static bool labels_eval(struct eval_ctx *c)
 /* ---- as other operators ------------------------------------------------------------------------------------------ */
 
 /* The tree over the keys from `first` to behind `last`: its middle is a node in front of both halves. */
-struct search {
-    const struct key *keys;
+struct search_tree {
+    const struct label_key *keys;
     int64_t *next;
     struct tensor *splits;
     int64_t used;
 };
 
-static int64_t add_search(struct search *s, int64_t first, int64_t end)
+static int64_t add_search(struct search_tree *s, int64_t first, int64_t end)
 {
     if (end - first == 1)
         return -1 - first;
@@ -203,13 +203,13 @@ static int64_t add_search(struct search *s, int64_t first, int64_t end)
     return at;
 }
 
-static struct value *search_of(struct expand_ctx *c, const struct key *keys, int64_t count, struct arena *scratch)
+static struct value *search_of(struct expand_ctx *c, const struct label_key *keys, int64_t count, struct arena *scratch)
 {
     struct value *const x = expand_in(c, 0);
     const enum dtype d = x->dtype == DTYPE_FLOAT ? DTYPE_FLOAT : DTYPE_DOUBLE;
-    struct search s = {.keys = keys,
-                       .next = arena_array(scratch, int64_t, (size_t)(2 * count)),
-                       .splits = tensor_new(c->b->graph->arena, d, &SHAPE(count - 1))};
+    struct search_tree s = {.keys = keys,
+                            .next = arena_array(scratch, int64_t, (size_t)(2 * count)),
+                            .splits = tensor_new(c->b->graph->arena, d, &SHAPE(count - 1))};
     const int64_t root = add_search(&s, 0, count);
     int64_t *const features = arena_array(scratch, int64_t, (size_t)count);
     struct value *const column = build_reshape(c->b, build_cast(c->b, x, d), &SHAPE(shape_count(&x->shape), 1));
@@ -223,7 +223,8 @@ static struct value *search_of(struct expand_ctx *c, const struct key *keys, int
 }
 
 /* Elements of a list in the order of sorted keys. */
-static struct value *in_order(struct expand_ctx *c, const struct tensor *list, const struct key *keys, int64_t count)
+static struct value *in_order(struct expand_ctx *c, const struct tensor *list, const struct label_key *keys,
+                              int64_t count)
 {
     struct tensor *const t = tensor_new(c->b->graph->arena, list->dtype, &SHAPE(count));
     for (int64_t k = 0; k < count; k++)
@@ -239,7 +240,7 @@ static bool labels_expand(struct expand_ctx *c)
     struct arena a = {0};
     struct value *const x = expand_in(c, 0);
     const struct tensor *const keys = list_of(c->node, &a, "keys"), *const values = list_of(c->node, &a, "values");
-    const struct key *const sorted = sorted_keys(keys, &a);
+    const struct label_key *const sorted = sorted_keys(keys, &a);
     int64_t count = keys->count;
     while (count > 0 && isnan(sorted[count - 1].f))
         count--;

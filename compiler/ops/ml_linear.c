@@ -13,20 +13,20 @@ static const struct op_version versions[] = {{.since = 1}, {0}};
 
 /* ---- what a node says -------------------------------------------------------------------------------------------- */
 
-struct linear {
+struct linear_node {
     int64_t rows, features, results;
     const double *coefficients, *intercepts; /* intercepts NULL: 0 */
 };
 
-static struct linear linear_of(const struct node *n, int64_t results)
+static struct linear_node linear_of(const struct node *n, int64_t results)
 {
     const struct shape *const x = &n->inputs.data[0]->shape;
     const struct attr *const b = node_attr(n, "intercepts");
-    return (struct linear){.rows = x->rank == 2 ? x->dim[0] : 1,
-                           .features = x->dim[x->rank - 1],
-                           .results = results,
-                           .coefficients = node_attr(n, "coefficients")->floats,
-                           .intercepts = b && b->count > 0 ? b->floats : NULL};
+    return (struct linear_node){.rows = x->rank == 2 ? x->dim[0] : 1,
+                                .features = x->dim[x->rank - 1],
+                                .results = results,
+                                .coefficients = node_attr(n, "coefficients")->floats,
+                                .intercepts = b && b->count > 0 ? b->floats : NULL};
 }
 
 static bool check_sizes(struct infer_ctx *c, int64_t results)
@@ -57,7 +57,7 @@ static bool infer_scores(struct infer_ctx *c, int output, int64_t results)
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static void fill_scores(const struct eval_ctx *c, const struct linear *l, double *scores)
+static void fill_scores(const struct eval_ctx *c, const struct linear_node *l, double *scores)
 {
     for (int64_t n = 0; n < l->rows; n++)
         for (int64_t e = 0; e < l->results; e++) {
@@ -70,7 +70,7 @@ static void fill_scores(const struct eval_ctx *c, const struct linear *l, double
 
 /* ---- as other operators ------------------------------------------------------------------------------------------ */
 
-static struct value *scores_of(struct expand_ctx *c, const struct linear *l)
+static struct value *scores_of(struct expand_ctx *c, const struct linear_node *l)
 {
     struct value *const x =
         build_reshape(c->b, build_cast(c->b, expand_in(c, 0), DTYPE_FLOAT), &SHAPE(l->rows, l->features));
@@ -100,7 +100,7 @@ static bool regressor_infer(struct infer_ctx *c)
 
 static bool regressor_eval(struct eval_ctx *c)
 {
-    const struct linear l = linear_of(c->node, op_attr_int(c->node, "targets"));
+    const struct linear_node l = linear_of(c->node, op_attr_int(c->node, "targets"));
     double *const scores = arena_array(c->scratch, double, (size_t)(l.rows * l.results) + 1);
     fill_scores(c, &l, scores);
     if (eval_wants(c, 0))
@@ -110,7 +110,7 @@ static bool regressor_eval(struct eval_ctx *c)
 
 static bool regressor_expand(struct expand_ctx *c)
 {
-    const struct linear l = linear_of(c->node, op_attr_int(c->node, "targets"));
+    const struct linear_node l = linear_of(c->node, op_attr_int(c->node, "targets"));
     return expand_out(c, 0, ml_transformed(c, op_attr_string(c->node, "post_transform"), scores_of(c, &l)));
 }
 
@@ -185,7 +185,7 @@ static bool classifier_infer(struct infer_ctx *c)
 static bool classifier_eval(struct eval_ctx *c)
 {
     const struct attr *const labels = node_attr(c->node, "classlabels_ints");
-    const struct linear l = linear_of(c->node, classes_of(c->node));
+    const struct linear_node l = linear_of(c->node, classes_of(c->node));
     double *const scores = arena_array(c->scratch, double, (size_t)(l.rows * l.results) + 1);
     fill_scores(c, &l, scores);
     for (int64_t r = 0; eval_wants(c, 0) && r < l.rows; r++) {
@@ -203,7 +203,7 @@ static bool classifier_eval(struct eval_ctx *c)
 static bool classifier_expand(struct expand_ctx *c)
 {
     const struct attr *const labels = node_attr(c->node, "classlabels_ints");
-    const struct linear l = linear_of(c->node, classes_of(c->node));
+    const struct linear_node l = linear_of(c->node, classes_of(c->node));
     struct value *const s = scores_of(c, &l);
     if (expand_wants(c, 1) && !expand_out(c, 1, ml_transformed(c, op_attr_string(c->node, "post_transform"), s)))
         return false;

@@ -208,17 +208,17 @@ static const struct op_param classifier_outputs[] = {
 #define MOST_CLASSES 256 /* their pairs make 32640 scores */
 
 /* Pairs (a, b) of classes are numbered (0, 1), (0, 2) .. (1, 2) .. */
-struct classes {
+struct svm_classes {
     struct machine m;
     int64_t count, pairs;
     const int64_t *vectors;                             /* of each class */
     const double *coefficients, *rho, *prob_a, *prob_b; /* prob_a NULL: scores are no probabilities */
 };
 
-static struct classes classes_of(const struct node *n)
+static struct svm_classes classes_of(const struct node *n)
 {
     const struct attr *const per_class = node_attr(n, "vectors_per_class");
-    struct classes k = {.count = (int64_t)per_class->count, .vectors = per_class->ints};
+    struct svm_classes k = {.count = (int64_t)per_class->count, .vectors = per_class->ints};
     int64_t all = 0;
     for (int64_t a = 0; a < k.count; a++)
         all += k.vectors[a];
@@ -286,7 +286,7 @@ static bool classifier_infer(struct infer_ctx *c)
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* The scores of a row's pairs. */
-static void pair_scores(const struct eval_ctx *c, const struct classes *k, int64_t r, double *kernel, double *score)
+static void pair_scores(const struct eval_ctx *c, const struct svm_classes *k, int64_t r, double *kernel, double *score)
 {
     int64_t pair = 0, first_a = 0;
     for (int64_t v = 0; v < k->m.vectors; v++)
@@ -303,7 +303,7 @@ static void pair_scores(const struct eval_ctx *c, const struct classes *k, int64
     }
 }
 
-static int64_t most_voted(const struct classes *k, const double *score, double *votes)
+static int64_t most_voted(const struct svm_classes *k, const double *score, double *votes)
 {
     int64_t pair = 0, best = 0;
     for (int64_t a = 0; a < k->count; a++)
@@ -317,7 +317,7 @@ static int64_t most_voted(const struct classes *k, const double *score, double *
 }
 
 /* As libsvm goes towards the minimum, one probability after the other, but until nothing moves. */
-static void couple(const struct classes *k, const double *score, struct arena *scratch, double *p)
+static void couple(const struct svm_classes *k, const double *score, struct arena *scratch, double *p)
 {
     enum { ROUNDS = 10000 };
     const int64_t n = k->count;
@@ -361,7 +361,7 @@ static void couple(const struct classes *k, const double *score, struct arena *s
 
 static bool classifier_eval(struct eval_ctx *c)
 {
-    const struct classes k = classes_of(c->node);
+    const struct svm_classes k = classes_of(c->node);
     const int64_t rows = ml_rows(c->node), width = k.prob_a || k.count == 2 ? k.count : k.pairs;
     double *const kernel = arena_array(c->scratch, double, (size_t)k.m.vectors);
     double *const score = arena_array(c->scratch, double, (size_t)k.pairs);
@@ -389,7 +389,7 @@ static bool classifier_eval(struct eval_ctx *c)
 /* ---- as other operators ------------------------------------------------------------------------------------------ */
 
 /* [N,pairs]: one product, with 0 where a pair has no use for a vector. */
-static struct value *scores_of(struct expand_ctx *c, const struct classes *k)
+static struct value *scores_of(struct expand_ctx *c, const struct svm_classes *k)
 {
     struct arena scratch = {0};
     double *const w = arena_array(&scratch, double, (size_t)(k->m.vectors * k->pairs));
@@ -409,7 +409,7 @@ static struct value *scores_of(struct expand_ctx *c, const struct classes *k)
 }
 
 /* A matrix [pairs,columns] whose row for (a, b) has `of_a` in column a and `of_b` in column b. */
-static struct value *of_pairs(struct expand_ctx *c, const struct classes *k, double of_a, double of_b)
+static struct value *of_pairs(struct expand_ctx *c, const struct svm_classes *k, double of_a, double of_b)
 {
     struct tensor *const t = tensor_new(c->b->graph->arena, DTYPE_FLOAT, &SHAPE(k->pairs, k->count));
     int64_t pair = 0;
@@ -423,7 +423,7 @@ static struct value *of_pairs(struct expand_ctx *c, const struct classes *k, dou
 
 /* With w of 1 for a vote for a, of 0 for b: votes = w A + (1 - w) B = w (A - B) + (1 .. 1) B. Class b has b votes then.
  */
-static struct value *label_of(struct expand_ctx *c, const struct classes *k, struct value *scores)
+static struct value *label_of(struct expand_ctx *c, const struct svm_classes *k, struct value *scores)
 {
     const struct attr *const labels = node_attr(c->node, "classlabels_ints");
     struct value *const is_a = build_cast(c->b, build(c, "Greater", scores, build_like(c, scores, 0.0)), DTYPE_FLOAT);
@@ -434,7 +434,7 @@ static struct value *label_of(struct expand_ctx *c, const struct classes *k, str
 }
 
 /* shares [N,C,C]: r_ab at [a,b], 0 at [a,a]. */
-static struct value *shares_of(struct expand_ctx *c, const struct classes *k, struct value *scores)
+static struct value *shares_of(struct expand_ctx *c, const struct svm_classes *k, struct value *scores)
 {
     struct value *const a = ml_constant(c, DTYPE_FLOAT, k->prob_a, &SHAPE(k->pairs));
     struct value *const b = ml_constant(c, DTYPE_FLOAT, k->prob_b, &SHAPE(k->pairs));
@@ -468,7 +468,7 @@ static struct value *part(struct expand_ctx *c, struct value *m, int64_t row, in
 /* The least p' Q p with a sum of 1, Q_aa = sum of r_ba^2, Q_ab = -r_ba r_ab, is (Q + 1)^-1 (1 .. 1)', scaled: of
  * [Q + 1, (1 .. 1)'] columns are eliminated one by one, above and below, in the order they have: Q + 1 is positive
  * definite. */
-static struct value *coupled(struct expand_ctx *c, const struct classes *k, struct value *scores)
+static struct value *coupled(struct expand_ctx *c, const struct svm_classes *k, struct value *scores)
 {
     const int64_t rows = ml_rows(c->node), n = k->count;
     struct value *const r = shares_of(c, k, scores);
@@ -498,7 +498,7 @@ static struct value *coupled(struct expand_ctx *c, const struct classes *k, stru
 
 static bool classifier_expand(struct expand_ctx *c)
 {
-    const struct classes k = classes_of(c->node);
+    const struct svm_classes k = classes_of(c->node);
     struct value *const scores = scores_of(c, &k);
     if (expand_wants(c, 1)) {
         struct value *const z =

@@ -273,16 +273,16 @@ static const struct op_param classifier_outputs[] = {
     {0}};
 
 /* How scores of two classes come of weights for one. */
-struct classes {
+struct tree_classes {
     int64_t count, only; /* only: the class that has weights, of two; -1: each has */
     double threshold;    /* of the only score: above, it is the second class */
     bool is_share;       /* the other's score is 1 - s, and not -s */
 };
 
-static struct classes classes_of(const struct node *n, const struct forest *f)
+static struct tree_classes classes_of(const struct node *n, const struct forest *f)
 {
     const size_t ints = ml_count(n, "classlabels_int64s");
-    struct classes k = {.count = (int64_t)(ints ? ints : ml_count(n, "classlabels_strings")), .only = -1};
+    struct tree_classes k = {.count = (int64_t)(ints ? ints : ml_count(n, "classlabels_strings")), .only = -1};
     const int64_t *ids = node_attr(n, "class_ids")->ints;
     bool is_one = k.count == 2;
     for (size_t i = 1; is_one && i < ml_count(n, "class_ids"); i++)
@@ -297,7 +297,7 @@ static struct classes classes_of(const struct node *n, const struct forest *f)
 
 static bool check_classes(struct infer_ctx *c, const struct forest *f)
 {
-    const struct classes k = classes_of(c->node, f);
+    const struct tree_classes k = classes_of(c->node, f);
     const char *const post = op_attr_string(c->node, "post_transform");
     if (k.only < 0)
         return check_base(c, f);
@@ -332,7 +332,7 @@ static bool classifier_infer(struct infer_ctx *c)
 }
 
 /* The number of a row's label. */
-static int64_t best_of(const struct classes *k, const double *scores)
+static int64_t best_of(const struct tree_classes *k, const double *scores)
 {
     int64_t best = 0;
     if (k->only >= 0)
@@ -342,7 +342,7 @@ static int64_t best_of(const struct classes *k, const double *scores)
     return best;
 }
 
-static struct forest classifier_forest(const struct node *n, struct arena *a, struct classes *k)
+static struct forest classifier_forest(const struct node *n, struct arena *a, struct tree_classes *k)
 {
     const size_t ints = ml_count(n, "classlabels_int64s");
     struct forest f = forest_of(n, a, "class", (int64_t)(ints ? ints : ml_count(n, "classlabels_strings")));
@@ -352,7 +352,7 @@ static struct forest classifier_forest(const struct node *n, struct arena *a, st
 
 static bool classifier_eval(struct eval_ctx *c)
 {
-    struct classes k;
+    struct tree_classes k;
     const struct forest f = classifier_forest(c->node, c->scratch, &k);
     double *const scores = scores_of_rows(c, &f);
     for (int64_t r = 0; r < ml_rows(c->node); r++) {
@@ -372,7 +372,7 @@ static bool classifier_eval(struct eval_ctx *c)
 }
 
 /* [rows,2] of one score. */
-static struct value *both_of(struct expand_ctx *c, const struct classes *k, struct value *s)
+static struct value *both_of(struct expand_ctx *c, const struct tree_classes *k, struct value *s)
 {
     const bool shared = k->is_share && str_equal(op_attr_string(c->node, "post_transform"), "NONE");
     struct value *const other = k->only == 1 ? build_full_like(c->b, s, 0)
@@ -385,7 +385,7 @@ static bool classifier_expand(struct expand_ctx *c)
 {
     const char *const post = op_attr_string(c->node, "post_transform");
     struct arena a = {0};
-    struct classes k;
+    struct tree_classes k;
     struct forest f = classifier_forest(c->node, &a, &k);
     const int64_t rows = ml_rows(c->node);
     for (size_t i = 0; k.only == 1 && i < f.first[f.leaf_count]; i++)

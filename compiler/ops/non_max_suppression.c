@@ -67,21 +67,21 @@ static bool overlaps(const struct box *a, const struct box *b, float threshold)
     return area > 0 && other > 0 && (float)(common / (float)((float)(area + other) - common)) > threshold;
 }
 
-struct candidate {
+struct box_candidate {
     float score;
     int64_t number;
 };
 
 static int by_score(const void *a, const void *b)
 {
-    const struct candidate *const x = a, *const y = b;
+    const struct box_candidate *const x = a, *const y = b;
     if (x->score != y->score)
         return x->score > y->score ? -1 : 1;
     return (x->number > y->number) - (x->number < y->number);
 }
 
 /* The inputs; a threshold or number that is omitted has its default. */
-struct choice {
+struct suppression {
     const struct eval_tensor *boxes, *scores;
     int64_t most;
     float iou, least;
@@ -89,7 +89,7 @@ struct choice {
 };
 
 /* Boxes of one batch and class, in room for all of them; returns how many. */
-static int64_t choose(const struct choice *in, int64_t batch, int64_t class, struct candidate *left)
+static int64_t choose(const struct suppression *in, int64_t batch, int64_t class, struct box_candidate *left)
 {
     const int64_t classes = in->scores->shape.dim[1], spatial = in->boxes->shape.dim[1];
     const double *const score = in->scores->f + (batch * classes + class) * spatial;
@@ -97,7 +97,7 @@ static int64_t choose(const struct choice *in, int64_t batch, int64_t class, str
     int64_t count = 0, taken = 0;
     for (int64_t k = 0; k < spatial; k++)
         if (in->has_least ? (float)score[k] > in->least : score[k] == score[k])
-            left[count++] = (struct candidate){(float)score[k], k};
+            left[count++] = (struct box_candidate){(float)score[k], k};
     qsort(left, (size_t)count, sizeof *left, by_score);
     for (int64_t k = 0; k < count && taken < in->most; k++) {
         const struct box b = box_at(boxes + left[k].number * 4, in->by_center);
@@ -113,9 +113,9 @@ static int64_t choose(const struct choice *in, int64_t batch, int64_t class, str
 }
 
 /* All rows; returns how many. y: where they go, NULL: they are only counted. */
-static int64_t choose_all(const struct choice *in, struct arena *a, int64_t *y)
+static int64_t choose_all(const struct suppression *in, struct arena *a, int64_t *y)
 {
-    struct candidate *const left = arena_array(a, struct candidate, (size_t)in->boxes->shape.dim[1]);
+    struct box_candidate *const left = arena_array(a, struct box_candidate, (size_t)in->boxes->shape.dim[1]);
     int64_t rows = 0;
     for (int64_t batch = 0; batch < in->scores->shape.dim[0]; batch++)
         for (int64_t class = 0; class < in->scores->shape.dim[1]; class++) {
@@ -129,15 +129,15 @@ static int64_t choose_all(const struct choice *in, struct arena *a, int64_t *y)
     return rows;
 }
 
-static struct choice choice_of(const struct node *n, const struct eval_tensor *const *in)
+static struct suppression choice_of(const struct node *n, const struct eval_tensor *const *in)
 {
-    return (struct choice){.boxes = in[BOXES],
-                           .scores = in[SCORES],
-                           .most = in[MOST] != NULL ? in[MOST]->i[0] : 0,
-                           .iou = in[IOU] != NULL ? (float)in[IOU]->f[0] : 0,
-                           .least = in[LEAST] != NULL ? (float)in[LEAST]->f[0] : 0,
-                           .has_least = in[LEAST] != NULL,
-                           .by_center = op_attr_int(n, "center_point_box") != 0};
+    return (struct suppression){.boxes = in[BOXES],
+                                .scores = in[SCORES],
+                                .most = in[MOST] != NULL ? in[MOST]->i[0] : 0,
+                                .iou = in[IOU] != NULL ? (float)in[IOU]->f[0] : 0,
+                                .least = in[LEAST] != NULL ? (float)in[LEAST]->f[0] : 0,
+                                .has_least = in[LEAST] != NULL,
+                                .by_center = op_attr_int(n, "center_point_box") != 0};
 }
 
 /* The inputs of a node that are known, in the arena. */
@@ -173,7 +173,7 @@ static bool check_shapes(struct infer_ctx *c)
 }
 
 /* Comparisons that the choice may take. */
-static double work_of(const struct choice *in)
+static double work_of(const struct suppression *in)
 {
     const struct shape *const s = &in->scores->shape;
     const double spatial = (double)s->dim[2], most = in->most > 0 ? (double)in->most : 0;
@@ -191,7 +191,7 @@ static bool nms_infer(struct infer_ctx *c)
         if (infer_in(c, i) != NULL && infer_known(c, i) == NULL)
             return false;
     read_known(c->node, &scratch, in);
-    const struct choice choice = choice_of(c->node, in);
+    const struct suppression choice = choice_of(c->node, in);
     const bool small = work_of(&choice) <= MOST_WORK;
     const int64_t rows = small ? choose_all(&choice, &scratch, NULL) : 0;
     arena_free(&scratch);
@@ -208,7 +208,7 @@ static bool nms_expand(struct expand_ctx *c)
     struct arena scratch = {0};
     struct value *const y = node_output(c->node, 0);
     read_known(c->node, &scratch, in);
-    const struct choice choice = choice_of(c->node, in);
+    const struct suppression choice = choice_of(c->node, in);
     struct eval_tensor *const rows = eval_tensor_new(&scratch, DTYPE_INT64, &y->shape);
     choose_all(&choice, &scratch, rows->i);
     const bool ok = expand_out(c, 0, build_constant(c->b, eval_to_tensor(c->b->graph->arena, rows)));
@@ -221,7 +221,7 @@ static bool nms_eval(struct eval_ctx *c)
     const struct eval_tensor *in[OPERANDS];
     for (int i = 0; i < OPERANDS; i++)
         in[i] = eval_has(c, i) ? eval_input(c, i) : NULL;
-    const struct choice choice = choice_of(c->node, in);
+    const struct suppression choice = choice_of(c->node, in);
     if (eval_wants(c, 0))
         choose_all(&choice, c->scratch, eval_out_i(c, 0));
     return true;
@@ -328,16 +328,16 @@ static bool taken_infer(struct infer_ctx *c)
 
 static bool taken_eval(struct eval_ctx *c)
 {
-    const struct choice choice = {.boxes = eval_input(c, BOXES),
-                                  .scores = eval_input(c, SCORES),
-                                  .most = op_attr_int(c->node, "most"),
-                                  .iou = eval_has(c, 2) ? (float)eval_f(c, 2)[0] : 0,
-                                  .least = eval_has(c, 3) ? (float)eval_f(c, 3)[0] : 0,
-                                  .has_least = eval_has(c, 3),
-                                  .by_center = op_attr_int(c->node, "center_point_box") != 0};
+    const struct suppression choice = {.boxes = eval_input(c, BOXES),
+                                       .scores = eval_input(c, SCORES),
+                                       .most = op_attr_int(c->node, "most"),
+                                       .iou = eval_has(c, 2) ? (float)eval_f(c, 2)[0] : 0,
+                                       .least = eval_has(c, 3) ? (float)eval_f(c, 3)[0] : 0,
+                                       .has_least = eval_has(c, 3),
+                                       .by_center = op_attr_int(c->node, "center_point_box") != 0};
     const int64_t batch = choice.scores->shape.dim[0], classes = choice.scores->shape.dim[1];
-    struct candidate *const left =
-        arena_array(c->scratch, struct candidate, (size_t)choice.boxes->shape.dim[1]);
+    struct box_candidate *const left =
+        arena_array(c->scratch, struct box_candidate, (size_t)choice.boxes->shape.dim[1]);
     int64_t *y = eval_out_i(c, 0);
     for (int64_t line = 0; y != NULL && line < batch * classes; line++, y += choice.most) {
         const int64_t taken = choose(&choice, line / classes, line % classes, left);

@@ -152,19 +152,19 @@ static struct value *adaptive_step(struct expand_ctx *c, struct value *r, struct
 
 /* One tensor while evaluating; state and outputs by group: old[2] is V or H, next[1] its new content
  * (NULL: not wanted). */
-struct update {
+struct optimizer_update {
     enum dtype dtype;
     int64_t count;
     const double *x, *g, *old[2];
     double *next_x, *next[2];
 };
 
-static struct update update_of(const struct eval_ctx *c, int groups, int k)
+static struct optimizer_update update_of(const struct eval_ctx *c, int groups, int k)
 {
     const int n = tensor_count(c->node, groups);
     const struct eval_tensor *x = eval_input(c, FIRST + k);
-    struct update u = {.dtype = x->dtype, .count = x->count, .x = x->f, .g = eval_f(c, FIRST + n + k),
-                       .next_x = eval_out_f(c, k)};
+    struct optimizer_update u = {.dtype = x->dtype, .count = x->count, .x = x->f, .g = eval_f(c, FIRST + n + k),
+                                 .next_x = eval_out_f(c, k)};
     for (int s = 0; s < groups - 2; s++) {
         u.old[s] = eval_f(c, FIRST + (2 + s) * n + k);
         u.next[s] = eval_out_f(c, (1 + s) * n + k);
@@ -210,7 +210,7 @@ static double number(struct rounded r, const char *name)
     return eval_round_to(r.c, r.dtype, op_attr_float(r.c->node, name));
 }
 
-static double regularised(struct rounded r, const struct update *u, int64_t i)
+static double regularised(struct rounded r, const struct optimizer_update *u, int64_t i)
 {
     const double norm = number(r, "norm_coefficient");
     return norm == 0 ? u->g[i] : add(r, mul(r, norm, u->x[i]), u->g[i]);
@@ -257,7 +257,7 @@ static bool adagrad_eval(struct eval_ctx *c)
 {
     const double growth = 1 + (double)eval_i(c, 1)[0] * op_attr_float(c->node, "decay_factor");
     for (int k = 0; k < tensor_count(c->node, 3); k++) {
-        const struct update u = update_of(c, 3, k);
+        const struct optimizer_update u = update_of(c, 3, k);
         const struct rounded r = {c, u.dtype};
         const double rate = eval_round_to(c, u.dtype, eval_f(c, 0)[0] / growth), epsilon = number(r, "epsilon");
         for (int64_t i = 0; i < u.count; i++) {
@@ -301,7 +301,7 @@ static bool momentum_eval(struct eval_ctx *c)
 {
     const bool nesterov = strcmp(op_attr_string(c->node, "mode"), "nesterov") == 0;
     for (int k = 0; k < tensor_count(c->node, 3); k++) {
-        const struct update u = update_of(c, 3, k);
+        const struct optimizer_update u = update_of(c, 3, k);
         const struct rounded r = {c, u.dtype};
         const double alpha = number(r, "alpha"), beta = eval_i(c, 1)[0] > 0 ? number(r, "beta") : 1;
         const double rate = eval_round_to(c, u.dtype, eval_f(c, 0)[0]);
@@ -370,7 +370,7 @@ static double adam_rate_value(const struct eval_ctx *c)
 static bool adam_eval(struct eval_ctx *c)
 {
     for (int k = 0; k < tensor_count(c->node, 4); k++) {
-        const struct update u = update_of(c, 4, k);
+        const struct optimizer_update u = update_of(c, 4, k);
         const struct rounded r = {c, u.dtype};
         const double rate = eval_round_to(c, u.dtype, adam_rate_value(c)), epsilon = number(r, "epsilon");
         const double alpha = number(r, "alpha"),

@@ -55,17 +55,17 @@ static bool upgrade_2(struct upgrade_ctx *c)
 
 /* ---- geometry ---------------------------------------------------------------------------------------------------- */
 
-enum mode { CONSTANT, REFLECT, EDGE, WRAP, MODE_COUNT };
+enum pad_mode { CONSTANT, REFLECT, EDGE, WRAP, MODE_COUNT };
 static const char *const mode_names[] = {[CONSTANT] = "constant", [REFLECT] = "reflect", [EDGE] = "edge",
                                          [WRAP] = "wrap"};
 
-static enum mode pad_mode(const struct node *n)
+static enum pad_mode pad_mode(const struct node *n)
 {
     const char *name = op_attr_string(n, "mode");
     int mode = 0;
     while (mode < MODE_COUNT && strcmp(name, mode_names[mode]) != 0)
         mode++;
-    return (enum mode)mode;
+    return (enum pad_mode)mode;
 }
 
 struct padding {
@@ -193,7 +193,7 @@ static struct kept kept_of(const struct shape *x, const struct padding *p)
 }
 
 /* The element that position i (from 0 at the first element of x) repeats, along an axis of `dim` elements. */
-static int64_t repeated(enum mode mode, int64_t i, int64_t dim)
+static int64_t repeated(enum pad_mode mode, int64_t i, int64_t dim)
 {
     if (mode == EDGE || dim == 1)
         return i < 0 ? 0 : i >= dim ? dim - 1 : i;
@@ -232,7 +232,7 @@ static bool constant_grad(struct grad_ctx *c, const struct padding *p)
 /* repeated() of rows positions from -before on: [1,rows,1]. Computed, since a table would be as long as the axis. */
 static struct value *sources(struct grad_ctx *c, int64_t rows, int64_t before, int64_t dim)
 {
-    const enum mode mode = pad_mode(c->node);
+    const enum pad_mode mode = pad_mode(c->node);
     const bool clips = mode == EDGE || dim == 1;
     const int64_t period = clips ? 1 : mode == WRAP ? dim : 2 * (dim - 1);
     const int64_t shift = ((-before) % period + period) % period;
@@ -249,7 +249,7 @@ static struct value *sources(struct grad_ctx *c, int64_t rows, int64_t before, i
 static bool pad_plain(struct expand_ctx *c)
 {
     enum { WRAP_OPSET = 19 };
-    const enum mode mode = pad_mode(c->node);
+    const enum pad_mode mode = pad_mode(c->node);
     const struct padding p = padding_of(c->b->graph->arena, c->node);
     struct value *x = expand_in(c, 0);
     bool stays = mode == CONSTANT || mode == EDGE || (mode == WRAP && c->target->opset >= WRAP_OPSET);
@@ -300,7 +300,7 @@ static bool pad_grad(struct grad_ctx *c)
 /* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Row-major position in x of the element that y has at `index`, or -1 for padding with a number. */
-static int64_t source_of(const struct shape *x, const struct padding *p, enum mode mode, const int64_t *index)
+static int64_t source_of(const struct shape *x, const struct padding *p, enum pad_mode mode, const int64_t *index)
 {
     int64_t position = 0;
     for (int d = 0; d < x->rank; d++) {
@@ -343,7 +343,7 @@ static bool lower_constant(struct lower_ctx *c, const struct padding *p)
 }
 
 /* repeated() as an expression: the index of y along dimension d to the one of x. */
-static const struct expr *repeated_index(struct arena *a, enum mode mode, int d, int64_t before, int64_t dim)
+static const struct expr *repeated_index(struct arena *a, enum pad_mode mode, int d, int64_t before, int64_t dim)
 {
     const struct expr *zero = expr_int(a, DTYPE_INT64, 0), *size = expr_int(a, DTYPE_INT64, dim);
     const struct expr *i = expr_index(a, d);
@@ -368,7 +368,7 @@ static const struct expr *repeated_index(struct arena *a, enum mode mode, int d,
 static bool lower_repeating(struct lower_ctx *c, const struct padding *p)
 {
     const struct view x = lower_view_of(c, 0), out = lower_out_view(c, 0);
-    const enum mode mode = pad_mode(c->node);
+    const enum pad_mode mode = pad_mode(c->node);
     struct access access = {.buffer = x.buffer, .offset = x.offset};
     if (out.buffer->count == 0)
         return true;

@@ -147,7 +147,7 @@ static bool recurrent_infer(struct infer_ctx *c)
 /* ---- what a layer consists of ------------------------------------------------------------------------------------ */
 
 /* One direction, while its region is made. Values of the region, and of the graph around it. */
-struct layer {
+struct direction {
     struct expand_ctx *c;
     struct recurrent r;
     int direction;
@@ -159,7 +159,7 @@ struct layer {
     struct value *going_on;         /* slices: is the step before the end of the sequence? NULL: always */
 };
 
-static struct arena *arena_of(const struct layer *l)
+static struct arena *arena_of(const struct direction *l)
 {
     return l->c->b->graph->arena;
 }
@@ -183,7 +183,7 @@ static struct value *slice(struct builder *b, struct value *x, int axis, int64_t
 }
 
 /* Rows or elements of the layer's direction: [directions, a..] becomes [a..]. */
-static struct value *of_direction(const struct layer *l, int input)
+static struct value *of_direction(const struct direction *l, int input)
 {
     struct value *const v = expand_in(l->c, input);
     if (v == NULL)
@@ -193,7 +193,7 @@ static struct value *of_direction(const struct layer *l, int input)
     return build_reshape(l->c->b, slice(l->c->b, v, 0, l->direction, l->direction + 1), &s);
 }
 
-static struct value *add_input(struct layer *l, struct value *outer, const char *name, bool is_slice)
+static struct value *add_input(struct direction *l, struct value *outer, const char *name, bool is_slice)
 {
     struct shape s = outer->shape;
     if (is_slice) {
@@ -205,7 +205,7 @@ static struct value *add_input(struct layer *l, struct value *outer, const char 
 }
 
 /* Biases of the products with x or h, or NULL. */
-static struct value *bias_of(const struct layer *l, bool of_h)
+static struct value *bias_of(const struct direction *l, bool of_h)
 {
     const int64_t rows = l->r.gates * l->r.hidden;
     struct value *const b = of_direction(l, RECURRENT_B);
@@ -213,12 +213,12 @@ static struct value *bias_of(const struct layer *l, bool of_h)
 }
 
 /* Gates whose products with h are simply added take that bias with the one of x: all but the last of a GRU. */
-static int64_t rows_of_common_bias(const struct layer *l)
+static int64_t rows_of_common_bias(const struct direction *l)
 {
     return l->r.cell == CELL_GRU ? 2 * l->r.hidden : l->r.gates * l->r.hidden;
 }
 
-static struct value *common_bias(const struct layer *l)
+static struct value *common_bias(const struct direction *l)
 {
     struct builder *const b = l->c->b;
     const int64_t common = rows_of_common_bias(l), rows = l->r.gates * l->r.hidden;
@@ -234,7 +234,7 @@ static struct value *common_bias(const struct layer *l)
 }
 
 /* x W' + b of all steps: [steps, batch, rows]. */
-static struct value *inputs_of_steps(const struct layer *l)
+static struct value *inputs_of_steps(const struct direction *l)
 {
     struct builder *const b = l->c->b;
     const struct recurrent *const r = &l->r;
@@ -251,7 +251,7 @@ static struct value *inputs_of_steps(const struct layer *l)
 }
 
 /* [steps, batch, 1]: is step t before the end of the sequence? */
-static struct value *steps_going_on(const struct layer *l)
+static struct value *steps_going_on(const struct direction *l)
 {
     struct builder *const b = l->c->b;
     struct value *const lengths = expand_in(l->c, RECURRENT_LENGTHS);
@@ -263,7 +263,7 @@ static struct value *steps_going_on(const struct layer *l)
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-static struct value *activate(const struct layer *l, int function, struct value *x)
+static struct value *activate(const struct direction *l, int function, struct value *x)
 {
     return recurrent_activate(l->b, &l->r, &l->r.activations[l->direction][function], x);
 }
@@ -271,7 +271,7 @@ static struct value *activate(const struct layer *l, int function, struct value 
 enum { MOST_GATES = 4 };
 
 /* The parts of all gates along the last axis. */
-static void split(const struct layer *l, struct value *all, int count, struct value **parts)
+static void split(const struct direction *l, struct value *all, int count, struct value **parts)
 {
     const struct attr *const how = ATTRS(attr_int("axis", all->shape.rank - 1), attr_int("num_outputs", count));
     const struct node *const n = build_node(l->b, "Split", how, &all, 1, (size_t)count);
@@ -279,31 +279,31 @@ static void split(const struct layer *l, struct value *all, int count, struct va
         parts[g] = l->b->failed ? all : n->outputs.data[g];
 }
 
-static struct value *one_minus(const struct layer *l, struct value *x)
+static struct value *one_minus(const struct direction *l, struct value *x)
 {
     return build(l, "Sub", build_scalar(l->b, x->dtype, 1), x);
 }
 
 /* The product's operand with rows from .. to of R as columns. */
-static struct value *recurrent_weights(struct layer *l, const char *name, int64_t from, int64_t to)
+static struct value *recurrent_weights(struct direction *l, const char *name, int64_t from, int64_t to)
 {
     struct builder *const b = l->c->b;
     return add_input(l, transposed(b, slice(b, of_direction(l, RECURRENT_R), 0, from, to)), name, false);
 }
 
-static struct value *rnn_cell(struct layer *l)
+static struct value *rnn_cell(struct direction *l)
 {
     struct value *const from_h = product(l->b, l->h, recurrent_weights(l, "R", 0, l->r.hidden));
     return activate(l, 0, build(l, "Add", l->x, from_h));
 }
 
-static struct value *bias_of_candidate(struct layer *l)
+static struct value *bias_of_candidate(struct direction *l)
 {
     struct value *const bias = bias_of(l, true);
     return bias ? add_input(l, slice(l->c->b, bias, 0, 2 * l->r.hidden, 3 * l->r.hidden), "bias", false) : NULL;
 }
 
-static struct value *gru_cell(struct layer *l)
+static struct value *gru_cell(struct direction *l)
 {
     enum { Z, R, N };
     struct builder *const b = l->b;
@@ -329,12 +329,12 @@ static struct value *gru_cell(struct layer *l)
 }
 
 /* x + p c; p may be NULL. */
-static struct value *peep(const struct layer *l, struct value *x, struct value *p, struct value *cell)
+static struct value *peep(const struct direction *l, struct value *x, struct value *p, struct value *cell)
 {
     return p ? build(l, "Add", x, build(l, "Mul", p, cell)) : x;
 }
 
-static struct value *lstm_cell(struct layer *l, struct value **next_cell)
+static struct value *lstm_cell(struct direction *l, struct value **next_cell)
 {
     enum { I, O, F, C };
     struct builder *const b = l->b;
@@ -357,7 +357,7 @@ static struct value *lstm_cell(struct layer *l, struct value **next_cell)
 /* ---- the region -------------------------------------------------------------------------------------------------- */
 
 /* The state before the first step, [batch, hidden], or NULL. */
-static struct value *initial_state(const struct layer *l, int input)
+static struct value *initial_state(const struct direction *l, int input)
 {
     struct value *const v = expand_in(l->c, input);
     const int axis = l->r.batch_first ? 1 : 0;
@@ -366,14 +366,14 @@ static struct value *initial_state(const struct layer *l, int input)
              : NULL;
 }
 
-static struct value *choose(const struct layer *l, struct value *next, struct value *otherwise)
+static struct value *choose(const struct direction *l, struct value *next, struct value *otherwise)
 {
     return l->going_on ? build_value(l->b, "Where", NULL, (struct value *const[]){l->going_on, next, otherwise}, 3)
                        : next;
 }
 
 /* Of one direction: Y [steps, batch, hidden], and final states [batch, hidden]. */
-static void build_layer(struct layer *l, struct value **y, struct value **final)
+static void build_layer(struct direction *l, struct value **y, struct value **final)
 {
     const struct value *const x = expand_in(l->c, RECURRENT_X);
     const struct shape shape = SHAPE(l->r.batch, l->r.hidden);
@@ -435,7 +435,7 @@ static bool recurrent_expand(struct expand_ctx *c)
     const struct recurrent r = recurrent_of(c->node);
     struct value *y[RECURRENT_MOST_DIRECTIONS], *final[2][RECURRENT_MOST_DIRECTIONS];
     for (int d = 0; d < r.directions; d++) {
-        struct layer l = {.c = c, .r = r, .direction = d};
+        struct direction l = {.c = c, .r = r, .direction = d};
         struct value *states[2];
         build_layer(&l, &y[d], states);
         final[0][d] = states[0];

@@ -13,14 +13,14 @@ enum activation_form {
     FORM_SCALED    /* alpha tanh(beta x) */
 };
 
-struct activation_kind {
+struct activation_function {
     const char *name;
     enum activation_form form;
     bool has_alpha, has_beta; /* it takes the next number of the lists */
     double alpha, beta;
 };
 
-static const struct activation_kind kinds[] = {
+static const struct activation_function kinds[] = {
     {"Relu", FORM_OPERATOR, false, false, 0, 0},
     {"Tanh", FORM_OPERATOR, false, false, 0, 0},
     {"Sigmoid", FORM_OPERATOR, false, false, 0, 0},
@@ -42,7 +42,7 @@ static bool is_same_name(const char *x, const char *y)
     return *x == *y;
 }
 
-static const struct activation_kind *find_kind(const char *name)
+static const struct activation_function *find_kind(const char *name)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (is_same_name(kinds[i].name, name))
@@ -50,10 +50,10 @@ static const struct activation_kind *find_kind(const char *name)
     return NULL;
 }
 
-struct value *recurrent_activate(struct builder *b, const struct recurrent *r, const struct activation *f,
+struct value *recurrent_activate(struct builder *b, const struct recurrent *r, const struct gate_activation *f,
                                  struct value *x)
 {
-    const struct activation_kind *const k = f->kind;
+    const struct activation_function *const k = f->kind;
     if (r->clips) {
         struct value *const limits[] = {x, build_scalar(b, x->dtype, -r->clip), build_scalar(b, x->dtype, r->clip)};
         x = build_value(b, "Clip", NULL, limits, 3);
@@ -102,7 +102,7 @@ static void find_activations(struct recurrent *r, const struct node *n)
         for (int f = 0; f < r->functions; f++) {
             const size_t i = (size_t)(d * r->functions + f);
             const char *const name = names && i < names->count ? names->strings[i] : usual[r->cell][f];
-            struct activation *const a = &r->activations[d][f];
+            struct gate_activation *const a = &r->activations[d][f];
             a->kind = find_kind(name);
             if (a->kind == NULL) {
                 r->unknown = name;
@@ -158,7 +158,7 @@ static double rounded(const struct cell_eval *s, double x)
 
 static double activate(const struct cell_eval *s, int function, double x)
 {
-    const struct activation *const f = &s->r.activations[s->direction][function];
+    const struct gate_activation *const f = &s->r.activations[s->direction][function];
     const enum dtype d = eval_input(s->c, RECURRENT_X)->dtype;
     const char *const name = f->kind->name;
     if (s->r.clips && !isnan(x))

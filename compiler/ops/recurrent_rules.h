@@ -9,8 +9,8 @@ enum { RECURRENT_MOST_DIRECTIONS = 2, RECURRENT_MOST_FUNCTIONS = 3 };
 
 enum cell { CELL_RNN, CELL_GRU, CELL_LSTM };
 
-struct activation {
-    const struct activation_kind *kind; /* NULL: the attribute names none that there is */
+struct gate_activation {
+    const struct activation_function *kind; /* NULL: the attribute names none that there is */
     double alpha, beta;
 };
 
@@ -25,7 +25,7 @@ struct recurrent {
     bool coupled;                         /* LSTM, input_forget: f = 1 - i */
     bool clips;
     double clip;
-    struct activation activations[RECURRENT_MOST_DIRECTIONS][RECURRENT_MOST_FUNCTIONS];
+    struct gate_activation activations[RECURRENT_MOST_DIRECTIONS][RECURRENT_MOST_FUNCTIONS];
     const char *unknown;                  /* the name of an activation that there is not, or NULL */
 };
 
@@ -33,7 +33,7 @@ struct recurrent {
 struct recurrent recurrent_of(const struct node *n);
 bool recurrent_is_backwards(const struct recurrent *r, int direction);
 /* f(x) as a value of the graph. */
-struct value *recurrent_activate(struct builder *b, const struct recurrent *r, const struct activation *f,
+struct value *recurrent_activate(struct builder *b, const struct recurrent *r, const struct gate_activation *f,
                                  struct value *x);
 /* Plain evaluation, for .eval. */
 bool recurrent_eval(struct eval_ctx *c);

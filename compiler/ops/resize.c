@@ -159,7 +159,7 @@ static bool resize_infer(struct infer_ctx *c)
 /* ---- as windows along one axis ----------------------------------------------------------------------------------- */
 
 /* Result k reads elements [first[k], first[k] + size) with `weight`, size numbers for each k. */
-struct table {
+struct resize_table {
     int64_t size;
     int64_t *first;
     double *weight;
@@ -193,11 +193,11 @@ static int64_t merge(const struct resize *r, const struct resize_axis *g, int64_
     return end - begin;
 }
 
-static struct table table_of(struct arena *a, const struct resize *r, const struct resize_axis *g)
+static struct resize_table table_of(struct arena *a, const struct resize *r, const struct resize_axis *g)
 {
     const int64_t room = g->out > 0 ? resize_window(r, g) : 1;
     double *weight = arena_array(a, double, (size_t)(2 * room));
-    struct table t = {.size = 1, .first = arena_array(a, int64_t, (size_t)g->out), .plain = true};
+    struct resize_table t = {.size = 1, .first = arena_array(a, int64_t, (size_t)g->out), .plain = true};
     for (int64_t k = 0; k < g->out; k++) {
         const int64_t count = merge(r, g, k, weight, &t.first[k]);
         t.size = count > t.size ? count : t.size;
@@ -215,7 +215,7 @@ static struct table table_of(struct arena *a, const struct resize *r, const stru
 }
 
 /* Is result k element k / factor, for a whole factor? 0: no. */
-static int64_t repeats(const struct table *t, const struct resize_axis *g)
+static int64_t repeats(const struct resize_table *t, const struct resize_axis *g)
 {
     const int64_t factor = g->in > 0 && t->plain && g->out % g->in == 0 ? g->out / g->in : 0;
     for (int64_t k = 0; k < g->out && factor > 0; k++)
@@ -227,7 +227,7 @@ static int64_t repeats(const struct table *t, const struct resize_axis *g)
 /* ---- as other operators ------------------------------------------------------------------------------------------ */
 
 static struct value *build_window(struct expand_ctx *c, struct value *x, int axis, const struct resize_axis *g,
-                                  const struct table *t)
+                                  const struct resize_table *t)
 {
     struct arena *a = c->b->graph->arena;
     struct tensor *start = tensor_new(a, g->in <= INT16_MAX ? DTYPE_INT16 : DTYPE_INT64, &SHAPE(g->out));
@@ -251,7 +251,7 @@ static struct value *build_slice(struct expand_ctx *c, struct value *x, int axis
 }
 
 static struct value *build_axis(struct expand_ctx *c, struct value *x, int axis, const struct resize_axis *g,
-                                const struct table *t)
+                                const struct resize_table *t)
 {
     if (!t->plain || g->out == 0)
         return build_window(c, x, axis, g, t);
@@ -339,7 +339,7 @@ static bool resize_expand(struct expand_ctx *c)
         const struct resize_axis *g = &r.along[order[i]];
         if (g->out > TABLE_MOST) /* and stays as it is */
             continue;
-        const struct table t = table_of(&scratch, &r, g);
+        const struct resize_table t = table_of(&scratch, &r, g);
         const int64_t times = repeats(&t, g);
         if (times == 1 || (times > 1 && rank < SHAPE_MAX_RANK)) {
             rank += times > 1;

@@ -159,12 +159,12 @@ static struct value *build_two(struct expand_ctx *c, int axis, enum dtype dtype,
     return build_constant(c->b, t);
 }
 
-struct axis_values {
+struct roi_axis {
     struct value *place, *weight;
 };
 
 /* Neighbours of all places along an axis, and their weights. */
-static struct axis_values build_axis(struct expand_ctx *c, const struct bins *b, int axis, struct value *rois)
+static struct roi_axis build_axis(struct expand_ctx *c, const struct bins *b, int axis, struct value *rois)
 {
     const enum dtype d = rois->dtype;
     struct value *start = build_border(c, b, rois, 1 - axis), *end = build_border(c, b, rois, 3 - axis);
@@ -180,13 +180,13 @@ static struct axis_values build_axis(struct expand_ctx *c, const struct bins *b,
     struct value *left = build(c, "Floor", v), *right = build(c, "Sub", v, left);
     struct value *weight =
         build(c, "Add", build_two(c, axis, d, 1, 0), build(c, "Mul", build_two(c, axis, d, -1, 1), right));
-    return (struct axis_values){.place = build(c, "Add", left, build_two(c, axis, d, 0, 1)),
-                                .weight = build(c, "Where", inside, weight, zero)};
+    return (struct roi_axis){.place = build(c, "Add", left, build_two(c, axis, d, 0, 1)),
+                             .weight = build(c, "Where", inside, weight, zero)};
 }
 
 /* All elements that are read: [C, per bin, regions * rows * columns]. */
 static struct value *build_elements(struct expand_ctx *c, const struct bins *b, struct value *x,
-                                    const struct axis_values *axes, int64_t per_bin, int64_t count)
+                                    const struct roi_axis *axes, int64_t per_bin, int64_t count)
 {
     const int64_t plane = b->in[0] * b->in[1], images = x->shape.dim[0];
     struct value *number =
@@ -210,7 +210,7 @@ static bool roi_align_expand(struct expand_ctx *c)
     const enum dtype d = x->dtype;
     x = build_cast(c->b, x, dtype_computed(d));
     rois = build_cast(c->b, rois, dtype_computed(d));
-    const struct axis_values axes[] = {build_axis(c, &b, 0, rois), build_axis(c, &b, 1, rois)};
+    const struct roi_axis axes[] = {build_axis(c, &b, 0, rois), build_axis(c, &b, 1, rois)};
     const int64_t per_bin = 4 * b.samples * b.samples, count = y->dim[0] * y->dim[2] * y->dim[3];
     struct value *weight = build_reshape(c->b, build(c, "Mul", axes[0].weight, axes[1].weight), &SHAPE(per_bin, count));
     struct value *e = build(c, "Mul", weight, build_elements(c, &b, x, axes, per_bin, count));
@@ -227,19 +227,19 @@ static bool roi_align_expand(struct expand_ctx *c)
 /* ---- value ------------------------------------------------------------------------------------------------------- */
 
 /* Both neighbours of a place and their weights. */
-struct pair {
+struct neighbours {
     int64_t element[2];
     double weight[2];
 };
 
-static struct pair pair_of(double v, int64_t size)
+static struct neighbours pair_of(double v, int64_t size)
 {
     const double last = (double)(size - 1);
     if (!(v >= -1 && v <= (double)size))
-        return (struct pair){{0, 0}, {0, 0}};
+        return (struct neighbours){{0, 0}, {0, 0}};
     v = v < 0 ? 0 : v > last ? last : v;
     const int64_t left = (int64_t)v;
-    return (struct pair){{left, left < size - 1 ? left + 1 : left}, {1 - (v - (double)left), v - (double)left}};
+    return (struct neighbours){{left, left < size - 1 ? left + 1 : left}, {1 - (v - (double)left), v - (double)left}};
 }
 
 /* Sample i of bin p of a region that begins and ends there, along one axis. */
@@ -254,8 +254,8 @@ static double bin_of(const struct bins *b, const double *x, const double *roi, i
 {
     double sum = 0, most = -INFINITY;
     for (int64_t i = 0; i < b->samples * b->samples; i++) {
-        const struct pair v = pair_of(sample_at(b, roi[1], roi[3], b->out[0], row, i / b->samples), b->in[0]);
-        const struct pair h = pair_of(sample_at(b, roi[0], roi[2], b->out[1], column, i % b->samples), b->in[1]);
+        const struct neighbours v = pair_of(sample_at(b, roi[1], roi[3], b->out[0], row, i / b->samples), b->in[0]);
+        const struct neighbours h = pair_of(sample_at(b, roi[0], roi[2], b->out[1], column, i % b->samples), b->in[1]);
         for (int k = 0; k < 4; k++) {
             const double term = v.weight[k / 2] * h.weight[k % 2] * x[v.element[k / 2] * b->in[1] + h.element[k % 2]];
             sum += term;

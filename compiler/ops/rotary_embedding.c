@@ -24,16 +24,16 @@ static const struct op_version versions[] = {{.since = 23}, {0}};
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
-struct sizes {
+struct rotary_sizes {
     bool flat; /* [batch, position, heads * size] */
     int64_t batch, heads, length, size, turned /* R */;
 };
 
 /* Of a node whose heads were checked. */
-static struct sizes sizes_of(const struct node *n)
+static struct rotary_sizes sizes_of(const struct node *n)
 {
     const struct shape *x = &node_input(n, X)->shape;
-    struct sizes z = {.flat = x->rank == 3, .batch = x->dim[0]};
+    struct rotary_sizes z = {.flat = x->rank == 3, .batch = x->dim[0]};
     z.heads = z.flat ? op_attr_int(n, "num_heads") : x->dim[1];
     z.length = x->dim[z.flat ? 1 : 2];
     z.size = z.flat ? x->dim[2] / z.heads : x->dim[3];
@@ -55,7 +55,7 @@ static bool check_heads(struct infer_ctx *c)
     return true;
 }
 
-static bool check_cache(struct infer_ctx *c, int i, const struct sizes *z)
+static bool check_cache(struct infer_ctx *c, int i, const struct rotary_sizes *z)
 {
     const struct value *v = infer_in(c, i);
     struct shape expected = SHAPE(z->batch, z->length, z->turned / 2);
@@ -79,7 +79,7 @@ static bool rotary_infer(struct infer_ctx *c)
 {
     if (!check_heads(c))
         return false;
-    const struct sizes z = sizes_of(c->node);
+    const struct rotary_sizes z = sizes_of(c->node);
     const struct value *positions = infer_in(c, POSITIONS);
     if (z.turned < 0 || z.turned > z.size || z.turned % 2 != 0)
         return infer_error(c, "%lld elements of a head are to be turned, expected an even number up to %lld",
@@ -93,13 +93,13 @@ static bool rotary_infer(struct infer_ctx *c)
 /* ---- expansion -------------------------------------------------------------------------------------------------- */
 
 /* Heads as [a, b, c, size], where positions are axis 1 if flat, else axis 2. */
-static struct shape heads_shape(const struct sizes *z, int64_t size)
+static struct shape heads_shape(const struct rotary_sizes *z, int64_t size)
 {
     return z->flat ? SHAPE(z->batch, z->length, z->heads, size) : SHAPE(z->batch, z->heads, z->length, size);
 }
 
 /* Pairs lie along one more axis: behind the others where interleaved, else in front of the last. */
-static struct shape pairs_shape(const struct sizes *z, bool interleaved)
+static struct shape pairs_shape(const struct rotary_sizes *z, bool interleaved)
 {
     struct shape s = heads_shape(z, z->turned / 2);
     s.rank = 5;
@@ -109,7 +109,8 @@ static struct shape pairs_shape(const struct sizes *z, bool interleaved)
 }
 
 /* A cache for the positions at hand, over pairs. */
-static struct value *angles(struct expand_ctx *c, const struct sizes *z, int i, bool interleaved, enum dtype type)
+static struct value *angles(struct expand_ctx *c, const struct rotary_sizes *z, int i, bool interleaved,
+                            enum dtype type)
 {
     struct value *v = expand_in(c, i), *positions = expand_in(c, POSITIONS);
     struct shape s = pairs_shape(z, interleaved);
@@ -128,7 +129,7 @@ static struct value *part(struct expand_ctx *c, struct value *x, int axis, int64
 
 static bool rotary_expand(struct expand_ctx *c)
 {
-    const struct sizes z = sizes_of(c->node);
+    const struct rotary_sizes z = sizes_of(c->node);
     const bool interleaved = op_attr_int(c->node, "interleaved") != 0;
     const enum dtype type = dtype_computed(expand_in(c, X)->dtype);
     const struct shape whole = heads_shape(&z, z.size), turned = heads_shape(&z, z.turned),
@@ -149,7 +150,7 @@ static bool rotary_expand(struct expand_ctx *c)
 /* ---- value ------------------------------------------------------------------------------------------------------ */
 
 /* Row of the caches for a position of the batch; -1: out of range. */
-static int64_t cache_row(const struct eval_ctx *c, const struct sizes *z, int64_t b, int64_t l)
+static int64_t cache_row(const struct eval_ctx *c, const struct rotary_sizes *z, int64_t b, int64_t l)
 {
     if (!eval_has(c, POSITIONS))
         return b * z->length + l;
@@ -161,7 +162,7 @@ static int64_t cache_row(const struct eval_ctx *c, const struct sizes *z, int64_
 
 static bool rotary_eval(struct eval_ctx *c)
 {
-    const struct sizes z = sizes_of(c->node);
+    const struct rotary_sizes z = sizes_of(c->node);
     const bool interleaved = op_attr_int(c->node, "interleaved") != 0;
     const double *x = eval_f(c, X);
     double *y = eval_out_f(c, 0);

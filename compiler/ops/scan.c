@@ -272,7 +272,7 @@ static bool scan_grad(struct grad_ctx *c)
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
-struct steps {
+struct scan_evaluation {
     struct eval_ctx *c;
     const struct region *region;
     const struct graph *graph;
@@ -288,7 +288,7 @@ static void copy_elements(struct eval_tensor *to, int64_t at, const struct eval_
         memcpy(to->i + at, from->i, (size_t)from->count * sizeof *to->i);
 }
 
-static void read_step(struct steps *s, int64_t step, struct arena *a)
+static void read_step(struct scan_evaluation *s, int64_t step, struct arena *a)
 {
     const struct graph *const g = s->graph;
     for (size_t i = 0; i < g->inputs.count; i++) {
@@ -309,7 +309,7 @@ static void read_step(struct steps *s, int64_t step, struct arena *a)
             s->value[g->sources.data[i]->id] = s->state[g->sources.data[i]->variable->index];
 }
 
-static bool run_nodes(struct steps *s, struct arena *a)
+static bool run_nodes(struct scan_evaluation *s, struct arena *a)
 {
     for (const struct node *n = s->graph->first; n != NULL; n = n->next)
         if (!eval_node_at(n, s->value, s->c->arithmetic, s->c->random, a, s->c->diag))
@@ -318,7 +318,7 @@ static bool run_nodes(struct steps *s, struct arena *a)
 }
 
 /* All results are taken before a state is written. */
-static void write_step(struct steps *s, int64_t step, struct arena *a)
+static void write_step(struct scan_evaluation *s, int64_t step, struct arena *a)
 {
     const size_t count = s->graph->bindings.count;
     struct eval_tensor **const taken = arena_array(a, struct eval_tensor *, count);
@@ -339,7 +339,7 @@ static void write_step(struct steps *s, int64_t step, struct arena *a)
 static bool scan_eval(struct eval_ctx *c)
 {
     const struct region *const r = c->node->region;
-    struct steps s = {.c = c, .region = r, .graph = region_graph(r)};
+    struct scan_evaluation s = {.c = c, .region = r, .graph = region_graph(r)};
     s.value = arena_array(c->scratch, const struct eval_tensor *, (size_t)s.graph->value_count);
     s.state = arena_array(c->scratch, struct eval_tensor *, (size_t)r->states);
     for (int i = 0; i < r->states; i++) {

@@ -132,7 +132,7 @@ static void copy_data(const struct eval_ctx *c, struct eval_tensor *y)
 static bool element_eval(struct eval_ctx *c)
 {
     const struct shape *x = &eval_input(c, 0)->shape, *indices = &eval_input(c, 1)->shape;
-    const enum reduction r = scatter_reduction(c->node);
+    const enum scatter_reduction r = scatter_reduction(c->node);
     const int axis = move_axis(c->node);
     struct eval_tensor *y = eval_output(c, 0);
     int64_t stride[SHAPE_MAX_RANK], point[SHAPE_MAX_RANK] = {0};
@@ -219,7 +219,7 @@ static bool point_expand(struct expand_ctx *c)
 static bool point_eval(struct eval_ctx *c)
 {
     const struct shape *x = &eval_input(c, 0)->shape;
-    const enum reduction r = scatter_reduction(c->node);
+    const enum scatter_reduction r = scatter_reduction(c->node);
     const int count = axes_of_point(c->node);
     const int64_t inner = shape_count_range(x, count, x->rank);
     struct eval_tensor *y = eval_output(c, 0);
@@ -388,7 +388,7 @@ static const struct op_sample old_samples[] = {
 /* ---- sizes that follow from data --------------------------------------------------------------------------------- */
 
 /* Updates that are not meant change nothing of what they are combined with. */
-static struct value *neutral(struct builder *b, enum reduction r, enum dtype d)
+static struct value *neutral(struct builder *b, enum scatter_reduction r, enum dtype d)
 {
     switch (r) {
     case SCATTER_MUL:
@@ -415,7 +415,7 @@ static bool check_bounded(struct bounded_ctx *c, const struct bounded *indices, 
 static bool element_bounded(struct bounded_ctx *c)
 {
     struct node *const n = c->node;
-    const enum reduction r = scatter_reduction(n);
+    const enum scatter_reduction r = scatter_reduction(n);
     if (!check_bounded(c, bounded_in(c, 1), bounded_in(c, 2)))
         return false;
     if (r == SCATTER_NONE)
@@ -429,7 +429,7 @@ static bool point_bounded(struct bounded_ctx *c)
 {
     struct node *const n = c->node;
     struct value *const x = n->inputs.data[0], *const indices = n->inputs.data[1];
-    const enum reduction r = scatter_reduction(n);
+    const enum scatter_reduction r = scatter_reduction(n);
     const int point = axes_of_point(n), rank = indices->shape.rank;
     if (!check_bounded(c, bounded_in(c, 1), bounded_in(c, 2)))
         return false;

@@ -37,12 +37,12 @@ static const char *const reductions[] = {[SCATTER_ADD] = "add",
                                          [SCATTER_MIN] = "min",
                                          [SCATTER_NONE] = "none"};
 
-enum reduction scatter_reduction(const struct node *n)
+enum scatter_reduction scatter_reduction(const struct node *n)
 {
     int r = SCATTER_ADD;
     while (r < SCATTER_UNKNOWN && !str_equal(op_attr_string(n, "reduction"), reductions[r]))
         r++;
-    return (enum reduction)r;
+    return (enum scatter_reduction)r;
 }
 
 bool scatter_infer_reduction(struct infer_ctx *c)
@@ -171,7 +171,7 @@ static bool scatter_grad(struct grad_ctx *c)
 
 /* ---- value ------------------------------------------------------------------------------------------------------- */
 
-static double combine_floats(const struct eval_ctx *c, enum reduction r, double x, double y)
+static double combine_floats(const struct eval_ctx *c, enum scatter_reduction r, double x, double y)
 {
     switch (r) {
     case SCATTER_ADD:
@@ -192,7 +192,7 @@ static bool is_less(enum dtype d, int64_t x, int64_t y)
     return d == DTYPE_UINT64 ? (uint64_t)x < (uint64_t)y : x < y;
 }
 
-static int64_t combine_ints(enum reduction r, enum dtype d, int64_t x, int64_t y)
+static int64_t combine_ints(enum scatter_reduction r, enum dtype d, int64_t x, int64_t y)
 {
     switch (r) {
     case SCATTER_ADD:
@@ -208,7 +208,7 @@ static int64_t combine_ints(enum reduction r, enum dtype d, int64_t x, int64_t y
     }
 }
 
-void scatter_combine(const struct eval_ctx *c, enum reduction r, struct eval_tensor *to, int64_t k,
+void scatter_combine(const struct eval_ctx *c, enum scatter_reduction r, struct eval_tensor *to, int64_t k,
                      const struct eval_tensor *from, int64_t j)
 {
     if (to->f != NULL)
@@ -230,7 +230,7 @@ static bool scatter_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *updates = eval_input(c, 1);
     const struct shape *given = &eval_input(c, 0)->shape;
-    const enum reduction r = scatter_reduction(c->node);
+    const enum scatter_reduction r = scatter_reduction(c->node);
     const int64_t rows = updates->shape.dim[1], inner = updates->shape.dim[2];
     const int64_t size = op_attr_int(c->node, "size"), width = given->dim[2];
     int64_t *index = arena_array(c->scratch, int64_t, (size_t)eval_input(c, 0)->count);
@@ -271,9 +271,9 @@ static struct view indices_of(struct lower_ctx *c)
     return v;
 }
 
-static enum reduction lowered_reduction(const struct lower_ctx *c)
+static enum scatter_reduction lowered_reduction(const struct lower_ctx *c)
 {
-    const enum reduction r = scatter_reduction(c->node);
+    const enum scatter_reduction r = scatter_reduction(c->node);
     if (lower_out_dtype(c, 0) != DTYPE_BOOL)
         return r;
     return r == SCATTER_ADD ? SCATTER_MAX : r == SCATTER_MUL ? SCATTER_MIN : r;
@@ -550,7 +550,7 @@ static struct value *sum_by_product(struct expand_ctx *c)
 }
 
 /* All rows beside each other, with what changes nothing where a row does not go. */
-static struct value *reduce_hits(struct expand_ctx *c, enum reduction r)
+static struct value *reduce_hits(struct expand_ctx *c, enum scatter_reduction r)
 {
     static const char *const over[] = {[SCATTER_ADD] = "ReduceSum", [SCATTER_MUL] = "ReduceProd",
                                        [SCATTER_MAX] = "ReduceMax", [SCATTER_MIN] = "ReduceMin"};
@@ -576,7 +576,7 @@ static bool is_summed(enum dtype t)
 
 /* Before scatters could reduce; NULL where there are too many pairs of a row and a place, or no operators for the
  * type. */
-static struct value *without_reduction(struct expand_ctx *c, enum reduction r)
+static struct value *without_reduction(struct expand_ctx *c, enum scatter_reduction r)
 {
     const struct shape *const indices = &expand_in(c, 0)->shape, *const u = &expand_in(c, 1)->shape;
     const bool by_product = r == SCATTER_ADD && indices->dim[2] == 1;
@@ -607,7 +607,7 @@ static bool scatter_plain(struct expand_ctx *c)
 {
     struct value *const indices = expand_in(c, 0), *const updates = expand_in(c, 1), *data = expand_in(c, 2);
     struct value *const y = node_output(c->node, 0);
-    const enum reduction r = scatter_reduction(c->node);
+    const enum scatter_reduction r = scatter_reduction(c->node);
     const bool is_extreme = r == SCATTER_MAX || r == SCATTER_MIN;
     if (r != SCATTER_NONE && c->target->opset < (is_extreme ? EXTREME_OPSET : SUM_OPSET)) {
         struct value *const v = without_reduction(c, r);

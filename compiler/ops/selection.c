@@ -244,7 +244,7 @@ struct slice {
 };
 
 /* The different ones: where each comes first, and its number in the order wanted. */
-struct group {
+struct equal_slices {
     int64_t first, count, number;
 };
 
@@ -292,7 +292,7 @@ static int compare_slices(const void *a, const void *b)
 
 static int compare_firsts(const void *a, const void *b)
 {
-    const struct group *x = a, *y = b;
+    const struct equal_slices *x = a, *y = b;
     return (x->first > y->first) - (x->first < y->first);
 }
 
@@ -351,10 +351,10 @@ static void find_unique(const struct node *n, struct arena *a, const struct eval
     const size_t wanted = n->outputs.count;
     int64_t groups;
     struct slice *s = sort_slices(a, &of, &groups);
-    struct group *g = arena_array(a, struct group, (size_t)groups);
+    struct equal_slices *g = arena_array(a, struct equal_slices, (size_t)groups);
     int64_t *number = arena_array(a, int64_t, (size_t)groups); /* of a group, by its place in ascending order */
     for (int64_t k = of.count - 1; k >= 0; k--)
-        g[s[k].group] = (struct group){s[k].position, g[s[k].group].count + 1, s[k].group};
+        g[s[k].group] = (struct equal_slices){s[k].position, g[s[k].group].count + 1, s[k].group};
     if (groups > 0 && op_attr_int(n, "sorted") == 0)
         qsort(g, (size_t)groups, sizeof *g, compare_firsts);
     for (int64_t k = 0; k < groups; k++) {

@@ -37,7 +37,7 @@ static const struct op_param outputs[] = {{.name = "output", .type = 'T', .dtype
 
 /* For every dimension of the input: first index, distance, and number of elements. Where there is one element or none
  * the distance is 1, so that |step| never exceeds the dimension. */
-struct range {
+struct slice_range {
     int64_t start[SHAPE_MAX_RANK], step[SHAPE_MAX_RANK];
     struct shape shape;
 };
@@ -53,7 +53,7 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-static void resolve_axis(struct range *r, int d, int64_t dim, int64_t start, int64_t end, int64_t step)
+static void resolve_axis(struct slice_range *r, int d, int64_t dim, int64_t start, int64_t end, int64_t step)
 {
     /* As the specification has it. Going backwards, "before the first element" is -1; it cannot be written as such,
      * since negative numbers count from the end: anything below -dim says it. */
@@ -67,9 +67,9 @@ static void resolve_axis(struct range *r, int d, int64_t dim, int64_t start, int
     r->step[d] = r->shape.dim[d] > 1 ? step : 1;
 }
 
-static struct range resolve(const struct shape *x, const struct request *q)
+static struct slice_range resolve(const struct shape *x, const struct request *q)
 {
-    struct range r = {.shape = *x};
+    struct slice_range r = {.shape = *x};
     for (int d = 0; d < x->rank; d++)
         r.step[d] = 1;
     for (size_t k = 0; k < q->count; k++) {
@@ -81,7 +81,7 @@ static struct range resolve(const struct shape *x, const struct request *q)
     return r;
 }
 
-static struct range range_of_node(struct arena *a, const struct node *n)
+static struct slice_range range_of_node(struct arena *a, const struct node *n)
 {
     struct request q;
     size_t unused;
@@ -126,7 +126,7 @@ static bool slice_infer(struct infer_ctx *c)
     for (size_t k = 0; q.steps != NULL && k < q.count; k++)
         if (q.steps[k] == 0)
             return infer_error(c, "input 4 (steps) contains 0");
-    const struct range r = resolve(infer_shape(c, 0), &q);
+    const struct slice_range r = resolve(infer_shape(c, 0), &q);
     return infer_out(c, 0, DTYPE_UNDEFINED, &r.shape);
 }
 
@@ -134,7 +134,7 @@ static bool slice_infer(struct infer_ctx *c)
 static bool slice_grad(struct grad_ctx *c)
 {
     const struct shape *x = &grad_input(c, 0)->shape;
-    const struct range r = range_of_node(c->b->graph->arena, c->node);
+    const struct slice_range r = range_of_node(c->b->graph->arena, c->node);
     const size_t rank = (size_t)x->rank;
     const struct attr *attrs = ATTRS(attr_ints("shape", x->dim, rank), attr_ints("starts", r.start, rank),
                                      attr_ints("steps", r.step, rank));
@@ -142,7 +142,7 @@ static bool slice_grad(struct grad_ctx *c)
 }
 
 /* Offset and strides of a range within a tensor of `shape`. */
-static int64_t strides_of_range(const struct shape *shape, const struct range *r, int64_t *stride)
+static int64_t strides_of_range(const struct shape *shape, const struct slice_range *r, int64_t *stride)
 {
     int64_t offset = 0;
     shape_strides(shape, stride);
@@ -156,7 +156,7 @@ static int64_t strides_of_range(const struct shape *shape, const struct range *r
 static bool slice_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
-    const struct range r = range_of_node(c->scratch, c->node);
+    const struct slice_range r = range_of_node(c->scratch, c->node);
     int64_t stride[SHAPE_MAX_RANK];
     const int64_t offset = strides_of_range(&x->shape, &r, stride);
     if (eval_wants(c, 0))
@@ -167,7 +167,7 @@ static bool slice_eval(struct eval_ctx *c)
 static bool slice_lower(struct lower_ctx *c)
 {
     const struct view x = lower_view_of(c, 0);
-    const struct range r = range_of_node(c->arena, c->node);
+    const struct slice_range r = range_of_node(c->arena, c->node);
     const struct view y = view_slice(&x, r.start, r.step, &r.shape);
     return lower_as_view(c, 0, &y);
 }
@@ -219,9 +219,9 @@ static const struct op_param grad_inputs[] = {{.name = "dy", .type = 'T', .dtype
 static const struct op_param grad_outputs[] = {{.name = "dx", .type = 'T', .dtypes = DTYPES_ALL}, {0}};
 
 /* Attributes of a node that inference has accepted. */
-static struct range range_of_attrs(const struct node *n, struct shape *to)
+static struct slice_range range_of_attrs(const struct node *n, struct shape *to)
 {
-    struct range r = {.shape = n->inputs.data[0]->shape};
+    struct slice_range r = {.shape = n->inputs.data[0]->shape};
     const int64_t *shape, *starts, *steps;
     size_t count;
     op_attr_ints(n, "shape", &shape, &count);
@@ -261,7 +261,7 @@ static bool slice_grad_infer(struct infer_ctx *c)
                                count, dy->rank, infer_in(c, 0)->name);
     }
     struct shape to;
-    const struct range r = range_of_attrs(c->node, &to);
+    const struct slice_range r = range_of_attrs(c->node, &to);
     for (int d = 0; d < to.rank; d++)
         if (!range_fits(r.start[d], r.step[d], dy->dim[d], to.dim[d]))
             return infer_error(c, "%lld elements from %lld by %lld do not fit into dimension %d of %lld",
@@ -275,7 +275,7 @@ static bool slice_grad_grad(struct grad_ctx *c)
 {
     struct builder *b = c->b;
     struct shape to;
-    const struct range r = range_of_attrs(c->node, &to);
+    const struct slice_range r = range_of_attrs(c->node, &to);
     const size_t rank = (size_t)to.rank;
     int64_t ends[SHAPE_MAX_RANK], axes[SHAPE_MAX_RANK];
     for (int d = 0; d < to.rank; d++) {
@@ -291,7 +291,7 @@ static bool slice_grad_grad(struct grad_ctx *c)
 }
 
 /* Backwards along the axes whose step is negative. */
-static struct value *in_order(struct builder *b, struct value *dy, const struct range *r)
+static struct value *in_order(struct builder *b, struct value *dy, const struct slice_range *r)
 {
     int64_t starts[SHAPE_MAX_RANK], ends[SHAPE_MAX_RANK], axes[SHAPE_MAX_RANK], steps[SHAPE_MAX_RANK];
     size_t count = 0;
@@ -332,7 +332,7 @@ static struct value *spread_out(struct builder *b, struct value *x, int d, int64
 static bool slice_grad_plain(struct expand_ctx *c)
 {
     struct shape to;
-    const struct range r = range_of_attrs(c->node, &to);
+    const struct slice_range r = range_of_attrs(c->node, &to);
     int64_t pads[2 * SHAPE_MAX_RANK] = {0};
     if (shape_count(&expand_in(c, 0)->shape) == 0)
         return expand_out(c, 0, build_expand(c->b, build_like(c, expand_in(c, 0), 0.0), &to));
@@ -350,7 +350,7 @@ static bool slice_grad_plain(struct expand_ctx *c)
 static bool slice_grad_eval(struct eval_ctx *c)
 {
     struct shape to;
-    const struct range r = range_of_attrs(c->node, &to);
+    const struct slice_range r = range_of_attrs(c->node, &to);
     int64_t stride[SHAPE_MAX_RANK];
     const int64_t offset = strides_of_range(&to, &r, stride);
     if (eval_wants(c, 0))
@@ -361,7 +361,7 @@ static bool slice_grad_eval(struct eval_ctx *c)
 static bool slice_grad_lower(struct lower_ctx *c)
 {
     struct shape to;
-    const struct range r = range_of_attrs(c->node, &to);
+    const struct slice_range r = range_of_attrs(c->node, &to);
     const struct view dy = lower_view_of(c, 0), out = lower_out_view(c, 0);
     const struct view place = view_slice(&out, r.start, r.step, &r.shape);
     return move_fill_and_place(c, move_zero(c, lower_out_dtype(c, 0)), &dy, &place);
@@ -426,7 +426,7 @@ static bool slice_by_data(struct bounded_ctx *c)
 static bool slice_bounded(struct bounded_ctx *c)
 {
     const struct bounded *const x = bounded_in(c, 0);
-    const struct range r = range_of_node(c->node->graph->arena, c->node);
+    const struct slice_range r = range_of_node(c->node->graph->arena, c->node);
     const struct shape *const shape = &c->node->inputs.data[0]->shape;
     if (r.start[x->axis] != 0 || r.step[x->axis] != 1 || r.shape.dim[x->axis] != shape->dim[x->axis])
         return bounded_refuse(c, 0, "Slice takes elements along this axis by their place");
@@ -440,7 +440,7 @@ static void slice_axes(struct axes_ctx *c)
 {
     struct arena scratch = {0};
     const struct shape *const x = &node_input(c->node, 0)->shape;
-    const struct range r = range_of_node(&scratch, c->node);
+    const struct slice_range r = range_of_node(&scratch, c->node);
     for (int d = 0; d < x->rank; d++)
         if (r.shape.dim[d] == x->dim[d] && r.step[d] == 1)
             axes_pass(c, 0, d, 0, d);

@@ -42,26 +42,26 @@ static struct value *below_maximum(struct expand_ctx *c, int axis)
 }
 
 /* The rows along the axis, one at a time. `is_tail`: nothing but axes of one element follows. */
-struct rows {
+struct softmax_rows {
     int64_t count, length, stride;
     bool is_tail;
 };
 
-static struct rows rows_of(const struct eval_ctx *c)
+static struct softmax_rows rows_of(const struct eval_ctx *c)
 {
     const struct shape *s = &c->in[0]->shape;
     const int axis = move_axis(c->node);
     const int64_t inner = shape_count_range(s, axis + 1, s->rank);
-    return (struct rows){.count = shape_count_range(s, 0, axis) * inner, .length = s->dim[axis], .stride = inner,
-                         .is_tail = inner == 1};
+    return (struct softmax_rows){
+        .count = shape_count_range(s, 0, axis) * inner, .length = s->dim[axis], .stride = inner, .is_tail = inner == 1};
 }
 
-static int64_t row_start(const struct rows *r, int64_t k)
+static int64_t row_start(const struct softmax_rows *r, int64_t k)
 {
     return k / r->stride * r->length * r->stride + k % r->stride;
 }
 
-static double sum_row(const struct eval_ctx *c, const struct rows *r, const double *e)
+static double sum_row(const struct eval_ctx *c, const struct softmax_rows *r, const double *e)
 {
     if (r->is_tail)
         return eval_sum_row(c, c->in[0]->dtype, e, r->length, 1);
@@ -72,7 +72,7 @@ static double sum_row(const struct eval_ctx *c, const struct rows *r, const doub
 }
 
 /* Of one row: x - m to shifted, exp of that to e (both as long as the input); returns the sum. */
-static double exp_row(const struct eval_ctx *c, const struct rows *r, int64_t from, double *shifted, double *e)
+static double exp_row(const struct eval_ctx *c, const struct softmax_rows *r, int64_t from, double *shifted, double *e)
 {
     const double *x = eval_f(c, 0);
     const double m = eval_max(x + from, r->length, r->stride);
@@ -106,7 +106,7 @@ static bool softmax_eval(struct eval_ctx *c)
     double *y = eval_out_f(c, 0);
     if (y == NULL)
         return true;
-    const struct rows r = rows_of(c);
+    const struct softmax_rows r = rows_of(c);
     double *shifted = arena_array(c->scratch, double, (size_t)c->in[0]->count + 1);
     for (int64_t k = 0; k < r.count; k++) {
         const int64_t from = row_start(&r, k);
@@ -154,7 +154,7 @@ static bool log_softmax_eval(struct eval_ctx *c)
     double *y = eval_out_f(c, 0);
     if (y == NULL)
         return true;
-    const struct rows r = rows_of(c);
+    const struct softmax_rows r = rows_of(c);
     double *e = arena_array(c->scratch, double, (size_t)c->in[0]->count + 1);
     for (int64_t k = 0; k < r.count; k++) {
         const int64_t from = row_start(&r, k);

@@ -17,20 +17,20 @@
 
 /* An element of a line. Integers by `i`, which is shifted for uint64 so that signed comparison is right; floats by `f`.
  * */
-struct key {
+struct sort_key {
     double f;
     int64_t i, position;
 };
 
 /* Which of two comes first if the greater one does? -1, 0, 1 */
-static int compare_numbers(const struct key *a, const struct key *b)
+static int compare_numbers(const struct sort_key *a, const struct sort_key *b)
 {
     if (a->f != b->f)
         return a->f > b->f ? -1 : 1;
     return a->i == b->i ? 0 : a->i > b->i ? -1 : 1;
 }
 
-static int first_of_equals(const struct key *a, const struct key *b)
+static int first_of_equals(const struct sort_key *a, const struct sort_key *b)
 {
     return a->position < b->position ? -1 : a->position > b->position;
 }
@@ -48,11 +48,11 @@ static int compare_least(const void *a, const void *b)
 }
 
 static void sort_line(const struct eval_tensor *x, int64_t start, int64_t stride, int64_t count, bool largest,
-                      struct key *keys)
+                      struct sort_key *keys)
 {
     for (int64_t k = 0; k < count; k++) {
         const int64_t at = start + k * stride, shift = x->dtype == DTYPE_UINT64 ? INT64_MIN : 0;
-        keys[k] = (struct key){.i = x->f != NULL ? 0 : x->i[at] ^ shift, .position = k};
+        keys[k] = (struct sort_key){.i = x->f != NULL ? 0 : x->i[at] ^ shift, .position = k};
         if (x->f != NULL)
             keys[k].f = isnan(x->f[at]) ? INFINITY : x->f[at];
     }
@@ -122,7 +122,7 @@ static struct value *without_nan(struct expand_ctx *c, struct value *x)
 }
 
 /* One after the other: [outer,size,inner], in a type that ReduceMax takes, without NaN. */
-struct search {
+struct top_search {
     struct expand_ctx *c;
     struct value *x;
     struct value *worst;        /* a number that nothing is behind of */
@@ -140,25 +140,25 @@ static struct value *worst_of(struct expand_ctx *c, enum dtype d, bool largest)
     return build_constant(c->b, t);
 }
 
-static struct search search_of(struct expand_ctx *c, struct value *lines, bool largest)
+static struct top_search search_of(struct expand_ctx *c, struct value *lines, bool largest)
 {
     const int64_t size = lines->shape.dim[1];
     struct value *x = without_nan(c, lines);
     if (!dtype_is_float(x->dtype) && dtype_bits(x->dtype) == 16)
         x = build_cast(c->b, x, DTYPE_INT32);
     struct value *places = build_with(c, "stepc.Positions", ATTRS(attr_int("axis", 1)), lines);
-    return (struct search){c,
-                           x,
-                           worst_of(c, x->dtype, largest),
-                           places,
-                           build_int(c->b, size),
-                           largest ? "ReduceMax" : "ReduceMin",
-                           largest ? "Less" : "Greater"};
+    return (struct top_search){c,
+                               x,
+                               worst_of(c, x->dtype, largest),
+                               places,
+                               build_int(c->b, size),
+                               largest ? "ReduceMax" : "ReduceMin",
+                               largest ? "Less" : "Greater"};
 }
 
 /* The first that comes behind the number and the place of the one before it, which it replaces; NULL: the first of all.
  * */
-static void find_next(const struct search *s, struct value **number, struct value **place)
+static void find_next(const struct top_search *s, struct value **number, struct value **place)
 {
     struct expand_ctx *c = s->c;
     struct value *along = build_ints(c->b, (const int64_t[]){1}, 1), *rest = s->x, *is_behind = NULL;
@@ -176,7 +176,7 @@ static void find_next(const struct search *s, struct value **number, struct valu
 
 static struct value *search_places(struct expand_ctx *c, struct value *lines, bool largest, int64_t k)
 {
-    const struct search s = search_of(c, lines, largest);
+    const struct top_search s = search_of(c, lines, largest);
     struct value *found[MOST_ROUNDS], *number = NULL, *place = NULL;
     for (int64_t r = 0; r < k; r++) {
         find_next(&s, &number, &place);
@@ -217,7 +217,7 @@ static bool top_eval(struct eval_ctx *c)
     const int axis = top_axis(c->node);
     const int64_t size = x->shape.dim[axis], inner = shape_count_range(&x->shape, axis + 1, x->shape.rank),
                   k = eval_i(c, 1)[0];
-    struct key *keys = arena_array(c->scratch, struct key, (size_t)size);
+    struct sort_key *keys = arena_array(c->scratch, struct sort_key, (size_t)size);
     for (int64_t line = 0; size > 0 && line < x->count / size; line++) {
         const int64_t outer = line / inner, i = line % inner;
         sort_line(x, outer * size * inner + i, inner, size, op_attr_int(c->node, "largest") != 0, keys);
@@ -316,7 +316,7 @@ static bool places_eval(struct eval_ctx *c)
 {
     const struct eval_tensor *x = eval_input(c, 0);
     const int64_t size = x->shape.dim[1], inner = x->shape.dim[2], k = op_attr_int(c->node, "k");
-    struct key *keys = arena_array(c->scratch, struct key, (size_t)size);
+    struct sort_key *keys = arena_array(c->scratch, struct sort_key, (size_t)size);
     int64_t *y = eval_out_i(c, 0);
     for (int64_t line = 0; y != NULL && size > 0 && line < x->count / size; line++) {
         const int64_t o = line / inner, i = line % inner;

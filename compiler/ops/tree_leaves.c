@@ -14,16 +14,16 @@ static const struct op_param inputs[] = {
 static const struct op_param outputs[] = {
     {.name = "leaves", .dtypes = DTYPE_BIT(DTYPE_INT32), .flags = PARAM_OUTPUT_NOT_DIFF}, {0}};
 
-struct table {
+struct leaf_table {
     size_t nodes, ways, trees;
     int64_t leaves;
     const int64_t *features, *next, *roots;
     const struct tensor *splits;
 };
 
-static struct table table_of(const struct node *n)
+static struct leaf_table table_of(const struct node *n)
 {
-    struct table t = {.leaves = op_attr_int(n, "leaves"), .splits = node_attr(n, "splits")->t};
+    struct leaf_table t = {.leaves = op_attr_int(n, "leaves"), .splits = node_attr(n, "splits")->t};
     size_t ways;
     (void)op_attr_ints(n, "features", &t.features, &t.nodes);
     (void)op_attr_ints(n, "next", &t.next, &ways);
@@ -32,7 +32,7 @@ static struct table table_of(const struct node *n)
     return t;
 }
 
-static bool check_place(struct infer_ctx *c, const struct table *t, const char *name, size_t i, int64_t place,
+static bool check_place(struct infer_ctx *c, const struct leaf_table *t, const char *name, size_t i, int64_t place,
                         int64_t first)
 {
     if (place < 0 ? -1 - place < t->leaves : place >= first && (uint64_t)place < t->nodes)
@@ -44,7 +44,7 @@ static bool check_place(struct infer_ctx *c, const struct table *t, const char *
 static bool tree_infer(struct infer_ctx *c)
 {
     const struct shape *const x = infer_shape(c, 0);
-    const struct table t = table_of(c->node);
+    const struct leaf_table t = table_of(c->node);
     if (x->rank != 2)
         return infer_error(c, "input 0 '%s' has rank %d, expected 2", infer_in(c, 0)->name, x->rank);
     if (node_attr(c->node, "next")->count != t.nodes * t.ways || (uint64_t)t.splits->count != t.nodes)
@@ -68,7 +68,7 @@ static bool tree_infer(struct infer_ctx *c)
 
 static bool tree_eval(struct eval_ctx *c)
 {
-    const struct table t = table_of(c->node);
+    const struct leaf_table t = table_of(c->node);
     const int64_t rows = eval_input(c, 0)->shape.dim[0], features = eval_input(c, 0)->shape.dim[1];
     for (int64_t p = 0; p < rows * (int64_t)t.trees; p++) {
         const double *const row = eval_f(c, 0) + p / (int64_t)t.trees * features;
@@ -86,7 +86,7 @@ static bool tree_eval(struct eval_ctx *c)
 /* ---- for other runtimes ------------------------------------------------------------------------------------------ */
 
 /* Questions on the longest way from a root to a leaf: ways lead to nodes further behind. */
-static int64_t depth_of(struct arena *a, const struct table *t)
+static int64_t depth_of(struct arena *a, const struct leaf_table *t)
 {
     int64_t *const below = arena_array(a, int64_t, t->nodes + 1), most = 0;
     for (size_t i = t->nodes; i-- > 0;) {
@@ -103,7 +103,7 @@ static int64_t depth_of(struct arena *a, const struct table *t)
 }
 
 /* One question of each tree for all rows: [N, T] numbers of nodes to those that follow. */
-static struct value *ask(struct expand_ctx *c, const struct table *t, struct value *at)
+static struct value *ask(struct expand_ctx *c, const struct leaf_table *t, struct value *at)
 {
     struct value *const x = expand_in(c, 0), *const zero = build_int(c->b, 0);
     struct value *const is_leaf = build(c, "Less", at, zero);
@@ -122,7 +122,7 @@ static struct value *ask(struct expand_ctx *c, const struct table *t, struct val
 
 static bool tree_plain(struct expand_ctx *c)
 {
-    const struct table t = table_of(c->node);
+    const struct leaf_table t = table_of(c->node);
     const int64_t depth = depth_of(c->b->graph->arena, &t);
     const struct shape rows = SHAPE(expand_in(c, 0)->shape.dim[0], (int64_t)t.trees);
     struct value *at = build_expand(c->b, build_ints(c->b, t.roots, t.trees), &rows);
@@ -147,7 +147,7 @@ static const struct template_traits tree_template = {.name = "tree_leaves"};
 
 static bool tree_lower(struct lower_ctx *c)
 {
-    const struct table t = table_of(c->node);
+    const struct leaf_table t = table_of(c->node);
     const struct view x = lower_view_of(c, 0), out = lower_out_view(c, 0);
     if (out.buffer->count == 0)
         return true;

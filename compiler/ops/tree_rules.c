@@ -7,7 +7,7 @@
 
 /* ---- attributes -------------------------------------------------------------------------------------------------- */
 
-struct reader {
+struct tree_reader {
     struct forest *f;
     struct arena *arena;
     struct diag *diag;
@@ -22,7 +22,7 @@ struct numbers {
 };
 
 /* A list of integers of `count` elements, or of any number if that is 0. */
-static bool read_ints(const struct reader *r, const char *name, const int64_t **x, size_t *count)
+static bool read_ints(const struct tree_reader *r, const char *name, const int64_t **x, size_t *count)
 {
     const struct attr *const a = node_attr(r->node, name);
     const size_t given = a ? a->count : 0;
@@ -34,7 +34,7 @@ static bool read_ints(const struct reader *r, const char *name, const int64_t **
 }
 
 /* The same of floats, which may also come in a tensor, of this name or NAME_as_tensor. Doubles in it are meant so. */
-static bool read_floats(const struct reader *r, const char *name, size_t count, struct numbers *out)
+static bool read_floats(const struct tree_reader *r, const char *name, size_t count, struct numbers *out)
 {
     const char *const as_tensor = arena_printf(r->arena, "%s_as_tensor", name);
     const struct attr *const list = node_attr(r->node, name), *const other = node_attr(r->node, as_tensor);
@@ -56,7 +56,7 @@ static bool read_floats(const struct reader *r, const char *name, size_t count, 
            wrong(r, "attribute '%s' has %zu elements, expected %zu", name, out->count, count);
 }
 
-static bool check_range(const struct reader *r, const char *name, const int64_t *x, size_t count, int64_t end,
+static bool check_range(const struct tree_reader *r, const char *name, const int64_t *x, size_t count, int64_t end,
                         const char *of)
 {
     for (size_t i = 0; i < count; i++)
@@ -69,7 +69,7 @@ static bool check_range(const struct reader *r, const char *name, const int64_t 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* Weight i belongs to leaf_of[i], or to none (-1). */
-static void group_weights(struct reader *r, const int64_t *leaf_of, const int64_t *target, const double *weight,
+static void group_weights(struct tree_reader *r, const int64_t *leaf_of, const int64_t *target, const double *weight,
                           size_t count)
 {
     struct forest *const f = r->f;
@@ -85,7 +85,7 @@ static void group_weights(struct reader *r, const int64_t *leaf_of, const int64_
             f->weights[f->first[leaf_of[i] + 1]++] = (struct tree_weight){target[i], weight[i]};
 }
 
-static bool check_targets(struct reader *r, const char *name, const int64_t *target, size_t count)
+static bool check_targets(struct tree_reader *r, const char *name, const int64_t *target, size_t count)
 {
     struct forest *const f = r->f;
     int64_t most = -1;
@@ -99,7 +99,7 @@ static bool check_targets(struct reader *r, const char *name, const int64_t *tar
 }
 
 /* A minimum or maximum of nothing is told from others by being infinite. */
-static bool check_weights(const struct reader *r, const char *name, const struct numbers *w)
+static bool check_weights(const struct tree_reader *r, const char *name, const struct numbers *w)
 {
     const bool is_extreme = r->f->aggregate == TREE_MIN || r->f->aggregate == TREE_MAX;
     for (size_t i = 0; is_extreme && i < w->count; i++)
@@ -129,7 +129,7 @@ static const struct called *find_called(const struct called *all, size_t count, 
     return bsearch(&key, all, count, sizeof *all, compare_called);
 }
 
-static bool read_mode(const struct reader *r, const char *text, size_t i, enum tree_mode *mode)
+static bool read_mode(const struct tree_reader *r, const char *text, size_t i, enum tree_mode *mode)
 {
     static const char *const names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                         "BRANCH_EQ",  "BRANCH_NEQ", "LEAF"};
@@ -153,7 +153,7 @@ struct listed {
     int64_t *place;        /* of each */
 };
 
-static bool read_lists(const struct reader *r, struct listed *l)
+static bool read_lists(const struct tree_reader *r, struct listed *l)
 {
     const struct attr *const modes = node_attr(r->node, "nodes_modes");
     size_t missing = 0;
@@ -176,7 +176,7 @@ static bool read_lists(const struct reader *r, struct listed *l)
 }
 
 /* Numbers nodes and leaves, and sorts what they are called. */
-static bool number_nodes(struct reader *r, struct listed *l)
+static bool number_nodes(struct tree_reader *r, struct listed *l)
 {
     struct forest *const f = r->f;
     l->called = arena_array(r->arena, struct called, l->count);
@@ -202,7 +202,7 @@ static bool number_nodes(struct reader *r, struct listed *l)
 }
 
 /* Children, and the root of each tree: the node of it that is listed first. */
-static bool link_nodes(struct reader *r, const struct listed *l)
+static bool link_nodes(struct tree_reader *r, const struct listed *l)
 {
     struct forest *const f = r->f;
     f->roots = arena_array(r->arena, int64_t, l->count);
@@ -232,7 +232,7 @@ static bool link_nodes(struct reader *r, const struct listed *l)
 }
 
 /* Weights of nodes that are no leaves are never reached, and some writers have them. */
-static bool read_listed_weights(struct reader *r, const struct listed *l)
+static bool read_listed_weights(struct tree_reader *r, const struct listed *l)
 {
     const char *const of_trees = arena_printf(r->arena, "%s_treeids", r->prefix);
     const char *const of_nodes = arena_printf(r->arena, "%s_nodeids", r->prefix);
@@ -261,7 +261,7 @@ static bool read_listed_weights(struct reader *r, const struct listed *l)
     return true;
 }
 
-static bool read_listed(struct reader *r)
+static bool read_listed(struct tree_reader *r)
 {
     struct listed l = {0};
     struct numbers base;
@@ -276,7 +276,7 @@ static bool read_listed(struct reader *r)
 /* ---- the form of TreeEnsemble ------------------------------------------------------------------------------------ */
 
 /* Members of one node after the other, each followed by NaN. */
-static bool read_members(const struct reader *r)
+static bool read_members(const struct tree_reader *r)
 {
     struct numbers all;
     size_t at = 0;
@@ -298,7 +298,7 @@ static bool read_members(const struct reader *r)
 }
 
 /* Where a node leads to: a leaf or a node by its number. */
-static bool read_ways(struct reader *r, const char *numbers, const char *kinds, int way)
+static bool read_ways(struct tree_reader *r, const char *numbers, const char *kinds, int way)
 {
     struct forest *const f = r->f;
     const int64_t *to, *is_leaf;
@@ -315,7 +315,7 @@ static bool read_ways(struct reader *r, const char *numbers, const char *kinds, 
     return true;
 }
 
-static bool read_nodes(struct reader *r)
+static bool read_nodes(struct tree_reader *r)
 {
     struct forest *const f = r->f;
     const struct attr *const modes = node_attr(r->node, "nodes_modes");
@@ -349,7 +349,7 @@ static bool read_nodes(struct reader *r)
            read_ways(r, "nodes_falsenodeids", "nodes_falseleafs", 1) && read_members(r);
 }
 
-static bool read_tensors(struct reader *r)
+static bool read_tensors(struct tree_reader *r)
 {
     struct forest *const f = r->f;
     const int64_t *targets, *roots;
@@ -409,7 +409,7 @@ static size_t order_nodes(const struct forest *f, struct arena *a, size_t *order
     return count;
 }
 
-static bool check_order(const struct reader *r)
+static bool check_order(const struct tree_reader *r)
 {
     struct arena scratch = {0};
     size_t *const order = arena_array(&scratch, size_t, r->f->node_count);
@@ -423,7 +423,7 @@ bool forest_read(struct forest *f, struct arena *a, struct diag *d, const struct
 {
     static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
     const struct value *const x = n->inputs.data[0];
-    struct reader r = {.f = f, .arena = a, .diag = d, .node = n, .prefix = prefix};
+    struct tree_reader r = {.f = f, .arena = a, .diag = d, .node = n, .prefix = prefix};
     const struct attr *const aggregate = node_attr(n, "aggregate_function");
     int64_t number = aggregate && aggregate->type == ATTR_INT ? aggregate->i : TREE_SUM;
     for (int i = 0; aggregate && aggregate->type == ATTR_STRING && i <= TREE_AGGREGATES; i++)

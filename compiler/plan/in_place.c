@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* A load of a kernel's parts or checks. Walked once: each pair of an operand and a result asks for them. */
-struct reading {
+struct kernel_load {
     const struct access *access;
     int part; /* -1: in a check */
     enum { IN_ELEMENT, IN_VALUE, IN_PLACE /* in an index of where it is stored */ } where;
@@ -12,8 +12,8 @@ struct reading {
 struct readings {
     struct arena *arena;
     const struct kernel *kernel;
-    VEC(struct reading) list;
-    struct reading next; /* but for its access */
+    VEC(struct kernel_load) list;
+    struct kernel_load next; /* but for its access */
 };
 
 static void note_read(const struct access *access, void *data)
@@ -26,12 +26,12 @@ static void note_read(const struct access *access, void *data)
 static void find_readings(struct readings *r)
 {
     const struct kernel *const k = r->kernel;
-    r->next = (struct reading){NULL, -1, IN_VALUE};
+    r->next = (struct kernel_load){NULL, -1, IN_VALUE};
     for (size_t c = 0; c < k->checks.count; c++)
         expr_each_load(k->checks.data[c].value, note_read, r);
     for (size_t p = 0; p < k->parts.count; p++) {
         const struct part *const part = &k->parts.data[p];
-        r->next = (struct reading){NULL, (int)p, IN_ELEMENT};
+        r->next = (struct kernel_load){NULL, (int)p, IN_ELEMENT};
         if (part->element)
             expr_each_load(part->element, note_read, r);
         for (size_t s = 0; s < part->stores.count; s++) {
@@ -56,7 +56,7 @@ static bool part_reads_otherwise(const struct readings *r, size_t p, const struc
 {
     const struct part *const part = &r->kernel->parts.data[p];
     const bool folds = part->reduce != REDUCE_NONE && part->scan != SCAN_WITH;
-    vec_each_ptr(const struct reading, it, &r->list) {
+    vec_each_ptr(const struct kernel_load, it, &r->list) {
         if (it->part != (int)p || it->access->buffer != b)
             continue;
         const bool may_be_own = own && (it->where == IN_VALUE || (it->where == IN_ELEMENT && !folds));
@@ -71,7 +71,7 @@ static bool is_operand(const struct readings *r, const struct buffer *b)
     for (int o = 0; o < r->kernel->tmpl.operand_count; o++)
         if (operand_reads(&r->kernel->tmpl.operands[o], b))
             return true;
-    vec_each_ptr(const struct reading, it, &r->list)
+    vec_each_ptr(const struct kernel_load, it, &r->list)
         if (it->part < 0 && it->access->buffer == b)
             return true;
     return false;
@@ -105,7 +105,7 @@ static bool reads_its_row(const struct readings *r, size_t p, size_t at, const s
                           const struct buffer *operand)
 {
     const struct kernel *const k = r->kernel;
-    vec_each_ptr(const struct reading, it, &r->list)
+    vec_each_ptr(const struct kernel_load, it, &r->list)
         if (it->part == (int)p && it->where != IN_PLACE && it->access->buffer == operand &&
             !part_same_row(&k->parts.data[at], to, &k->parts.data[p], it->access, k->rows))
             return false;

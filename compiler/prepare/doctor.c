@@ -171,7 +171,7 @@ static void examine_names(struct doctor *x)
 
 /* Do the outputs depend on it, and is it no running statistic? Then *v is what the rules say. */
 static bool may_be_trained(const struct doctor *x, struct rules *rules, const struct model_initializer *init,
-                           struct verdict *v)
+                           struct trained_verdict *v)
 {
     if (!dtype_is_float(init->tensor->dtype) || !map_has(&rules->reached, init->name) ||
         map_has(&x->view.statistics, init->name))
@@ -187,7 +187,7 @@ static void examine_constants(struct doctor *x, struct rules *rules)
     str_list trained = {0};
     const bool all = keeps_weights_as_constants(rules);
     vec_each(const struct model_node *, n, &g->nodes) {
-        struct verdict v;
+        struct trained_verdict v;
         const char *const name = is_like_weight(rules, n, &v) ? n->outputs.data[0] : "";
         if (name[0] != '\0' && all)
             vec_push(x->arena, &trained, name);
@@ -211,7 +211,7 @@ static void examine_left_out(struct doctor *x, struct rules *rules)
 {
     const struct model_graph *const g = x->model->graph;
     vec_each(const struct model_initializer *, init, &g->initializers) {
-        struct verdict v;
+        struct trained_verdict v;
         if (may_be_trained(x, rules, init, &v) && !v.trained && !v.moot && !map_has(&x->updated, init->name))
             add(x, arena_printf(x->arena, "'%s' %s%s is not trained: %s", init->name, dtype_name(init->tensor->dtype),
                                 shape_text(x->arena, &init->tensor->shape), v.why),
@@ -230,7 +230,7 @@ static void examine_unsure(struct doctor *x, struct rules *rules)
     const struct model_graph *const g = x->model->graph;
     str_list unsure = {0};
     vec_each(const struct model_initializer *, init, &g->initializers) {
-        struct verdict v;
+        struct trained_verdict v;
         if (may_be_trained(x, rules, init, &v) && v.trained && !v.sure &&
             (!x->trains || map_has(&x->updated, init->name)))
             vec_push(x->arena, &unsure, init->name);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct sizes {
+struct known_sizes {
     struct arena *arena;
     const struct import_options *options;
     struct map known; /* symbol -> const int64_t * */
@@ -17,7 +17,7 @@ static int64_t known_size(const void *context, const char *symbol)
     return size ? *size : -1;
 }
 
-static bool has_entries(const struct sizes *s, const char *symbol)
+static bool has_entries(const struct known_sizes *s, const char *symbol)
 {
     const struct map *const dims = s->options->dims;
     for (size_t i = 0; i < dims->count; i++) {
@@ -28,7 +28,7 @@ static bool has_entries(const struct sizes *s, const char *symbol)
     return false;
 }
 
-static void add_dims(struct sizes *s)
+static void add_dims(struct known_sizes *s)
 {
     const struct map *const dims = s->options->dims;
     for (size_t i = 0; dims && i < dims->count; i++)
@@ -37,7 +37,7 @@ static void add_dims(struct sizes *s)
 }
 
 /* What --shape says of the symbols of an input. */
-static void add_shapes(struct sizes *s, const struct model_graph *g)
+static void add_shapes(struct known_sizes *s, const struct model_graph *g)
 {
     vec_each(const struct model_value_info *, vi, &g->inputs) {
         const struct shape *const given = s->options->shapes ? map_get(s->options->shapes, vi->name) : NULL;
@@ -53,7 +53,7 @@ static void add_shapes(struct sizes *s, const struct model_graph *g)
     }
 }
 
-static void fix_type(const struct sizes *s, struct model_type *t)
+static void fix_type(const struct known_sizes *s, struct model_type *t)
 {
     if (t->element)
         fix_type(s, t->element);
@@ -70,7 +70,7 @@ static void fix_type(const struct sizes *s, struct model_type *t)
     }
 }
 
-static void fix_graph(const struct sizes *s, struct model_graph *g)
+static void fix_graph(const struct known_sizes *s, struct model_graph *g)
 {
     if (!g)
         return;
@@ -88,7 +88,7 @@ static void fix_graph(const struct sizes *s, struct model_graph *g)
 
 const struct import_options *fix_sizes(struct arena *a, struct model *m, const struct import_options *o)
 {
-    struct sizes s = {.arena = a, .options = o, .known.arena = a};
+    struct known_sizes s = {.arena = a, .options = o, .known.arena = a};
     struct import_options *const out = arena_copy(a, o, sizeof *o, alignof(struct import_options));
     struct map *const dims = arena_new(a, struct map);
     add_dims(&s);

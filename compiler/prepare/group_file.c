@@ -8,14 +8,14 @@
 
 enum { MOST_BYTES = 16 << 20 };
 
-struct reader {
+struct group_reader {
     struct diag *diag;
     struct arena *arena;
     struct loc loc;
     struct group *group;
 };
 
-static bool read_name(const struct reader *r, const json_t *x)
+static bool read_name(const struct group_reader *r, const json_t *x)
 {
     if (!json_is_string(x))
         return diag_error(r->diag, &r->loc, "%s: \"params\": expected names, or patterns for names", r->group->title);
@@ -23,7 +23,7 @@ static bool read_name(const struct reader *r, const json_t *x)
     return true;
 }
 
-static bool read_names(const struct reader *r, const json_t *list)
+static bool read_names(const struct group_reader *r, const json_t *list)
 {
     if (json_is_string(list))
         return read_name(r, list);
@@ -36,7 +36,7 @@ static bool read_names(const struct reader *r, const json_t *list)
     return true;
 }
 
-static bool read_amount(const struct reader *r, const char *key, const json_t *x, double *out)
+static bool read_amount(const struct group_reader *r, const char *key, const json_t *x, double *out)
 {
     if (!json_is_number(x) || !(json_number_value(x) >= 0) || isinf(json_number_value(x)))
         return diag_error(r->diag, &r->loc, "%s: \"%s\": expected a number from 0", r->group->title, key);
@@ -46,7 +46,7 @@ static bool read_amount(const struct reader *r, const char *key, const json_t *x
     return true;
 }
 
-static bool read_key(const struct reader *r, const char *key, const json_t *x)
+static bool read_key(const struct group_reader *r, const char *key, const json_t *x)
 {
     static const char *const keys[] = {"params", "lr", "learning_rate", "weight_decay"};
     const size_t count = sizeof keys / sizeof *keys;
@@ -62,7 +62,7 @@ static bool read_key(const struct reader *r, const char *key, const json_t *x)
                             : "there are: params, lr (or learning_rate), weight_decay");
 }
 
-static bool read_group(struct reader *r, json_t *object, struct group *out)
+static bool read_group(struct group_reader *r, json_t *object, struct group *out)
 {
     const char *key;
     json_t *x;
@@ -77,7 +77,7 @@ static bool read_group(struct reader *r, json_t *object, struct group *out)
     return true;
 }
 
-static bool read_groups(struct reader *r, json_t *root, group_list *out)
+static bool read_groups(struct group_reader *r, json_t *root, group_list *out)
 {
     if (!json_is_array(root))
         return diag_error(r->diag, &r->loc, "expected a list of groups, [{\"params\": [...], \"lr\": ...}, ...]");
@@ -94,7 +94,7 @@ static bool read_groups(struct reader *r, json_t *root, group_list *out)
 
 static bool read_file(struct diag *d, struct arena *a, const char *path, group_list *out)
 {
-    struct reader r = {.diag = d, .arena = a, .loc = {.file = path}};
+    struct group_reader r = {.diag = d, .arena = a, .loc = {.file = path}};
     unsigned char *bytes;
     size_t size;
     json_error_t fault;

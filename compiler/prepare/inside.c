@@ -3,11 +3,11 @@
 #include <string.h>
 
 /* A graph and where it stands. */
-struct place {
+struct inner_place {
     const struct model_graph *graph;
     const char *text; /* "the body of Loop 'y'"; NULL: the main graph */
 };
-typedef VEC(struct place) place_list;
+typedef VEC(struct inner_place) place_list;
 
 static const char *place_text(struct arena *a, const struct model_node *n, const struct model_graph *g)
 {
@@ -20,7 +20,7 @@ static const char *place_text(struct arena *a, const struct model_node *n, const
 /* The graph, and after it those inside its nodes. Nesting is bounded by the reader. */
 static void find_places(struct arena *a, const struct model_graph *g, const char *text, place_list *out)
 {
-    vec_push(a, out, ((struct place){g, text}));
+    vec_push(a, out, ((struct inner_place){g, text}));
     vec_each(const struct model_node *, n, &g->nodes)
         model_each_inner(n, inner)
             find_places(a, inner, place_text(a, n, inner), out);
@@ -28,13 +28,13 @@ static void find_places(struct arena *a, const struct model_graph *g, const char
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-static const char *type_text(struct arena *a, enum dtype dtype, const struct shape *shape, const struct place *at)
+static const char *type_text(struct arena *a, enum dtype dtype, const struct shape *shape, const struct inner_place *at)
 {
     return arena_printf(a, "%s%s%s%s", dtype_name(dtype), shape_text(a, shape), at->text ? " in " : "",
                         at->text ? at->text : "");
 }
 
-static void find_in(const struct rules *r, const struct place *at, left_inside_list *out)
+static void find_in(const struct rules *r, const struct inner_place *at, left_inside_list *out)
 {
     struct arena *const a = r->p->arena;
     vec_each(const struct model_sparse *, s, &at->graph->sparse_initializers)
@@ -47,13 +47,13 @@ void find_left_inside(const struct rules *r, left_inside_list *out)
 {
     place_list places = {0};
     find_places(r->p->arena, r->p->model->graph, NULL, &places);
-    vec_each_ptr(const struct place, at, &places)
+    vec_each_ptr(const struct inner_place, at, &places)
         find_in(r, at, out);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-static const char *what_in(struct arena *a, const struct place *at, const char *name)
+static const char *what_in(struct arena *a, const struct inner_place *at, const char *name)
 {
     const char *const in = at->text ? arena_printf(a, " in %s", at->text) : "";
     vec_each(const struct model_sparse *, s, &at->graph->sparse_initializers)
@@ -74,7 +74,7 @@ const char *what_is_called(struct arena *a, const struct model *m, const char *n
 {
     place_list places = {0};
     find_places(a, m->graph, NULL, &places);
-    vec_each_ptr(const struct place, at, &places) {
+    vec_each_ptr(const struct inner_place, at, &places) {
         const char *const what = what_in(a, at, name);
         if (what)
             return what;
@@ -88,7 +88,7 @@ void warn_of_forms_inside(struct preparer *p)
 {
     place_list places = {0};
     find_places(p->arena, p->model->graph, NULL, &places);
-    vec_each_ptr(const struct place, at, &places) {
+    vec_each_ptr(const struct inner_place, at, &places) {
         vec_each(const struct model_node *, n, &at->graph->nodes) {
             const bool norm = is_op(n, "BatchNormalization") && asks_for_batch_statistics(p->options);
             if (at->text && (norm || is_op(n, "Dropout")))

@@ -13,7 +13,7 @@ struct spelling {
 };
 
 /* A linear model: what its attributes say, if all fits together. */
-struct linear {
+struct linear_model {
     const struct model_node *node;
     const char *x, *title, *post;
     const struct model_attr *coefficients, *intercepts; /* intercepts NULL: none */
@@ -51,7 +51,7 @@ static bool is_row(const struct spelling *s, const char *name)
     return v && v->type.kind == TYPE_TENSOR && v->type.has_shape && v->type.dims.count != 2;
 }
 
-static bool read_linear(const struct spelling *s, const struct model_node *n, int64_t results, struct linear *out)
+static bool read_linear(const struct spelling *s, const struct model_node *n, int64_t results, struct linear_model *out)
 {
     const size_t given = count_of(n, "coefficients"), intercepts = count_of(n, "intercepts");
     const char *const post = text_of(n, "post_transform");
@@ -59,21 +59,21 @@ static bool read_linear(const struct spelling *s, const struct model_node *n, in
     if (n->inputs.count != 1 || is_row(s, n->inputs.data[0]) || results < 1 || given == 0 ||
         given % (uint64_t)results != 0 || (intercepts != 0 && intercepts != (uint64_t)results) || !is_known)
         return false;
-    *out = (struct linear){.node = n,
-                           .x = n->inputs.data[0],
-                           .title = n->name[0] != '\0' ? n->name : n->op_type,
-                           .post = post,
-                           .coefficients = model_find_attr(&n->attrs, "coefficients"),
-                           .intercepts = intercepts ? model_find_attr(&n->attrs, "intercepts") : NULL,
-                           .results = results,
-                           .features = (int64_t)(given / (uint64_t)results)};
+    *out = (struct linear_model){.node = n,
+                                 .x = n->inputs.data[0],
+                                 .title = n->name[0] != '\0' ? n->name : n->op_type,
+                                 .post = post,
+                                 .coefficients = model_find_attr(&n->attrs, "coefficients"),
+                                 .intercepts = intercepts ? model_find_attr(&n->attrs, "intercepts") : NULL,
+                                 .results = results,
+                                 .features = (int64_t)(given / (uint64_t)results)};
     return out->coefficients->type == ATTR_FLOATS && (!out->intercepts || out->intercepts->type == ATTR_FLOATS);
 }
 
 /* ---- nodes and initializers -------------------------------------------------------------------------------------- */
 
-static struct model_node *add_node(struct spelling *s, const struct linear *l, const char *op, const char *const *in,
-                                   const char *out)
+static struct model_node *add_node(struct spelling *s, const struct linear_model *l, const char *op,
+                                   const char *const *in, const char *out)
 {
     struct model_node *const n = model_add_node(s->arena, &s->made, "", op, in, (const char *[]){out, NULL});
     n->name = edit_fresh_name(s->e, arena_printf(s->arena, "%s.%s", l->title, op));
@@ -82,7 +82,7 @@ static struct model_node *add_node(struct spelling *s, const struct linear *l, c
     return n;
 }
 
-static const char *add_initializer(struct spelling *s, const struct linear *l, const char *part, struct tensor *t)
+static const char *add_initializer(struct spelling *s, const struct linear_model *l, const char *part, struct tensor *t)
 {
     struct model_initializer *const init = arena_new(s->arena, struct model_initializer);
     init->name = edit_fresh_name(s->e, arena_printf(s->arena, "%s.%s", l->title, part));
@@ -93,8 +93,8 @@ static const char *add_initializer(struct spelling *s, const struct linear *l, c
     return init->name;
 }
 
-static const char *add_weight(struct spelling *s, const struct linear *l, const char *part, const struct model_attr *a,
-                              const struct shape *shape)
+static const char *add_weight(struct spelling *s, const struct linear_model *l, const char *part,
+                              const struct model_attr *a, const struct shape *shape)
 {
     struct tensor *const t = tensor_new(s->arena, DTYPE_FLOAT, shape);
     for (int64_t i = 0; i < t->count; i++)
@@ -104,13 +104,13 @@ static const char *add_weight(struct spelling *s, const struct linear *l, const 
     return name;
 }
 
-static const char *inner_name(struct spelling *s, const struct linear *l, const char *part)
+static const char *inner_name(struct spelling *s, const struct linear_model *l, const char *part)
 {
     return edit_fresh_name(s->e, arena_printf(s->arena, "%s.%s", l->title, part));
 }
 
 /* The scores in front of the transformation are called `name`. */
-static void add_scores(struct spelling *s, const struct linear *l, const char *name)
+static void add_scores(struct spelling *s, const struct linear_model *l, const char *name)
 {
     const struct model_value_info *const v = model_find_value(&s->graph->inputs, l->x);
     const char *in[] = {l->x, add_weight(s, l, "coefficients", l->coefficients, &SHAPE(l->results, l->features)), NULL,
@@ -127,7 +127,7 @@ static void add_scores(struct spelling *s, const struct linear *l, const char *n
 }
 
 /* y = post(scores); "": nobody wants it. Returns the name of the scores. */
-static const char *add_results(struct spelling *s, const struct linear *l, const char *y)
+static const char *add_results(struct spelling *s, const struct linear_model *l, const char *y)
 {
     const bool is_plain = str_equal(l->post, "NONE"), is_softmax = str_equal(l->post, "SOFTMAX");
     const char *const scores = is_plain && y[0] != '\0' ? y : inner_name(s, l, "scores");
@@ -144,7 +144,7 @@ static const char *add_results(struct spelling *s, const struct linear *l, const
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
-static void add_label(struct spelling *s, const struct linear *l, const char *scores, const char *label)
+static void add_label(struct spelling *s, const struct linear_model *l, const char *scores, const char *label)
 {
     const struct model_attr *const labels = model_find_attr(&l->node->attrs, "classlabels_ints");
     struct tensor *const t = tensor_new(s->arena, DTYPE_INT64, &SHAPE(l->results));
@@ -180,7 +180,7 @@ static bool is_read(struct spelling *s, const char *name)
 static bool spell_regressor(struct spelling *s, const struct model_node *n)
 {
     const struct model_attr *const targets = model_find_attr(&n->attrs, "targets");
-    struct linear l;
+    struct linear_model l;
     if (!read_linear(s, n, targets ? targets->i : 1, &l) || output_of(n, 0)[0] == '\0')
         return false;
     add_results(s, &l, output_of(n, 0));
@@ -191,7 +191,7 @@ static bool spell_classifier(struct spelling *s, const struct model_node *n)
 {
     const size_t ints = count_of(n, "classlabels_ints"), texts = count_of(n, "classlabels_strings");
     const char *const label = output_of(n, 0), *const y = output_of(n, 1);
-    struct linear l;
+    struct linear_model l;
     const bool is_wanted = is_read(s, label) || edit_is_output(s->e, label);
     if (!is_of_type(n, "classlabels_ints", ATTR_INTS) || !is_of_type(n, "classlabels_strings", ATTR_STRINGS) ||
         !read_linear(s, n, (int64_t)(ints > 0 ? ints : texts), &l) || (texts > 0 && (ints > 0 || is_wanted)))
@@ -207,7 +207,7 @@ static bool spell_normalizer(struct spelling *s, const struct model_node *n)
     if (!str_equal(text_of(n, "norm"), "L1") || n->inputs.count != 1 || n->outputs.count != 1 ||
         !map_has(&s->softmax, n->inputs.data[0]))
         return false;
-    struct linear l = {.node = n, .title = n->name[0] != '\0' ? n->name : n->op_type};
+    struct linear_model l = {.node = n, .title = n->name[0] != '\0' ? n->name : n->op_type};
     add_node(s, &l, "Identity", (const char *[]){n->inputs.data[0], NULL}, n->outputs.data[0]);
     return true;
 }

@@ -354,7 +354,7 @@ static bool elementwise_loss(struct preparer *p, const struct tensor_type *t)
 
 /* ---- losses of classes ------------------------------------------------------------------------------------------- */
 
-struct classes {
+struct loss_classes {
     const char *scores, *target;
     int axis;      /* of the loss tensor */
     int64_t count; /* -1: not known */
@@ -388,7 +388,7 @@ static const char *other_class_axis(struct preparer *p, const struct tensor_type
 
 /* [d0.., C, ..dk] -> [n, C], target -> [n]. ONNX's operators want the classes at axis 1; below opset 13 only rank 2 has
  * one meaning in all of them. */
-static bool flatten_classes(struct preparer *p, const struct tensor_type *t, struct classes *c)
+static bool flatten_classes(struct preparer *p, const struct tensor_type *t, struct loss_classes *c)
 {
     if (c->count < 0)
         return diag_error(p->diag, &p->loc,
@@ -402,7 +402,7 @@ static bool flatten_classes(struct preparer *p, const struct tensor_type *t, str
     return true;
 }
 
-static const char *add_class_weights(struct preparer *p, const struct classes *c)
+static const char *add_class_weights(struct preparer *p, const struct loss_classes *c)
 {
     const struct tensor *const w = p->options->class_weights;
     if (!w)
@@ -446,7 +446,7 @@ static bool check_class_options(struct preparer *p)
 
 /* Opsets 7 to 11 have no loss operators: -mean(sum_c onehot(t)[c] log_softmax(z)[c]). A label outside [0, C) has no
  * one. */
-static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
+static bool spelled_out(struct preparer *p, struct loss_classes *c, bool softmax)
 {
     struct tensor *const numbers = tensor_new(p->arena, DTYPE_INT64, &SHAPE(1, c->count));
     for (int64_t i = 0; i < c->count; i++)
@@ -465,7 +465,7 @@ static bool spelled_out(struct preparer *p, struct classes *c, bool softmax)
     return finish_mean(p, add_op(p, "loss.mean", "Neg", mean), each);
 }
 
-static const char *loss_operator(struct preparer *p, const char *op, const struct classes *c, const char *weights)
+static const char *loss_operator(struct preparer *p, const char *op, const struct loss_classes *c, const char *weights)
 {
     const char *const out = add_op(p, "losses", op, c->scores, c->target, weights);
     model_set_string(p->arena, last_node(p), "reduction",
@@ -478,11 +478,11 @@ static const char *loss_operator(struct preparer *p, const char *op, const struc
 }
 
 /* What the mean divides by: the weights of the labels that count. Were every score -1, their sum would be the loss. */
-static const char *label_weight(struct preparer *p, const struct classes *c, const char *weights)
+static const char *label_weight(struct preparer *p, const struct loss_classes *c, const char *weights)
 {
     if (!weights && !p->options->ignore_index)
         return element_count(p, c->target);
-    struct classes ones = *c;
+    struct loss_classes ones = *c;
     struct tensor *const minus_one = tensor_new(p->arena, p->loss_dtype, &SHAPE(1));
     tensor_set_double(minus_one, 0, -1);
     ones.scores = add_op(p, "minus_ones", "ConstantOfShape", add_op(p, "scores_shape", "Shape", c->scores));
@@ -491,7 +491,7 @@ static const char *label_weight(struct preparer *p, const struct classes *c, con
 }
 
 /* (1 - s) nll(lp, t) - s mean(lp), lp = log_softmax(z): the label gets 1 - s + s/C, every other class s/C. */
-static bool smoothed(struct preparer *p, struct classes *c)
+static bool smoothed(struct preparer *p, struct loss_classes *c)
 {
     const double s = p->options->label_smoothing;
     c->scores = add_op(p, "log_probabilities", "LogSoftmax", c->scores);
@@ -506,7 +506,8 @@ static bool smoothed(struct preparer *p, struct classes *c)
 }
 
 /* One loss for each label, back in the target's shape, then one for each sample. */
-static bool class_losses_weighted(struct preparer *p, const struct classes *c, const char *losses, const char *target)
+static bool class_losses_weighted(struct preparer *p, const struct loss_classes *c, const char *losses,
+                                  const char *target)
 {
     if (c->label_rank == 0)
         return diag_error(p->diag, &p->loc, "--sample-weight: '%s' has no batch axis", p->source);
@@ -547,7 +548,7 @@ static bool wants_probabilities(const struct preparer *p)
 }
 
 /* t (1 - s) + s / C */
-static const char *smoothed_target(struct preparer *p, const char *target, const struct classes *c)
+static const char *smoothed_target(struct preparer *p, const char *target, const struct loss_classes *c)
 {
     const double s = p->options->label_smoothing;
     if (s == 0)
@@ -558,7 +559,7 @@ static const char *smoothed_target(struct preparer *p, const char *target, const
 }
 
 /* w, in the place of the classes. */
-static const char *weighted_terms(struct preparer *p, const char *terms, const struct classes *c, size_t rank)
+static const char *weighted_terms(struct preparer *p, const char *terms, const struct loss_classes *c, size_t rank)
 {
     int64_t dims[SHAPE_MAX_RANK];
     const char *const weights = add_class_weights(p, c);
@@ -569,7 +570,7 @@ static const char *weighted_terms(struct preparer *p, const char *terms, const s
     return add_op(p, "weighted_terms", "Mul", terms, add_reshape(p, "weights_of_classes", weights, dims, rank));
 }
 
-static bool check_probability_options(struct preparer *p, const struct classes *c)
+static bool check_probability_options(struct preparer *p, const struct loss_classes *c)
 {
     const struct prepare_options *const o = p->options;
     if (o->ignore_index)
@@ -580,7 +581,7 @@ static bool check_probability_options(struct preparer *p, const struct classes *
     return true;
 }
 
-static bool probability_loss(struct preparer *p, const struct tensor_type *t, struct classes *c)
+static bool probability_loss(struct preparer *p, const struct tensor_type *t, struct loss_classes *c)
 {
     enum dtype dtype;
     if (!check_probability_options(p, c) ||
@@ -613,7 +614,7 @@ static bool probability_loss(struct preparer *p, const struct tensor_type *t, st
 }
 
 /* Where the classes are, and what is left without them. */
-static bool find_classes(struct preparer *p, const struct tensor_type *t, struct classes *c)
+static bool find_classes(struct preparer *p, const struct tensor_type *t, struct loss_classes *c)
 {
     if (!shape_axis((int)t->rank, p->options->class_axis, &c->axis))
         return diag_error(p->diag, &p->loc, "--class-axis %lld: '%s' is %s%s; name the axis of the classes",
@@ -630,7 +631,7 @@ static bool find_classes(struct preparer *p, const struct tensor_type *t, struct
 static bool class_loss(struct preparer *p, const struct tensor_type *t)
 {
     const bool softmax = p->options->loss == LOSS_SOFTMAX_CROSS_ENTROPY, smooth = p->options->label_smoothing > 0;
-    struct classes c = {.scores = p->loss_input};
+    struct loss_classes c = {.scores = p->loss_input};
     enum dtype dtype;
     if (wants_probabilities(p))
         return find_classes(p, t, &c) && probability_loss(p, t, &c);

@@ -216,7 +216,7 @@ void leave_out_text(struct edit *e, const char *source)
 
 enum { MOST_OUTPUTS = 64 }; /* that are tried one by one */
 
-struct trial {
+struct output_trial {
     struct edit *edit;
     const struct import_options *import;
     const char *why; /* the last one failed; NULL: for a reason that is none of ours */
@@ -231,7 +231,7 @@ static const char *unsupported_text(const struct diag *d)
 }
 
 /* Can the main graph be imported that gives these outputs alone? */
-static bool is_supported(struct trial *t, const model_values *outputs)
+static bool is_supported(struct output_trial *t, const model_values *outputs)
 {
     static const int64_t sizes[] = {8, 32, 96};
     struct edit *const e = t->edit;
@@ -281,7 +281,7 @@ static void drop_inputs(struct edit *e)
 }
 
 /* Does the model work that gives this output alone? If not, t->why says why it goes, if it goes. */
-static bool works(struct trial *t, struct model_value_info *vi)
+static bool works(struct output_trial *t, struct model_value_info *vi)
 {
     model_values one = {0};
     vec_push(t->edit->arena, &one, vi);
@@ -292,7 +292,7 @@ static bool works(struct trial *t, struct model_value_info *vi)
 void advise_outputs(struct diag *d, struct arena *a, struct model *m, const struct import_options *o)
 {
     struct edit e = {.arena = a, .model = m};
-    struct trial t = {.edit = &e, .import = o};
+    struct output_trial t = {.edit = &e, .import = o};
     struct strbuf kept = {.arena = a};
     size_t count = 0;
     const size_t all = m->graph->outputs.count;
@@ -309,7 +309,7 @@ void drop_unsupported(struct edit *e, const struct import_options *o, const char
 {
     enum { MOST_NAMED = 8 };
     struct model_graph *const g = e->model->graph;
-    struct trial t = {.edit = e, .import = o};
+    struct output_trial t = {.edit = e, .import = o};
     model_values kept = {0};
     str_list gone = {0};
     const char *why = NULL;

@@ -26,13 +26,13 @@
 
 /* ---- who reads a value, and how ---------------------------------------------------------------------------------- */
 
-struct reading {
+struct parameter_reading {
     const struct model_node *node;
     size_t input;
     int flips;     /* how often it was transposed on its way */
     bool reshaped; /* its axes are no more what they were */
 };
-typedef VEC(struct reading) reading_list;
+typedef VEC(struct parameter_reading) reading_list;
 
 static void add_consumer(struct rules *r, const char *value, const struct model_node *n, size_t input)
 {
@@ -44,7 +44,7 @@ static void add_consumer(struct rules *r, const char *value, const struct model_
         *l = (reading_list){0};
         map_set(&r->consumers, value, l);
     }
-    vec_push(r->p->arena, l, ((struct reading){.node = n, .input = input}));
+    vec_push(r->p->arena, l, ((struct parameter_reading){.node = n, .input = input}));
 }
 
 static bool keeps_axes(const struct model_node *n)
@@ -55,7 +55,7 @@ static bool keeps_axes(const struct model_node *n)
 
 struct way {
     const char *value;
-    struct reading so_far;
+    struct parameter_reading so_far;
 };
 
 /* Reads of a value through what only moves elements, where a gradient comes back. */
@@ -82,7 +82,8 @@ static void find_uses(const struct rules *r, const char *value, reading_list *ou
                                                                   .reshaped = w.so_far.reshaped || !keeps_axes(n)}}));
             }
             if (reached && !moves)
-                vec_push(r->p->arena, out, ((struct reading){n, l->data[i].input, w.so_far.flips, w.so_far.reshaped}));
+                vec_push(r->p->arena, out,
+                         ((struct parameter_reading){n, l->data[i].input, w.so_far.flips, w.so_far.reshaped}));
         }
     }
 }
@@ -339,9 +340,9 @@ static bool is_quantization_scale(const struct model_node *n, size_t input)
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-static struct verdict no(bool sure, const char *why)
+static struct trained_verdict no(bool sure, const char *why)
 {
-    return (struct verdict){.sure = sure, .why = why};
+    return (struct trained_verdict){.sure = sure, .why = why};
 }
 
 static const char *place_text(const struct rules *r, enum trainable_role role, const struct model_node *n)
@@ -349,16 +350,17 @@ static const char *place_text(const struct rules *r, enum trainable_role role, c
     return arena_printf(r->p->arena, "%s of %s '%s'", role_name(role), n->op_type, node_title(n));
 }
 
-static struct verdict yes(const struct rules *r, bool sure, const struct slot *s, const struct reading *u)
+static struct trained_verdict yes(const struct rules *r, bool sure, const struct parameter_slot *s,
+                                  const struct parameter_reading *u)
 {
-    return (struct verdict){.trained = true, .sure = sure, .why = place_text(r, s->role, u->node), .role = s->role,
-                            .layout = s->layout};
+    return (struct trained_verdict){
+        .trained = true, .sure = sure, .why = place_text(r, s->role, u->node), .role = s->role, .layout = s->layout};
 }
 
 /* Operators that normalize by themselves demand a scale and a shift: where the network has none, exporters
  * fill in ones and zeros.
  */
-static bool is_filled_in(const struct slot *s, const struct tensor *t, bool made_up)
+static bool is_filled_in(const struct parameter_slot *s, const struct tensor *t, bool made_up)
 {
     return made_up && ((s->role == TRAINABLE_SCALE && values_are_all(t, 1)) ||
                        (s->role == TRAINABLE_BIAS && values_are_all(t, 0) && str_ends_with(s->op, "Normalization")));
@@ -408,12 +410,12 @@ static const char *rule_of(const struct rules *r, const char *name, const struct
     return says_parameter(name) && !values_are_surely_made(t) ? NULL : values_made_by_rule(t);
 }
 
-static struct verdict judge_slot(const struct rules *r, const char *name, const struct tensor *t, const struct slot *s,
-                                 const struct reading *u)
+static struct trained_verdict judge_slot(const struct rules *r, const char *name, const struct tensor *t,
+                                         const struct parameter_slot *s, const struct parameter_reading *u)
 {
     const char *rule = NULL;
     if (is_filled_in(s, t, is_anonymous(name)) && str_ends_with(s->op, "Normalization"))
-        return (struct verdict){.sure = true, .moot = true, .why = "filled in by the exporter"};
+        return (struct trained_verdict){.sure = true, .moot = true, .why = "filled in by the exporter"};
     if (s->role == TRAINABLE_EMBEDDING && r->exported && (!is_layer_name(name) || values_are_surely_made(t)))
         rule = rule_of(r, name, t);
     else if (str_equal(s->op, "Conv") && r->exported && values_are_fixed_filters(t))
@@ -432,15 +434,15 @@ static struct verdict judge_slot(const struct rules *r, const char *name, const 
 
 /* What an exporter computed from a parameter is one still if it was only moved; behind anything but
  * these it was not. */
-static bool may_be_copy(const struct reading *u, const char *name, const struct tensor *t)
+static bool may_be_copy(const struct parameter_reading *u, const char *name, const struct tensor *t)
 {
     const struct model_node *const n = u->node;
     return t->shape.rank > 0 && !strstr(name, "onstant") && !is_tensorflow_constant(name) &&
            (is_op(n, "Add") || is_op(n, "Sub") || is_op(n, "Mul") || is_op(n, "Concat"));
 }
 
-static struct verdict judge_operand(const struct rules *r, const char *name, const struct tensor *t,
-                                    const struct slot *s, const struct reading *u)
+static struct trained_verdict judge_operand(const struct rules *r, const char *name, const struct tensor *t,
+                                            const struct parameter_slot *s, const struct parameter_reading *u)
 {
     const char *const rule = rule_of(r, name, t);
     const bool made_up = is_anonymous(name), in_place = s->role != TRAINABLE_OTHER;
@@ -456,8 +458,8 @@ static struct verdict judge_operand(const struct rules *r, const char *name, con
     if (!made_up && says_buffer(name))
         return no(false, arena_printf(r->p->arena, "a buffer by its name, at %s", at));
     if (made_up && !in_place && !(r->exported && may_be_copy(u, name, t)))
-        return (struct verdict){.computed = r->from_pytorch && !strstr(name, "onstant"),
-                                .why = arena_printf(r->p->arena, "made up by the exporter, at %s", at)};
+        return (struct trained_verdict){.computed = r->from_pytorch && !strstr(name, "onstant"),
+                                        .why = arena_printf(r->p->arena, "made up by the exporter, at %s", at)};
     if (!r->exported && !in_place && t->count == 1)
         return no(false, arena_printf(r->p->arena, "a single number, at %s", at));
     const bool by_name = r->from_pytorch ? says_parameter(name) || is_op(u->node, "Concat")
@@ -466,19 +468,19 @@ static struct verdict judge_operand(const struct rules *r, const char *name, con
     return yes(r, in_place || by_name, s, u);
 }
 
-static bool is_spelled_out(const struct slot *s)
+static bool is_spelled_out(const struct parameter_slot *s)
 {
     return str_equal(s->op, "Add") || str_equal(s->op, "Mul");
 }
 
 /* The best place of all: an operator's own, then beside a normalization or product, then any. */
-static const struct reading *best_place(const struct rules *r, const reading_list *uses, const struct tensor *t,
-                                        struct slot *out)
+static const struct parameter_reading *best_place(const struct rules *r, const reading_list *uses,
+                                                  const struct tensor *t, struct parameter_slot *out)
 {
-    const struct reading *best = uses->count > 0 ? &uses->data[0] : NULL;
-    *out = (struct slot){"", 0, TRAINABLE_OTHER, FAN_NONE};
-    vec_each_ptr(const struct reading, u, uses) {
-        struct slot s;
+    const struct parameter_reading *best = uses->count > 0 ? &uses->data[0] : NULL;
+    *out = (struct parameter_slot){"", 0, TRAINABLE_OTHER, FAN_NONE};
+    vec_each_ptr(const struct parameter_reading, u, uses) {
+        struct parameter_slot s;
         if ((out->op[0] != '\0' && !is_spelled_out(out)) || !find_slot(r->p, u->node, u->input, t, &s) ||
             (out->op[0] != '\0' && is_spelled_out(&s)))
             continue;
@@ -489,12 +491,12 @@ static const struct reading *best_place(const struct rules *r, const reading_lis
     return best;
 }
 
-struct verdict judge(struct rules *r, const struct model_initializer *init)
+struct trained_verdict judge(struct rules *r, const struct model_initializer *init)
 {
     const struct preparer *const p = r->p;
     const enum known_kind known = known_kind_of(&p->known, init->name);
     reading_list uses = {0};
-    struct slot s;
+    struct parameter_slot s;
     if (known == KNOWN_BUFFER)
         return no(true, arena_printf(p->arena, "a buffer, says %s", p->known.source));
     if (known == KNOWN_FROZEN)
@@ -502,7 +504,7 @@ struct verdict judge(struct rules *r, const struct model_initializer *init)
     find_uses(r, init->name, &uses);
     if (!map_has(&r->reached, init->name) || uses.count == 0)
         return no(true, "no gradient reaches it");
-    const struct reading *const u = best_place(r, &uses, init->tensor, &s);
+    const struct parameter_reading *const u = best_place(r, &uses, init->tensor, &s);
     if (known == KNOWN_PARAMETER)
         return yes(r, true, &s, u);
     if (r->from_pytorch && is_traced_creation(init->name) && values_are_uniform(init->tensor))
@@ -513,17 +515,18 @@ struct verdict judge(struct rules *r, const struct model_initializer *init)
     return judge_operand(r, init->name, init->tensor, &s, u);
 }
 
-bool judge_constant(struct rules *r, const struct model_node *constant, const struct tensor *t, struct verdict *out)
+bool judge_constant(struct rules *r, const struct model_node *constant, const struct tensor *t,
+                    struct trained_verdict *out)
 {
     reading_list uses = {0};
-    struct slot s;
+    struct parameter_slot s;
     const char *const name = constant->outputs.data[0];
     find_uses(r, name, &uses);
-    const struct reading *const u = best_place(r, &uses, t, &s);
+    const struct parameter_reading *const u = best_place(r, &uses, t, &s);
     if (!u || s.op[0] == '\0' || t->shape.rank == 0)
         return false;
     *out = is_filled_in(&s, t, true)
-               ? (struct verdict){.sure = true, .moot = true, .why = "filled in by the exporter"}
+               ? (struct trained_verdict){.sure = true, .moot = true, .why = "filled in by the exporter"}
                : no(false, arena_printf(r->p->arena, "a constant, in the place of a %s",
                                         place_text(r, s.role, u->node)));
     out->moot = out->moot || (r->exported ? values_made_by_rule(t) : values_of_mask(t));
@@ -549,7 +552,7 @@ static bool find_padding(struct rules *r, const struct model_initializer *init, 
     if (!r->from_pytorch || t->shape.rank != 2 || t->shape.dim[0] < 3)
         return false;
     find_uses(r, init->name, &uses);
-    vec_each_ptr(const struct reading, u, &uses)
+    vec_each_ptr(const struct parameter_reading, u, &uses)
         if (!is_op(u->node, "Gather") || u->input != 0 || u->flips > 0 || u->reshaped ||
             attribute_int(u->node, "axis", 0) != 0)
             return false;

@@ -30,14 +30,14 @@ static bool is_known(const struct model *m, const struct model_node *n)
     return false;
 }
 
-struct search {
+struct missing_search {
     const struct preparer *p;
     missing_list *all;
 };
 
 static void add_missing(void *search, const struct model_node *n)
 {
-    const struct search *const s = search;
+    const struct missing_search *const s = search;
     struct missing *own = NULL;
     if (is_known(s->p->model, n))
         return;
@@ -108,7 +108,7 @@ bool check_prepared(struct preparer *p)
 {
     missing_list missing = {0};
     struct diag *const trials = arena_array(p->arena, struct diag, 3);
-    model_each_node(p->model->graph, add_missing, &(struct search){p, &missing});
+    model_each_node(p->model->graph, add_missing, &(struct missing_search){p, &missing});
     warn_missing(p, &missing);
     if (missing.count > 0 || passes(p, &trials[0], SMALL_SIZE, true))
         return true;

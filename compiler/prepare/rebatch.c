@@ -103,20 +103,20 @@ static bool fail_at(struct rebatch *r, const struct model_node *n, const char *w
 
 /* ---- where the batch is ------------------------------------------------------------------------------------------ */
 
-static const struct place *place_of(const struct rebatch *r, const char *name)
+static const struct batch_place *place_of(const struct rebatch *r, const char *name)
 {
     return map_get(&r->places, name);
 }
 
 void rebatch_set_place(struct rebatch *r, const char *name, int dim, int64_t inner)
 {
-    struct place *const p = arena_new(r->arena, struct place);
-    *p = (struct place){dim, inner};
+    struct batch_place *const p = arena_new(r->arena, struct batch_place);
+    *p = (struct batch_place){dim, inner};
     map_set(&r->places, name, p);
 }
 
 /* The elements behind one step of the batch, in the value's row-major order. */
-static int64_t stride_of(const struct place *p, const struct shape *s)
+static int64_t stride_of(const struct batch_place *p, const struct shape *s)
 {
     return shape_count_range(s, p->dim + 1, s->rank) * p->inner;
 }
@@ -150,7 +150,7 @@ static bool keeps_layout(const struct model_node *n)
 static int64_t inherited_inner(const struct rebatch *r, const struct model_node *n, int64_t size)
 {
     for (size_t i = 0; i < n->inputs.count; i++) {
-        const struct place *const p = place_of(r, n->inputs.data[i]);
+        const struct batch_place *const p = place_of(r, n->inputs.data[i]);
         const struct value *const v = value_of(&r->old, n->inputs.data[i]);
         if (p && v && v->shape.dim[p->dim] == size)
             return p->inner;
@@ -170,7 +170,7 @@ static void find_place(struct rebatch *r, const struct model_node *n, const char
     if (dim < 0)
         return;
     int64_t inner = inherited_inner(r, n, a->shape.dim[dim]);
-    const struct place *const from = keeps_layout(n) ? place_of(r, n->inputs.data[0]) : NULL;
+    const struct batch_place *const from = keeps_layout(n) ? place_of(r, n->inputs.data[0]) : NULL;
     if (from) {
         const int64_t stride = stride_of(from, &value_of(&r->old, n->inputs.data[0])->shape);
         const int64_t behind = shape_count_range(&a->shape, dim + 1, a->shape.rank);
@@ -193,7 +193,7 @@ static const struct tensor *known_input(const struct side *s, const struct model
 /* The target in the file: -1 and 0 may already say the right thing. `resolved`: the example's output. */
 static bool fix_reshape(struct rebatch *r, struct model_node *n)
 {
-    const struct place *const p = place_of(r, n->inputs.data[0]);
+    const struct batch_place *const p = place_of(r, n->inputs.data[0]);
     const struct value *const x = value_of(&r->old, n->inputs.data[0]);
     const struct value *const resolved = value_of(&r->old, n->outputs.data[0]);
     const struct tensor *const target = known_input(&r->next, n, 1), *const before = known_input(&r->old, n, 1);
@@ -292,7 +292,7 @@ static void widen(struct rebatch *r, struct model_node *n, size_t input, int axi
 /* What updates are put into may be a constant, zeros mostly, with a part for each sample of the example. */
 static bool fix_scatter(struct rebatch *r, struct model_node *n)
 {
-    const struct place *const p = place_of(r, n->inputs.data[1]);
+    const struct batch_place *const p = place_of(r, n->inputs.data[1]);
     struct value *const x = map_get(&r->old.scope, n->inputs.data[0]);
     int axis;
     if (!p || !x || place_of(r, n->inputs.data[0]) || p->dim >= x->shape.rank || x->shape.dim[p->dim] != r->from ||
@@ -337,7 +337,7 @@ static void widen_operands(struct rebatch *r, struct model_node *n)
         widen(r, n, i, states);
     if (!is_op(n, "Concat"))
         return;
-    const struct place *batch = NULL;
+    const struct batch_place *batch = NULL;
     for (size_t i = 0; i < n->inputs.count && !batch; i++)
         batch = place_of(r, n->inputs.data[i]);
     for (size_t i = 0; batch && attribute_int(n, "axis", 0) != batch->dim && i < n->inputs.count; i++)
@@ -348,7 +348,7 @@ static void widen_operands(struct rebatch *r, struct model_node *n)
 static bool check_batch_is_kept(struct rebatch *r, const struct model_node *n)
 {
     static const char *const ops[] = {"Slice", "Gather", "Split", "GatherElements", "GatherND"};
-    const struct place *const p = n->inputs.count > 0 ? place_of(r, n->inputs.data[0]) : NULL;
+    const struct batch_place *const p = n->inputs.count > 0 ? place_of(r, n->inputs.data[0]) : NULL;
     bool concerned = false, kept = false;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         concerned = concerned || is_op(n, ops[i]);
@@ -365,7 +365,7 @@ static bool check_batch_is_kept(struct rebatch *r, const struct model_node *n)
 static bool sums_over_batch(const struct rebatch *r, const struct model_node *n)
 {
     for (size_t i = 0; i < n->inputs.count && i < 2; i++) {
-        const struct place *const p = place_of(r, n->inputs.data[i]);
+        const struct batch_place *const p = place_of(r, n->inputs.data[i]);
         const struct value *const x = value_of(&r->old, n->inputs.data[i]);
         if (!p || !x)
             continue;
@@ -398,7 +398,7 @@ static const char *why_it_does_not_fit(const struct rebatch *r, const struct mod
 {
     const struct op_def *const def = op_find(n->domain, n->op_type);
     for (size_t i = 0; r->from > 1 && def && def->is_elementwise && i < n->inputs.count; i++) {
-        const struct place *const p = place_of(r, n->inputs.data[i]);
+        const struct batch_place *const p = place_of(r, n->inputs.data[i]);
         const struct value *const batch = value_of(&r->old, n->inputs.data[i]);
         for (size_t k = 0; p && batch && k < n->inputs.count; k++) {
             const struct value *const x = value_of(&r->old, n->inputs.data[k]);

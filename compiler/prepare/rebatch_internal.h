@@ -7,7 +7,7 @@
 #include "prepare/rebatch.h"
 
 /* The batch is `dim`'s factor with `inner` elements of the dimension behind each of its steps. */
-struct place {
+struct batch_place {
     int dim;
     int64_t inner;
 };
@@ -28,7 +28,7 @@ struct rebatch {
     int64_t from, to;
     struct side old, next;
     struct batch_axes axes;
-    struct map places; /* value -> struct place * */
+    struct map places; /* value -> struct batch_place * */
     node_list changed;
     const char *option;    /* that asks for it */
     bool opens;            /* the batch gets no size: constants are computed from that of the example's input */

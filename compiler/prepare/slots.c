@@ -1,7 +1,7 @@
 /* The places of operators where parameters stand: weights, biases, scales. */
 #include "prepare/parameters.h"
 
-static const struct slot slots[] = {
+static const struct parameter_slot slots[] = {
     {"Gemm", 0, TRAINABLE_WEIGHT, FAN_OUT_IN},
     {"Gemm", 1, TRAINABLE_WEIGHT, FAN_IN_OUT},
     {"Gemm", 2, TRAINABLE_BIAS, FAN_NONE},
@@ -113,22 +113,22 @@ static bool is_scaled(const struct preparer *p, const char *name)
 
 /* Add and Mul tell a parameter from a constant by what stands on the other side. */
 static bool spelled_out_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t,
-                             struct slot *out)
+                             struct parameter_slot *out)
 {
     if (n->inputs.count != 2 || !is_vector(t))
         return false;
     const char *const other = n->inputs.data[1 - input];
     if (is_op(n, "Add") && (is_product(producer_of(p, other)) || is_scaled(p, other)))
-        *out = (struct slot){"Add", input, TRAINABLE_BIAS, FAN_NONE};
+        *out = (struct parameter_slot){"Add", input, TRAINABLE_BIAS, FAN_NONE};
     else if (is_op(n, "Mul") && is_normalized(p, other))
-        *out = (struct slot){"Mul", input, TRAINABLE_SCALE, FAN_NONE};
+        *out = (struct parameter_slot){"Mul", input, TRAINABLE_SCALE, FAN_NONE};
     else
         return false;
     return true;
 }
 
 bool find_slot(const struct preparer *p, const struct model_node *n, size_t input, const struct tensor *t,
-                      struct slot *out)
+                      struct parameter_slot *out)
 {
     for (size_t i = 0; i < SLOTS; i++) {
         if (!is_op(n, slots[i].op) || slots[i].input != input)

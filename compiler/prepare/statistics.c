@@ -92,7 +92,7 @@ static bool has_both_forms(const struct preparer *p)
 
 /* ---- what stands in front ---------------------------------------------------------------------------------------- */
 
-struct flow {
+struct dependent_values {
     struct map trained, held; /* initializers and all that depends on them */
 };
 
@@ -113,10 +113,10 @@ static void spread(struct map *names, const struct model_node *n, const struct m
             map_set(names, name, NULL);
 }
 
-static void find_flow(struct preparer *p, struct flow *f)
+static void find_flow(struct preparer *p, struct dependent_values *f)
 {
     const struct model_graph *const g = p->model->graph;
-    *f = (struct flow){.trained.arena = p->arena, .held.arena = p->arena};
+    *f = (struct dependent_values){.trained.arena = p->arena, .held.arena = p->arena};
     find_trained(p, &f->trained, &f->held);
     vec_each(const struct model_node *, n, &g->nodes) {
         struct map read = {.arena = p->arena};
@@ -134,7 +134,7 @@ static bool in_file(const str_list *frozen, const struct model_node *n)
 }
 
 static enum statistics_form form_of(const struct preparer *p, const struct model_node *n, const str_list *frozen,
-                                    bool both, const struct flow *f)
+                                    bool both, const struct dependent_values *f)
 {
     const char *const y = n->outputs.data[0];
     enum batchnorm_kind asked;
@@ -151,7 +151,7 @@ bool choose_statistics(struct preparer *p)
 {
     const struct model_graph *const g = p->model->graph;
     str_list frozen = {0};
-    struct flow f;
+    struct dependent_values f;
     vec_each_ptr(const struct batchnorm_choice, c, &p->options->batchnorm)
         if (!check_choice(p, c))
             return false;

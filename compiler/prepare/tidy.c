@@ -34,7 +34,7 @@ static bool visit_graphs(struct model *m, graph_visit visit, void *to)
 
 enum visit_state { UNSEEN, OPEN, PLACED };
 
-struct sorter {
+struct node_sorter {
     struct diag *diag;
     struct arena *arena;
     const model_nodes *nodes;
@@ -65,7 +65,7 @@ static void add_reads(struct arena *a, const struct model_node *n, str_list *out
             vec_push(a, out, x->s.data);
 }
 
-static void begin_node(struct sorter *s, waiting_list *open, size_t node)
+static void begin_node(struct node_sorter *s, waiting_list *open, size_t node)
 {
     struct waiting w = {.node = node};
     add_reads(s->arena, s->nodes->data[node], &w.reads);
@@ -73,13 +73,13 @@ static void begin_node(struct sorter *s, waiting_list *open, size_t node)
     vec_push(s->arena, open, w);
 }
 
-static bool report_cycle(struct sorter *s, const struct model_node *n)
+static bool report_cycle(struct node_sorter *s, const struct model_node *n)
 {
     return diag_error(s->diag, &n->loc, "the node reads what follows from its own results: there is no order");
 }
 
 /* The node behind all that it depends on. */
-static bool place(struct sorter *s, size_t node)
+static bool place(struct node_sorter *s, size_t node)
 {
     waiting_list open = {0};
     begin_node(s, &open, node);
@@ -103,7 +103,7 @@ static bool place(struct sorter *s, size_t node)
 static bool sort_list(struct diag *d, model_nodes *nodes)
 {
     struct arena scratch = {0};
-    struct sorter s = {.diag = d, .arena = &scratch, .nodes = nodes, .producers.arena = &scratch};
+    struct node_sorter s = {.diag = d, .arena = &scratch, .nodes = nodes, .producers.arena = &scratch};
     s.state = arena_array(&scratch, enum visit_state, nodes->count);
     vec_each(const struct model_node *, n, nodes)
         vec_each(const char *, name, &n->outputs)

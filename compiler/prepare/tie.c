@@ -378,11 +378,11 @@ static bool is_transposed(const struct tensor *a, const struct tensor *b)
     return true;
 }
 
-struct candidate {
+struct tie_candidate {
     const struct model_initializer *init;
     uint64_t sum;
 };
-typedef VEC(struct candidate) candidate_list;
+typedef VEC(struct tie_candidate) candidate_list;
 
 static void note_reads(void *to, const struct model_node *n)
 {
@@ -399,7 +399,7 @@ static void find_candidates(struct edit *e, candidate_list *out)
     vec_each(const struct model_initializer *, init, &g->initializers)
         if ((map_has(&read, init->name) || model_find_value(&g->outputs, init->name)) && is_parameter(init) &&
             init->tensor->shape.rank >= 1 && !tensor_is_uniform(init->tensor))
-            vec_push(e->arena, out, ((struct candidate){init, content_sum(init->tensor)}));
+            vec_push(e->arena, out, ((struct tie_candidate){init, content_sum(init->tensor)}));
 }
 
 static bool is_reshaped(const struct tensor *a, const struct tensor *b)
@@ -432,12 +432,13 @@ static bool is_telling(const struct lookup *l, const struct model_initializer *a
 
 /* The first of the candidates before `most` that `x` is tied to, among those with names of their own or with made-up
  * ones. */
-static const struct candidate *find_partner(const struct lookup *l, const candidate_list *all,
-                                            const struct candidate *x, size_t most, bool made_up, enum tie_kind *kind)
+static const struct tie_candidate *find_partner(const struct lookup *l, const candidate_list *all,
+                                                const struct tie_candidate *x, size_t most, bool made_up,
+                                                enum tie_kind *kind)
 {
     const struct tensor *const t = x->init->tensor;
     for (size_t k = 0; k < most; k++) {
-        const struct candidate *const other = &all->data[k];
+        const struct tie_candidate *const other = &all->data[k];
         const struct tensor *const own = other->init->tensor;
         if (other->sum != x->sum || other == x || own == t || /* --untie has just separated them */
             own->count != t->count || own->dtype != t->dtype || is_anonymous(other->init->name) != made_up)
@@ -454,10 +455,10 @@ static void find_equal(struct edit *e, const struct lookup *l, tie_list *out)
 {
     candidate_list all = {0};
     find_candidates(e, &all);
-    vec_each_ptr(const struct candidate, x, &all) {
+    vec_each_ptr(const struct tie_candidate, x, &all) {
         enum tie_kind kind;
         const bool made_up = is_anonymous(x->init->name);
-        const struct candidate *other = find_partner(l, &all, x, made_up ? all.count : x_at, false, &kind);
+        const struct tie_candidate *other = find_partner(l, &all, x, made_up ? all.count : x_at, false, &kind);
         if (!other && made_up)
             other = find_partner(l, &all, x, x_at, true, &kind);
         if (other)

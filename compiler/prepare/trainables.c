@@ -110,7 +110,7 @@ void lift_named_constant(struct preparer *p, const char *name)
         }
 }
 
-bool is_like_weight(struct rules *r, const struct model_node *n, struct verdict *v)
+bool is_like_weight(struct rules *r, const struct model_node *n, struct trained_verdict *v)
 {
     return constant_of(n) && dtype_is_float(constant_of(n)->dtype) && judge_constant(r, n, constant_of(n), v) &&
            !v->moot;
@@ -133,7 +133,7 @@ bool keeps_weights_as_constants(struct rules *r)
 /* In functions and branches exporters keep constants where the main graph has initializers; some do so everywhere. */
 static bool is_wanted_constant(struct rules *r, const str_list *globs, bool all, const struct model_node *n)
 {
-    struct verdict v;
+    struct trained_verdict v;
     const char *const name = constant_of(n) ? n->outputs.data[0] : "";
     return name[0] != '\0' &&
            (str_list_has(globs, name) ||
@@ -258,7 +258,7 @@ static bool check_named(struct preparer *p, const struct model_initializer *init
 /* An initializer and what becomes of it. */
 struct chosen {
     const struct model_initializer *init;
-    struct verdict verdict;
+    struct trained_verdict verdict;
     const char *against; /* why it is not trained; NULL: it is */
     bool worth_saying;   /* the loss depends on it, and --train would train it */
 };
@@ -268,7 +268,7 @@ typedef VEC(struct chosen) chosen_list;
  * of the list are left.
  */
 static const char *reason_against_train(const struct preparer *p, const struct model_initializer *init,
-                                        const struct verdict *v)
+                                        const struct trained_verdict *v)
 {
     const struct choice *const c = &p->train;
     if (map_has(&c->listed, init->name) || str_list_has(&c->globs, init->name))
@@ -323,7 +323,7 @@ void find_trained(struct preparer *p, struct map *trained, struct map *held)
 
 static void add_trainable(struct preparer *p, struct rules *r, const struct chosen *c)
 {
-    const struct verdict *const v = &c->verdict;
+    const struct trained_verdict *const v = &c->verdict;
     vec_push(p->arena, &p->trainables,
              ((struct trainable){.name = c->init->name,
                                  .tensor = c->init->tensor,
@@ -355,7 +355,7 @@ static void add_constants(struct preparer *p, struct rules *r, struct strbuf *te
 {
     const struct model_graph *const g = p->model->graph;
     vec_each(const struct model_node *, n, &g->nodes) {
-        struct verdict v;
+        struct trained_verdict v;
         if (p->silent || !constant_of(n) || !map_has(&p->ancestors, n->outputs.data[0]) || !is_like_weight(r, n, &v))
             continue;
         strbuf_addf(text, "  not %s %s: %s; --train %s trains it\n", n->outputs.data[0],
@@ -484,7 +484,7 @@ static size_t constant_weights(struct preparer *p, struct rules *r)
     const struct model_graph *const g = p->model->graph;
     size_t count = 0;
     vec_each(const struct model_node *, n, &g->nodes) {
-        struct verdict v;
+        struct trained_verdict v;
         count += is_like_weight(r, n, &v);
     }
     return count;

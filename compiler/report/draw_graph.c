@@ -13,7 +13,7 @@ enum { TITLE = 34, DETAIL = 40, MARGIN = 10, LINE = 14, PADDING = 9 }; /* charac
 #define TITLE_WIDTH 7.6 /* of a character */
 #define DETAIL_WIDTH 6.1
 
-struct drawing {
+struct graph_drawing {
     struct arena *arena;
     const struct picture *picture;
     struct layout layout;
@@ -37,7 +37,7 @@ static const char *node_reference(struct arena *a, const struct picture_node *n)
     return n->number >= 0 ? arena_printf(a, "%d", n->number) : readable_shortened(a, n->title, 12);
 }
 
-static void add_reference(struct drawing *d, const char **line, const char *arrow, int node)
+static void add_reference(struct graph_drawing *d, const char **line, const char *arrow, int node)
 {
     enum { ENOUGH = 40 };
     const char *name = node_reference(d->arena, &d->picture->nodes.data[node]);
@@ -50,7 +50,7 @@ static void add_reference(struct drawing *d, const char **line, const char *arro
                              readable_length(*line) + readable_length(name) + 2 < ENOUGH ? name : "\xe2\x80\xa6");
 }
 
-static void measure(struct drawing *d)
+static void measure(struct graph_drawing *d)
 {
     const struct picture *p = d->picture;
     for (size_t i = 0; i < p->edges.count; i++)
@@ -77,13 +77,13 @@ static void measure(struct drawing *d)
 
 /* ---- SVG --------------------------------------------------------------------------------------------------------- */
 
-static void draw_line_of(struct drawing *d, double x, double y, const char *kind, const char *text)
+static void draw_line_of(struct graph_drawing *d, double x, double y, const char *kind, const char *text)
 {
     strbuf_addf(&d->svg, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", kind, x, y,
                 markup_text(d->arena, text));
 }
 
-static void draw_node(struct drawing *d, size_t i)
+static void draw_node(struct graph_drawing *d, size_t i)
 {
     const struct picture_node *n = &d->picture->nodes.data[i];
     const struct layout_node *at = &d->layout.nodes[i];
@@ -111,7 +111,7 @@ static void draw_node(struct drawing *d, size_t i)
 }
 
 /* A smooth line down through the points, vertical at each. */
-static void draw_edge(struct drawing *d, size_t i)
+static void draw_edge(struct graph_drawing *d, size_t i)
 {
     const struct picture_edge *e = &d->picture->edges.data[i];
     const struct layout_edge *path = &d->layout.edges[i];
@@ -136,7 +136,7 @@ static void draw_edge(struct drawing *d, size_t i)
 }
 
 /* A scalar that all updates read, the learning rate of this step say, would be an arrow to each of them. */
-static void hide_fans(struct drawing *d)
+static void hide_fans(struct graph_drawing *d)
 {
     const struct picture *p = d->picture;
     int *readers = arena_array(d->arena, int, p->nodes.count + 1);
@@ -148,7 +148,7 @@ static void hide_fans(struct drawing *d)
     }
 }
 
-static void start(struct drawing *d)
+static void start(struct graph_drawing *d)
 {
     const struct picture *p = d->picture;
     const size_t nodes = p->nodes.count, edges = p->edges.count;
@@ -170,7 +170,7 @@ static void start(struct drawing *d)
 
 const char *picture_svg(struct arena *a, const struct picture *p)
 {
-    struct drawing d = {.arena = a, .picture = p, .svg = {.arena = a}};
+    struct graph_drawing d = {.arena = a, .picture = p, .svg = {.arena = a}};
     if (p->nodes.count > MOST)
         return arena_printf(a, "<p>%zu boxes are too many for a drawing; --dot writes all of them.</p>\n",
                             p->nodes.count);

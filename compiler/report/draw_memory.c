@@ -12,7 +12,7 @@ enum { LOW = 340, HIGH = 560, CROWDED = 40 }; /* height of the plan; temporaries
 enum { ROOM = 1010, WIDEST = 130, NARROWEST = 3, NAMED_MOST = 40 };
 #define CHARACTER 6.1
 
-struct drawing {
+struct memory_drawing {
     struct arena *arena;
     const struct report_entry *entry;
     struct strbuf svg;
@@ -22,28 +22,28 @@ struct drawing {
     bool named;    /* few kernels: with their names */
 };
 
-static double place_x(const struct drawing *d, int kernel)
+static double place_x(const struct memory_drawing *d, int kernel)
 {
     return LEFT + kernel * d->column;
 }
 
-static double place_y(const struct drawing *d, int64_t offset)
+static double place_y(const struct memory_drawing *d, int64_t offset)
 {
     return TOP + d->plot * (1 - (double)offset / (double)d->top);
 }
 
-static double plot_right(const struct drawing *d)
+static double plot_right(const struct memory_drawing *d)
 {
     return place_x(d, d->kernels);
 }
 
-static void label(struct drawing *d, double x, double y, const char *attributes, const char *text)
+static void label(struct memory_drawing *d, double x, double y, const char *attributes, const char *text)
 {
     strbuf_addf(&d->svg, "<text x=\"%.1f\" y=\"%.1f\" %s>%s</text>\n", x, y, attributes, markup_text(d->arena, text));
 }
 
 /* From the left edge of the plot. */
-static void line(struct drawing *d, const char *kind, double y, double right)
+static void line(struct memory_drawing *d, const char *kind, double y, double right)
 {
     strbuf_addf(&d->svg, "<line class=\"%s\" x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", kind, LEFT, y, right,
                 y);
@@ -60,7 +60,7 @@ static int64_t tick_distance(int64_t top)
     return t;
 }
 
-static void draw_offsets(struct drawing *d)
+static void draw_offsets(struct memory_drawing *d)
 {
     const int64_t distance = tick_distance(d->top);
     for (int64_t v = 0; v <= d->top; v += distance) {
@@ -75,7 +75,7 @@ static void draw_offsets(struct drawing *d)
 }
 
 /* The bound, and the arena where it is larger. */
-static void draw_bounds(struct drawing *d)
+static void draw_bounds(struct memory_drawing *d)
 {
     const struct report_entry *e = d->entry;
     const double y = place_y(d, e->bound_bytes), right = plot_right(d);
@@ -94,7 +94,7 @@ static void draw_bounds(struct drawing *d)
           arena_printf(d->arena, "lower bound %s", readable_bytes(d->arena, e->bound_bytes)));
 }
 
-static const char *kernel_tooltip(const struct drawing *d, int i)
+static const char *kernel_tooltip(const struct memory_drawing *d, int i)
 {
     const struct report_kernel *k = &d->entry->kernels.data[i];
     return arena_printf(d->arena, "kernel %d: %s (%s)\n%s alive\n%s", i,
@@ -102,7 +102,7 @@ static const char *kernel_tooltip(const struct drawing *d, int i)
                         readable_bytes(d->arena, k->alive), readable_shortened(d->arena, k->about, 300));
 }
 
-static void draw_kernels(struct drawing *d)
+static void draw_kernels(struct memory_drawing *d)
 {
     const struct report_entry *e = d->entry;
     const double y = TOP + d->plot + 3;
@@ -128,7 +128,7 @@ static void draw_kernels(struct drawing *d)
 
 /* ---- temporaries ------------------------------------------------------------------------------------------------- */
 
-static const char *temporary_tooltip(const struct drawing *d, const struct report_temporary *t)
+static const char *temporary_tooltip(const struct memory_drawing *d, const struct report_temporary *t)
 {
     static const char *const about[TEMPORARY_KINDS] = {
         [TEMPORARY_FORWARD] = "forward, not needed for gradients", [TEMPORARY_KEPT] = "forward, kept for the gradients",
@@ -139,7 +139,7 @@ static const char *temporary_tooltip(const struct drawing *d, const struct repor
 }
 
 /* The name where there is room for most of it, and the size below. */
-static void draw_name(struct drawing *d, const struct report_temporary *t, double x, double y, double width,
+static void draw_name(struct memory_drawing *d, const struct report_temporary *t, double x, double y, double width,
                       double height)
 {
     enum { LEAST = 4 };
@@ -156,7 +156,7 @@ static void draw_name(struct drawing *d, const struct report_temporary *t, doubl
         label(d, x + width / 2, middle + 13, "class=\"size\" text-anchor=\"middle\"", size);
 }
 
-static void draw_temporary(struct drawing *d, const struct report_temporary *t)
+static void draw_temporary(struct memory_drawing *d, const struct report_temporary *t)
 {
     const double x = place_x(d, t->first), width = (t->last - t->first + 1) * d->column;
     const double y = place_y(d, t->offset + t->space);
@@ -172,7 +172,7 @@ static void draw_temporary(struct drawing *d, const struct report_temporary *t)
 
 /* ---- bytes alive ------------------------------------------------------------------------------------------------- */
 
-static void draw_alive(struct drawing *d, double top)
+static void draw_alive(struct memory_drawing *d, double top)
 {
     const struct report_entry *e = d->entry;
     const int64_t most = e->kernels.data[e->peak].alive;
@@ -191,7 +191,7 @@ static void draw_alive(struct drawing *d, double top)
     label(d, plot_right(d) + 6, top + 5, "class=\"axis\"", arena_printf(d->arena, "most: kernel %d", e->peak));
 }
 
-static void draw_peak(struct drawing *d, double bottom)
+static void draw_peak(struct memory_drawing *d, double bottom)
 {
     const double x = place_x(d, d->entry->peak);
     strbuf_addf(&d->svg, "<rect class=\"peak\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%.1f\"/>\n", x, TOP - 6,
@@ -200,7 +200,7 @@ static void draw_peak(struct drawing *d, double bottom)
 
 const char *memory_svg(struct arena *a, const struct report_entry *e)
 {
-    struct drawing d = {.arena = a, .entry = e, .svg = {.arena = a}, .kernels = (int)e->kernels.count};
+    struct memory_drawing d = {.arena = a, .entry = e, .svg = {.arena = a}, .kernels = (int)e->kernels.count};
     if (e->temporaries.count == 0)
         return "";
     d.column = (double)ROOM / d.kernels;

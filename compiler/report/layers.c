@@ -16,7 +16,7 @@
 enum { GAP_X = 18, GAP_Y = 34, POINT_WIDTH = 8, ORDER_SWEEPS = 12, PLACE_SWEEPS = 24 };
 
 /* A box, or a point of an arrow. */
-struct place {
+struct layer_place {
     int node; /* -1: a point */
     int layer, position; /* position in its layer */
     double width, x;     /* x of its middle */
@@ -31,7 +31,7 @@ struct layer {
 struct work {
     struct arena scratch;
     struct layout *l;
-    VEC(struct place) places;
+    VEC(struct layer_place) places;
     struct layer *layers;
     int layer_count;
 };
@@ -98,7 +98,7 @@ void layers_assign(struct layout *l)
 
 static int add_place(struct work *w, int node, int layer, double width)
 {
-    vec_push(&w->scratch, &w->places, ((struct place){.node = node, .layer = layer, .width = width}));
+    vec_push(&w->scratch, &w->places, ((struct layer_place){.node = node, .layer = layer, .width = width}));
     vec_push(&w->scratch, &w->layers[layer].places, (int)w->places.count - 1);
     return (int)w->places.count - 1;
 }
@@ -165,7 +165,7 @@ static void sort_by_neighbours(struct work *w, int layer, bool by_upper)
 {
     const struct layer *y = &w->layers[layer];
     for (size_t i = 0; i < y->places.count; i++) {
-        struct place *p = &w->places.data[y->places.data[i]];
+        struct layer_place *p = &w->places.data[y->places.data[i]];
         const size_t count = by_upper ? p->up.count : p->down.count;
         const int *neighbours = by_upper ? p->up.data : p->down.data;
         double sum = 0;
@@ -184,7 +184,7 @@ static int64_t crossings_below(struct work *w, int layer)
     struct arena scratch = {0};
     int64_t *tree = arena_array(&scratch, int64_t, size + 2), *ends = NULL, crossings = 0, added = 0;
     for (size_t i = 0; i < y->places.count; i++) {
-        const struct place *p = &w->places.data[y->places.data[i]];
+        const struct layer_place *p = &w->places.data[y->places.data[i]];
         ends = arena_array(&scratch, int64_t, p->down.count + 1);
         for (size_t k = 0; k < p->down.count; k++) {
             ends[k] = w->places.data[p->down.data[k]].position + 1;
@@ -247,7 +247,7 @@ static void settle(struct work *w, int layer)
     double *offset = arena_array(&scratch, double, count + 1);
     size_t n = 0, at = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct place *p = &w->places.data[y->places.data[i]],
+        const struct layer_place *p = &w->places.data[y->places.data[i]],
                            *left = i ? &w->places.data[y->places.data[i - 1]] : NULL;
         const double weight = p->node < 0 ? 4 : 1; /* long arrows rather straight */
         offset[i] = left ? offset[i - 1] + (left->width + p->width) / 2 + GAP_X : 0;
@@ -269,7 +269,7 @@ static void wish_for_mean(struct work *w, int layer)
 {
     const struct layer *y = &w->layers[layer];
     for (size_t i = 0; i < y->places.count; i++) {
-        struct place *p = &w->places.data[y->places.data[i]];
+        struct layer_place *p = &w->places.data[y->places.data[i]];
         double sum = 0;
         for (size_t k = 0; k < p->up.count; k++)
             sum += w->places.data[p->up.data[k]].x;
@@ -319,7 +319,7 @@ static void store(struct work *w, const double *top)
     struct layout *l = w->l;
     double left = 0, right = 0;
     for (size_t i = 0; i < w->places.count; i++) {
-        const struct place *p = &w->places.data[i];
+        const struct layer_place *p = &w->places.data[i];
         left = i == 0 || p->x - p->width / 2 < left ? p->x - p->width / 2 : left;
         right = i == 0 || p->x + p->width / 2 > right ? p->x + p->width / 2 : right;
     }

@@ -12,15 +12,15 @@ enum { PLOT_WIDTH = WIDTH - LEFT - RIGHT, PLOT_HEIGHT = HEIGHT - TOP - BOTTOM, T
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
 enum { COLOURS = sizeof colours / sizeof *colours };
 
-struct range {
+struct axis_range {
     double low, high;
     bool logarithmic;
 };
 
-struct drawing {
+struct plot_drawing {
     struct strbuf svg;
     const struct line_plot *plot;
-    struct range x, y;
+    struct axis_range x, y;
 };
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static void add_text(struct strbuf *b, double x, double y, const char *attribute
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
-static void widen(struct range *r, double v)
+static void widen(struct axis_range *r, double v)
 {
     if (v < r->low)
         r->low = v;
@@ -42,10 +42,10 @@ static void widen(struct range *r, double v)
 }
 
 /* An empty range becomes 0..1, a point gets room on both sides. */
-static void give_width(struct range *r)
+static void give_width(struct axis_range *r)
 {
     if (r->low > r->high)
-        *r = (struct range){.low = 0, .high = 1};
+        *r = (struct axis_range){.low = 0, .high = 1};
     if (r->low == r->high) {
         const double room = r->low == 0 ? 1 : fabs(r->low) / 2;
         r->low -= room;
@@ -53,9 +53,9 @@ static void give_width(struct range *r)
     }
 }
 
-static void find_ranges(struct drawing *d)
+static void find_ranges(struct plot_drawing *d)
 {
-    d->x = d->y = (struct range){.low = INFINITY, .high = -INFINITY};
+    d->x = d->y = (struct axis_range){.low = INFINITY, .high = -INFINITY};
     for (size_t c = 0; c < d->plot->count; c++) {
         const struct plot_curve *curve = &d->plot->curves[c];
         for (size_t i = 0; i < curve->count; i++) {
@@ -73,12 +73,12 @@ static void find_ranges(struct drawing *d)
     give_width(&d->y);
 }
 
-static double place_x(const struct drawing *d, double x)
+static double place_x(const struct plot_drawing *d, double x)
 {
     return LEFT + PLOT_WIDTH * ((x - d->x.low) / (d->x.high - d->x.low));
 }
 
-static double place_y(const struct drawing *d, double y)
+static double place_y(const struct plot_drawing *d, double y)
 {
     const double v = d->y.logarithmic ? log10(y) : y;
     return TOP + PLOT_HEIGHT * (1 - (v - d->y.low) / (d->y.high - d->y.low));
@@ -87,7 +87,7 @@ static double place_y(const struct drawing *d, double y)
 /* ---- axes -------------------------------------------------------------------------------------------------------- */
 
 /* 1, 2 or 5 times a power of ten, so that about TICKS of them fill the range; whole numbers where `least` is 1. */
-static double tick_distance(const struct range *r, double least)
+static double tick_distance(const struct axis_range *r, double least)
 {
     const double rough = (r->high - r->low) / TICKS, power = pow(10, floor(log10(rough)));
     const double step = rough / power <= 1   ? power
@@ -97,7 +97,7 @@ static double tick_distance(const struct range *r, double least)
     return step < least ? least : step;
 }
 
-static void draw_tick_x(struct drawing *d, double value)
+static void draw_tick_x(struct plot_drawing *d, double value)
 {
     char label[32];
     const double x = place_x(d, value);
@@ -108,7 +108,7 @@ static void draw_tick_x(struct drawing *d, double value)
 }
 
 /* `v` is a place on the axis: the exponent on a logarithmic one. */
-static void draw_tick_y(struct drawing *d, double v)
+static void draw_tick_y(struct plot_drawing *d, double v)
 {
     char label[32];
     const double value = d->y.logarithmic ? pow(10, v) : v, y = place_y(d, value);
@@ -119,7 +119,7 @@ static void draw_tick_y(struct drawing *d, double v)
 }
 
 /* Powers of ten, every so many that TICKS suffice; 2 and 5 times them as well where there are few. */
-static void draw_ticks_logarithmic(struct drawing *d)
+static void draw_ticks_logarithmic(struct plot_drawing *d)
 {
     const double decades = d->y.high - d->y.low, distance = decades > TICKS ? ceil(decades / TICKS) : 1;
     for (double v = floor(d->y.low / distance) * distance; v <= d->y.high; v += distance)
@@ -130,7 +130,7 @@ static void draw_ticks_logarithmic(struct drawing *d)
         }
 }
 
-static void draw_axes(struct drawing *d)
+static void draw_axes(struct plot_drawing *d)
 {
     const double dx = tick_distance(&d->x, 1), dy = tick_distance(&d->y, 0);
     if (d->y.logarithmic)
@@ -147,19 +147,19 @@ static void draw_axes(struct drawing *d)
 
 /* ---- curves ------------------------------------------------------------------------------------------------------ */
 
-static bool can_show(const struct drawing *d, double y)
+static bool can_show(const struct plot_drawing *d, double y)
 {
     return isfinite(y) && (!d->y.logarithmic || y > 0);
 }
 
-static void add_point(struct drawing *d, double x, double y, bool *pen_down)
+static void add_point(struct plot_drawing *d, double x, double y, bool *pen_down)
 {
     strbuf_addf(&d->svg, "%s%.1f %.1f", *pen_down ? "L" : "M", place_x(d, x), place_y(d, y));
     *pen_down = true;
 }
 
 /* Points [from, to) share a column of the picture: the least and the largest, in their order. */
-static void add_column(struct drawing *d, const struct plot_curve *c, size_t from, size_t to, bool *pen_down)
+static void add_column(struct plot_drawing *d, const struct plot_curve *c, size_t from, size_t to, bool *pen_down)
 {
     size_t least = from, most = from;
     for (size_t i = from; i < to; i++) {
@@ -176,7 +176,7 @@ static void add_column(struct drawing *d, const struct plot_curve *c, size_t fro
         add_point(d, c->x[second], c->y[second], pen_down);
 }
 
-static void draw_curve(struct drawing *d, size_t number)
+static void draw_curve(struct plot_drawing *d, size_t number)
 {
     const struct plot_curve *c = &d->plot->curves[number];
     const char *colour = colours[number % COLOURS];
@@ -192,7 +192,7 @@ static void draw_curve(struct drawing *d, size_t number)
                         place_y(d, c->y[i]), colour);
 }
 
-static void draw_legend(struct drawing *d)
+static void draw_legend(struct plot_drawing *d)
 {
     for (size_t i = 0; i < d->plot->count; i++) {
         const double y = TOP + 14 + LEGEND_LINE * (double)i;
@@ -204,7 +204,7 @@ static void draw_legend(struct drawing *d)
 
 const char *line_plot_svg(struct arena *a, const struct line_plot *p)
 {
-    struct drawing d = {.svg = {.arena = a}, .plot = p};
+    struct plot_drawing d = {.svg = {.arena = a}, .plot = p};
     find_ranges(&d);
     strbuf_addf(&d.svg,
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

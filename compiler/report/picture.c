@@ -9,21 +9,21 @@
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
-struct builder {
+struct picture_builder {
     struct arena *arena;
     const struct report *report;
     struct picture picture;
     struct map at; /* value -> index of the node that gives it + 1 */
 };
 
-static int add_node(struct builder *b, struct picture_node n)
+static int add_node(struct picture_builder *b, struct picture_node n)
 {
     n.depends = str_equal(n.kind, "input");
     vec_push(b->arena, &b->picture.nodes, n);
     return (int)b->picture.nodes.count - 1;
 }
 
-static void add_edge(struct builder *b, int from, int to, const char *name, const char *type)
+static void add_edge(struct picture_builder *b, int from, int to, const char *name, const char *type)
 {
     for (size_t i = b->picture.edges.count; i-- > 0 && b->picture.edges.data[i].to == to;)
         if (b->picture.edges.data[i].from == from && str_equal(b->picture.edges.data[i].name, name))
@@ -34,13 +34,13 @@ static void add_edge(struct builder *b, int from, int to, const char *name, cons
     b->picture.nodes.data[to].depends |= b->picture.nodes.data[from].depends;
 }
 
-static void give(struct builder *b, const char *value, int node)
+static void give(struct picture_builder *b, const char *value, int node)
 {
     map_set(&b->at, value, (void *)(intptr_t)(node + 1));
 }
 
 /* -1 where nothing drawn gives the value. */
-static int giver(const struct builder *b, const char *value)
+static int giver(const struct picture_builder *b, const char *value)
 {
     return (int)(intptr_t)map_get(&b->at, value) - 1;
 }
@@ -48,7 +48,7 @@ static int giver(const struct builder *b, const char *value)
 /* ---- the main graph ---------------------------------------------------------------------------------------------- */
 
 /* Shapes as some entry found them; the graph of a step has the names of the main graph. */
-static const char *type_of(const struct builder *b, const char *name)
+static const char *type_of(const struct picture_builder *b, const char *name)
 {
     const struct program *p = b->report->program;
     for (size_t i = p->entries.count; i-- > 0;) {
@@ -59,7 +59,7 @@ static const char *type_of(const struct builder *b, const char *name)
     return "";
 }
 
-static const char *parameters_of(const struct builder *b, const struct model_node *n)
+static const char *parameters_of(const struct picture_builder *b, const struct model_node *n)
 {
     const struct model_graph *g = b->report->program->model->graph;
     struct strbuf text = {.arena = b->arena};
@@ -73,7 +73,7 @@ static const char *parameters_of(const struct builder *b, const struct model_nod
 }
 
 /* Shapes, axes and masks that an exporter computes from constants hide the network. */
-static bool is_constant(const struct builder *b, const struct model_node *n, const char *parameters)
+static bool is_constant(const struct picture_builder *b, const struct model_node *n, const char *parameters)
 {
     const struct op_def *const def = op_find(n->domain, n->op_type);
     bool depends = parameters[0] || (def && def->is_random);
@@ -84,7 +84,7 @@ static bool is_constant(const struct builder *b, const struct model_node *n, con
     return !depends;
 }
 
-static void add_model_node(struct builder *b, const struct model_node *n, int number)
+static void add_model_node(struct picture_builder *b, const struct model_node *n, int number)
 {
     const char *detail = parameters_of(b, n);
     if (is_constant(b, n, detail))
@@ -108,7 +108,7 @@ static void add_model_node(struct builder *b, const struct model_node *n, int nu
             give(b, n->outputs.data[i], at);
 }
 
-static void add_ends(struct builder *b, const struct model_graph *g, bool outputs)
+static void add_ends(struct picture_builder *b, const struct model_graph *g, bool outputs)
 {
     const size_t count = outputs ? g->outputs.count : g->inputs.count;
     for (size_t i = 0; i < count; i++) {
@@ -127,7 +127,7 @@ static void add_ends(struct builder *b, const struct model_graph *g, bool output
 
 struct picture picture_of_model(const struct report *r)
 {
-    struct builder b = {.arena = r->arena, .report = r, .at = {.arena = r->arena}};
+    struct picture_builder b = {.arena = r->arena, .report = r, .at = {.arena = r->arena}};
     const struct model_graph *g = r->program->model->graph;
     add_ends(&b, g, false);
     for (size_t i = 0; i < g->nodes.count; i++)
@@ -139,7 +139,7 @@ struct picture picture_of_model(const struct report *r)
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 struct kernels {
-    struct builder b;
+    struct picture_builder b;
     const struct report_entry *entry;
     int *writer; /* by buffer id: node that wrote it last, + 1 */
 };

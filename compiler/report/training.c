@@ -12,19 +12,19 @@
 
 /* ---- looking around ---------------------------------------------------------------------------------------------- */
 
-struct reader {
+struct training_reader {
     struct arena *arena;
     const struct model *model;
     const struct model_graph *algorithm;
     struct map producers; /* value of the algorithm -> struct model_node * */
 };
 
-static const struct model_node *producer(const struct reader *q, const char *name)
+static const struct model_node *producer(const struct training_reader *q, const char *name)
 {
     return map_get(&q->producers, name);
 }
 
-static void find_producers(struct reader *q)
+static void find_producers(struct training_reader *q)
 {
     const struct model_graph *g = q->algorithm;
     q->producers.arena = q->arena;
@@ -92,7 +92,7 @@ static const struct model_node *find_producer_in(const struct model_graph *g, co
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
-static void read_gradient(const struct reader *q, const struct model_node *n, struct report_training *out)
+static void read_gradient(const struct training_reader *q, const struct model_node *n, struct report_training *out)
 {
     const struct model_attr *y = model_find_attr(&n->attrs, "y"), *xs = model_find_attr(&n->attrs, "xs");
     if (y && y->type == ATTR_STRING && !out->loss) {
@@ -108,7 +108,7 @@ static void read_gradient(const struct reader *q, const struct model_node *n, st
 /* ---- updates ----------------------------------------------------------------------------------------------------- */
 
 /* Where a learning rate comes from. */
-static const char *rate_text(const struct reader *q, const struct report *r, const char *name)
+static const char *rate_text(const struct training_reader *q, const struct report *r, const char *name)
 {
     const struct model_initializer *init = model_find_initializer(q->algorithm, name);
     init = init ? init : model_find_initializer(q->model->graph, name);
@@ -129,7 +129,7 @@ struct chain {
     struct map seen; /* values */
 };
 
-static void follow(const struct reader *q, struct chain *c, const char *first)
+static void follow(const struct training_reader *q, struct chain *c, const char *first)
 {
     VEC(const char *) open = {0};
     vec_push(q->arena, &open, first);
@@ -164,14 +164,14 @@ static const char *operators_of(struct arena *a, const struct chain *c)
     return strbuf_text(&b);
 }
 
-static bool is_of_gradient(const struct reader *q, const char *name)
+static bool is_of_gradient(const struct training_reader *q, const char *name)
 {
     const struct model_node *n = producer(q, name);
     return n && is_gradient(n);
 }
 
 /* X - R * G, in either order of the product: R, or NULL. */
-static const char *descent_rate(const struct reader *q, const struct model_node *sub, const char *x)
+static const char *descent_rate(const struct training_reader *q, const struct model_node *sub, const char *x)
 {
     const struct model_node *mul = sub->inputs.count == 2 ? producer(q, sub->inputs.data[1]) : NULL;
     if (!str_equal(sub->op_type, "Sub") || sub->domain[0] || !str_equal(sub->inputs.data[0], x) || !mul ||
@@ -199,7 +199,7 @@ static bool is_changed(const struct model *m, const char *name)
 
 /* Of a written-out update: the one floating scalar that it reads and that the program sets, a variable or an input.
  * NULL where there are several, or none. */
-static const char *only_scalar(const struct reader *q, const struct report *r, const struct chain *c)
+static const char *only_scalar(const struct training_reader *q, const struct report *r, const struct chain *c)
 {
     const char *found = NULL;
     int count = 0;
@@ -216,7 +216,7 @@ static const char *only_scalar(const struct reader *q, const struct report *r, c
     return count == 1 ? found : NULL;
 }
 
-static void describe_update(const struct reader *q, const struct report *r, const struct model_pair *binding,
+static void describe_update(const struct training_reader *q, const struct report *r, const struct model_pair *binding,
                             struct report_training *out)
 {
     struct chain c = {.seen = {.arena = q->arena}};
@@ -248,7 +248,7 @@ static bool is_weight(const struct report *r, const char *name)
 }
 
 /* The update of the first weight stands for all of them. */
-static void read_updates(const struct reader *q, const struct report *r, const struct model_training *t,
+static void read_updates(const struct training_reader *q, const struct report *r, const struct model_training *t,
                          struct report_training *out)
 {
     for (size_t i = 0; i < t->update_binding.count && !out->optimizer; i++)
@@ -272,7 +272,7 @@ void gather_trainings(struct report *r)
         struct report_training out = {.entry = entry_of(r->program, k)};
         if (!t->algorithm)
             continue;
-        struct reader q = {.arena = r->arena, .model = m, .algorithm = t->algorithm};
+        struct training_reader q = {.arena = r->arena, .model = m, .algorithm = t->algorithm};
         find_producers(&q);
         vec_each(const struct model_node *, n, &t->algorithm->nodes)
             if (is_gradient(n))

@@ -93,7 +93,7 @@ static bool equal_nodes(const struct node *a, const struct node *b)
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 /* Open addressing, at least half empty. Holds nodes or constants; which one it is, is up to `equal`. */
-struct table {
+struct hash_table {
     struct entry_slot {
         uint64_t hash;
         void *item;
@@ -102,16 +102,16 @@ struct table {
     bool (*equal)(const void *a, const void *b);
 };
 
-static struct table table_new(struct arena *a, size_t count, bool (*equal)(const void *, const void *))
+static struct hash_table table_new(struct arena *a, size_t count, bool (*equal)(const void *, const void *))
 {
     size_t size = 16;
     while (size < 2 * count)
         size *= 2;
-    return (struct table){arena_array(a, struct entry_slot, size), size - 1, equal};
+    return (struct hash_table){arena_array(a, struct entry_slot, size), size - 1, equal};
 }
 
 /* The first item given that equals this one: itself, if there was none. */
-static void *table_first(struct table *t, uint64_t hash, void *item)
+static void *table_first(struct hash_table *t, uint64_t hash, void *item)
 {
     for (size_t at = (size_t)hash & t->mask;; at = (at + 1) & t->mask) {
         struct entry_slot *slot = &t->slots[at];
@@ -137,7 +137,7 @@ static bool equal_constant_items(const void *a, const void *b)
 
 static void merge_constants(struct graph *g, struct arena *scratch)
 {
-    struct table table = table_new(scratch, g->sources.count, equal_constant_items);
+    struct hash_table table = table_new(scratch, g->sources.count, equal_constant_items);
     vec_each(struct value *, v, &g->sources) {
         if (v->kind != VALUE_CONSTANT || v->dtype == DTYPE_STRING || tensor_bytes(v->constant) > LARGEST_CONSTANT)
             continue;
@@ -149,7 +149,7 @@ static void merge_constants(struct graph *g, struct arena *scratch)
 
 static void merge_nodes(struct graph *g, struct arena *scratch)
 {
-    struct table table = table_new(scratch, g->node_count, equal_node_items);
+    struct hash_table table = table_new(scratch, g->node_count, equal_node_items);
     graph_each_node(g, n) {
         if (n->def->is_random || n->def->is_structural || n->region != NULL)
             continue;

@@ -23,7 +23,7 @@
 #include <math.h>
 
 /* What a value is made of, as far as its logarithm goes. */
-enum kind {
+enum log_form {
     PLAIN,
     NUMBERS, /* known, from a bool, or a steady sum; none below 0: the logarithm is taken of them */
     SMALL,   /* probabilities */
@@ -32,11 +32,11 @@ enum kind {
 
 struct log_rule {
     const char *op;
-    enum kind (*kind)(const struct recogniser *r, const struct node *n, int depth);
+    enum log_form (*kind)(const struct recogniser *r, const struct node *n, int depth);
     struct value *(*log)(const struct recogniser *r, const struct node *n, int depth); /* where kind is not PLAIN */
 };
 
-static enum kind kind_of(const struct recogniser *r, struct value *v, int depth);
+static enum log_form kind_of(const struct recogniser *r, struct value *v, int depth);
 static struct value *log_of(const struct recogniser *r, struct value *v, int depth);
 
 static struct value *in(const struct node *n, size_t i)
@@ -195,7 +195,7 @@ static struct value *shift_by(const struct recogniser *r, struct value *m)
 
 /* ---- the rules --------------------------------------------------------------------------------------------------- */
 
-static enum kind kind_small(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_small(const struct recogniser *r, const struct node *n, int depth)
 {
     return SMALL;
 }
@@ -210,7 +210,7 @@ static struct value *log_softmax(const struct recogniser *r, const struct node *
     return build_with(r, "LogSoftmax", ATTRS(attr_int("axis", op_attr_int(n, "axis"))), in(n, 0));
 }
 
-static enum kind kind_exp(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_exp(const struct recogniser *r, const struct node *n, int depth)
 {
     return LARGE;
 }
@@ -220,7 +220,7 @@ static struct value *log_exp(const struct recogniser *r, const struct node *n, i
     return in(n, 0);
 }
 
-static enum kind kind_sub(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_sub(const struct recogniser *r, const struct node *n, int depth)
 {
     struct value *const p = taken_from_one(r, n);
     return p != NULL && is_probability(r, p, false, depth) ? SMALL : PLAIN;
@@ -232,11 +232,11 @@ static struct value *log_sub(const struct recogniser *r, const struct node *n, i
 }
 
 /* A probability plus a number is as exact as it stands. */
-static enum kind kind_add(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_add(const struct recogniser *r, const struct node *n, int depth)
 {
     if (kind_sub(r, n, depth) == SMALL)
         return SMALL;
-    const enum kind a = kind_of(r, in(n, 0), depth), b = kind_of(r, in(n, 1), depth);
+    const enum log_form a = kind_of(r, in(n, 0), depth), b = kind_of(r, in(n, 1), depth);
     const bool sum = (a == LARGE && (b == LARGE || b == NUMBERS)) || (b == LARGE && a == NUMBERS);
     return sum ? LARGE : PLAIN;
 }
@@ -256,9 +256,9 @@ static struct value *log_add(const struct recogniser *r, const struct node *n, i
     return build(r, "Add", high, build(r, "Softplus", build(r, "Sub", low, from)));
 }
 
-static enum kind kind_product(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_product(const struct recogniser *r, const struct node *n, int depth)
 {
-    const enum kind a = kind_of(r, in(n, 0), depth), b = kind_of(r, in(n, 1), depth);
+    const enum log_form a = kind_of(r, in(n, 0), depth), b = kind_of(r, in(n, 1), depth);
     if (a == PLAIN || b == PLAIN || (a == NUMBERS && b == NUMBERS))
         return PLAIN;
     return a > b ? a : b;
@@ -274,9 +274,9 @@ static struct value *log_div(const struct recogniser *r, const struct node *n, i
     return build(r, "Sub", log_of(r, in(n, 0), depth), log_of(r, in(n, 1), depth));
 }
 
-static enum kind kind_of_first(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_of_first(const struct recogniser *r, const struct node *n, int depth)
 {
-    const enum kind k = kind_of(r, in(n, 0), depth);
+    const enum log_form k = kind_of(r, in(n, 0), depth);
     return k == NUMBERS ? PLAIN : k;
 }
 
@@ -285,7 +285,7 @@ static struct value *log_reciprocal(const struct recogniser *r, const struct nod
     return build(r, "Neg", log_of(r, in(n, 0), depth));
 }
 
-static enum kind kind_sum(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_sum(const struct recogniser *r, const struct node *n, int depth)
 {
     return is_steady_sum(r, n->outputs.data[0]) ? PLAIN : kind_of_first(r, n, depth);
 }
@@ -323,7 +323,7 @@ static struct value *log_prod(const struct recogniser *r, const struct node *n, 
     return reduced(r, n, "ReduceSum", false, log_of(r, in(n, 0), depth));
 }
 
-static enum kind kind_pow(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_pow(const struct recogniser *r, const struct node *n, int depth)
 {
     double e;
     return recognise_number(r, in(n, 1), &e) ? kind_of_first(r, n, depth) : PLAIN;
@@ -341,9 +341,9 @@ static struct value *log_sqrt(const struct recogniser *r, const struct node *n, 
     return build(r, "Mul", l, build_like(r, l, 0.5));
 }
 
-static enum kind kind_where(const struct recogniser *r, const struct node *n, int depth)
+static enum log_form kind_where(const struct recogniser *r, const struct node *n, int depth)
 {
-    const enum kind a = kind_of(r, in(n, 1), depth), b = kind_of(r, in(n, 2), depth);
+    const enum log_form a = kind_of(r, in(n, 1), depth), b = kind_of(r, in(n, 2), depth);
     if (a == PLAIN || b == PLAIN || (a == NUMBERS && b == NUMBERS))
         return PLAIN;
     return a > b ? a : b;
@@ -372,7 +372,7 @@ static const struct log_rule *rule_of(const struct node *n)
     return NULL;
 }
 
-static enum kind kind_made(const struct recogniser *r, struct value *v, int depth)
+static enum log_form kind_made(const struct recogniser *r, struct value *v, int depth)
 {
     const struct node *const n = recognise_producer(r, v);
     if (n == NULL || depth == 0)
@@ -383,11 +383,11 @@ static enum kind kind_made(const struct recogniser *r, struct value *v, int dept
     return rule != NULL ? rule->kind(r, n, depth - 1) : PLAIN;
 }
 
-static enum kind kind_of(const struct recogniser *r, struct value *v, int depth)
+static enum log_form kind_of(const struct recogniser *r, struct value *v, int depth)
 {
     if (!dtype_is_float(v->dtype))
         return PLAIN;
-    const enum kind made = kind_made(r, v, depth);
+    const enum log_form made = kind_made(r, v, depth);
     return made != PLAIN ? made : is_numbers(r, v, depth) ? NUMBERS : PLAIN;
 }
 
@@ -414,14 +414,14 @@ static struct value *log_of(const struct recogniser *r, struct value *v, int dep
 /* w a, where a is an exponential or a probability and w may be 0, or below, or only known when the program runs. */
 struct weighted {
     struct value *w, *a;
-    enum kind kind; /* of a; PLAIN: it is nothing of the kind */
+    enum log_form kind; /* of a; PLAIN: it is nothing of the kind */
 };
 
 static struct weighted weighted_by(const struct recogniser *r, struct value *v, int depth)
 {
     const struct node *const mul = recognise_made_by(r, v, "Mul");
     for (size_t i = 0; i < 2 && mul != NULL && depth > 0; i++) {
-        const enum kind a = kind_of(r, in(mul, i), depth - 1), w = kind_of(r, in(mul, 1 - i), depth - 1);
+        const enum log_form a = kind_of(r, in(mul, i), depth - 1), w = kind_of(r, in(mul, 1 - i), depth - 1);
         double number;
         if ((a == SMALL || a == LARGE) &&
             (w == PLAIN || (w == NUMBERS && !recognise_number(r, in(mul, 1 - i), &number))))
@@ -452,8 +452,8 @@ static bool is_weighted_sum(const struct recogniser *r, const struct node *n, in
     const struct weighted a = weighted_by(r, in(n, 0), depth), b = weighted_by(r, in(n, 1), depth);
     if (a.kind == PLAIN && b.kind == PLAIN)
         return false;
-    const enum kind x = a.kind != PLAIN ? a.kind : kind_of(r, a.a, depth);
-    const enum kind y = b.kind != PLAIN ? b.kind : kind_of(r, b.a, depth);
+    const enum log_form x = a.kind != PLAIN ? a.kind : kind_of(r, a.a, depth);
+    const enum log_form y = b.kind != PLAIN ? b.kind : kind_of(r, b.a, depth);
     return x > NUMBERS && y > NUMBERS;
 }
 

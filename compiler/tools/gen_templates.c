@@ -15,12 +15,12 @@
 #include "base/file.h"
 #include <string.h>
 
-struct options {
+struct template_options {
     const char *table, *out;
     VEC(const char *) include_dirs, helpers, sections, templates;
 };
 
-static bool read_options(struct arena *a, int argc, char **argv, struct options *o)
+static bool read_options(struct arena *a, int argc, char **argv, struct template_options *o)
 {
     o->table = "template";
     for (int i = 1; i < argc; i++) {
@@ -48,7 +48,7 @@ static bool read_options(struct arena *a, int argc, char **argv, struct options 
     return o->out != NULL;
 }
 
-static bool generate(struct gen *g, const struct options *o)
+static bool generate(struct gen *g, const struct template_options *o)
 {
     bool ok = true;
     for (size_t i = 0; i < o->helpers.count; i++)
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 {
     struct arena a = {0};
     struct diag d = {.arena = &a};
-    struct options o = {0};
+    struct template_options o = {0};
     if (!read_options(&a, argc, argv, &o)) {
         fprintf(stderr,
                 "usage: gen_templates [--table NAME] [--include DIR]... [--helpers HEADER]... [--section HEADER]... "

@@ -6,12 +6,12 @@
 #include "tools/gen_templates.h"
 #include "tree/tree.h"
 
-enum role { ROLE_INT, ROLE_TYPE, ROLE_HOLE, ROLE_ITEM, ROLE_KERNEL };
+enum parameter_role { ROLE_INT, ROLE_TYPE, ROLE_HOLE, ROLE_ITEM, ROLE_KERNEL };
 
 /* A name that the file declares at its top level. */
 struct top_name {
     const struct cfront_node *node;
-    enum role role;
+    enum parameter_role role;
     struct tree_var *hole;          /* INT */
     struct tree_function *function; /* ITEM, KERNEL; of a hole, its declaration only */
 };

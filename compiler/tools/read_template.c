@@ -11,7 +11,7 @@ static bool is_marked(const struct cfront_node *n, const char *mark)
 }
 
 /* false: not one of the template's; samples for the bodies of holes. */
-static bool role_of_declaration(const struct cfront_node *n, enum role *role)
+static bool role_of_declaration(const struct cfront_node *n, enum parameter_role *role)
 {
     const bool is_hole = is_marked(n, "hole");
     if (n->kind == CFRONT_ENUMERATOR && is_hole)
@@ -29,7 +29,7 @@ static bool role_of_declaration(const struct cfront_node *n, enum role *role)
     return true;
 }
 
-static void add_top(struct parser *p, const struct cfront_node *n, enum role role)
+static void add_top(struct parser *p, const struct cfront_node *n, enum parameter_role role)
 {
     struct top_name t = {.node = n, .role = role};
     if (role == ROLE_INT) {
@@ -47,7 +47,7 @@ static bool assign_roles(struct parser *p)
     bool ok = true;
     for (size_t i = 0; i < p->source.nodes.count; i++) {
         const struct cfront_node *const n = p->source.nodes.data[i];
-        enum role role;
+        enum parameter_role role;
         if (!role_of_declaration(n, &role))
             continue;
         if (role == ROLE_KERNEL && !str_equal(n->type, "void"))

@@ -42,7 +42,7 @@ struct mark {
     struct value *adjoint; /* so far; NULL: zero */
 };
 
-struct expansion {
+struct gradient_expansion {
     struct graph *g;
     struct gradient *gradient;
     struct node **nodes; /* before the Gradient node, in order */
@@ -94,7 +94,7 @@ static void open_budget(struct graph *g, size_t gradients)
     }
 }
 
-static bool spend(struct expansion *e)
+static bool spend(struct gradient_expansion *e)
 {
     enum { MOST_VISITED = 20000000 };
     struct adjoint_budget *const b = budget_of(e->g);
@@ -129,7 +129,7 @@ static struct value *y_of(const struct gradient *gr)
     return gr->node->inputs.data[2 * gr->count];
 }
 
-static struct mark *mark_of(const struct expansion *e, const struct value *v)
+static struct mark *mark_of(const struct gradient_expansion *e, const struct value *v)
 {
     return v != NULL && v->id < e->value_count ? &e->marks[v->id] : NULL;
 }
@@ -230,7 +230,7 @@ static bool is_marked_not_diff(const struct op_param *params, size_t i)
     return p != NULL && (p->flags & PARAM_NOT_DIFF) != 0;
 }
 
-static bool carries(const struct expansion *e, const struct node *n, size_t input)
+static bool carries(const struct gradient_expansion *e, const struct node *n, size_t input)
 {
     const struct mark *const m = mark_of(e, n->inputs.data[input]);
     return m != NULL && m->active && !is_marked_not_diff(n->def->inputs, input);
@@ -238,7 +238,7 @@ static bool carries(const struct expansion *e, const struct node *n, size_t inpu
 
 /* From xs towards y: what has a derivative, and what differs from the original. Listed values are free: nothing flows
  * into them. Integers and bools, and outputs of operators without any gradient (Shape, Less), end the flow (R25). */
-static void mark_forward(struct expansion *e)
+static void mark_forward(struct gradient_expansion *e)
 {
     for (size_t k = 0; k < e->node_count; k++) {
         const struct node *const n = e->nodes[k];
@@ -263,7 +263,7 @@ static void mark_forward(struct expansion *e)
 enum quality { NEEDED, WANTED, CHANGED };
 
 /* The first output of n that is not cut away and has that quality, or NULL. */
-static const struct mark *find_output(const struct expansion *e, const struct node *n, enum quality q)
+static const struct mark *find_output(const struct gradient_expansion *e, const struct node *n, enum quality q)
 {
     vec_each(const struct value *, v, &n->outputs) {
         const struct mark *const m = mark_of(e, v);
@@ -274,18 +274,18 @@ static const struct mark *find_output(const struct expansion *e, const struct no
 }
 
 /* Does F use n? */
-static bool has_needed_output(const struct expansion *e, const struct node *n)
+static bool has_needed_output(const struct gradient_expansion *e, const struct node *n)
 {
     return find_output(e, n, NEEDED) != NULL;
 }
 
-static bool has_wanted_output(const struct expansion *e, const struct node *n)
+static bool has_wanted_output(const struct gradient_expansion *e, const struct node *n)
 {
     return find_output(e, n, WANTED) != NULL;
 }
 
 /* From y back: what F consists of, and which part of it needs adjoints. */
-static void mark_backward(struct expansion *e)
+static void mark_backward(struct gradient_expansion *e)
 {
     struct mark *const y = mark_of(e, y_of(e->gradient));
     y->needed = true;
@@ -308,7 +308,7 @@ static void mark_backward(struct expansion *e)
     }
 }
 
-static void analyse(struct expansion *e)
+static void analyse(struct gradient_expansion *e)
 {
     struct graph *const g = e->g;
     const struct gradient *const gr = e->gradient;
@@ -345,7 +345,7 @@ static bool is_x(const struct gradient *gr, const struct value *v)
 
 /* R20: an x that other listed tensors determine. Followed without the cut, over all kinds of inputs. A tensor among zs
  * that others determine is listed in order to be cut. */
-static bool check_independent(struct expansion *e)
+static bool check_independent(struct gradient_expansion *e)
 {
     bool *const reached = arena_array(&e->scratch, bool, (size_t)e->value_count);
     bool ok = true;
@@ -381,7 +381,7 @@ static const char *step_text(struct arena *a, const struct node *n)
 }
 
 /* "loss <- ReduceMean <- Mul 'scale' <- NonZero": from y to n, long ones with a gap. */
-static const char *path_text(const struct expansion *e, const struct node *n)
+static const char *path_text(const struct gradient_expansion *e, const struct node *n)
 {
     enum { SHOWN = 12 };
     VEC(const struct node *) path = {0};
@@ -439,7 +439,7 @@ static bool set_outputs_apart(struct builder *b, const struct node *n)
 
 /* Composites on the way without a rule of their own give way to what they consist of. False: nothing to expand, or
  * failed. */
-static bool expand_composites(struct expansion *e, bool *failed)
+static bool expand_composites(struct gradient_expansion *e, bool *failed)
 {
     bool any = false;
     for (size_t k = 0; k < e->node_count; k++) {
@@ -466,7 +466,7 @@ static bool expand_composites(struct expansion *e, bool *failed)
     return any;
 }
 
-static bool check_rules(const struct expansion *e)
+static bool check_rules(const struct gradient_expansion *e)
 {
     bool ok = true;
     for (size_t k = 0; k < e->node_count; k++)
@@ -488,7 +488,7 @@ static bool check_rules(const struct expansion *e)
 
 /* What depends on an x and reaches y through an input that has a derivative which its operator leaves out: the gradient
  * is not that of the function, and whoever trains through it would not notice. */
-static void tell_what_is_left_out(const struct expansion *e)
+static void tell_what_is_left_out(const struct gradient_expansion *e)
 {
     for (size_t k = 0; k < e->node_count; k++) {
         const struct node *const n = e->nodes[k];
@@ -502,7 +502,7 @@ static void tell_what_is_left_out(const struct expansion *e)
     }
 }
 
-static bool prepare_rules(struct expansion *e)
+static bool prepare_rules(struct gradient_expansion *e)
 {
     bool failed = false;
     for (int round = 0; round < MAX_EXPANSION_ROUNDS; round++) {
@@ -517,7 +517,7 @@ static bool prepare_rules(struct expansion *e)
 
 /* ---- evaluation of F at other values ----------------------------------------------------------------------------- */
 
-static struct value *now(const struct expansion *e, struct value *v)
+static struct value *now(const struct gradient_expansion *e, struct value *v)
 {
     const struct mark *const m = mark_of(e, v);
     return m != NULL && m->changed ? m->now : v;
@@ -531,7 +531,7 @@ static const char *node_text(struct arena *a, const struct node *n)
 }
 
 /* The node once more, on the values it has in F; random ones draw the same numbers (R27). */
-static bool evaluate_again(struct expansion *e, const struct node *n)
+static bool evaluate_again(struct gradient_expansion *e, const struct node *n)
 {
     struct graph *const g = e->g;
     struct loc loc = n->loc;
@@ -549,13 +549,13 @@ static bool evaluate_again(struct expansion *e, const struct node *n)
 }
 
 /* The node as F has it: the original, or its copy. */
-static struct node *node_in_f(const struct expansion *e, struct node *n)
+static struct node *node_in_f(const struct gradient_expansion *e, struct node *n)
 {
     const struct mark *const m = find_output(e, n, CHANGED);
     return m != NULL ? m->now->producer : n;
 }
 
-static bool evaluate_changed(struct expansion *e)
+static bool evaluate_changed(struct gradient_expansion *e)
 {
     for (size_t k = 0; k < e->node_count; k++) {
         const struct node *const n = e->nodes[k];
@@ -570,13 +570,13 @@ static bool evaluate_changed(struct expansion *e)
 #define MADE_PREFIX "grad."
 
 /* The adjoint of v is complete: what was made for it is called after it. */
-static void name_adjoint(const struct expansion *e, const struct value *v, struct value *adjoint)
+static void name_adjoint(const struct gradient_expansion *e, const struct value *v, struct value *adjoint)
 {
     if (adjoint->id >= e->value_count && str_starts_with(adjoint->name, MADE_PREFIX))
         graph_rename(e->g, adjoint, graph_fresh_name(e->g, arena_printf(e->g->arena, "d_%s", v->name)));
 }
 
-static struct builder builder_for(const struct expansion *e, const struct node *n)
+static struct builder builder_for(const struct gradient_expansion *e, const struct node *n)
 {
     struct arena *const a = e->g->arena;
     struct builder b = {.graph = e->g,
@@ -592,7 +592,8 @@ static struct builder builder_for(const struct expansion *e, const struct node *
     return b;
 }
 
-static bool add_adjoint(const struct expansion *e, struct builder *b, const struct value *v, struct value *more)
+static bool add_adjoint(const struct gradient_expansion *e, struct builder *b, const struct value *v,
+                        struct value *more)
 {
     struct mark *const m = mark_of(e, v);
     m->adjoint = m->adjoint == NULL ? more : build_value(b, "Add", NULL, (struct value *const[]){m->adjoint, more}, 2);
@@ -600,7 +601,7 @@ static bool add_adjoint(const struct expansion *e, struct builder *b, const stru
 }
 
 /* Runs the rule of one node and hands its results to the adjoints of the inputs. */
-static bool differentiate_node(const struct expansion *e, struct node *n)
+static bool differentiate_node(const struct gradient_expansion *e, struct node *n)
 {
     struct arena *const a = e->g->arena;
     struct node *const in_f = node_in_f(e, n);
@@ -632,7 +633,7 @@ static bool differentiate_node(const struct expansion *e, struct node *n)
     return true;
 }
 
-static bool differentiate(struct expansion *e)
+static bool differentiate(struct gradient_expansion *e)
 {
     struct builder b = builder_for(e, e->gradient->node);
     struct value *const y = y_of(e->gradient);
@@ -649,7 +650,7 @@ static bool differentiate(struct expansion *e)
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
 /* R21, R25: nothing flows into x. */
-static struct value *zero_gradient(const struct expansion *e, struct builder *b, struct value *x)
+static struct value *zero_gradient(const struct gradient_expansion *e, struct builder *b, struct value *x)
 {
     const char *const y = y_of(e->gradient)->name;
     if (mark_of(e, x)->needed)
@@ -665,7 +666,7 @@ static struct value *zero_gradient(const struct expansion *e, struct builder *b,
 
 /* Readers of the Gradient node's outputs get the adjoints, which take over the names that the model gives. A variable
  * of a later Gradient is a copy: other gradients may be made out of the adjoint, and do not depend on the variable. */
-static bool replace_outputs(const struct expansion *e)
+static bool replace_outputs(const struct gradient_expansion *e)
 {
     const struct gradient *const gr = e->gradient;
     struct builder b = builder_for(e, gr->node);
@@ -693,7 +694,7 @@ static bool replace_outputs(const struct expansion *e)
 
 static bool expand_gradient(struct graph *g, struct gradient *gr)
 {
-    struct expansion e = {.g = g, .gradient = gr, .counted = g->value_count};
+    struct gradient_expansion e = {.g = g, .gradient = gr, .counted = g->value_count};
     const int since = g->value_count;
     const bool ok = spend(&e) && prepare_rules(&e) && check_independent(&e) && spend(&e) && evaluate_changed(&e) &&
                     differentiate(&e) && replace_outputs(&e);

@@ -20,7 +20,7 @@
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
 /* Names that say what an initializer is for, of all graphs of a model. */
-struct uses {
+struct initializer_uses {
     struct map differentiated; /* in xs of some Gradient */
     struct map statistics;     /* running mean or variance of some BatchNormalization */
     struct map stand_ins;      /* operands of GraphCall: what the main graph reads in the place of a weight */
@@ -28,14 +28,14 @@ struct uses {
 };
 
 /* What a GraphCall hands to the main graph in the place of a weight is a running mean of it. */
-static void note_stand_ins(struct uses *uses, const struct model_node *n)
+static void note_stand_ins(struct initializer_uses *uses, const struct model_node *n)
 {
     if (str_equal(n->op_type, "GraphCall") && str_equal(n->domain, DOMAIN_TRAINING))
         vec_each(const char *, name, &n->inputs)
             map_set(&uses->stand_ins, name, NULL);
 }
 
-static void note_uses(struct uses *uses, const struct model_graph *mg)
+static void note_uses(struct initializer_uses *uses, const struct model_graph *mg)
 {
     for (size_t i = 0; mg != NULL && i < mg->nodes.count; i++) {
         const struct model_node *const n = mg->nodes.data[i];
@@ -54,7 +54,7 @@ static void note_uses(struct uses *uses, const struct model_graph *mg)
 
 /* What the main graph does not read is there for the algorithms: weights of a part that only training needs, and what
  * they share beside them, like sums of gradients. */
-static enum variable_role role_of(const struct combiner *c, const struct uses *uses,
+static enum variable_role role_of(const struct combiner *c, const struct initializer_uses *uses,
                                   const struct model_initializer *init, bool in_main)
 {
     const struct tensor *const t = init->tensor;
@@ -70,8 +70,8 @@ static enum variable_role role_of(const struct combiner *c, const struct uses *u
 }
 
 /* The initializers of mg that `state` names become variables; the map's values are set to them. */
-static void make_variables(struct combiner *c, const struct uses *uses, const struct model_graph *mg, struct map *state,
-                           variable_list *made)
+static void make_variables(struct combiner *c, const struct initializer_uses *uses, const struct model_graph *mg,
+                           struct map *state, variable_list *made)
 {
     for (size_t i = 0; mg != NULL && i < mg->initializers.count; i++) {
         const struct model_initializer *const init = mg->initializers.data[i];
@@ -93,7 +93,7 @@ static void make_variables(struct combiner *c, const struct uses *uses, const st
 static void make_all_variables(struct combiner *c)
 {
     variable_list made = {0};
-    struct uses uses = {{.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}};
+    struct initializer_uses uses = {{.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}, {.arena = c->arena}};
     note_uses(&uses, c->model->graph);
     vec_each(const struct model_training *, t, &c->model->training)
         note_uses(&uses, t->algorithm);

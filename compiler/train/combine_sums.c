@@ -9,7 +9,7 @@
 #include "train/combine.h"
 
 /* Of main graph and algorithm, whose names are those of one graph (R12). */
-struct flow {
+struct model_dataflow {
     struct map readers; /* name -> the node that reads it, NULL for several */
     struct map makers;  /* name -> the node that makes it */
     struct map varying; /* what depends on inputs of the entry or on random numbers */
@@ -23,7 +23,7 @@ static void note_reads(void *to, const struct model_node *n)
 }
 
 /* A node with a graph inside may read anything. */
-static bool varies(const struct flow *f, const struct model_node *n)
+static bool varies(const struct model_dataflow *f, const struct model_node *n)
 {
     const struct op_def *const def = op_find(n->domain, n->op_type);
     bool result = def != NULL && def->is_random;
@@ -34,7 +34,7 @@ static bool varies(const struct flow *f, const struct model_node *n)
     return result;
 }
 
-static void note_flow(struct flow *f, const struct model_graph *mg)
+static void note_flow(struct model_dataflow *f, const struct model_graph *mg)
 {
     vec_each(const struct model_value_info *, vi, &mg->inputs)
         if (model_find_initializer(mg, vi->name) == NULL)
@@ -50,12 +50,12 @@ static void note_flow(struct flow *f, const struct model_graph *mg)
     model_each_node(mg, note_reads, &f->readers);
 }
 
-static bool is_read_once(const struct flow *f, const char *name, const struct model_node *by)
+static bool is_read_once(const struct model_dataflow *f, const char *name, const struct model_node *by)
 {
     return map_get(&f->readers, name) == by;
 }
 
-static bool is_sum(const struct flow *f, const char *name, const char *value)
+static bool is_sum(const struct model_dataflow *f, const char *name, const char *value)
 {
     const struct model_node *const n = map_get(&f->makers, value);
     if (n == NULL || !str_equal(n->op_type, "Add") || n->domain[0] != '\0' || n->inputs.count != 2)
@@ -67,7 +67,7 @@ static bool is_sum(const struct flow *f, const char *name, const char *value)
 
 static void note_sums(struct arena *a, const struct model *m, const struct model_training *t, struct map *sums)
 {
-    struct flow f = {{.arena = a}, {.arena = a}, {.arena = a}};
+    struct model_dataflow f = {{.arena = a}, {.arena = a}, {.arena = a}};
     if (t->algorithm == NULL || t->update_binding.count == 0)
         return;
     note_flow(&f, m->graph);

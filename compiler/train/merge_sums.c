@@ -20,7 +20,7 @@
 enum { ROWS = 1 }; /* the axis of indices and updates that grows */
 
 /* What a sum consists of. */
-struct terms {
+struct sum_terms {
     struct arena *arena;
     VEC(struct value *) others;
     VEC(struct node *) scatters; /* that fit together */
@@ -65,7 +65,7 @@ static bool fits(const struct node *a, const struct node *b)
            u->dim[0] == v->dim[0] && u->dim[2] == v->dim[2] && op_attr_int(a, "size") == op_attr_int(b, "size");
 }
 
-static struct value *side_by_side(struct builder *b, const struct terms *t, size_t input)
+static struct value *side_by_side(struct builder *b, const struct sum_terms *t, size_t input)
 {
     struct value **const parts = arena_array(t->arena, struct value *, t->scatters.count);
     for (size_t i = 0; i < t->scatters.count; i++)
@@ -73,7 +73,7 @@ static struct value *side_by_side(struct builder *b, const struct terms *t, size
     return build_value(b, "Concat", ATTRS(attr_int("axis", ROWS)), parts, t->scatters.count);
 }
 
-static struct value *merged_scatters(struct builder *b, const struct terms *t)
+static struct value *merged_scatters(struct builder *b, const struct sum_terms *t)
 {
     struct value *const in[] = {side_by_side(b, t, 0), side_by_side(b, t, 1)};
     return build_value(b, "stepc.Scatter", ATTRS(attr_int("size", op_attr_int(t->scatters.data[0], "size"))), in, 2);
@@ -114,7 +114,7 @@ static int64_t end_of(const struct node *slice, int axis)
     return start_of(slice, axis) + slice->inputs.data[0]->shape.dim[axis];
 }
 
-static bool stands_beside(const struct terms *t, const struct node *n)
+static bool stands_beside(const struct sum_terms *t, const struct node *n)
 {
     const struct node *const first = t->slices.data[0];
     const struct shape *const a = &first->inputs.data[0]->shape, *const b = &n->inputs.data[0]->shape;
@@ -125,7 +125,7 @@ static bool stands_beside(const struct terms *t, const struct node *n)
 }
 
 /* The stepc.SliceGrad behind v of a piece along one axis that stands beside the others; or NULL. */
-static struct node *slice_behind(const struct graph *g, struct terms *t, const struct value *v)
+static struct node *slice_behind(const struct graph *g, struct sum_terms *t, const struct value *v)
 {
     struct node *const n = node_behind(g, v, "SliceGrad");
     if (n == NULL || axis_of(n) < 0 || (t->slices.count > 0 && !stands_beside(t, n)))
@@ -144,7 +144,7 @@ static struct value *zeros(struct builder *b, const struct node *slice, int axis
 
 /* The pieces from the first on that do not overlap, side by side with zeros between them; the others stay in the list.
  * The list is in the order of their starts. */
-static struct value *take_layer(struct builder *b, struct terms *t)
+static struct value *take_layer(struct builder *b, struct sum_terms *t)
 {
     const int64_t size = ints_of(t->slices.data[0], "shape")[t->axis];
     VEC(struct value *) parts = {0};
@@ -183,7 +183,7 @@ static int by_start(const void *a, const void *b)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-static void sort_term(const struct graph *g, struct terms *t, struct value *v)
+static void sort_term(const struct graph *g, struct sum_terms *t, struct value *v)
 {
     struct node *const scatter = scatter_behind(g, v), *const slice = slice_behind(g, t, v);
     if (scatter != NULL && (t->scatters.count == 0 || fits(t->scatters.data[0], scatter)))
@@ -195,7 +195,7 @@ static void sort_term(const struct graph *g, struct terms *t, struct value *v)
 }
 
 /* With a list of its own: sums may be longer than the stack is deep. */
-static void collect(const struct graph *g, struct terms *t, const struct node *root, int since)
+static void collect(const struct graph *g, struct sum_terms *t, const struct node *root, int since)
 {
     VEC(struct value *) open = {0};
     vec_push(t->arena, &open, root->inputs.data[1]);
@@ -219,7 +219,7 @@ static struct value *sum_of(struct builder *b, struct value *x, struct value *y)
 static bool merge_sum(struct graph *g, struct node *root, int since)
 {
     struct arena scratch = {0};
-    struct terms t = {.arena = &scratch};
+    struct sum_terms t = {.arena = &scratch};
     struct value *const old = root->outputs.data[0], *sum = NULL;
     struct builder b = {
         .graph = g, .before = root, .loc = root->loc, .prefix = arena_printf(g->arena, "%s.", old->name)};

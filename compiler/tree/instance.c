@@ -16,16 +16,16 @@ struct mapped {
 };
 
 /* How a function of the template is used. */
-struct use {
+struct function_use {
     const struct tree_function *function;
     int calls;
     bool is_aliased;          /* some call gives one place to two parameters, of which one is written */
     bool returns;             /* it ends elsewhere than at its end */
     const struct expr **same; /* by parameter: what every call so far has given; NULL: not one constant */
 };
-typedef VEC(struct use) use_list;
+typedef VEC(struct function_use) use_list;
 
-struct made {
+struct made_function {
     const struct tree_function *from;
     struct tree_function *to;
     bool is_built;
@@ -36,7 +36,7 @@ struct instance {
     const struct template_kernel *kernel;
     const struct template_binding *binding;
     struct template_instance *out;
-    VEC(struct made) made; /* functions so far */
+    VEC(struct made_function) made; /* functions so far */
     use_list uses;         /* in what is built now */
     const use_list *plan;  /* in what was built before */
 };
@@ -200,7 +200,7 @@ static const struct expr **rebuilt_arguments(struct rebuild *r, const struct tre
 
 /* ---- which functions stay ---------------------------------------------------------------------------------------- */
 
-static struct use *use_of(const use_list *list, const struct tree_function *f)
+static struct function_use *use_of(const use_list *list, const struct tree_function *f)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->data[i].function == f)
@@ -256,9 +256,9 @@ static void note_call(struct instance *in, const struct tree_call *call, const s
     struct tree_call c = *call;
     c.args = args;
     const struct tree_function *const f = c.function;
-    struct use *u = use_of(&in->uses, f);
+    struct function_use *u = use_of(&in->uses, f);
     if (!u) {
-        vec_push(in->arena, &in->uses, ((struct use){.function = f}));
+        vec_push(in->arena, &in->uses, ((struct function_use){.function = f}));
         u = &in->uses.data[in->uses.count - 1];
         u->same = arena_array(in->arena, const struct expr *, f->params.count + 1);
     }
@@ -275,13 +275,13 @@ static void note_call(struct instance *in, const struct tree_call *call, const s
 /* Compilers forget that two places differ, if they are no parameters any more. */
 static bool becomes_part(const use_list *plan, const struct tree_function *f)
 {
-    const struct use *const u = use_of(plan, f);
+    const struct function_use *const u = use_of(plan, f);
     return u && u->calls == 1 && !u->is_aliased && !u->returns && !str_equal(f->attributes, "STEPC_KERNEL");
 }
 
 static const struct expr *given_by_all(const struct instance *in, const struct tree_function *f, size_t param)
 {
-    const struct use *const u = f->kind == FUNCTION_OWN ? use_of(&in->uses, f) : NULL;
+    const struct function_use *const u = f->kind == FUNCTION_OWN ? use_of(&in->uses, f) : NULL;
     return u ? u->same[param] : NULL;
 }
 
@@ -709,7 +709,7 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
         if (in->made.data[i].from == f)
             return in->made.data[i].to;
     struct tree_function *const made = arena_copy(in->arena, f, sizeof *made, alignof(struct tree_function));
-    vec_push(in->arena, &in->made, ((struct made){.from = f, .to = made}));
+    vec_push(in->arena, &in->made, ((struct made_function){.from = f, .to = made}));
     if (f->kind == FUNCTION_BY_TYPE)
         made->name = arena_printf(in->arena, "%s_%s", f->name, element_type(in)->type);
     made->type = bound_type(in, f->type);
@@ -734,11 +734,11 @@ static void build_function(struct instance *in, const struct tree_function *f, s
 }
 
 /* Of those that are not built yet the one that stands last: those that call it stand behind it. NULL: all are. */
-static struct made *next_to_build(struct instance *in)
+static struct made_function *next_to_build(struct instance *in)
 {
-    struct made *next = NULL;
+    struct made_function *next = NULL;
     for (size_t i = 0; i < in->made.count; i++) {
-        struct made *const m = &in->made.data[i];
+        struct made_function *const m = &in->made.data[i];
         if (!m->is_built && (!next || m->to->place > next->to->place))
             next = m;
     }
@@ -747,7 +747,7 @@ static struct made *next_to_build(struct instance *in)
 
 static int by_place(const void *a, const void *b)
 {
-    const struct made *const x = a, *const y = b;
+    const struct made_function *const x = a, *const y = b;
     return x->to->place - y->to->place;
 }
 
@@ -764,7 +764,7 @@ static use_list build_once(struct tree_builder *b, const struct template_kernel 
                 vec_push(b->arena, &r.map,
                          ((struct mapped){k->function->params.data[i], binding->operands[o].place}));
     rebuild_list(&r, &k->function->body);
-    for (struct made *m; (m = next_to_build(&in));) {
+    for (struct made_function *m; (m = next_to_build(&in));) {
         m->is_built = true;
         build_function(&in, m->from, m->to);
     }
