@@ -190,7 +190,7 @@ struct value *build_cast(struct builder *b, struct value *x, enum dtype to)
     return build_value(b, "Cast", ATTRS(attr_int("to", to)), &x, 1);
 }
 
-/* ---- replacing --------------------------------------------------------------------------------------------------- */
+/* ---- naming ------------------------------------------------------------------------------------------------------ */
 
 /* Was v made by this builder? Then nobody else knows it yet. */
 static bool is_own_value(const struct builder *b, const struct value *v)
@@ -198,6 +198,15 @@ static bool is_own_value(const struct builder *b, const struct value *v)
     return (v->kind == VALUE_RESULT || v->kind == VALUE_CONSTANT) && b->prefix != NULL && b->prefix[0] != '\0' &&
            str_starts_with(v->name, b->prefix);
 }
+
+struct value *build_called(struct builder *b, const char *name, struct value *v)
+{
+    if (is_own_value(b, v))
+        graph_rename(b->graph, v, graph_fresh_name(b->graph, wish_name(b, name)));
+    return v;
+}
+
+/* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 void build_replace(struct builder *b, struct value *old, struct value *v)
 {

@@ -63,6 +63,8 @@ struct value *build_reduce_sum(struct builder *b, struct value *x, const int *ax
 struct value *build_expand(struct builder *b, struct value *x, const struct shape *to);    /* x itself if equal */
 struct value *build_cast(struct builder *b, struct value *x, enum dtype to);               /* x itself if equal */
 
+/* v, called by prefix + name if this builder has made it. */
+struct value *build_called(struct builder *b, const char *name, struct value *v);
 /* Readers of `old` read v, of the same type, from now on. If b made v, v takes over old's name. */
 void build_replace(struct builder *b, struct value *old, struct value *v);
 

@@ -185,15 +185,15 @@ static struct normalized_batch batch_of(struct builder *b, const struct node *n)
         if (d == 0 || d > t.channels.rank)
             t.along.axis[t.along.count++] = d;
     t.count = norm_count(s, &t.along);
-    t.scale = operand(&t, SCALE);
-    t.bias = operand(&t, BIAS);
+    t.scale = build_called(b, "scale", operand(&t, SCALE));
+    t.bias = build_called(b, "bias", operand(&t, BIAS));
     return t;
 }
 
 static void set_mean(struct normalized_batch *t, struct value *mean)
 {
     t->mean = mean;
-    t->deviation = build(t, "Sub", t->x, mean);
+    t->deviation = build_called(t->b, "deviation", build(t, "Sub", t->x, mean));
 }
 
 static void set_variance(struct normalized_batch *t, struct value *var)
@@ -205,11 +205,12 @@ static void set_variance(struct normalized_batch *t, struct value *var)
 static void take_moments(struct normalized_batch *t)
 {
     if (is_training(t->node)) {
-        set_mean(t, norm_mean(t->b, t->x, &t->along));
-        set_variance(t, norm_mean(t->b, build(t, "Mul", t->deviation, t->deviation), &t->along));
+        set_mean(t, build_called(t->b, "mean", norm_mean(t->b, t->x, &t->along)));
+        struct value *squares = build(t, "Mul", t->deviation, t->deviation);
+        set_variance(t, build_called(t->b, "variance", norm_mean(t->b, squares, &t->along)));
     } else {
-        set_mean(t, operand(t, MEAN));
-        set_variance(t, operand(t, VAR));
+        set_mean(t, build_called(t->b, "mean", operand(t, MEAN)));
+        set_variance(t, build_called(t->b, "variance", operand(t, VAR)));
     }
 }
 
@@ -230,7 +231,7 @@ static bool batch_normalization_expand(struct expand_ctx *c)
 {
     struct normalized_batch t = batch_of(c->b, c->node);
     take_moments(&t);
-    struct value *by = build(&t, "Mul", t.inverse, t.scale);
+    struct value *by = build_called(t.b, "factor", build(&t, "Mul", t.inverse, t.scale));
     struct value *y = build(&t, "Add", build(&t, "Mul", t.deviation, by), t.bias);
     return (!expand_wants(c, Y) || expand_out(c, Y, build_cast(c->b, y, expand_in(c, X)->dtype))) &&
            (!expand_wants(c, RUNNING_MEAN) || expand_out(c, RUNNING_MEAN, running(&t, MEAN, t.mean))) &&
@@ -254,9 +255,11 @@ static struct value *share(const struct normalized_batch *t, struct value *v)
 static bool training_grad_x(struct grad_ctx *c, const struct normalized_batch *t, struct value *dy, struct value *s,
                             struct value *p)
 {
-    struct value *pull = share(t, build(t, "Mul", p, build(t, "Mul", t->inverse, t->inverse)));
+    struct value *square = build(t, "Mul", t->inverse, t->inverse);
+    struct value *pull = build_called(t->b, "pull", share(t, build(t, "Mul", p, square)));
     struct value *centred = build(t, "Sub", build(t, "Sub", dy, share(t, s)), build(t, "Mul", t->deviation, pull));
-    struct value *dx = build(t, "Mul", centred, build(t, "Mul", t->inverse, t->scale));
+    struct value *factor = build_called(t->b, "factor", build(t, "Mul", t->inverse, t->scale));
+    struct value *dx = build(t, "Mul", centred, factor);
     for (size_t i = 0; i < t->along.count; i++)
         dx->zero_sum |= 1u << t->along.axis[i];
     bool ok = grad_accumulate(c, X, dx);
@@ -274,7 +277,7 @@ static bool training_grad_x(struct grad_ctx *c, const struct normalized_batch *t
 static bool inference_grad(struct grad_ctx *c, const struct normalized_batch *t, struct value *dy, struct value *s,
                            struct value *p)
 {
-    struct value *slope = build(t, "Mul", t->inverse, t->scale);
+    struct value *slope = build_called(t->b, "factor", build(t, "Mul", t->inverse, t->scale));
     struct value *cube = build(t, "Mul", slope, build(t, "Mul", t->inverse, t->inverse));
     struct value *dvar = build(t, "Mul", build(t, "Mul", p, cube), build_like(t, p, -0.5));
     return grad_accumulate(c, X, build(t, "Mul", dy, slope)) &&
@@ -293,8 +296,9 @@ static bool batch_normalization_grad(struct grad_ctx *c)
         take_moments(&t);
     }
     struct value *dy = build_cast(c->b, grad_of_output(c, Y), t.x->dtype);
-    struct value *s = norm_sum(c->b, dy, &t.along);
+    struct value *s = build_called(c->b, "sum", norm_sum(c->b, dy, &t.along));
     struct value *p = norm_sum(c->b, build(&t, "Mul", dy, t.deviation), &t.along);
+    build_called(c->b, "moment", p);
     return grad_accumulate(c, SCALE, as_vector(&t, build(&t, "Mul", p, t.inverse))) &&
            grad_accumulate(c, BIAS, as_vector(&t, s)) &&
            (is_training(c->node) ? training_grad_x(c, &t, dy, s, p) : inference_grad(c, &t, dy, s, p));

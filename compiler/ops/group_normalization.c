@@ -113,8 +113,10 @@ static struct normalized_groups groups_in(struct builder *b, const struct node *
     const int64_t groups = groups_of(n, &t.shape), size = shape_count_range(&t.shape, 1, t.shape.rank);
     t.rows = SHAPE(t.shape.dim[0], groups, groups > 0 ? size / groups : 0);
     struct value *x = build_reshape(b, build_cast(b, node_input(n, X), norm_dtype(n)), &t.rows);
-    t.d = build(&t, "Sub", x, norm_mean(b, x, &t.along));
-    t.r = norm_inverse_deviation(b, norm_mean(b, build(&t, "Mul", t.d, t.d), &t.along), op_attr_float(n, "epsilon"));
+    struct value *mean = build_called(b, "mean", norm_mean(b, x, &t.along));
+    t.d = build_called(b, "deviation", build(&t, "Sub", x, mean));
+    struct value *variance = build_called(b, "variance", norm_mean(b, build(&t, "Mul", t.d, t.d), &t.along));
+    t.r = norm_inverse_deviation(b, variance, op_attr_float(n, "epsilon"));
     t.scale = per_channel(&t, SCALE);
     return t;
 }

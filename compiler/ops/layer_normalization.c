@@ -101,14 +101,15 @@ static struct normalized_layer layer_of(struct builder *b, const struct node *n)
 /* 1 / sqrt(mean(d * d) + epsilon) */
 static struct value *inverse_of(const struct normalized_layer *t, struct value *d)
 {
-    return norm_inverse_deviation(t->b, norm_mean(t->b, build(t, "Mul", d, d), &t->along),
-                                  op_attr_float(t->node, "epsilon"));
+    struct value *variance = build_called(t->b, "variance", norm_mean(t->b, build(t, "Mul", d, d), &t->along));
+    return norm_inverse_deviation(t->b, variance, op_attr_float(t->node, "epsilon"));
 }
 
 static bool layer_normalization_expand(struct expand_ctx *c)
 {
     struct normalized_layer t = layer_of(c->b, c->node);
-    struct value *mean = norm_mean(c->b, t.x, &t.along), *d = build(&t, "Sub", t.x, mean), *r = inverse_of(&t, d);
+    struct value *mean = build_called(c->b, "mean", norm_mean(c->b, t.x, &t.along));
+    struct value *d = build_called(c->b, "deviation", build(&t, "Sub", t.x, mean)), *r = inverse_of(&t, d);
     struct value *y = build(&t, "Mul", build(&t, "Mul", d, r), t.scale);
     if (t.bias != NULL)
         y = build(&t, "Add", y, t.bias);

@@ -50,7 +50,7 @@ struct value *norm_inverse_deviation(struct builder *b, struct value *variance, 
         struct builder *b;
     } c = {b};
     struct value *above = build(&c, "Add", variance, build_like(&c, variance, epsilon));
-    return build(&c, "Reciprocal", build(&c, "Sqrt", above));
+    return build_called(b, "inverse", build(&c, "Reciprocal", build(&c, "Sqrt", above)));
 }
 
 struct value *norm_on_axis(struct builder *b, struct value *v, int axis, int rank)
