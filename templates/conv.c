@@ -334,7 +334,7 @@ static STEPC_INLINE void finish_rows(const int rows, const int n, const int o, T
 /* Rows o .. of group g. */
 static STEPC_INLINE void part(const int rows, const int o, const int n, const int g, T *restrict flat,
                               const T *restrict weights, const T *restrict image, const int32_t *restrict taps,
-                              const int finite)
+                              const int are_finite)
 {
     const struct stepc_window_terms terms = {.planes = 1,
                                              .channels = CHANNELS,
@@ -365,20 +365,20 @@ static STEPC_INLINE void part(const int rows, const int o, const int n, const in
     } else if (SKIPS) {
         stepc_window_rows_inside(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image,
                                  (PAD_D * QH + PAD_H) * QW + PAD_W,
-                                 ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W, finite);
+                                 ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W, are_finite);
         finish_rows(rows, n, g * ROWS + o, flat);
     } else {
         stepc_window_rows(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image);
         finish_rows(rows, n, g * ROWS + o, flat);
     }
     if (!SKIPS)
-        (void)finite;
+        (void)are_finite;
 }
 
 KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t *restrict taps, T *restrict scratch)
 {
     T *const flat = scratch + (CHANNELS * PD * PH * PW * QD * QH * QW + SLACK);
-    const int finite = SKIPS ? stepc_are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
+    const int are_finite = SKIPS ? stepc_are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
     if (COPIES)
         stepc_mark_shifted(PW, H, W, SHIFT, SHIFT_STEP, scratch + (PLANE + D * H * W + 48));
@@ -387,13 +387,13 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
             fill_from_x(scratch, WITH_X ? (const T *)0 : x, n, g);
             const T *const weights = w + g * (ROWS * CHANNELS * TAPS);
             if (ROWS <= 4) {
-                part(ROWS, 0, n, g, flat, weights, scratch, taps, finite);
+                part(ROWS, 0, n, g, flat, weights, scratch, taps, are_finite);
             } else {
                 for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
-                    part(STEPC_WINDOW_ROWS(ROWS), o, n, g, flat, weights, scratch, taps, finite);
+                    part(STEPC_WINDOW_ROWS(ROWS), o, n, g, flat, weights, scratch, taps, are_finite);
                 if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
                     part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat, weights,
-                         scratch, taps, finite);
+                         scratch, taps, are_finite);
             }
         }
     }
@@ -473,7 +473,7 @@ static STEPC_INLINE void finish_channel(const int n, const int channel, const T 
 /* Rows c .. of group g: one phase of dx after the other. */
 static STEPC_INLINE void phases_part(const int rows, const int c, const int n, const int g, T *restrict flat,
                                      const T *restrict weights, const T *restrict image, const int32_t *restrict taps,
-                                     const int finite)
+                                     const int are_finite)
 {
     for (int p = 0; p < TD * TH * TW; p++) {
         const int from = (int)taps[2 * TAPS + p], count = (int)taps[2 * TAPS + p + 1] - from;
@@ -481,7 +481,7 @@ static STEPC_INLINE void phases_part(const int rows, const int c, const int n, c
         if (ROWS == 1) {
             stepc_window_row(((OD - 1) * QH + OH - 1) * QW + OW, CHANNELS, count, flat + p * FLAT_STEP, weights + from,
                              TAPS, 1, image + place, QD * QH * QW, taps + from);
-            (void)finite;
+            (void)are_finite;
         } else {
             const struct stepc_window_terms terms = {.planes = 1,
                                                      .channels = CHANNELS,
@@ -497,11 +497,11 @@ static STEPC_INLINE void phases_part(const int rows, const int c, const int n, c
                 stepc_window_rows_inside(rows, terms, windows, flat + p * FLAT_STEP, TD * TH * TW * FLAT_STEP,
                                          weights + c * (CHANNELS * TAPS) + from * STEPC_WINDOW_ROWS(ROWS),
                                          image + place, (PAD_D * QH + PAD_H) * QW + PAD_W - place,
-                                         ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W - place, finite);
+                                         ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W - place, are_finite);
             } else {
                 stepc_window_rows(rows, terms, windows, flat + p * FLAT_STEP, TD * TH * TW * FLAT_STEP,
                                   weights + c * (CHANNELS * TAPS) + from * STEPC_WINDOW_ROWS(ROWS), image + place);
-                (void)finite;
+                (void)are_finite;
             }
         }
     }
@@ -521,7 +521,7 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
 {
     T *const packed = scratch + (CHANNELS * QD * QH * QW + SLACK);
     T *const flat = packed + group_at(G);
-    const int finite = SKIPS ? stepc_are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
+    const int are_finite = SKIPS ? stepc_are_finite(G * ROWS * CHANNELS * TAPS, w) : 1;
     zero_image(scratch);
     for (int g = 0; g < G; g++)
         stepc_pack_phases(ROWS, CHANNELS, TAPS, packed + group_at(g), w + g * (CHANNELS * ROWS * TAPS), taps + TAPS);
@@ -530,13 +530,13 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
             fill_from_dy(scratch, WITH_DY ? (const T *)0 : dy, n, g);
             const T *const weights = packed + group_at(g);
             if (ROWS <= 4) {
-                phases_part(ROWS, 0, n, g, flat, weights, scratch, taps, finite);
+                phases_part(ROWS, 0, n, g, flat, weights, scratch, taps, are_finite);
             } else {
                 for (int c = 0; c < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); c += STEPC_WINDOW_ROWS(ROWS))
-                    phases_part(STEPC_WINDOW_ROWS(ROWS), c, n, g, flat, weights, scratch, taps, finite);
+                    phases_part(STEPC_WINDOW_ROWS(ROWS), c, n, g, flat, weights, scratch, taps, are_finite);
                 if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
                     phases_part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat,
-                                weights, scratch, taps, finite);
+                                weights, scratch, taps, are_finite);
             }
         }
     }

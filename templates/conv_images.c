@@ -82,7 +82,7 @@ static inline void compute_planes(T *restrict to, const int n, const int k)
 /* Windows p .. of rows o .. of group g. Images n .. are there; those before n + fresh are finished already. */
 static STEPC_INLINE void part(const int rows, const int o, const int count, const int p, const int n, const int fresh,
                               const int g, T *restrict sums, const T *restrict packed, const T *restrict image,
-                              const int32_t *restrict spans, const int finite)
+                              const int32_t *restrict spans, const int are_finite)
 {
     const struct stepc_batch batch = {.channels = CHANNELS,
                                       .plane = IN,
@@ -94,7 +94,7 @@ static STEPC_INLINE void part(const int rows, const int o, const int count, cons
                                       .line_place = PLACE_STEP_H,
                                       .place = PLACE_STEP_W,
                                       .tile = STEPC_WINDOW_ROWS(ROWS)};
-    stepc_batch_windows(rows, count, p, batch, sums, packed + o * (CHANNELS * TAPS), image, spans, finite);
+    stepc_batch_windows(rows, count, p, batch, sums, packed + o * (CHANNELS * TAPS), image, spans, are_finite);
     for (int r = 0; r < rows; r++) {
         T turned[STEPC_BATCH(T)];
         stepc_turn_windows(turned, sums + r * STEPC_BATCH(T));
@@ -117,23 +117,23 @@ static inline int group_at(const int g)
 /* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
 static STEPC_INLINE void rows_of_windows(const int rows, const int o, const int n, const int fresh, const int g,
                                          T *restrict sums, const T *restrict packed, const T *restrict image,
-                                         const int32_t *restrict spans, const int finite)
+                                         const int32_t *restrict spans, const int are_finite)
 {
     const T *const weights = packed + group_at(g);
     if (SHARES > 1) {
         const int vectors = OUT / STEPC_WINDOW_LANES(T);
         const int end = vectors * (share() + 1) / SHARES * STEPC_WINDOW_LANES(T);
         for (int p = vectors * share() / SHARES * STEPC_WINDOW_LANES(T); p < end; p += STEPC_WINDOW_LANES(T))
-            part(rows, o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, finite);
+            part(rows, o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, are_finite);
         if (OUT % STEPC_WINDOW_LANES(T) > 0 && share() == SHARES - 1)
             part(rows, o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, weights,
-                 image, spans, finite);
+                 image, spans, are_finite);
     } else {
         for (int p = 0; p < OUT - OUT % STEPC_WINDOW_LANES(T); p += STEPC_WINDOW_LANES(T))
-            part(rows, o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, finite);
+            part(rows, o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, are_finite);
         if (OUT % STEPC_WINDOW_LANES(T) > 0)
             part(rows, o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, weights,
-                 image, spans, finite);
+                 image, spans, are_finite);
     }
 }
 
@@ -142,7 +142,7 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
                                T *restrict scratch)
 {
     T *const packed = scratch + CHANNELS * IN * STEPC_WINDOW_COLUMNS(T), *const sums = packed + group_at(G);
-    const int finite = PADDED ? stepc_are_finite(G * CHANNELS * ROWS * TAPS, w) : 1;
+    const int are_finite = PADDED ? stepc_are_finite(G * CHANNELS * ROWS * TAPS, w) : 1;
     for (int g = 0; g < G; g++)
         stepc_pack_window_rows(ROWS, CHANNELS, TAPS, packed + group_at(g), w + g * (CHANNELS * ROWS * TAPS), W_ROW,
                                W_CHANNEL);
@@ -163,10 +163,10 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
             }
             const int fresh = N % 32 == 0 ? 0 : first - n;
             for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
-                rows_of_windows(STEPC_WINDOW_ROWS(ROWS), o, n, fresh, g, sums, packed, scratch, spans, finite);
+                rows_of_windows(STEPC_WINDOW_ROWS(ROWS), o, n, fresh, g, sums, packed, scratch, spans, are_finite);
             if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
                 rows_of_windows(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, fresh, g, sums,
-                                packed, scratch, spans, finite);
+                                packed, scratch, spans, are_finite);
         }
     }
 }

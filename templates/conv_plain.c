@@ -78,19 +78,19 @@ static inline void finish_rows(const int n, const int o, const int p, const T s0
 
 /* One window, of ROWS channels from channel o on. */
 static inline void sum_window(const int n, const int o, const int oz, const int oy, const int ox,
-                              const T *restrict from, const T *restrict w)
+                              const T *restrict from, const T *restrict weights)
 {
     T s0 = (T)0, s1 = (T)0, s2 = (T)0, s3 = (T)0;
     for (int c = 0; c < C; c++) {
         for (int kz = 0; kz < KD; kz++) {
             for (int ky = 0; ky < KH; ky++) {
                 for (int kx = 0; kx < KW; kx++) {
-                    const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H,
-                              x = ox * SW + kx * LW - PAD_W;
-                    const T v = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W)
-                                    ? from[c * (D * H * W) + (z * H + y) * W + x]
+                    const int iz = oz * SD + kz * LD - PAD_D, iy = oy * SH + ky * LH - PAD_H,
+                              ix = ox * SW + kx * LW - PAD_W;
+                    const T v = !PADDED || (iz >= 0 && iz < D && iy >= 0 && iy < H && ix >= 0 && ix < W)
+                                    ? from[c * (D * H * W) + (iz * H + iy) * W + ix]
                                     : (T)0;
-                    const T *const weight = w + c * (KD * KH * KW) + (kz * KH + ky) * KW + kx;
+                    const T *const weight = weights + c * (KD * KH * KW) + (kz * KH + ky) * KW + kx;
                     s0 += v * weight[0];
                     if (ROWS > 1)
                         s1 += v * weight[C * KD * KH * KW];
@@ -133,16 +133,16 @@ KERNEL static void conv_plain(const T *restrict x, const T *restrict w, T *restr
 
 /* One element, of ROWS channels from channel c on: what the windows add that see it. Between strides there is none.
  * Windows that do not exist count as zeros, which shows only if these are multiplied by what is not finite; if the
- * weights are `finite`, they are left out. */
+ * weights are finite, they are left out. */
 static inline void sum_readers(const int n, const int c, const int z, const int y, const int x,
-                               const T *restrict from, const T *restrict w, const int finite)
+                               const T *restrict from, const T *restrict weights, const int are_finite)
 {
-    const int first_z = finite && z + PAD_D >= OD * SD ? (z + PAD_D - OD * SD) / LD + 1 : 0,
-              end_z = finite && z + PAD_D < (KD - 1) * LD ? (z + PAD_D) / LD + 1 : KD;
-    const int first_y = finite && y + PAD_H >= OH * SH ? (y + PAD_H - OH * SH) / LH + 1 : 0,
-              end_y = finite && y + PAD_H < (KH - 1) * LH ? (y + PAD_H) / LH + 1 : KH;
-    const int first_x = finite && x + PAD_W >= OW * SW ? (x + PAD_W - OW * SW) / LW + 1 : 0,
-              end_x = finite && x + PAD_W < (KW - 1) * LW ? (x + PAD_W) / LW + 1 : KW;
+    const int first_z = are_finite && z + PAD_D >= OD * SD ? (z + PAD_D - OD * SD) / LD + 1 : 0,
+              end_z = are_finite && z + PAD_D < (KD - 1) * LD ? (z + PAD_D) / LD + 1 : KD;
+    const int first_y = are_finite && y + PAD_H >= OH * SH ? (y + PAD_H - OH * SH) / LH + 1 : 0,
+              end_y = are_finite && y + PAD_H < (KH - 1) * LH ? (y + PAD_H) / LH + 1 : KH;
+    const int first_x = are_finite && x + PAD_W >= OW * SW ? (x + PAD_W - OW * SW) / LW + 1 : 0,
+              end_x = are_finite && x + PAD_W < (KW - 1) * LW ? (x + PAD_W) / LW + 1 : KW;
     T s0 = (T)0, s1 = (T)0, s2 = (T)0, s3 = (T)0;
     for (int o = 0; o < O; o++) {
         for (int kz = first_z; kz < end_z; kz++) {
@@ -151,11 +151,11 @@ static inline void sum_readers(const int n, const int c, const int z, const int 
                     const int depth = z + PAD_D - kz * LD, line = y + PAD_H - ky * LH, column = x + PAD_W - kx * LW;
                     if (depth % SD == 0 && line % SH == 0 && column % SW == 0) {
                         const int inside =
-                            !PADDED || finite || (depth >= 0 && depth < OD * SD && line >= 0 && line < OH * SH &&
-                                                  column >= 0 && column < OW * SW);
+                            !PADDED || are_finite || (depth >= 0 && depth < OD * SD && line >= 0 && line < OH * SH &&
+                                                      column >= 0 && column < OW * SW);
                         const int p = (depth / SD * OH + line / SH) * OW + column / SW;
                         const T v = inside ? from[o * (OD * OH * OW) + p] : (T)0;
-                        const T *const weight = w + o * (C * KD * KH * KW) + (kz * KH + ky) * KW + kx;
+                        const T *const weight = weights + o * (C * KD * KH * KW) + (kz * KH + ky) * KW + kx;
                         s0 += v * weight[0];
                         if (ROWS > 1)
                             s1 += v * weight[KD * KH * KW];
@@ -179,7 +179,7 @@ KERNEL static void conv_grad_input_plain(const T *restrict dy, const T *restrict
             zero += w[i] * (T)0;
     }
     /* What lies outside counts as zeros, which need not be multiplied by weights that are finite. */
-    const int finite = SKIPS && zero == (T)0;
+    const int are_finite = SKIPS && zero == (T)0;
     for (int n = SHARES > 1 ? share() * N / SHARES : 0; n < (SHARES > 1 ? (share() + 1) * N / SHARES : N); n++) {
         for (int g = 0; g < G; g++) {
             if (WITH_DY) {
@@ -194,7 +194,7 @@ KERNEL static void conv_grad_input_plain(const T *restrict dy, const T *restrict
                         for (int x = 0; x < W; x++)
                             sum_readers(n, g * C + c, z, y, x,
                                         WITH_DY ? scratch : dy + (n * G + g) * (O * OD * OH * OW),
-                                        w + (g * (O * C) + c) * (KD * KH * KW), finite);
+                                        w + (g * (O * C) + c) * (KD * KH * KW), are_finite);
                     }
                 }
             }
@@ -213,9 +213,10 @@ static inline void add_image(T *restrict total, const int step, const T *restric
     for (int oz = 0; oz < OD; oz++) {
         for (int oy = 0; oy < OH; oy++) {
             for (int ox = 0; ox < OW; ox++) {
-                const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H, x = ox * SW + kx * LW - PAD_W;
-                const T v = !PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W)
-                                ? from[(z * H + y) * W + x]
+                const int iz = oz * SD + kz * LD - PAD_D, iy = oy * SH + ky * LH - PAD_H,
+                          ix = ox * SW + kx * LW - PAD_W;
+                const T v = !PADDED || (iz >= 0 && iz < D && iy >= 0 && iy < H && ix >= 0 && ix < W)
+                                ? from[(iz * H + iy) * W + ix]
                                 : (T)0;
                 const T *const flow = dy + (oz * OH + oy) * OW + ox;
                 s0 += flow[0] * v;

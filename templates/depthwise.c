@@ -61,35 +61,35 @@ static inline int channels_from(const int g)
         return G - g < STEPC_WINDOW_LANES(T) ? G - g : STEPC_WINDOW_LANES(T);
 }
 
-static inline void compute_x(T *restrict to, const int n, const int g)
+static inline void compute_x(T *restrict to, const int n, const int channel)
 {
     if (D * H * W > 16 && D * H * W % 16 > 0) {
         for (int i = 0; i < D * H * W; i += STEPC_TOGETHER(16)) {
             const int begin = STEPC_TOGETHER_FROM(i, 16, D * H * W);
             STEPC_WHOLE_LOOP
             for (int e = begin; e < begin + STEPC_TOGETHER(16); e++)
-                x_into(n, g, e, to);
+                x_into(n, channel, e, to);
         }
     } else {
         STEPC_LANE_LOOP
         for (int i = 0; i < D * H * W; i++)
-            x_into(n, g, i, to);
+            x_into(n, channel, i, to);
     }
 }
 
-static inline void compute_dy(T *restrict to, const int n, const int g)
+static inline void compute_dy(T *restrict to, const int n, const int channel)
 {
     if (OD * OH * OW > 16 && OD * OH * OW % 16 > 0) {
         for (int i = 0; i < OD * OH * OW; i += STEPC_TOGETHER(16)) {
             const int begin = STEPC_TOGETHER_FROM(i, 16, OD * OH * OW);
             STEPC_WHOLE_LOOP
             for (int e = begin; e < begin + STEPC_TOGETHER(16); e++)
-                dy_into(n, g, e, to);
+                dy_into(n, channel, e, to);
         }
     } else {
         STEPC_LANE_LOOP
         for (int i = 0; i < OD * OH * OW; i++)
-            dy_into(n, g, i, to);
+            dy_into(n, channel, i, to);
     }
 }
 

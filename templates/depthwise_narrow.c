@@ -51,24 +51,24 @@ static inline void HOLE finish(int n, int g, int p, T sum)
 }
 
 /* The last vector overlaps the one before it. */
-static inline void compute_plane(T *restrict to, const int n, const int g)
+static inline void compute_plane(T *restrict to, const int n, const int channel)
 {
     if (H * W > 16 && H * W % 16 > 0) {
         for (int i = 0; i < H * W; i += STEPC_TOGETHER(16)) {
             const int begin = STEPC_TOGETHER_FROM(i, 16, H * W);
             STEPC_WHOLE_LOOP
             for (int e = begin; e < begin + STEPC_TOGETHER(16); e++)
-                x_into(n, g, e, to);
+                x_into(n, channel, e, to);
         }
     } else {
         STEPC_LANE_LOOP
         for (int i = 0; i < H * W; i++)
-            x_into(n, g, i, to);
+            x_into(n, channel, i, to);
     }
 }
 
 /* Where finishing twice changes nothing, the last vector overlaps the one before it. */
-static STEPC_INLINE void finish_plane(const int n, const int g, const T *restrict flat)
+static STEPC_INLINE void finish_plane(const int n, const int channel, const T *restrict flat)
 {
     if (AGAIN_FINISH && OH * W > 16 && OH * W % 16 > 0) {
         for (int i = 0; i < OH * W; i += STEPC_TOGETHER(16)) {
@@ -76,14 +76,14 @@ static STEPC_INLINE void finish_plane(const int n, const int g, const T *restric
             STEPC_WHOLE_LOOP
             for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
                 const T v = flat[p];
-                finish(n, g, p, v);
+                finish(n, channel, p, v);
             }
         }
     } else {
         STEPC_LANE_LOOP
         for (int p = 0; p < OH * W; p++) {
             const T v = flat[p];
-            finish(n, g, p, v);
+            finish(n, channel, p, v);
         }
     }
 }

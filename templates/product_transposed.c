@@ -61,21 +61,21 @@ static STEPC_KERNEL void finish_group(const int rows, const int j, const T *rest
 
 /* Rows j .. of b, all rows of a, the terms k .. of each sum. */
 static STEPC_INLINE void transposed_rows(const int rows, const int j, const int k, const T *restrict right,
-                                         const T *restrict packed, T *restrict sums)
+                                         const T *restrict packed, T *restrict tiles)
 {
     const int depth = K - k < DEPTH ? K - k : DEPTH, how = k == 0      ? STEPC_TILE_SETS
                                                            : TERMS < K ? STEPC_TILE_ADDS
                                                                        : STEPC_TILE_GOES_ON;
     for (int i = 0; i < (M % 32 > 0 ? M - M % STEPC_PANEL_TILE(T, 32) : M); i += STEPC_PANEL_TILE(T, 32))
-        stepc_tile(rows, STEPC_PANEL_VECTORS(T, 32), depth, TERMS, how, sums + i * STEPC_GROUP_ROWS(N),
+        stepc_tile(rows, STEPC_PANEL_VECTORS(T, 32), depth, TERMS, how, tiles + i * STEPC_GROUP_ROWS(N),
                    right + j * B_COL + k, B_COL, 1, packed + i / 32 * 32 * K + i % 32 + k * 32, 32);
     if (M % 32 > 0) {
         if (M % STEPC_PANEL_TILE(T, 32) > STEPC_LANES(T))
             stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how,
-                       sums + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
+                       tiles + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
                        packed + (M - M % 32) * K + (M % 32 - M % STEPC_PANEL_TILE(T, 32)) + k * 32, 32);
         else if (M % STEPC_PANEL_TILE(T, 32) > 0)
-            stepc_tile(rows, 1, depth, TERMS, how, sums + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N),
+            stepc_tile(rows, 1, depth, TERMS, how, tiles + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N),
                        right + j * B_COL + k, B_COL, 1,
                        packed + (M - M % 32) * K + (M % 32 - M % STEPC_PANEL_TILE(T, 32)) + k * 32, 32);
     }
