@@ -143,7 +143,7 @@ static inline T sum_of_padded(const T *restrict e)
     STEPC_WIDE_LOOP
     for (int l = 0; l < (STEPC_FORM == 0 ? C : 16); l++)
         lane[l] = l < C ? e[l] : (T)0;
-    return stepc_fold_16(lane);
+    return stepc_fold16(lane);
 }
 
 /* Adds the losses of positions first .. first + count - 1 in index order. */
@@ -231,7 +231,7 @@ static STEPC_INLINE void rows_block(const int rows, const int first, T *restrict
         if (PADDED)
             sum[i] = sum_of_padded(e);
         else
-            sum[i] = stepc_sum_16(e + i * C, C);
+            sum[i] = stepc_sum16(e + i * C, C);
     }
     if (WITH_GRAD) {
         for (int i = 0; i < rows; i++) {

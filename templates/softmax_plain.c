@@ -94,7 +94,7 @@ static inline T weight_of_all(const LABELS *restrict label)
 static inline T sum_of(const T *restrict e)
 {
     if (D == 1) {
-        return stepc_sum_16(e, C);
+        return stepc_sum16(e, C);
     } else {
         T sum = (T)0;
         for (int c = 0; c < C; c++)
@@ -112,10 +112,10 @@ static inline T factor_of(const T share, const LABELS label)
 }
 
 /* The gradient of class c. */
-static STEPC_INLINE void give_gradient(const int n, const int d, const int c, const int target, const LABELS label,
+static STEPC_INLINE void give_gradient(const int n, const int d, const int c, const int hot, const LABELS label,
                                        const T *restrict e, const T scale, const T factor)
 {
-    const T v = (e[c] * scale - (c == target ? (T)1 : (T)0)) * factor;
+    const T v = (e[c] * scale - (c == hot ? (T)1 : (T)0)) * factor;
     if (HAS_IGNORE) {
         const T or_zero = (int64_t)label == IGNORE ? (T)0 : v;
         grad(n, c, d, or_zero);
@@ -151,7 +151,7 @@ KERNEL static void softmax_cross_entropy_plain(const T *restrict scores, const L
         for (int d = 0; d < D; d++) {
             const T *const x = scores + n * (C * D) + d;
             const LABELS label = labels[n * D + d];
-            const int target = stepc_class(label, C);
+            const int hot = stepc_class(label, C);
             T top = x[0];
             for (int c = 1; c < C; c++)
                 top = x[c * D] > top ? x[c * D] : top;
@@ -162,7 +162,7 @@ KERNEL static void softmax_cross_entropy_plain(const T *restrict scores, const L
                 const T scale = (T)1 / sum;
                 const T factor = factor_of(share, label);
                 for (int c = 0; c < C; c++)
-                    give_gradient(n, d, c, target, label, scratch, scale, factor);
+                    give_gradient(n, d, c, hot, label, scratch, scale, factor);
             }
             const T log_sum = WITH_LOSS + WITH_LOG_PROB > 0 ? log_of(sum) : sum;
             if (WITH_LOG_PROB) {
@@ -173,16 +173,16 @@ KERNEL static void softmax_cross_entropy_plain(const T *restrict scores, const L
             }
             if (WITH_LOSS) {
                 if (REDUCTION == 0) {
-                    const T value = loss_of(log_sum - (x[target * D] - top), label);
+                    const T value = loss_of(log_sum - (x[hot * D] - top), label);
                     loss_at(n, d, value);
                 } else if (LONG) {
                     if ((n * D + d) % 1024 == 0) {
                         total += block;
                         block = (T)0;
                     }
-                    block += loss_of(log_sum - (x[target * D] - top), label);
+                    block += loss_of(log_sum - (x[hot * D] - top), label);
                 } else {
-                    total += loss_of(log_sum - (x[target * D] - top), label);
+                    total += loss_of(log_sum - (x[hot * D] - top), label);
                 }
             }
         }

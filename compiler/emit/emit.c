@@ -151,16 +151,8 @@ void reserve_written_functions(struct name_scope *names)
     map_set(&names->taken, CHECK_ARITHMETIC, NULL);
 }
 
-/* What kernels call their parameters and locals, with a number behind it where they have several: x_2. */
-static const char *const local_names[] = {"i",        "j",   "k",    "l",   "m",     "n",       "p",       "q",
-                                          "r",        "s",   "t",    "u",   "v",     "w",       "x",       "y",
-                                          "a",        "b",   "lane", "sum", "most",  "least",   "product", "width",
-                                          "position", "acc", "tile", "vec", "panel", "scratch", "drawn",   "block",
-                                          "partial"};
-enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
-
-/* The same of functions that are written as they stand: checks, descriptors. tests/emitted/names finds
- * what is missing. */
+/* Locals of functions that are written as they stand: checks, descriptors. tests/emitted/names finds what is
+ * missing. */
 static const char *const written_locals[] = {
     "to",          "from",        "bytes",     "factor",  "one",   "three",  "quarter", "least",  "f",    "g",
     "small",       "rounds",      "is_near",   "keeps",   "wrong", "values", "weights", "kernel", "name", "share",
@@ -171,12 +163,10 @@ static const char *const written_locals[] = {
  * things, by locals of templates, or by temporaries of entries. */
 static void reserve_local_names(struct emission *e)
 {
-    for (size_t i = 0; i < LOCAL_NAMES; i++)
-        map_set(&e->file.taken, local_names[i], NULL);
     for (size_t i = 0; i < e->all_plans.count; i++) {
         const struct lowered *l = e->all_plans.data[i]->lowered;
         for (size_t k = 0; k < l->kernels.count; k++)
-            reserve_template_names(e, l->kernels.data[k], &e->file, true);
+            reserve_template_functions(e, l->kernels.data[k]);
     }
     for (size_t i = 0; i < e->program->entries.count; i++) { /* section_model.c has these */
         const char *const name = e->program->entries.data[i].name;
@@ -196,25 +186,12 @@ static void reserve_local_names(struct emission *e)
     reserve_temporaries(e);
 }
 
-/* "x", "x_2", "x_20", "x0", "i7": a local name, perhaps with digits behind it. */
-static bool may_be_local(const char *name)
-{
-    size_t length = strlen(name);
-    while (length > 1 && ((name[length - 1] >= '0' && name[length - 1] <= '9') || name[length - 1] == '_'))
-        length--;
-    for (size_t i = 0; i < LOCAL_NAMES; i++)
-        if (strlen(local_names[i]) == length && !strncmp(local_names[i], name, length))
-            return true;
-    return false;
-}
-
 const char *file_name(struct emission *e, const char *wish)
 {
     const char *name = name_mangle(e->arena, wish);
     const bool is_public =
         str_starts_with(name, arena_printf(e->arena, "%s_", e->name)) || str_starts_with(name, e->upper);
-    const bool may_be_param = map_has(&e->param_names, name);
-    const bool collides = is_public || may_be_param || may_be_local(name);
+    const bool collides = is_public || map_has(&e->param_names, name);
     return name_in(&e->file, collides ? arena_printf(e->arena, "constant_%s", name) : name);
 }
 

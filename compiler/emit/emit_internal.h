@@ -15,9 +15,8 @@ struct kernel_function {
     VEC(const char *) comments; /* one per kernel that uses it */
     const char *text;           /* those that it calls, "" for none, */
     const char *definition;     /* and itself */
-    /* of what could be a parameter, what is one: the kernel's parameters, seed, counters */
-    const bool *takes;
-    size_t takes_count;
+    /* of what could be a parameter, what is one: the kernel's parameters (else NULL), seed, counters */
+    const struct tree_var **params;
     bool takes_seed, takes_counters, takes_late;
 };
 
@@ -27,8 +26,8 @@ struct kernel_group {
     size_t word_count;
     struct kernel_group *next; /* of the same hash */
     int kernels;
-    const char **names; /* by parameter: the model's name, where it is the same for all; else NULL */
-    bool is_shared;     /* some are not */
+    const char **names; /* by parameter: the model's name, or what all names have in common, or NULL */
+    bool is_shared;     /* some are not the same for all */
     struct kernel_function *function; /* once it is made */
 };
 
@@ -48,11 +47,6 @@ struct kept_block {
 };
 
 struct region_text;
-
-struct name_list {
-    const char *const *list;
-    struct map map; /* of its names */
-};
 
 struct entry_pointer;
 
@@ -104,12 +98,12 @@ struct emission {
     const char **count_names; /* [entry]: the member of its inputs that says which count of the range it is */
     bool has_shares;          /* some kernel is cut into shares */
     bool has_blas;            /* some kernel calls a BLAS */
-    VEC(struct name_list) name_lists; /* of templates */
     /* Of the kernel at hand: */
     VEC(uint32_t) kernel_counters;  /* what the parameters counter, counter_2 ... stand for */
     tree_vars counter_vars;         /* these */
     struct tree_var *seed_var;
     struct tree_var *count_var;     /* how many of the program's range there are; NULL: nothing depends on it */
+    bool kernel_is_shared;
     tree_vars kernel_outer;         /* variables of the kernel that functions of its templates may name */
     struct template_instance instance; /* these functions, and what they use */
     VEC(int) instance_stages;       /* by function: of which stage, 0: there are none */
@@ -146,12 +140,10 @@ struct expr_scope {
     const struct expr *index[LOOP_MAX_DIMS]; /* of each loop, in a tree; NULL: 0 */
     const struct expr *result;               /* the same of EXPR_RESULT */
     VEC(struct expr_local) locals;
-    struct name_scope names; /* identifiers of the function: params, indices, locals */
-    /* some of the names are declared outside every loop: the parts that follow must avoid them */
-    bool declares;
     const char *index_type; /* of loop variables: see kernel_index_type() */
     bool in_template;
     bool keeps_blocks;      /* random numbers are drawn a block at a time */
+    bool knows_model;       /* the kernel stands for itself: locals may be called by the model's values */
     bool in_loop;           /* many elements are computed alike */
     bool selects_by_bits;   /* selects between floats are calls of stepc_select() */
     bool in_long_function;  /* what is resolved belongs to the argument of an elementary function */
@@ -184,6 +176,12 @@ const char *tree_stored_text(struct expr_scope *s, const struct expr *e);
 const struct expr *expr_resolve(struct expr_scope *s, const struct expr *e);
 const struct expr *access_element(struct expr_scope *s, const struct access *a);
 const struct tree_var *param_var(const struct expr_scope *s, const struct buffer *b);
+struct kernel_param *find_param(const struct expr_scope *s, const struct buffer *b);
+/* What a local wishes to be called that holds the value of x, among `count` that are declared together
+ * (value_names.c). */
+const char *value_wish(const struct expr_scope *s, const struct expr *x, const struct expr *const *all, size_t count);
+/* The same of a local for what is stored there. */
+const char *store_wish(const struct expr_scope *s, const struct store *to);
 /* A local of the kernel goes by the name of the variable that holds its value; false: it is none that stays, or the
  * local has a name. */
 bool takes_name_of(const struct expr_scope *s, const struct buffer *local, const struct expr *value);
@@ -217,7 +215,7 @@ const struct expr *late_size(const struct emission *e, const struct late_size *s
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from);
 /* Elementary functions that are computed a row at a time, where vectors are (row_calls.c). */
-void emit_row_calls(struct arena *a, struct name_scope *names, stmt_list *list);
+void emit_row_calls(struct arena *a, stmt_list *list);
 /* Statements as lines (tree_text.c). */
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
 /* Functions as C: their comments, heads and bodies (tree_text.c). */
@@ -239,9 +237,8 @@ void emit_template_stage(struct expr_scope *s, struct tree_builder *b, const str
 void note_outer(struct emission *e, const struct expr *read);
 /* The parts of a kernel of loops, one after the other, inside so many loops that are open. */
 void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int open);
-/* Identifiers of its template that parameters of the kernel must not have; with `locals`, those of the template's own
- * parameters and variables too, which give way to parameters of the kernel, but not to locals of its parts. */
-void reserve_template_names(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals);
+/* Functions of the kernel's template, which may stand in the file as they are called there. */
+void reserve_template_functions(struct emission *e, const struct kernel *k);
 /* Copies a constant. GCC 12 for AVX-512 writes wrong code for memcpy() of a short constant that it sees: {1, 1, 1,
  * 1, 1, 1, 0, 0} becomes ones. */
 #define COPY_CONSTANT "copy_constant"
@@ -277,7 +274,7 @@ const char *nodes_text(struct emission *e, const struct kernel *k, bool has_form
 void list_plans(struct emission *e);
 /* The parameters of a kernel, with names by what it does with them: y what it writes, w what it updates in place, x
  * what it reads, s a scalar; operands of templates keep the template's names. */
-kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names);
+kernel_params find_params(struct emission *e, const struct kernel *k);
 /* Finds out which kernels are equal (kernel_key.c); before any is emitted. */
 void group_kernels(struct emission *e);
 struct kernel_group *group_of(const struct emission *e, const struct plan *plan, const struct kernel *k);

@@ -46,6 +46,7 @@ struct entry_step {
     struct guard guard;
     int kernel;                  /* RUN, CHECK: its number, which traces tell */
     const char *name;            /* RUN, CHECK, CALL: the function */
+    const char *made;            /* RUN: what it makes, or NULL */
     text_list arguments;         /* RUN, CHECK, CALL */
     const char *status;          /* CHECK */
     const char *target, *value;  /* SET, FILL */

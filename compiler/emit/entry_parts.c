@@ -1,10 +1,14 @@
-/* A long entry in parts: functions of some steps each, which declare their own pointers.
+/* A long entry in parts: functions of some steps each, which declare their own pointers, named by what they begin with.
  *
- *                                              digits_step_1(state, in) { hidden_relu(..); logits_gemm(..); }
- *   digits_step(state, arena, in, out)         digits_step_2(state) { update_fc1(..); }
- *   { hidden_relu(..); logits_gemm(..);     -> digits_step(state, arena, in, out)
- *     update_fc1(..); }                        { digits_step_1(state, in); digits_step_2(state); } */
+ *                                       digits_step_from_hidden(state, in) { compute_hidden(..); compute_logits(..); }
+ *   digits_step(state, arena, in)       digits_step_from_update_fc1(state) { update_fc1(..); }
+ *   { compute_hidden(..);            -> digits_step(state, arena, in)
+ *     compute_logits(..);               { digits_step_from_hidden(state, in);
+ *     update_fc1(..); }                   digits_step_from_update_fc1(state); } */
 #include "emit/entry.h"
+
+#include "base/str.h"
+#include <string.h>
 
 enum { LINES_MOST = 52, LINES_OF_PART = 45 };
 
@@ -15,13 +19,18 @@ static int lines_of(struct entry_steps *l, size_t first, size_t end)
     return aside.lines;
 }
 
-/* "hidden_relu() to update_fc1()" */
+static bool calls_kernel(const struct entry_step *s)
+{
+    return s->kind == STEP_RUN || s->kind == STEP_CHECK;
+}
+
+/* "compute_hidden() to update_fc1()" */
 static const char *kernels_of(const struct entry_steps *l, size_t first, size_t end)
 {
     const struct entry_step *low = NULL, *high = NULL;
     for (size_t i = first; i < end; i++) {
         const struct entry_step *const s = &l->steps.data[i];
-        if (s->kind != STEP_RUN && s->kind != STEP_CHECK)
+        if (!calls_kernel(s))
             continue;
         low = low == NULL ? s : low;
         high = s;
@@ -31,7 +40,19 @@ static const char *kernels_of(const struct entry_steps *l, size_t first, size_t 
                          : arena_printf(l->arena, "%s() to %s()", low->name, high->name);
 }
 
-/* "digits_step_1(state);", and what it returns if it may fail. The first of those declares `status`. */
+/* "digits_step_from_hidden" */
+static const char *name_of_part(const struct entry_steps *l, const struct entry_function *f, size_t first, size_t end)
+{
+    const char *const verb = "compute_";
+    while (first + 1 < end && !calls_kernel(&l->steps.data[first]))
+        first++;
+    const struct entry_step *const s = &l->steps.data[first];
+    const char *const kernel = calls_kernel(s) ? s->name : "values";
+    const char *const made = s->made ? s->made : str_starts_with(kernel, verb) ? kernel + strlen(verb) : kernel;
+    return name_in(f->file, arena_printf(l->arena, "%s_%s_from_%s", f->model, f->entry, made));
+}
+
+/* "digits_step_from_hidden(state);", and what it returns if it may fail. The first of those declares `status`. */
 static void print_part_call(struct writer *body, const char *name, const text_list *args, bool may_fail,
                             bool *has_status)
 {
@@ -103,14 +124,12 @@ void print_entry_parts(struct entry_steps *l, const struct entry_function *f, st
         return;
     }
     const int most = lines / parts + lines / parts / 5;
-    int number = 0;
     bool has_status = false;
     for (size_t first = 0, end; first < count; first = end) {
         end = first + 1;
         while (end < count && lines_of(l, first, end + 1) <= most)
             end++;
-        const char *const name =
-            name_in(f->file, arena_printf(l->arena, "%s_%s_%d", f->model, f->entry, ++number));
+        const char *const name = name_of_part(l, f, first, end);
         print_part(l, f, first, end, name, &has_status, functions, body);
     }
 }

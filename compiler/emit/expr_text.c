@@ -16,7 +16,7 @@ const char *use_helper(struct emission *e, const char *name)
     return name;
 }
 
-static struct kernel_param *find_param(const struct expr_scope *s, const struct buffer *b)
+struct kernel_param *find_param(const struct expr_scope *s, const struct buffer *b)
 {
     for (size_t i = 0; i < s->params->count; i++)
         if (s->params->data[i].buffer == b || s->params->data[i].replaces == b)
@@ -743,27 +743,20 @@ static void find_chosen(struct expr_sharing *h)
     }
 }
 
-/* An element of w is w0; one of a long name is x0. */
-static const char *load_wish(const struct expr_scope *s, const struct buffer *b)
-{
-    enum { SHORT = 12 };
-    const char *const name = find_param(s, b)->name;
-    return arena_printf(s->arena, "%s0", strlen(name) <= SHORT ? name : "x");
-}
-
 void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr **e, size_t count)
 {
     struct expr_sharing h = {.s = s, .arena = s->arena};
     for (size_t i = 0; i < count; i++)
         e[i] = unify(&h, e[i]);
     find_chosen(&h);
-    for (size_t i = 0; i < h.seen.count; i++) {
-        const struct expr *x = h.seen.data[i].expr;
-        if (!is_worth_a_name(s, &h.seen.data[i]))
-            continue;
-        const struct expr *const value = expr_resolve(s, x);
-        const char *const name = name_in(&s->names, x->op == EXPR_LOAD ? load_wish(s, x->access->buffer) : "t");
-        struct tree_var *const v = tree_var(s->arena, VAR_VALUE, x->dtype, c_type(x->dtype), name);
+    VEC(const struct expr *) named = {0};
+    for (size_t i = 0; i < h.seen.count; i++)
+        if (is_worth_a_name(s, &h.seen.data[i]))
+            vec_push(s->arena, &named, h.seen.data[i].expr);
+    for (size_t i = 0; i < named.count; i++) {
+        const struct expr *const x = named.data[i], *const value = expr_resolve(s, x);
+        const char *const wish = value_wish(s, x, named.data, named.count);
+        struct tree_var *const v = tree_var(s->arena, VAR_VALUE, x->dtype, c_type(x->dtype), wish);
         v->value = value;
         tree_declare(b, v, value);
         vec_push(s->arena, &s->locals, ((struct expr_local){x, v}));

@@ -47,10 +47,10 @@ static const char *own_name(const struct kernel *k, const struct buffer *b)
 }
 
 /* What one part of a kernel hands to the next in a variable. */
-static void add_locals(struct emission *e, const struct kernel *k, struct name_scope *names, kernel_params *params)
+static void add_locals(struct emission *e, const struct kernel *k, kernel_params *params)
 {
     for (size_t i = 0; i < k->blocks.stages.count; i++)
-        add_locals(e, k->blocks.stages.data[i], names, params);
+        add_locals(e, k->blocks.stages.data[i], params);
     static const char *const results[] = {
         [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum",   [REDUCE_MAX] = "row_most",
         [REDUCE_TOP] = "row_most",   [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
@@ -58,13 +58,13 @@ static void add_locals(struct emission *e, const struct kernel *k, struct name_s
         for (size_t s = 0; s < k->parts.data[i].stores.count; s++) {
             struct kernel_param p = {
                 .buffer = k->parts.data[i].stores.data[s].to.buffer, .by_value = true, .is_local = true};
-            p.name = p.buffer->kind == BUFFER_LOCAL ? name_in(names, results[k->parts.data[i].reduce]) : NULL;
+            p.name = p.buffer->kind == BUFFER_LOCAL ? results[k->parts.data[i].reduce] : NULL;
             if (p.name)
                 vec_push(e->arena, params, p);
         }
 }
 
-kernel_params find_params(struct emission *e, const struct kernel *k, struct name_scope *names)
+kernel_params find_params(struct emission *e, const struct kernel *k)
 {
     kernel_params params = {0};
     buffer_list reads = {0}, writes = {0};
@@ -72,14 +72,13 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
     without_checks.checks.count = 0;
     kernel_reads(e->arena, &without_checks, &reads);
     kernel_writes(e->arena, &without_checks, &writes);
-    reserve_template_names(e, k, names, true);
     for (size_t i = 0; i < writes.count; i++) {
         struct kernel_param p = {.buffer = writes.data[i], .written = true};
         const char *const own = own_name(k, p.buffer);
         const bool is_row = k->rows > 0 && contains(&reads, p.buffer) && p.buffer->kind == BUFFER_TEMP;
         p.replaces = contains(&reads, p.buffer->place_of) ? p.buffer->place_of : NULL;
         p.is_scratch = own && str_equal(p.buffer->name, "scratch");
-        p.name = name_in(names, own ? own : is_row ? "row" : p.replaces || contains(&reads, p.buffer) ? "w" : "y");
+        p.name = own ? own : is_row ? "row" : p.replaces || contains(&reads, p.buffer) ? "w" : "y";
         vec_push(e->arena, &params, p);
     }
     for (size_t i = 0; i < reads.count; i++) {
@@ -89,10 +88,10 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
         p.name = operand_name(k, p.buffer);
         p.by_value = !p.name && p.buffer->count == 1;
         if (!p.name)
-            p.name = name_in(names, p.by_value ? "s" : "x");
+            p.name = p.by_value ? "s" : "x";
         vec_push(e->arena, &params, p);
     }
-    add_locals(e, k, names, &params);
+    add_locals(e, k, &params);
     if (k->tmpl.scratch) {
         const struct kernel_param p = {
             .buffer = k->tmpl.scratch, .name = k->tmpl.scratch_param, .written = true, .is_scratch = true};
@@ -103,22 +102,17 @@ kernel_params find_params(struct emission *e, const struct kernel *k, struct nam
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static struct expr_scope scope_for(struct emission *e, const kernel_params *params, const struct name_scope *names)
+static struct expr_scope scope_for(struct emission *e, const kernel_params *params)
 {
-    struct expr_scope s = {.e = e, .arena = e->arena, .params = params, .names = *names};
-    return s;
+    return (struct expr_scope){.e = e, .arena = e->arena, .params = params};
 }
 
 void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int open)
 {
     const int own = k->rows > open ? emit_open_rows(s, b, k, open) : 0;
     for (size_t p = 0; p < k->parts.count;) {
-        struct expr_scope part = *s; /* loop names may repeat from one nest to the next */
-        part.declares = false;
-        part.names = name_scope_within(s->arena, &s->names);
+        struct expr_scope part = *s;
         p += emit_loops(&part, b, &k->parts.data[p], k->parts.count - p, k->rows);
-        if (part.declares)
-            s->names = part.names;
     }
     for (int i = 0; i < own; i++)
         tree_close(b);
@@ -161,12 +155,12 @@ static bool has_two_names(const struct kernel *k, const struct kernel_param *p)
 
 /* The statements of a kernel, or of a share of it. */
 static void build_body(struct emission *e, const struct kernel *k, const kernel_params *params,
-                       const struct name_scope *names, const struct tree_var *share, const struct tree_var *pass,
-                       stmt_list *out)
+                       const struct tree_var *share, const struct tree_var *pass, stmt_list *out)
 {
     stmt_list body = {0};
     struct tree_builder b = tree_builder(e->arena, &body), all = tree_builder(e->arena, out);
-    struct expr_scope s = scope_for(e, params, names);
+    struct expr_scope s = scope_for(e, params);
+    s.knows_model = !e->kernel_is_shared;
     s.index_type = kernel_index_type(k);
     s.in_template = k->tmpl.traits != NULL;
     s.shares = k->cut.shares;
@@ -197,7 +191,7 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
         vec_push(e->arena, out, body.data[i]);
 }
 
-/* "_32x10x32": sizes of the widest part (products: M, N, K). */
+/* "_32x10x32": sizes of the widest part (products: M, N, K); "64" where that is one. */
 static const char *sizes_suffix(struct emission *e, const struct kernel *k)
 {
     struct strbuf b = {.arena = e->arena};
@@ -216,18 +210,8 @@ static const char *sizes_suffix(struct emission *e, const struct kernel *k)
     }
     for (int d = 0; widest && d < widest->rank; d++)
         if (widest->extent[d] != 1)
-            strbuf_addf(&b, "%s%" PRId64, b.length ? "x" : "_", widest->extent[d]);
-    return strbuf_text(&b);
-}
-
-/* "SoftmaxCrossEntropyLoss" -> "softmax_cross_entropy_loss" */
-static const char *snake_case(struct arena *a, const char *name)
-{
-    struct strbuf b = {.arena = a};
-    for (const char *p = name; *p; p++)
-        strbuf_addf(&b, "%s%c", p > name && isupper((unsigned char)*p) && islower((unsigned char)p[-1]) ? "_" : "",
-                    tolower((unsigned char)*p));
-    return strbuf_text(&b);
+            strbuf_addf(&b, "%s%" PRId64, b.length ? "x" : "", widest->extent[d]);
+    return strchr(strbuf_text(&b), 'x') ? arena_printf(e->arena, "_%s", strbuf_text(&b)) : strbuf_text(&b);
 }
 
 /* The parameter that a kernel is named after: what it makes first, and of several variables the one that is trained;
@@ -247,46 +231,40 @@ static size_t made_param(const struct kernel_group *g, const kernel_params *para
     return made;
 }
 
-/* By what the kernel makes: hidden_relu, update_fc1_weight, init_fc1_weight. */
-static const char *function_wish(struct emission *e, const struct plan *plan, const struct kernel *k,
-                                 const struct kernel_group *g, const kernel_params *params)
+/* What a value is called without what exporters hang on: "/conv1/Conv_output_0". */
+static const char *without_exporter(struct arena *a, const char *name)
 {
-    const struct entry *const entry = plan->lowered->entry;
-    const size_t made = made_param(g, params);
-    if (made == params->count || g->is_shared)
-        return arena_printf(e->arena, "%s%s", name_mangle(e->arena, k->label), sizes_suffix(e, k));
-    const struct buffer *const b = params->data[made].buffer;
-    const char *const name = name_mangle(e->arena, b->name);
-    if (b->kind == BUFFER_VARIABLE)
-        return arena_printf(e->arena, "%s_%s", entry->kind == ENTRY_INIT ? "init" : "update", name);
-    const struct value *const v = value_of_buffer(entry->graph, b);
-    const char *const op =
-        v && v->producer ? snake_case(e->arena, v->producer->def->name) : name_mangle(e->arena, k->label);
-    const char *const exporters = "_output_0"; /* "/conv1/Conv_output_0" */
-    if (!str_ends_with(name, exporters))
-        return arena_printf(e->arena, "%s_%s", name, op);
-    const char *const node = arena_strndup(e->arena, name, strlen(name) - strlen(exporters));
-    const char *const flat = v && v->producer ? v->producer->def->name : "";
-    return *flat && str_ends_with(node, flat) ? node : arena_printf(e->arena, "%s_%s", node, op);
+    const char *const ending = "_output_0";
+    return str_ends_with(name, ending) ? arena_strndup(a, name, strlen(name) - strlen(ending)) : name;
 }
 
-/* The names of the model, for a kernel that has its function to itself. */
-static void name_params(struct emission *e, const struct kernel *k, const struct kernel_group *g,
-                        struct name_scope *names, kernel_params *params)
+/* By what the kernel makes: compute_hidden, update_fc1_weight, init_fc1_weight. If there is such a function, further
+ * words say what is particular: of an entry, or for these sizes. */
+static const char *function_name(struct emission *e, const struct plan *plan, const struct kernel *k,
+                                 const struct kernel_group *g, const kernel_params *params)
 {
-    if (g->is_shared)
-        return;
-    *names = (struct name_scope){.taken = {.arena = e->arena}};
-    reserve_template_names(e, k, names, false);
-    for (size_t i = 0; i < params->count; i++) {
-        struct kernel_param *const p = &params->data[i];
-        if (!g->names[i])
-            map_set(&names->taken, p->name, NULL);
-    }
+    struct arena *const a = e->arena;
+    const struct entry *const entry = plan->lowered->entry;
+    const size_t made = made_param(g, params);
+    const char *const sizes = sizes_suffix(e, k), *const label = name_mangle(a, k->label);
+    const char *name = arena_printf(a, "%s%s", label, sizes);
+    if (made == params->count)
+        return name_in(&e->file, name);
+    const char *const verb = params->data[made].buffer->kind != BUFFER_VARIABLE ? "compute"
+                             : entry->kind == ENTRY_INIT                      ? "init"
+                                                                              : "update";
+    name = arena_printf(a, "%s_%s", verb, name_mangle(a, without_exporter(a, g->names[made])));
+    const char *const wishes[] = {name, arena_printf(a, "%s_%s", name, g->is_shared ? label : entry->name),
+                                  arena_printf(a, "%s_%s%s", name, label, sizes)};
+    return name_first_free(&e->file, wishes, sizeof wishes / sizeof *wishes);
+}
+
+/* The names of the model, where it has one. */
+static void name_params(struct emission *e, const struct kernel_group *g, kernel_params *params)
+{
     for (size_t i = 0; i < params->count; i++)
         if (g->names[i])
-            params->data[i].name = name_in(names, g->names[i]);
-    reserve_template_names(e, k, names, true);
+            params->data[i].name = name_mangle(e->arena, g->names[i]);
 }
 
 /* Is a node behind this one from the same place: the next one, or any? Then it is said there. */
@@ -349,9 +327,10 @@ static const char *comment_text(struct emission *e, const struct plan *plan, con
     strbuf_addf(&b, "%s;", nodes);
     for (size_t i = 0; i < params->count; i++) {
         const struct kernel_param *p = &params->data[i];
-        if (p->is_scratch || p->is_local)
+        const struct tree_var *const v = g->function->params[i];
+        if (p->is_scratch || !v)
             continue;
-        strbuf_addf(&b, "%s %s is \"%s\"%s%s", i ? "," : "", p->name, p->buffer->name, p->buffer->shape.rank ? " " : "",
+        strbuf_addf(&b, "%s %s is \"%s\"%s%s", i ? "," : "", v->name, p->buffer->name, p->buffer->shape.rank ? " " : "",
                     p->buffer->shape.rank
                         ? buffer_shape_text(e->arena, plan->lowered->entry->graph, p->buffer)
                         : "");
@@ -454,15 +433,14 @@ static struct tree_function *run_shares(struct emission *e, const struct kernel 
 }
 
 /* How many of the program's range there are, as a parameter. */
-static struct tree_var *make_count_var(struct emission *e, const char *index_type, struct name_scope *names)
+static struct tree_var *make_count_var(struct emission *e, const char *index_type)
 {
     const struct size_range *const r = e->program->range;
-    const char *const name = name_in(names, name_mangle(e->arena, r->name));
+    const char *const name = name_mangle(e->arena, r->name);
     return tree_index_var(e->arena, VAR_VALUE, index_type, name, r->low, r->high);
 }
 
-static struct kernel_parts build_functions(struct emission *e, const struct kernel *k, const kernel_params *params,
-                                           struct name_scope *names)
+static struct kernel_parts build_functions(struct emission *e, const struct kernel *k, const kernel_params *params)
 {
     struct arena *const a = e->arena;
     struct kernel_parts parts = {0};
@@ -471,11 +449,11 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
     e->kernel_counters.count = e->counter_vars.count = e->kernel_draws.count = 0;
     e->seed_var = NULL;
     if (k->cut.shares > 1)
-        share = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "share"));
+        share = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", "share");
     if (k->cut.passes > 1)
-        pass = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", name_in(names, "pass"));
-    e->count_var = kernel_is_late(k) ? make_count_var(e, kernel_index_type(k), names) : NULL;
-    build_body(e, k, params, names, share, pass, &f->body);
+        pass = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", "pass");
+    e->count_var = kernel_is_late(k) ? make_count_var(e, kernel_index_type(k)) : NULL;
+    build_body(e, k, params, share, pass, &f->body);
     if (e->seed_var)
         vec_push(a, &e->kernel_outer, e->seed_var);
     for (size_t i = 0; i < e->counter_vars.count; i++)
@@ -486,7 +464,7 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
     f->name = k->label;
     f->type = "void";
     for (size_t i = 0; i < parts.functions.count && !emits_plain(e->options) && !e->options->small; i++)
-        emit_row_calls(a, names, &parts.functions.data[i]->body);
+        emit_row_calls(a, &parts.functions.data[i]->body);
     const char *const wrong = tree_settle(a, parts.functions.data, parts.functions.count, &e->kernel_outer);
     if (wrong)
         UNREACHABLE("kernel '%s': %s", k->label, wrong);
@@ -494,25 +472,40 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
     add_if_read(a, &f->params, share);
     add_if_read(a, &f->params, pass);
     for (size_t i = 0; i < parts.functions.count; i++)
+        tree_inline_elements(a, &parts.functions.data[i]->body);
+    tree_name(a, parts.functions.data, parts.functions.count, name_is_reserved);
+    for (size_t i = 0; i < parts.functions.count; i++)
         check_tree(e, k, &parts.functions.data[i]->params, &parts.functions.data[i]->body);
     f->attributes = attributes_of(&parts);
     parts.kernel = share ? run_shares(e, k, params, f, share, pass) : f;
     return parts;
 }
 
-/* Names of the functions, by that of the kernel. */
-static void name_functions(struct emission *e, struct kernel_parts *p, const char *name, const char *share_name,
-                           const char *const *own)
+/* Names of the functions, by that of the kernel: compute_hidden() calls hidden_tile(). */
+static void name_functions(struct emission *e, struct kernel_parts *p, const char *name)
 {
+    static const char verb[] = "compute_";
+    struct arena *const a = e->arena;
+    const char *const made = str_starts_with(name, verb) ? name + strlen(verb) : name;
+    struct tree_function *const last = p->functions.data[p->functions.count - 1];
     for (size_t i = 0; i + 1 < p->functions.count; i++) {
         struct tree_function *const f = p->functions.data[i];
         const int stage = e->instance_stages.data[i];
         if (f->kind == FUNCTION_OWN)
-            f->name = stage > 0 ? arena_printf(e->arena, "%s_%d_%s", name, stage, own[i])
-                                : arena_printf(e->arena, "%s_%s", name, own[i]);
+            f->name = name_exactly(&e->file, stage > 0 ? arena_printf(a, "%s_%d_%s", made, stage, f->name)
+                                                       : arena_printf(a, "%s_%s", made, f->name));
     }
-    p->functions.data[p->functions.count - 1]->name = share_name;
+    last->name = name;
     p->kernel->name = name;
+    if (last != p->kernel)
+        last->name = name_exactly(&e->file, arena_printf(a, "%s_share", made));
+}
+
+/* The same for comparing texts. */
+static void forget_names(struct kernel_parts *p)
+{
+    p->functions.data[p->functions.count - 1]->name = "";
+    p->kernel->name = "";
 }
 
 static const char *function_text(struct expr_scope *s, const struct tree_function *f)
@@ -556,27 +549,22 @@ static void note_uses(struct emission *e, struct expr_scope *s, const struct ker
 
 static void note_parameters(struct emission *e, struct kernel_function *f, const kernel_params *params)
 {
-    bool *const takes = arena_array(e->arena, bool, params->count + 1);
+    f->params = arena_array(e->arena, const struct tree_var *, params->count + 1);
     for (size_t i = 0; i < params->count; i++)
-        takes[i] = !params->data[i].is_local && params->data[i].var && params->data[i].var->reads > 0;
-    f->takes = takes;
+        if (!params->data[i].is_local && params->data[i].var && params->data[i].var->reads > 0)
+            f->params[i] = params->data[i].var;
     f->takes_seed = e->seed_var && e->seed_var->reads > 0;
     f->takes_counters = e->counter_vars.count > 0;
     f->takes_late = e->count_var && e->count_var->reads > 0;
 }
 
 /* Functions are equal if they are but for their names. */
-static struct kernel_function *make_function(struct emission *e, const struct kernel *k, const kernel_params *params,
-                                             struct name_scope *names, const char *wish)
+static struct kernel_function *make_function(struct emission *e, const struct plan *plan, const struct kernel *k,
+                                             const struct kernel_group *g, const kernel_params *params)
 {
-    struct kernel_parts parts = build_functions(e, k, params, names);
-    struct expr_scope s = scope_for(e, params, names);
-    const char **const own = arena_array(e->arena, const char *, parts.functions.count);
-    for (size_t i = 0; i < parts.functions.count; i++)
-        own[i] = parts.functions.data[i]->name;
-    for (size_t i = 0; i < parts.functions.count; i++)
-        tree_inline_elements(e->arena, &parts.functions.data[i]->body);
-    name_functions(e, &parts, "", "", own);
+    struct kernel_parts parts = build_functions(e, k, params);
+    struct expr_scope s = scope_for(e, params);
+    forget_names(&parts);
     note_uses(e, &s, &parts);
     const char *const called = called_text(&s, &parts);
     const char *const key = arena_printf(e->arena, "%s%s", called, kernel_text(&s, &parts));
@@ -584,10 +572,8 @@ static struct kernel_function *make_function(struct emission *e, const struct ke
     if (f)
         return f;
     f = arena_new(e->arena, struct kernel_function);
-    f->name = name_in(&e->file, wish);
-    const char *const share_name =
-        k->cut.shares > 1 ? name_in(&e->file, arena_printf(e->arena, "%s_share", f->name)) : f->name;
-    name_functions(e, &parts, f->name, share_name, own);
+    f->name = function_name(e, plan, k, g, params);
+    name_functions(e, &parts, f->name);
     note_parameters(e, f, params);
     f->text = called_text(&s, &parts);
     f->definition = kernel_text(&s, &parts);
@@ -629,7 +615,8 @@ static int64_t row_of_check(const struct check *c)
 }
 
 /* wrong = 0; for (i..) { v = ..; wrong |= v is outside; } return wrong == 0 ? STEPC_OK : status; */
-static void build_check(struct expr_scope *s, const struct check *c, const char *type, stmt_list *out)
+static void build_check(struct expr_scope *s, struct name_scope *names, const struct check *c, const char *type,
+                        stmt_list *out)
 {
     static const char *const wishes[] = {"i", "j", "k", "m", "n", "p"};
     struct arena *const a = s->arena;
@@ -644,7 +631,7 @@ static void build_check(struct expr_scope *s, const struct check *c, const char 
                                                    number_int(a, DTYPE_INT64, c->high), c->status)));
         return;
     }
-    struct tree_var *const wrong = tree_var(a, VAR_CELL, DTYPE_INDEX, "uint64_t", name_in(&s->names, "wrong"));
+    struct tree_var *const wrong = tree_var(a, VAR_CELL, DTYPE_INDEX, "uint64_t", name_in(names, "wrong"));
     int open = 0;
     for (int d = 0; d < c->rank; d++) {
         if (c->extent[d] == 1)
@@ -652,10 +639,10 @@ static void build_check(struct expr_scope *s, const struct check *c, const char 
         if (open == 0)
             tree_declare(&b, wrong, index_constant(a, 0));
         const struct expr *const to = late_size(s->e, &c->late[d], c->extent[d]);
-        s->index[d] = emit_open_loop(&b, type, name_in(&s->names, wishes[open % 6]), c->extent[d], to, NULL, 1);
+        s->index[d] = emit_open_loop(&b, type, name_in(names, wishes[open % 6]), c->extent[d], to, NULL, 1);
         open++;
     }
-    struct tree_var *const v = tree_var(a, VAR_VALUE, DTYPE_INT64, "int64_t", name_in(&s->names, "v"));
+    struct tree_var *const v = tree_var(a, VAR_VALUE, DTYPE_INT64, "int64_t", name_in(names, "v"));
     tree_declare(&b, v, expr_resolve(s, expr_cast(a, DTYPE_INT64, c->value)));
     const char *const outside = tree_expr_text(s, outside_of(s, c, v, open > 0), PREC_SELECT);
     if (open == 0) {
@@ -707,13 +694,15 @@ static struct kernel_call check_call(struct emission *e, const struct kernel *k,
     for (size_t i = 0; i < reads.count; i++)
         vec_push(e->arena, &params,
                  ((struct kernel_param){.buffer = reads.data[i], .name = name_in(&names, "x")}));
-    struct expr_scope s = scope_for(e, &params, &names);
+    struct expr_scope s = scope_for(e, &params);
     const char *const type = kernel_index_type(&only);
     bool is_late_check = false;
     for (int d = 0; d < c->rank; d++)
         is_late_check |= is_late(&c->late[d]);
-    e->count_var = is_late_check ? make_count_var(e, type, &s.names) : NULL;
-    build_check(&s, c, type, &f.body);
+    e->count_var = is_late_check ? make_count_var(e, type) : NULL;
+    if (e->count_var)
+        e->count_var->name = name_in(&names, e->count_var->name);
+    build_check(&s, &names, c, type, &f.body);
     struct kernel_call call = {.status = c->status, .takes_count = is_late_check};
     for (size_t i = 0; i < params.count; i++) {
         vec_push(e->arena, &f.params, param_var(&s, params.data[i].buffer));
@@ -730,16 +719,16 @@ static struct kernel_call check_call(struct emission *e, const struct kernel *k,
 
 static void add_function(struct emission *e, const struct plan *plan, const struct kernel *k, struct kernel_call *call)
 {
-    struct name_scope names = {.taken = {.arena = e->arena}};
-    kernel_params params = find_params(e, k, &names);
+    kernel_params params = find_params(e, k);
     struct kernel_group *const g = group_of(e, plan, k);
-    name_params(e, k, g, &names, &params);
+    name_params(e, g, &params);
+    e->kernel_is_shared = g->is_shared;
     if (!g->function)
-        g->function = make_function(e, k, &params, &names, function_wish(e, plan, k, g, &params));
+        g->function = make_function(e, plan, k, g, &params);
     const struct kernel_function *const f = g->function;
     add_comment(e, g->function, comment_text(e, plan, k, g, &params));
     for (size_t i = 0; i < params.count; i++)
-        if (f->takes[i])
+        if (f->params[i])
             vec_push(e->arena, &call->arguments,
                      ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
     call->name = f->name;

@@ -66,7 +66,7 @@ static void declare_totals(struct nest *n, const struct expr *width)
 
 static struct tree_var *declare_count(struct nest *n, int64_t most)
 {
-    struct tree_var *const held = tree_index_var(n->a, VAR_CELL, "int", name_in(&n->s->names, "held"), 0, most);
+    struct tree_var *const held = tree_index_var(n->a, VAR_CELL, "int", "held", 0, most);
     tree_declare(n->b, held, index_constant(n->a, 0));
     return held;
 }
@@ -84,7 +84,7 @@ static const struct expr *row_size(struct nest *n, int tail)
 static const struct expr *late_rows(struct nest *n, const struct expr *row)
 {
     struct tree_var *const rows =
-        tree_index_var(n->a, VAR_VALUE, "int", name_in(&n->s->names, "rows"), 1, BLOCK_OF_ROW);
+        tree_index_var(n->a, VAR_VALUE, "int", "rows", 1, BLOCK_OF_ROW);
     const struct expr *const sum = index_add(n->a, row, index_constant(n->a, BLOCK_OF_ROW - 1));
     tree_declare(n->b, rows, index_cast(n->a, "int", index_div(n->a, sum, row)));
     return tree_read(n->a, rows);
@@ -146,7 +146,7 @@ const struct expr *blocks_end(struct nest *n, const struct expr *from, const str
                               int64_t block)
 {
     struct arena *const a = n->a;
-    struct tree_var *const end = tree_index_var(a, VAR_VALUE, n->type, name_in(&n->s->names, "end"), 0, most);
+    struct tree_var *const end = tree_index_var(a, VAR_VALUE, n->type, "end", 0, most);
     const struct expr *const size = index_constant(a, block), *const left = index_sub(a, all, from);
     tree_declare(n->b, end, expr_select(a, expr_binary(a, EXPR_LT, left, size), all, index_add(a, from, size)));
     return tree_read(a, end);
@@ -154,7 +154,7 @@ const struct expr *blocks_end(struct nest *n, const struct expr *from, const str
 
 const struct expr *blocks_open_row(struct nest *n, int64_t most)
 {
-    const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, nest_fresh_index(n), 0, most - 1);
+    const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, "k", 0, most - 1);
     tree_open_loop(n->b, v, index_constant(n->a, 0), n->blocks.row, BLOCK_OF_ROW, NULL);
     return tree_read(n->a, v);
 }
@@ -178,8 +178,8 @@ void blocks_open(struct nest *n, int from, int to, int64_t block)
             n->s->index[k] = NULL;
     }
     const int64_t extent = n->p->extent[d];
-    const struct tree_var *const first = tree_index_var(n->a, VAR_LOOP, n->type, nest_fresh_index(n), 0, extent - 1);
-    const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, nest_fresh_index(n), 0, extent - 1);
+    const struct tree_var *const first = tree_index_var(n->a, VAR_LOOP, n->type, "k", 0, extent - 1);
+    const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, "k", 0, extent - 1);
     const struct expr *const all = late_size(n->s->e, &n->p->late[d], extent), *const start = tree_read(n->a, first);
     tree_open_loop(n->b, first, index_constant(n->a, 0), all, block, NULL);
     tree_open_loop(n->b, k, start, blocks_end(n, start, all, extent, block), 1, NULL);

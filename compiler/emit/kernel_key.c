@@ -225,7 +225,7 @@ static struct kernel_group *find_group(struct emission *e, const struct kernel *
     return made;
 }
 
-/* A parameter keeps the model's name as long as it is the same for all kernels of the group. */
+/* A parameter has the words of the model's names that are the same for all kernels of the group. */
 static void join(struct emission *e, struct kernel_group *g, const kernel_params *params)
 {
     for (size_t i = 0; i < params->count; i++) {
@@ -233,11 +233,16 @@ static void join(struct emission *e, struct kernel_group *g, const kernel_params
         const char *const name = p->is_local || p->is_scratch ? NULL : p->buffer->name;
         if (g->kernels == 0)
             g->names[i] = name;
-        else if (g->names[i] && !str_equal(g->names[i], name))
-            g->names[i] = NULL;
-        g->is_shared |= name && !g->names[i];
-        if (name)
-            map_set(&e->param_names, name_mangle(e->arena, name), NULL);
+        else if (g->names[i] && !str_equal(g->names[i], name)) {
+            g->names[i] = name_in_common(e->arena, g->names[i], name);
+            g->is_shared = true;
+        } else {
+            g->is_shared |= name && !g->names[i];
+        }
+        if (!name)
+            continue;
+        map_set(&e->param_names, name_mangle(e->arena, name), NULL);
+        map_set(&e->file.taken, name_mangle(e->arena, name), NULL);
     }
     g->kernels++;
 }
@@ -255,8 +260,7 @@ void group_kernels(struct emission *e)
             const struct kernel *const k = l->kernels.data[n];
             if (kernel_only_checks(k) || k->region)
                 continue;
-            struct name_scope names = {.taken = {.arena = e->arena}};
-            const kernel_params params = find_params(e, k, &names);
+            const kernel_params params = find_params(e, k);
             join(e, e->groups[i][k->id] = find_group(e, k, &params), &params);
         }
     }

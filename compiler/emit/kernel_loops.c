@@ -59,7 +59,8 @@ void emit_stores(struct expr_scope *s, struct tree_builder *b, const struct part
     for (size_t i = 0; i < count; i++) {
         values[i] = expr_resolve(s, values[i]);
         if (needs_name(p, i, values[i])) {
-            const struct tree_var *const u = value_var(s, p->stores.data[i].to.buffer->dtype, name_in(&s->names, "u"));
+            const struct store *const store = &p->stores.data[i];
+            const struct tree_var *const u = value_var(s, store->to.buffer->dtype, store_wish(s, store));
             tree_declare(b, u, values[i]);
             values[i] = tree_read(s->arena, u);
         }
@@ -142,7 +143,7 @@ static const struct expr *start_of_sum(struct nest *n, enum dtype d)
     const struct expr *const zero = expr_float(n->a, d, 0);
     if (n->p->scan != SCAN_NONE || !is_single_for(n->s->e, n->p, &count))
         return zero;
-    struct tree_var *const start = value_var(n->s, d, name_in(&n->s->names, "start"));
+    struct tree_var *const start = value_var(n->s, d, "start");
     const struct expr *const single =
         expr_binary(n->a, EXPR_EQ, tree_read(n->a, n->s->e->count_var), index_constant(n->a, count));
     tree_declare(n->b, start, expr_select(n->a, single, expr_float(n->a, d, -0.0), zero));
@@ -179,7 +180,7 @@ static void combine(struct nest *n, const struct expr *acc, const struct expr *x
 {
     const enum reduce_op reduce = n->p->reduce;
     if (selects(reduce) && !is_simple(x)) {
-        struct tree_var *const v = value_var(n->s, element_type(n->p), n->value);
+        struct tree_var *const v = value_var(n->s, element_type(n->p), "v");
         tree_declare(n->b, v, x);
         x = tree_read(n->a, v);
     }
@@ -250,7 +251,7 @@ static bool may_mask(const struct part *p)
  * block it stays below the extent, which two ranges by themselves do not tell. */
 const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const struct expr *to, const char *hint)
 {
-    struct tree_var *const l = tree_index_var(n->a, VAR_LOOP, "int", n->lane, 0, width - 1);
+    struct tree_var *const l = tree_index_var(n->a, VAR_LOOP, "int", "l", 0, width - 1);
     l->has_range = to->op != EXPR_VAR;
     tree_open_loop(n->b, l, index_constant(n->a, 0), to, 1, hint);
     return tree_read(n->a, l);
@@ -303,10 +304,10 @@ static void add_lanes(struct nest *n, int d, const struct expr *base, int64_t wi
 }
 
 /* `whole` elements, at most `most`. */
-static void add_blocks_of_lanes(struct nest *n, int d, const char *name, const struct expr *whole, int64_t most,
-                                int64_t lanes, const char *hint)
+static void add_blocks_of_lanes(struct nest *n, int d, const struct expr *whole, int64_t most, int64_t lanes,
+                                const char *hint)
 {
-    const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, name, 0, most - lanes);
+    const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, "k", 0, most - lanes);
     const struct expr *from = index_constant(n->a, 0), *to = whole;
     if (n->blocks.row) {
         from = blocks_open_row(n, n->p->extent[d]);
@@ -324,9 +325,8 @@ static void add_blocks_of_lanes(struct nest *n, int d, const char *name, const s
  * tenth). */
 static void add_whole_lanes(struct nest *n, int d, int64_t whole, int64_t lanes, bool masked_rest)
 {
-    const char *k = nest_fresh_index(n);
     if (masked_rest || whole > NEAR) {
-        add_blocks_of_lanes(n, d, k, index_constant(n->a, whole), whole, lanes,
+        add_blocks_of_lanes(n, d, index_constant(n->a, whole), whole, lanes,
                             masked_rest && n->walker_count == 1 ? "STEPC_SUM_LANES" : NULL);
         return;
     }
@@ -335,7 +335,7 @@ static void add_whole_lanes(struct nest *n, int d, int64_t whole, int64_t lanes,
         alone.p = alone.walkers[0] = n->walkers[i];
         alone.lanes[0] = n->lanes[i];
         alone.walker_count = 1;
-        add_blocks_of_lanes(&alone, d, k, index_constant(n->a, whole), whole, lanes, NULL);
+        add_blocks_of_lanes(&alone, d, index_constant(n->a, whole), whole, lanes, NULL);
     }
 }
 
@@ -344,7 +344,7 @@ static void add_numbered(struct nest *n, int from, int64_t lanes)
 {
     const int open = n->open;
     struct tree_var *const position =
-        tree_index_var(n->a, VAR_CELL, "unsigned", name_in(&n->s->names, "position"), 0, lanes - 1);
+        tree_index_var(n->a, VAR_CELL, "unsigned", "position", 0, lanes - 1);
     tree_declare(n->b, position, index_constant(n->a, 0));
     struct nest whole = *n;
     if (n->blocks.row)
@@ -354,8 +354,8 @@ static void add_numbered(struct nest *n, int from, int64_t lanes)
     if (n->blocks.row)
         blocks_count_term(&whole);
     add_elements(n, tree_read(n->a, position));
-    const char *const next = arena_printf(n->a, "(%s + 1u) %% %" PRId64 "u", position->name, lanes);
-    tree_set(n->b, tree_read(n->a, position), SET_TO, index_text(n->a, next));
+    const struct expr *const next = index_add(n->a, tree_read(n->a, position), index_constant(n->a, 1));
+    tree_set(n->b, tree_read(n->a, position), SET_TO, index_mod(n->a, next, index_constant(n->a, lanes)));
     nest_close_to(n, open);
 }
 
@@ -369,7 +369,7 @@ static void add_late_tail(struct nest *n, int d, int64_t lanes)
     const struct expr *const rest = has_rest ? index_mod(a, all, width) : index_constant(a, 0);
     const struct expr *const whole = index_sub(a, all, rest);
     if (n->p->extent[d] >= lanes)
-        add_blocks_of_lanes(n, d, nest_fresh_index(n), whole, n->p->extent[d] / lanes * lanes, lanes, NULL);
+        add_blocks_of_lanes(n, d, whole, n->p->extent[d] / lanes * lanes, lanes, NULL);
     if (!has_rest)
         return;
     const struct expr *const l = nest_open_lane_loop(n, lanes, rest, NULL);
@@ -450,9 +450,9 @@ static const struct expr *folded(struct nest *n, const struct tree_var *lane, in
         return tree_element(n->a, lane, index_constant(n->a, 0));
     }
     const struct expr *const all = tree_address(n->a, lane, index_constant(n->a, 0));
-    struct tree_var *const sum = tree_var(n->a, VAR_VALUE, d, c_type(d), name_in(&n->s->names, "sum"));
+    struct tree_var *const sum = tree_var(n->a, VAR_VALUE, d, c_type(d), "sum");
     map_set(&n->s->e->includes, "kernels/stepc_sum.h", NULL);
-    const char *const routine = d == DTYPE_FLOAT ? "stepc_fold_16" : "stepc_fold_16_double";
+    const char *const routine = d == DTYPE_FLOAT ? "stepc_fold16" : "stepc_fold16_double";
     tree_declare(n->b, sum, tree_call(n->a, d, CALL_SECTION, routine, &all, 1));
     return tree_read(n->a, sum);
 }
@@ -471,7 +471,7 @@ static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
 {
     const enum dtype d = element_type(n->p);
     const char *const several = emits_plain(n->s->e->options) ? "partial" : "lane";
-    const char *const name = name_in(&n->s->names, lanes > 1 ? several : results[n->p->reduce].name);
+    const char *const name = lanes > 1 ? several : results[n->p->reduce].name;
     struct tree_var *const v = tree_var(n->a, lanes > 1 ? VAR_ARRAY : VAR_CELL, d, c_type(d), name);
     v->count = lanes;
     const struct expr *const start = neutral(n);
@@ -487,7 +487,7 @@ static const struct tree_var *declare_lanes(struct nest *n, int64_t lanes)
 const struct tree_var *nest_declare_total(struct nest *n, const struct tree_var *lanes)
 {
     struct tree_var *const v =
-        tree_var(n->a, VAR_ARRAY, lanes->dtype, lanes->type, name_in(&n->s->names, "total"));
+        tree_var(n->a, VAR_ARRAY, lanes->dtype, lanes->type, "total");
     v->count = lanes->count;
     const struct expr *const start = neutral(n);
     if (start->op == EXPR_VAR)
@@ -532,7 +532,6 @@ static void reduce_to_lanes(struct nest *n, int tail)
     if (!dtype_is_float(element_type(p)) && tail < p->rank - 1 && n->walker_count == 1)
         lanes = 1; /* any order does, and numbers of elements would cost more than lanes save */
     nest_open_loops(n, n->rows, tail, false, -1);
-    n->s->declares |= n->open == 0;
     for (int i = 0; i < n->walker_count; i++)
         n->lanes[i] = declare_lanes(n, lanes);
     const bool in_blocks = lanes > 1 && blocks_of_rows(n, tail);
@@ -565,7 +564,7 @@ static const struct expr *width_of(struct nest *n, const struct expr *base, int6
     if (extent % block == 0)
         return index_constant(a, block);
     const struct expr *const left = index_sub(a, index_constant(a, extent), base);
-    struct tree_var *const width = tree_index_var(a, VAR_VALUE, "int", name_in(&n->s->names, "width"), 1, block);
+    struct tree_var *const width = tree_index_var(a, VAR_VALUE, "int", "width", 1, block);
     tree_declare(n->b, width, index_cast(a, "int", index_smaller(a, left, index_constant(a, block))));
     return tree_read(a, width);
 }
@@ -574,8 +573,7 @@ static const struct tree_var *declare_block(struct nest *n, int64_t block)
 {
     const enum dtype d = element_type(n->p);
     struct tree_var *const acc =
-        tree_var(n->a, VAR_ARRAY, d, c_type(d), name_in(&n->s->names, results[n->p->reduce].name));
-    n->s->declares |= n->open == 0;
+        tree_var(n->a, VAR_ARRAY, d, c_type(d), results[n->p->reduce].name);
     acc->count = block;
     const struct expr *const start = neutral(n);
     if (n->p->reduce == REDUCE_SUM && start->op != EXPR_VAR)
@@ -594,7 +592,7 @@ static void open_columns(struct nest *n, int v)
     n->width = index_constant(a, block);
     if (block < extent) { /* a share has whole blocks */
         const struct tree_var *const k =
-            tree_index_var(a, VAR_LOOP, n->type, nest_fresh_index(n), 0, (blocks - 1) * block);
+            tree_index_var(a, VAR_LOOP, n->type, "k", 0, (blocks - 1) * block);
         const struct expr *const to = index_constant(a, extent);
         n->base = nest_open_shared_loop(n->b, k, blocks, block, to, nest_share(n), n->s->shares, NULL);
         n->open++;
@@ -673,7 +671,6 @@ static void add_step(struct nest *n, const struct expr *acc)
 static void scan_row(struct nest *n, int c)
 {
     nest_open_loops(n, n->rows, n->p->rank, false, c);
-    n->s->declares |= n->open == 0;
     const struct tree_var *const acc = declare_lanes(n, 1);
     if (c >= 0)
         nest_open_loop(n, c);
@@ -732,7 +729,7 @@ size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct par
     part_collapse(s->arena, &p, rows);
     part_collapse(s->arena, &next, rows);
     struct nest n = {.s = s, .b = b, .a = s->arena, .p = &p, .walkers = {&p}, .walker_count = 1, .type = s->index_type};
-    n.rows = n.names_used = rows;
+    n.rows = rows;
     s->in_loop = part_iterations(&p, rows) > 1;
     if (count > 1 && walk_together(&p, &next, rows))
         n.walkers[n.walker_count++] = &next;
@@ -748,13 +745,10 @@ size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct par
         for (int d = rows; d < p.rank; d++)
             nest_open_hinted_loop(&n, d,
                                   d == last && counts(&p, d) && selects_apart(&p, d) ? "STEPC_APART_LOOP" : NULL);
-        s->declares |= n.open == 0;
         emit_stores(s, b, &p);
         nest_close_to(&n, 0);
         return 1;
     }
-    n.lane = name_in(&s->names, "l");
-    n.value = selects(p.reduce) ? name_in(&s->names, "v") : NULL;
     if (p.scan != SCAN_NONE) {
         scan(&n);
         return 1;

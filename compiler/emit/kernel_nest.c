@@ -1,16 +1,6 @@
 /* The loops of a nest: opened over its dimensions, cut into shares, closed. */
 #include "emit/kernel_nest.h"
 
-static const char *const index_names[] = {"i", "j", "k", "m", "n", "p", "q", "r"};
-
-const char *nest_fresh_index(struct nest *n)
-{
-    const int known = (int)(sizeof index_names / sizeof *index_names);
-    const char *wish = n->names_used < known ? index_names[n->names_used] : arena_printf(n->a, "i%d", n->names_used);
-    n->names_used++;
-    return name_in(&n->s->names, wish);
-}
-
 const struct expr *nest_open_shared_loop(struct tree_builder *b, const struct tree_var *v, int64_t count, int64_t block,
                                          const struct expr *to, const struct tree_var *share, int shares,
                                          const char *hint)
@@ -48,7 +38,7 @@ void nest_open_hinted_loop(struct nest *n, int d, const char *hint)
     n->s->index[d] = NULL;
     if (extent == 1)
         return;
-    const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, nest_fresh_index(n), 0, extent - 1);
+    const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, "i", 0, extent - 1);
     n->s->index[d] = nest_open_shared_loop(n->b, v, extent, 1, late_size(n->s->e, &n->p->late[d], extent),
                                            n->p->reduced[d] ? NULL : nest_share(n), n->s->shares, hint);
     n->open++;

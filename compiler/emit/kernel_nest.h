@@ -27,15 +27,11 @@ struct nest {
     int walker_count;
     const struct expr *base, *width; /* outputs side by side: where their block begins, how many there are in it */
     const char *type;      /* of loop variables */
-    const char *lane;      /* name of the index of loops over lanes, which never stand in one another */
-    const char *value;     /* name of what is selected from, where something is */
     int rows;              /* loops around the nest */
-    int names_used;
     int open;
     struct nest_blocks blocks;
 };
 
-const char *nest_fresh_index(struct nest *n);
 /* The share that the next loop is cut by: the outermost one over outputs is; NULL: it is not cut. */
 const struct tree_var *nest_share(const struct nest *n);
 /* Opens a loop over `count` blocks of so many iterations, those that a share has; `to` is where all of them end. */

@@ -19,8 +19,8 @@ int open_outer(struct expr_scope *s, struct tree_builder *b, const struct kernel
         s->index[d] = NULL;
         if (extent == 1)
             continue;
-        const char *const i = name_in(&s->names, wishes[open % 4]);
-        s->index[d] = emit_open_loop(b, s->index_type, i, extent, late_size(s->e, &k->outer_late[d], extent),
+        s->index[d] = emit_open_loop(b, s->index_type, wishes[open % 4], extent,
+                                     late_size(s->e, &k->outer_late[d], extent),
                                      d == k->cut.outer ? s->share : NULL, k->cut.shares);
         note_outer(s->e, s->index[d]);
         open++;
@@ -44,17 +44,15 @@ static int open_blocks(struct expr_scope *s, struct tree_builder *b, const struc
     place->skip = place->before = index_constant(a, 0);
     if (last == 0)
         return 0;
-    const char *const r = name_in(&s->names, "r");
     const struct tree_var *const block =
-        tree_index_var(a, VAR_LOOP, s->index_type, r, 0, (rows - 1) / k->blocks.rows * k->blocks.rows);
+        tree_index_var(a, VAR_LOOP, s->index_type, "r", 0, (rows - 1) / k->blocks.rows * k->blocks.rows);
     tree_open_loop(b, block, index_constant(a, 0), index_constant(a, rows), k->blocks.rows, NULL);
     s->index[d] = tree_read(a, block);
     note_outer(s->e, s->index[d]);
     place->before = as_int(s, s->index[d]);
     if (rows % k->blocks.rows == 0)
         return 1;
-    const char *const name = name_in(&s->names, "first_row");
-    const struct tree_var *const first = tree_index_var(a, VAR_VALUE, s->index_type, name, 0, last);
+    const struct tree_var *const first = tree_index_var(a, VAR_VALUE, s->index_type, "first_row", 0, last);
     tree_declare(b, first, index_smaller(a, s->index[d], index_constant(a, last)));
     s->index[d] = tree_read(a, first);
     note_outer(s->e, s->index[d]);

@@ -47,8 +47,7 @@ static bool divides_wide(const struct emit_options *o, const struct part *p)
     return str_equal(p->hole, "update") && !o->reproducible && !o->small && o->simd != SIMD_NONE;
 }
 
-/* The scope within the template: indices of the outer loops, then what the template says of so many inner ones. A hole
- * that is called twice uses the same names twice. */
+/* The scope within the template: indices of the outer loops, then what the template says of so many inner ones. */
 static struct expr_scope scope_within(const struct template_filler *f, arguments args, size_t count)
 {
     struct expr_scope s = *f->s;
@@ -56,7 +55,6 @@ static struct expr_scope scope_within(const struct template_filler *f, arguments
         const size_t inner = (size_t)(d - f->k->outer_rank);
         s.index[d] = inner < count ? args[inner] : NULL;
     }
-    s.names = name_scope_within(s.arena, &f->s->names);
     return s;
 }
 
@@ -340,8 +338,8 @@ static const struct expr *place_of_operand(struct template_filler *f, struct tre
         return tree_address(a, v, index_constant(a, 0));
     struct expr_scope s = scope_within(f, NULL, 0);
     const struct expr *const first = access_element(&s, &o->access);
-    struct tree_var *const here = tree_var(a, VAR_POINTER, v->dtype, v->type,
-                                           name_in(&f->s->names, arena_printf(a, "%s_here", o->param)));
+    struct tree_var *const here =
+        tree_var(a, VAR_POINTER, v->dtype, v->type, arena_printf(a, "%s_here", o->param));
     const struct expr *const place = tree_address(a, here, index_constant(a, 0));
     tree_declare(b, here, tree_address(a, first->var, first->arg[0]));
     note_outer(f->s->e, place);
@@ -373,40 +371,13 @@ static const struct template_kernel *template_of(const struct kernel *k)
     return t;
 }
 
-/* The names of a list as a map, which is made once. */
-static const struct map *map_of(struct emission *e, const char *const *list)
-{
-    for (size_t i = 0; i < e->name_lists.count; i++)
-        if (e->name_lists.data[i].list == list)
-            return &e->name_lists.data[i].map;
-    struct name_list made = {.list = list, .map = {.arena = e->arena}};
-    for (; *list; list++)
-        map_set(&made.map, *list, NULL);
-    vec_push(e->arena, &e->name_lists, made);
-    return &e->name_lists.data[e->name_lists.count - 1].map;
-}
-
-static void reserve_list(struct emission *e, struct name_scope *names, const char *const *list)
-{
-    const struct map *const m = map_of(e, list);
-    for (const struct name_scope *s = names->outer; s; s = s->outer)
-        if (s->taken.entries == m->entries)
-            return;
-    struct name_scope *const outer = arena_new(e->arena, struct name_scope);
-    *outer = (struct name_scope){.taken = *m, .outer = names->outer};
-    names->outer = outer;
-}
-
-void reserve_template_names(struct emission *e, const struct kernel *k, struct name_scope *names, bool locals)
+void reserve_template_functions(struct emission *e, const struct kernel *k)
 {
     for (size_t i = 0; i < k->blocks.stages.count; i++)
-        reserve_template_names(e, k->blocks.stages.data[i], names, locals);
-    if (!k->tmpl.traits)
-        return;
-    const struct template_kernel *const t = template_of(k);
-    reserve_list(e, names, locals ? t->names : t->fixed);
-    for (int o = 0; o < k->tmpl.operand_count && locals; o++)
-        map_set(&names->taken, k->tmpl.operands[o].param, NULL);
+        reserve_template_functions(e, k->blocks.stages.data[i]);
+    const char *const *const functions = k->tmpl.traits ? template_of(k)->functions : NULL;
+    for (size_t i = 0; functions && functions[i]; i++)
+        map_set(&e->file.taken, functions[i], NULL);
 }
 
 static void build(struct template_filler *f, struct tree_builder *b, int stage)

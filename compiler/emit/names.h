@@ -19,6 +19,11 @@ struct name_scope name_scope_within(struct arena *a, const struct name_scope *ou
 const char *name_in(struct name_scope *s, const char *wish);
 /* The same for an identifier that is not the model's: only a clash changes it. */
 const char *name_exactly(struct name_scope *s, const char *base);
+/* The first of them that is free, else the last with a number behind it; each is an identifier that is not reserved. */
+const char *name_first_free(struct name_scope *s, const char *const *wishes, size_t count);
+/* The words that both have, in their order: "layers.0.mlp.weight", "layers.1.mlp.weight" -> "layers_mlp_weight". NULL:
+ * there are none. */
+const char *name_in_common(struct arena *a, const char *x, const char *y);
 /* Is it a word, type, function or macro of C, C++ or their standard headers, of the runtime, or of the texts that
  * emitted files contain? */
 bool name_is_reserved(const char *identifier);

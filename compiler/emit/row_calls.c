@@ -37,7 +37,6 @@ struct row {
 
 struct call_rows {
     struct arena *arena;
-    struct name_scope *names;
     const struct stmt *loop;
     VEC(const struct expr *) found; /* all calls; */
     struct row row[MOST_ROWS];      /* those that go first */
@@ -293,7 +292,7 @@ static void write_row(struct call_rows *r, struct tree_builder *b, const struct 
 {
     struct arena *const a = r->arena;
     for (size_t c = 0; c < r->count; c++) {
-        struct tree_var *const v = tree_var(a, VAR_ARRAY, DTYPE_FLOAT, c_type(DTYPE_FLOAT), name_in(r->names, "angle"));
+        struct tree_var *const v = tree_var(a, VAR_ARRAY, DTYPE_FLOAT, c_type(DTYPE_FLOAT), "angle");
         v->count = t->most;
         r->row[c].array = v;
         tree_declare_array(b, v, NULL, 0);
@@ -335,7 +334,7 @@ static void write_known(struct call_rows *r, struct tree_builder *b, const bool 
     const bool several = whole - from > length;
     if (several)
         t.base = open_rows(r, b, r->loop->from, index_constant(a, whole), whole - length, length);
-    write_row(r, b, &t, several ? name_in(r->names, "l") : r->loop->var->name, needed);
+    write_row(r, b, &t, several ? "l" : r->loop->var->name, needed);
     if (several)
         tree_close(b);
     if (whole < to) {
@@ -352,10 +351,10 @@ static void write_unknown(struct call_rows *r, struct tree_builder *b, const boo
     struct turn t = {.most = ROW};
     t.base = open_rows(r, b, r->loop->from, r->loop->to, r->loop->var->high, ROW);
     const struct expr *const left = index_sub(a, r->loop->to, t.base);
-    struct tree_var *const width = tree_index_var(a, VAR_VALUE, "int", name_in(r->names, "width"), 1, ROW);
+    struct tree_var *const width = tree_index_var(a, VAR_VALUE, "int", "width", 1, ROW);
     tree_declare(b, width, index_cast(a, "int", index_smaller(a, left, index_constant(a, ROW))));
     t.width = tree_read(a, width);
-    write_row(r, b, &t, name_in(r->names, "l"), needed);
+    write_row(r, b, &t, "l", needed);
     tree_close(b);
 }
 
@@ -379,19 +378,19 @@ static bool take_rows(struct call_rows *r, struct tree_builder *b)
     return true;
 }
 
-void emit_row_calls(struct arena *a, struct name_scope *names, stmt_list *list)
+void emit_row_calls(struct arena *a, stmt_list *list)
 {
     stmt_list all = {0};
     for (size_t i = 0; i < list->count; i++) {
         struct stmt *const s = (struct stmt *)(uintptr_t)list->data[i];
         stmt_list made = {0};
         struct tree_builder b = tree_builder(a, &made);
-        struct call_rows r = {.arena = a, .names = names, .loop = s};
+        struct call_rows r = {.arena = a, .loop = s};
         if (take_rows(&r, &b)) {
-            emit_row_calls(a, names, &made); /* calls whose arguments held others */
+            emit_row_calls(a, &made); /* calls whose arguments held others */
         } else {
-            emit_row_calls(a, names, &s->body);
-            emit_row_calls(a, names, &s->otherwise);
+            emit_row_calls(a, &s->body);
+            emit_row_calls(a, &s->otherwise);
             vec_push(a, &made, s);
         }
         for (size_t k = 0; k < made.count; k++)

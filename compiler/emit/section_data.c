@@ -163,7 +163,7 @@ const char *constant_array(struct emission *e, const struct tensor *t, const cha
             memcmp(c->tensor->data, t->data, tensor_bytes(t)) == 0)
             return c->name;
     struct constant *made = arena_new(e->arena, struct constant);
-    const char *const array = file_name(e, wish);
+    const char *const array = name_in(&e->file, arena_printf(e->arena, "constant_%s", name_mangle(e->arena, wish)));
     *made =
         (struct constant){t, array, has_byte_rows(t) ? arena_printf(e->arena, "%s_bytes.values", array) : array, first};
     map_set(&e->constants, key, made);

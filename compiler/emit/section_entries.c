@@ -24,7 +24,7 @@ struct entry_text {
     struct map weights;         /* name -> struct entry_pointer *, into the weights file */
     struct name_scope names;
     struct entry_steps body;
-    const char *kernel; /* the one at hand: its function */
+    const char *made; /* by the kernel at hand */
     bool reads_weights;
     unsigned uses; /* USES_.. of the entry */
 };
@@ -87,7 +87,7 @@ static const char *temporary_argument(struct entry_text *t, const struct buffer 
     use(t, USES_ARENA | (p->wanted ? USES_OUT : 0));
     const bool is_own = life->first == life->last && !p->wanted; /* what only one kernel knows needs no pointer */
     if (!p->place)
-        p->place = arena_named_place(t->e, t->entry, is_own ? t->kernel : p->name, is_own, b, p);
+        p->place = arena_named_place(t->e, t->entry, is_own ? t->made : p->name, is_own, b, p);
     if (is_own)
         return p->place;
     entry_use_pointer(&t->body, p);
@@ -430,9 +430,8 @@ static void add_draw(struct entry_text *t, const struct kernel_draw *d, int numb
 static void add_kernel_call(struct entry_text *t, const struct kernel_call *call, int number, struct guard guard)
 {
     struct arena *const a = t->e->arena;
-    t->kernel = call->name;
     struct entry_step s = {.kind = call->status ? STEP_CHECK : STEP_RUN, .guard = guard, .kernel = number,
-                           .name = call->name, .status = call->status};
+                           .name = call->name, .made = call->status ? NULL : t->made, .status = call->status};
     for (size_t i = 0; i < call->arguments.count; i++) {
         const struct call_argument *const x = &call->arguments.data[i];
         vec_push(a, &s.arguments, x->by_value ? element_argument(t, x->buffer) : pointer_argument(t, x->buffer));
@@ -447,6 +446,19 @@ static void add_kernel_call(struct entry_text *t, const struct kernel_call *call
         use(t, USES_IN);
     }
     entry_add_step(&t->body, s);
+}
+
+/* What a kernel makes, of several variables that which is trained, as the model calls it. */
+static const char *made_name(const struct entry_text *t, const struct kernel *k, const char *function)
+{
+    struct arena *const a = t->e->arena;
+    buffer_list writes = {0};
+    kernel_writes(a, k, &writes);
+    const struct buffer *made = writes.count > 0 ? writes.data[0] : NULL;
+    for (size_t i = 1; i < writes.count && made->kind == BUFFER_VARIABLE; i++)
+        if (writes.data[i]->kind == BUFFER_VARIABLE && writes.data[i]->variable->role == ROLE_WEIGHT)
+            made = writes.data[i];
+    return made ? name_mangle(a, made->name) : function ? function : t->entry->name;
 }
 
 static void add_kernel(struct entry_text *t, const struct kernel *k, int number, struct guard guard)
@@ -465,6 +477,7 @@ static void add_kernel(struct entry_text *t, const struct kernel *k, int number,
         return;
     }
     const struct kernel_call call = emit_kernel(e, t->plan, k);
+    t->made = made_name(t, k, call.name);
     for (size_t i = 0; i < call.checks.count; i++)
         add_kernel_call(t, &call.checks.data[i], number, guard);
     *called = call.name ? call.name : "check";
@@ -699,7 +712,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
 {
     e->calls[entry_index(e, entry)] = arena_array(e->arena, const char *, plan->lowered->kernels.count + 1);
     struct entry_text t = {
-        .e = e, .entry = entry, .plan = plan, .names = entry_scope(e), .kernel = entry->name};
+        .e = e, .entry = entry, .plan = plan, .names = entry_scope(e), .made = entry->name};
     t.weights.arena = t.body.arena = e->arena;
     t.body.outputs = output_conditions(e, entry);
     t.body.traces = e->options->trace;

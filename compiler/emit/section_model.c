@@ -29,7 +29,7 @@ static const char *dtype_constant(struct arena *a, enum dtype d)
 struct model_text {
     struct emission *e;
     struct map shapes; /* text of a shape -> name of the array of its dims */
-    text_list dims;    /* these arrays: "dims_32_64[] = {32, 64}" */
+    text_list dims;    /* these arrays: "dims32x64[] = {32, 64}" */
     struct writer variables, turns, tensors, calls, entries, updates;
     unsigned variable_count; /* those with elements, then seed and counters */
     unsigned *numbers;       /* of the program's variables among them */
@@ -49,7 +49,7 @@ static const char *dims_array(struct model_text *t, const struct shape *s)
     struct strbuf n = {.arena = a}, values = {.arena = a};
     strbuf_add(&n, "dims");
     for (int d = 0; d < s->rank; d++) {
-        strbuf_addf(&n, "_%" PRId64, s->dim[d]);
+        strbuf_addf(&n, "%s%" PRId64, d ? "x" : "", s->dim[d]);
         strbuf_addf(&values, "%s%" PRId64, d ? ", " : "", s->dim[d]);
     }
     name = name_in(&t->e->file, strbuf_text(&n));

@@ -2,6 +2,7 @@
  * one, four columns further in, at blanks that stand in as few brackets as possible. */
 #include "emit/emit_internal.h"
 
+#include "base/str.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -82,6 +83,12 @@ static void write_statement(struct expr_scope *s, struct writer *w, const char *
 }
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
+
+/* What is left of a list. */
+struct stmt_list_rest {
+    const struct stmt *const *at;
+    size_t count;
+};
 
 static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *list);
 
@@ -184,30 +191,95 @@ static void print_if(struct expr_scope *s, struct writer *w, const struct stmt *
     write_close(w, "");
 }
 
-static void print_array(struct expr_scope *s, struct writer *w, const struct stmt *d)
+/* "sum[3] = {s0, s1, s2}" or "sum[32] = {0.0f}", without what is not known of it. */
+static const char *array_text(struct expr_scope *s, const struct stmt *d, const char *values)
+{
+    const char *const count = d->var->extent ? tree_expr_text(s, d->var->extent, PREC_NONE)
+                                             : arena_printf(s->arena, "%" PRId64, d->var->count);
+    return values ? arena_printf(s->arena, "%s[%s] = {%s}", d->var->name, count, values)
+                  : arena_printf(s->arena, "%s[%s]", d->var->name, count);
+}
+
+static const char *repeated(struct expr_scope *s, const struct stmt *d)
 {
     struct strbuf list = {.arena = s->arena};
     const char *const value = d->value ? tree_stored_text(s, d->value) : NULL;
-    const char *const count = d->var->extent ? tree_expr_text(s, d->var->extent, PREC_NONE)
-                                             : arena_printf(s->arena, "%" PRId64, d->var->count);
     for (int64_t i = 0; i < d->repeat; i++)
         strbuf_addf(&list, "%s%s", i ? ",\v" : "", value);
-    if (value)
-        write_statement(s, w, "%s %s[%s] = {%s};", d->var->type, d->var->name, count, strbuf_text(&list));
-    else
-        write_statement(s, w, "%s %s[%s];", d->var->type, d->var->name, count);
+    return value ? strbuf_text(&list) : NULL;
 }
 
-static void print_declaration(struct expr_scope *s, struct writer *w, const struct stmt *d)
+static bool reads_var(const struct expr *e, void *v)
 {
-    const char *const constant = d->var->kind == VAR_VALUE ? "const " : "";
+    return (e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS) && e->var == v;
+}
+
+/* How many statements behind the declaration of an array say what its elements are, one after the other: all, or 0. */
+static size_t count_elements_set(const struct stmt_list_rest *r)
+{
+    const struct stmt *const d = r->at[0];
+    const size_t count = d->var->kind == VAR_ARRAY && !d->var->extent ? (size_t)d->var->count : 0;
+    if (count == 0 || d->value || r->count <= count)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct stmt *const set = r->at[i + 1];
+        if (set->kind != STMT_SET || set->op != SET_TO || set->comment || set->target->op != EXPR_ELEMENT ||
+            set->target->var != d->var || !index_is(set->target->arg[0], (int64_t)i) ||
+            expr_any(set->value, reads_var, (void *)(uintptr_t)d->var))
+            return 0;
+    }
+    return count;
+}
+
+static const char *elements_text(struct expr_scope *s, const struct stmt_list_rest *r, size_t count)
+{
+    struct strbuf list = {.arena = s->arena};
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(&list, "%s%s", i ? ",\v" : "", tree_stored_text(s, r->at[i + 1]->value));
+    return strbuf_text(&list);
+}
+
+/* "const float *" and the like: what several declarations may have in common. */
+static const char *declared_type(struct arena *a, const struct tree_var *v)
+{
+    const bool is_constant = v->kind == VAR_VALUE || (v->kind == VAR_POINTER && !v->written);
+    return arena_printf(a, "%s%s", is_constant ? "const " : "", v->type);
+}
+
+static const char *declarator_text(struct expr_scope *s, const struct stmt *d)
+{
     if (d->var->kind == VAR_ARRAY)
-        print_array(s, w, d);
-    else if (d->var->kind == VAR_POINTER)
-        write_statement(s, w, "%s%s *const %s =\v%s;", d->var->written ? "" : "const ", d->var->type, d->var->name,
-                        tree_expr_text(s, d->value, PREC_NONE));
-    else
-        write_statement(s, w, "%s%s %s =\v%s;", constant, d->var->type, d->var->name, tree_stored_text(s, d->value));
+        return array_text(s, d, repeated(s, d));
+    if (d->var->kind == VAR_POINTER)
+        return arena_printf(s->arena, "*const %s =\v%s", d->var->name, tree_expr_text(s, d->value, PREC_NONE));
+    return arena_printf(s->arena, "%s =\v%s", d->var->name, tree_stored_text(s, d->value));
+}
+
+/* Declarations of a type share a line as long as it is a short one. Returns how many statements are printed. */
+static size_t print_declarations(struct expr_scope *s, struct writer *w, const struct stmt_list_rest *r)
+{
+    enum { SHORT = 80 };
+    const size_t elements = count_elements_set(r);
+    const char *const type = declared_type(s->arena, r->at[0]->var);
+    if (elements > 0) {
+        write_statement(s, w, "%s %s;", type, array_text(s, r->at[0], elements_text(s, r, elements)));
+        return elements + 1;
+    }
+    const char *text = arena_printf(s->arena, "%s %s", type, declarator_text(s, r->at[0]));
+    size_t count = 1;
+    for (; count < r->count; count++) {
+        const struct stmt *const next = r->at[count];
+        const struct stmt_list_rest rest = {r->at + count, r->count - count};
+        if (next->kind != STMT_DECLARE || next->comment || !str_equal(declared_type(s->arena, next->var), type) ||
+            count_elements_set(&rest) > 0)
+            break;
+        const char *const longer = arena_printf(s->arena, "%s,\v%s", text, declarator_text(s, next));
+        if (strlen(longer) > SHORT)
+            break;
+        text = longer;
+    }
+    write_statement(s, w, "%s;", text);
+    return count;
 }
 
 /* NaN is what differs from itself. */
@@ -242,14 +314,17 @@ static void print_set(struct expr_scope *s, struct writer *w, const struct stmt 
 
 static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0, printed; i < list->count; i += printed) {
         const struct stmt *const at = list->data[i];
         print_comment(w, at->comment);
+        printed = 1;
         switch (at->kind) {
         case STMT_LOOP: print_loop(s, w, at); break;
         case STMT_IF: print_if(s, w, at, ""); break;
         case STMT_CALL: write_statement(s, w, "%s;", tree_expr_text(s, at->value, PREC_NONE)); break;
-        case STMT_DECLARE: print_declaration(s, w, at); break;
+        case STMT_DECLARE:
+            printed = print_declarations(s, w, &(struct stmt_list_rest){list->data + i, list->count - i});
+            break;
         case STMT_SET: print_set(s, w, at); break;
         case STMT_RETURN:
             write_statement(s, w, "return%s%s;", at->value ? " " : "",

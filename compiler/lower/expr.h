@@ -131,6 +131,7 @@ struct expr {
         const struct tree_call *call; /* CALL */
         const char *text;             /* TEXT, NULL, MEMBER, SIZEOF; CAST to DTYPE_INDEX: the name of the type */
     };
+    const char *word; /* the value of the model that it is, in any kernel; or NULL. It makes no difference */
     uint64_t walk; /* the last one that came here; expr.c alone looks at it */
 };
 

@@ -158,9 +158,38 @@ struct access lower_access(const struct view *v)
     return a;
 }
 
+static bool is_lower_case_of(const char *op, const char *name)
+{
+    while (*op && tolower((unsigned char)*op) == *name) {
+        op++;
+        name++;
+    }
+    return !*op && (!*name || *name == '_');
+}
+
+/* "sum", or "grad.h.sum_2": builders call so what they make, and it says no more than the operator. */
+static bool is_named_by_operator(const char *name)
+{
+    const char *const dot = strrchr(name, '.'), *const last = dot ? dot + 1 : name;
+    for (size_t i = 0; op_table[i]; i++)
+        for (const struct op_def *def = op_table[i]; def->name; def++)
+            if (is_lower_case_of(def->name, last))
+                return true;
+    return false;
+}
+
+/* Wherever fusion takes the value, it is still known what the model calls it. */
+static void give_word(struct lower_ctx *c, const struct expr *e, const char *name)
+{
+    const bool is_made = expr_arg_count(e) > 0;
+    if (is_made && !e->word && !is_named_by_operator(name))
+        ((struct expr *)(uintptr_t)e)->word = name;
+}
+
 static void add_store(struct lower_ctx *c, struct part *p, const struct access *to, const struct expr *e)
 {
     const enum dtype d = to->buffer->dtype;
+    give_word(c, e, to->buffer->name);
     if (dtype_computed(d) != d)
         e = expr_cast(c->arena, d, expr_cast(c->arena, dtype_computed(d), e));
     vec_push(c->arena, &p->stores, ((struct store){.to = *to, .value = e}));
@@ -434,11 +463,17 @@ void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t coun
     kernel_add_scratch(c->l, c->kernel, param, count);
 }
 
-struct access lower_table(struct lower_ctx *c, const char *name, const struct tensor *t)
+struct buffer *lower_table_named(struct lower_ctx *c, const char *name, const struct tensor *t)
 {
     struct buffer *b = buffer_new(c->l, BUFFER_CONSTANT, name, t->dtype, &t->shape);
     b->constant = t;
-    return (struct access){.buffer = b};
+    return b;
+}
+
+struct access lower_table(struct lower_ctx *c, const char *param, const struct tensor *t)
+{
+    const char *const name = arena_printf(c->arena, "%s.%s", c->node->outputs.data[0]->name, param);
+    return (struct access){.buffer = lower_table_named(c, name, t)};
 }
 
 struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank, const int64_t *extent)

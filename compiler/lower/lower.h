@@ -106,8 +106,9 @@ void lower_template_pieces(struct lower_ctx *c, int64_t pieces);
  * result. */
 void lower_template_channels(struct lower_ctx *c, int64_t channels, int64_t of_operand, int64_t of_result);
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count);
-/* A table of the file for a template's operand, the same for all kernels with equal contents. */
-struct access lower_table(struct lower_ctx *c, const char *name, const struct tensor *t);
+/* A table of the file, the same for all kernels with equal contents; for operand `param` of a template. */
+struct buffer *lower_table_named(struct lower_ctx *c, const char *name, const struct tensor *t);
+struct access lower_table(struct lower_ctx *c, const char *param, const struct tensor *t);
 /* The part that fills statement hole `hole`; loops: outer dims, then `rank` dims of extents. */
 struct part *lower_template_part(struct lower_ctx *c, const char *hole, int rank, const int64_t *extent);
 

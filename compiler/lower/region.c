@@ -39,7 +39,7 @@ static void add_reads(struct lower_ctx *c, struct kernel_region *k)
     }
     vec_each(struct buffer *, inner, &k->body->buffers)
         if (inner->kind == BUFFER_CONSTANT) {
-            struct buffer *const outer = lower_table(c, inner->name, inner->constant).buffer;
+            struct buffer *const outer = lower_table_named(c, inner->name, inner->constant);
             vec_push(c->arena, &k->reads, ((struct region_port){.inner = inner, .outer = outer}));
         }
 }

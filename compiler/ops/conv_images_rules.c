@@ -149,7 +149,7 @@ void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, in * IMAGES_MOST);
     conv_bind_operand(c, "w", w);
     const int64_t count = add_spans(spans, &lines, width, columns.in);
-    conv_bind_table(c, "conv_spans", "spans", spans, count + add_spans(spans + count, &columns, 1, 1));
+    conv_bind_table(c, "spans", spans, count + add_spans(spans + count, &columns, 1, 1));
     int64_t scratch = (channels * in + conv_tile_rows(rows) * LANES_MOST) * IMAGES_MOST;
     scratch += v->groups * channels * taps * (rows + conv_tile_rows(rows) - 1);
     conv_bind_scratch(c, scratch, 0);

@@ -24,7 +24,7 @@ void conv_bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, 
 /* Scratch, in which a plane is needed behind the first `count` elements; there lie the planes of operands that
  * are computed, too. */
 void conv_bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane);
-void conv_bind_table(struct lower_ctx *c, const char *name, const char *param, const int64_t *x, int64_t count);
+void conv_bind_table(struct lower_ctx *c, const char *param, const int64_t *x, int64_t count);
 
 /* ---- images side by side: conv_images_rules.c -------------------------------------------------------------------- */
 

@@ -156,12 +156,12 @@ void conv_bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane)
     lower_template_int(c, "PLANE", count);
 }
 
-void conv_bind_table(struct lower_ctx *c, const char *name, const char *param, const int64_t *x, int64_t count)
+void conv_bind_table(struct lower_ctx *c, const char *param, const int64_t *x, int64_t count)
 {
     struct tensor *t = tensor_new(c->arena, DTYPE_INT32, &SHAPE(count));
     for (int64_t i = 0; i < count; i++)
         tensor_set_int(t, i, x[i]);
-    const struct access a = lower_table(c, name, t);
+    const struct access a = lower_table(c, param, t);
     lower_template_operand(c, param, &a);
 }
 
@@ -379,7 +379,7 @@ static void bind_columns(struct lower_ctx *c, const struct conv *v, const struct
                       depth = k / r->held[2] / r->held[1] % r->held[0] * w[0].dilation;
         table[taps + r->runs + k] = ((k / held * w[0].in + depth) * w[1].in + line) * w[2].in;
     }
-    conv_bind_table(c, "conv_taps", "taps", table, taps + r->runs + r->column);
+    conv_bind_table(c, "taps", table, taps + r->runs + r->column);
     lower_template_int(c, "COLUMN", r->column);
     lower_template_int(c, "RUN", r->run);
     lower_template_int(c, "RUNS", r->runs);
@@ -508,7 +508,7 @@ static void lower_windows(struct lower_ctx *c, const struct conv *v, bool gradie
     else
         at = distances_in_x(c->arena, &v->window, a);
     lower_template_int(c, "SKIPS", skips_padding(a, rows, at, taps));
-    conv_bind_table(c, "conv_taps", "taps", at, taps);
+    conv_bind_table(c, "taps", at, taps);
     const int64_t image = channels * image_channel(a) + slack;
     conv_bind_scratch(c, image + conv_tile_rows(rows) * step + out + LINE_OVER, plane);
 }
@@ -547,7 +547,7 @@ static void lower_phases(struct lower_ctx *c, const struct conv *v, struct image
     conv_bind_operand(c, "w", w);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
-    conv_bind_table(c, "conv_taps", "taps", table, count);
+    conv_bind_table(c, "taps", table, count);
     const bool merges = last->stride > 1 && last->in < SHORT_LINE;
     lower_template_int(c, "MERGES", merges);
     const int64_t line = merges ? window_in_count(&v->window) + LINE_OVER : a[2].windows * last->stride;
@@ -578,7 +578,7 @@ static void lower_channels(struct lower_ctx *c, const struct conv *v, const stru
     lower_template_int(c, "G", v->groups);
     lower_template_int(c, "TAPS", window_size(&v->window));
     bind_image(c, a);
-    conv_bind_table(c, "conv_taps", "taps", at, window_size(&v->window));
+    conv_bind_table(c, "taps", at, window_size(&v->window));
 }
 
 static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)

@@ -97,10 +97,6 @@ static void declare(struct parser *p, struct tree_var *v)
     if (find_top(p, v->name))
         fail_at(p, "'%s' hides a hole or another name of the file", v->name);
     vec_push(p->g->arena, &p->scope, v);
-    for (size_t i = 0; i < p->names.count; i++)
-        if (str_equal(p->names.data[i], v->name))
-            return;
-    vec_push(p->g->arena, &p->names, v->name);
 }
 
 /* "* restrict name", "name[3]": what follows a type. */

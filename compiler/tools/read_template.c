@@ -85,12 +85,10 @@ static bool find_outside(struct parser *p)
 
 /* ---- into the table ---------------------------------------------------------------------------------------------- */
 
-/* Functions of the file; with `locals`, what functions declare, too. */
-static const char *const *all_names(struct parser *p, bool locals)
+/* Names of the file's functions. */
+static const char *const *function_names(struct parser *p)
 {
     VEC(const char *) names = {0};
-    for (size_t i = 0; locals && i < p->names.count; i++)
-        vec_push(p->g->arena, &names, p->names.data[i]);
     for (size_t i = 0; i < p->top.count; i++)
         if (p->top.data[i].role == ROLE_ITEM)
             vec_push(p->g->arena, &names, p->top.data[i].node->name);
@@ -101,7 +99,7 @@ static const char *const *all_names(struct parser *p, bool locals)
 static bool add_kernels(struct parser *p)
 {
     struct arena *const a = p->g->arena;
-    const char *const *const names = all_names(p, true), *const *const fixed = all_names(p, false);
+    const char *const *const functions = function_names(p);
     bool any = false;
     for (size_t i = 0; i < p->top.count; i++) {
         const struct top_name *const t = &p->top.data[i];
@@ -112,8 +110,7 @@ static bool add_kernels(struct parser *p)
                 return ERROR_AT(p, t->node->at, "%s has a kernel '%s' as well", p->g->trees.data[k].file,
                                 t->node->name);
         vec_push(a, &p->g->trees, ((struct template_kernel){.name = t->node->name, .file = p->base,
-                                                            .function = t->function, .names = names,
-                                                            .fixed = fixed}));
+                                                            .function = t->function, .functions = functions}));
         any = true;
     }
     return any || diag_error(p->g->diag, &LOC_FILE(p->source.path), "no function is marked KERNEL here");

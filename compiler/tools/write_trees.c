@@ -252,11 +252,11 @@ void write_trees(struct gen *g, struct strbuf *out, const char *table_name)
     for (size_t i = 0; i < g->trees.count; i++) {
         const struct template_kernel *const k = &g->trees.data[i];
         write_function(&w, k->function);
-        const char *const names = write_names(&w, k->names), *const fixed = write_names(&w, k->fixed);
-        strbuf_addf(&rows, "    {\"%s\", \"%s\", &%s, %s, %s},\n", k->name, k->file, known_name(&w, k->function),
-                    names, fixed);
+        const char *const functions = write_names(&w, k->functions);
+        strbuf_addf(&rows, "    {\"%s\", \"%s\", &%s, %s},\n", k->name, k->file, known_name(&w, k->function),
+                    functions);
     }
-    strbuf_addf(out, "\nstatic const struct template_kernel kernels[] = {\n%s    {NULL, NULL, NULL, NULL, NULL}};\n",
+    strbuf_addf(out, "\nstatic const struct template_kernel kernels[] = {\n%s    {NULL, NULL, NULL, NULL}};\n",
                 strbuf_text(&rows));
     for (size_t i = 0; i < g->helpers.count; i++)
         strbuf_addf(&helpers, "    {\"%s\", \"%s\", %s},\n", g->helpers.data[i].name, g->helpers.data[i].file,

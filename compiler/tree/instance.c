@@ -46,8 +46,6 @@ struct rebuild {
     struct instance *in;
     struct tree_builder *b;
     VEC(struct mapped) map;
-    VEC(const char *) names; /* of variables in scope where the builder is */
-    bool is_shared;          /* a function that knows nothing of the kernel's variables */
     const struct tree_function *part; /* that becomes a part of this one and is being built; or NULL */
     const stmt_list *part_at;         /* where its statements go */
     bool has_returned;                /* it has come to its end, */
@@ -465,17 +463,6 @@ static const struct expr *rebuilt(struct rebuild *r, const struct expr *e)
 
 static void rebuild_list(struct rebuild *r, const stmt_list *list);
 
-static bool is_taken(const struct rebuild *r, const char *name)
-{
-    for (size_t i = 0; i < r->names.count; i++)
-        if (str_equal(r->names.data[i], name))
-            return true;
-    for (size_t i = 0; i < r->in->binding->outer->count && !r->is_shared; i++)
-        if (str_equal(r->in->binding->outer->data[i]->name, name))
-            return true;
-    return false;
-}
-
 /* The variable that takes the place of v from here on. */
 static struct tree_var *rebuilt_declaration(struct rebuild *r, const struct tree_var *v)
 {
@@ -483,9 +470,6 @@ static struct tree_var *rebuilt_declaration(struct rebuild *r, const struct tree
     struct tree_var *const made = arena_copy(a, v, sizeof *made, alignof(struct tree_var));
     made->type = bound_type(r->in, v->type);
     made->dtype = bound_dtype(r->in, v->dtype);
-    for (int i = 2; is_taken(r, made->name); i++)
-        made->name = arena_printf(a, "%s_%d", v->name, i);
-    vec_push(a, &r->names, made->name);
     if (v->extent) {
         made->extent = rebuilt(r, v->extent);
         if (index_is_constant(made->extent)) {
@@ -595,7 +579,6 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
     const struct expr *const from = rebuilt(r, s->from), *const to = s->to ? rebuilt(r, s->to) : NULL;
     const struct expr *by = s->by && depends_on_holes_only(s->by) ? rebuilt(r, s->by) : NULL;
     const int64_t step = by && index_is_constant(by) ? by->i : s->step;
-    const size_t names = r->names.count;
     if (is_no_loop(r, s, from, iterations(from, to, step)))
         return;
     struct tree_var *const v = rebuilt_declaration(r, s->var);
@@ -613,13 +596,11 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
     }
     rebuild_list(r, &s->body);
     tree_close(r->b);
-    r->names.count = names;
 }
 
 static void rebuild_if(struct rebuild *r, const struct stmt *s)
 {
     const struct expr *const c = rebuilt(r, s->condition);
-    const size_t names = r->names.count;
     if (index_is_constant(c)) {
         rebuild_list(r, c->i != 0 ? &s->body : &s->otherwise);
         return;
@@ -627,13 +608,11 @@ static void rebuild_if(struct rebuild *r, const struct stmt *s)
     tree_open_if(r->b, c);
     rebuild_list(r, &s->body);
     tree_close(r->b);
-    r->names.count = names;
     if (s->otherwise.count > 0) {
         tree_open_else(r->b);
         rebuild_list(r, &s->otherwise);
         tree_close(r->b);
-        r->names.count = names;
-    }
+        }
 }
 
 static void rebuild_call(struct rebuild *r, const struct stmt *s)
@@ -722,7 +701,7 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
 static void build_function(struct instance *in, const struct tree_function *f, struct tree_function *made)
 {
     struct tree_builder b = tree_builder(in->arena, &made->body);
-    struct rebuild r = {.in = in, .b = &b, .is_shared = f->kind != FUNCTION_OWN};
+    struct rebuild r = {.in = in, .b = &b};
     for (size_t i = 0; i < f->params.count; i++) {
         const struct expr *const constant = given_by_all(in, f, i);
         vec_push(in->arena, &made->params, rebuilt_declaration(&r, f->params.data[i]));

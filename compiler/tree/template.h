@@ -11,8 +11,7 @@
 struct template_kernel {
     const char *name, *file;              /* "product", "product.c" */
     const struct tree_function *function; /* with those that it calls */
-    const char *const *names;             /* the file's functions and what they declare, NULL-terminated */
-    const char *const *fixed;             /* of these, functions */
+    const char *const *functions;         /* the names of all in the file, NULL-terminated */
 };
 
 /* A function of runtime/stepc_math.h and the like. */
@@ -86,5 +85,9 @@ void template_build(struct tree_builder *b, const struct template_kernel *k, con
  * statements and from parameters; what a function reads of `outer` becomes a parameter and an argument of its calls.
  * NULL, or what is wrong: a variable that is none of these. */
 const char *tree_settle(struct arena *a, struct tree_function *const *functions, size_t count, const tree_vars *outer);
+
+/* Names the variables of functions that were built together, of which the last is the kernel. No name is reserved. */
+void tree_name(struct arena *a, struct tree_function *const *functions, size_t count,
+               bool (*is_reserved)(const char *name));
 
 #endif

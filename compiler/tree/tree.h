@@ -19,11 +19,13 @@ enum var_kind {
 /* In templates, the type that the hole T stands for. */
 #define DTYPE_TEMPLATE DTYPE_STRING
 
-/* A variable has an identity; its name is unique where it is in scope. */
+/* A variable has an identity. Its name is what it wishes to be called until tree_name() has named it; then the name is
+ * unique where it is in scope. */
 struct tree_var {
     enum var_kind kind;
     enum dtype dtype;          /* of its elements; DTYPE_INDEX: an index */
     const char *type, *name;   /* as C spells them; a POINTER's type is that of its elements */
+    bool is_named;
     int64_t count;             /* POINTER, ARRAY */
     const struct expr *extent; /* ARRAY: how many elements, where the user's compiler has to compute it; else NULL */
     const char *from;          /* MACRO: the header of runtime/ that has it, "kernels/stepc_tile.h"; else NULL */

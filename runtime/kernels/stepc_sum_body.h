@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 /* What stepc_sum.h says, for elements of the type STEPC_T. */
 
-static STEPC_INLINE STEPC_T STEPC_OF(fold_16)(STEPC_T *restrict part)
+static STEPC_INLINE STEPC_T STEPC_OF(fold16)(STEPC_T *restrict part)
 {
     for (int l = 0; l < 8; l++)
         part[l] += part[l + 8];
@@ -12,7 +12,7 @@ static STEPC_INLINE STEPC_T STEPC_OF(fold_16)(STEPC_T *restrict part)
     return part[0] + part[1];
 }
 
-static STEPC_INLINE STEPC_T STEPC_OF(sum_16)(const STEPC_T *restrict x, const int count)
+static STEPC_INLINE STEPC_T STEPC_OF(sum16)(const STEPC_T *restrict x, const int count)
 {
     STEPC_T part[16] = {0};
     for (int i = 0; i < count - count % 16; i += 16)
@@ -20,5 +20,5 @@ static STEPC_INLINE STEPC_T STEPC_OF(sum_16)(const STEPC_T *restrict x, const in
             part[l] += x[i + l];
     for (int l = 0; l < count % 16; l++)
         part[l] += x[count - count % 16 + l];
-    return STEPC_OF(fold_16)(part);
+    return STEPC_OF(fold16)(part);
 }

@@ -140,7 +140,7 @@ awk 'BEGIN { for (i = 0; i < 256; i++) printf "%s%d", i ? "," : "", i }' >number
 sed -i "s/<float\[2,128\] w>/<float[2,128] w = {$(cat numbers)}>/" named.onnxtxt
 expect 0 "$stepc" compile named.onnxtxt -o named.c --weights file --check
 has named.h 'const float *weights_2; /* "weights" [2,128] */'
-has named.c '{"stepc.weights", STEPC_UINT8, 1, dims_1088}'
+has named.c '{"stepc.weights", STEPC_UINT8, 1, dims1088}'
 
 expect 2 "$stepc" compile "$model" -o x.c --dim batch=4 --weights elsewhere
 has stderr 'expected embed, file, incbin or auto'
@@ -157,7 +157,7 @@ has stderr 'quote or backslash'
 } >large.onnxtxt
 expect 0 "$stepc" compile large.onnxtxt -o large.c --loss mse --quiet
 has stderr '17 MB of weights are in large.weights, which init() takes as in->weights'
-grep -q 'conv_taps' large.c || fail 'the model has no table of stepc: test another'
+grep -q '_taps\[' large.c || fail 'the model has no table of stepc: test another'
 awk '/^stepc_status large_step/ { inside = 1 } inside && /weights/ { print } /^}/ { inside = 0 }' large.c >mentions
 [ ! -s mentions ] || fail 'step() reads the weights file'
 expect 0 "$stepc" compile large.onnxtxt -o large.c --loss mse --quiet --weights embed

@@ -127,7 +127,7 @@ START_TEST(a_long_entry_has_parts)
     const struct entry_function f = {"m", "step", true, &file};
     struct writer functions = {.text = {.arena = &arena}}, body = functions;
     struct entry_pointer *const x = pointer("x", NULL, 0);
-    map_set(&file.taken, "m_step_1", NULL);
+    map_set(&file.taken, "m_step_from_check", NULL);
     const struct entry_step check = {.kind = STEP_CHECK, .kernel = 0, .name = "check", .status = "STEPC_E_LABEL"};
     entry_add_step(&l, check);
     for (int i = 0; i < 60; i++) {
@@ -137,16 +137,17 @@ START_TEST(a_long_entry_has_parts)
     print_entry_parts(&l, &f, &functions, &body);
     const char *const text = strbuf_text(&functions.text);
     ck_assert_ptr_nonnull(strstr(text, "/* m_step(): check() to f(). */\n"
-                                       "static stepc_status m_step_1_2(m_arena *arena)\n{\n"
+                                       "static stepc_status m_step_from_check_2(m_arena *arena)\n{\n"
                                        "    if (check() != STEPC_OK)\n        return STEPC_E_LABEL;\n"
                                        "    float *const x = arena->floats + 8; /* [8] */\n"
                                        "    f(x);\n"));
     ck_assert_ptr_nonnull(strstr(text, "    f(x);\n    return STEPC_OK;\n}\n"));
-    ck_assert_ptr_nonnull(strstr(text, "static void m_step_2(m_arena *arena, uint64_t seed)\n{\n"
+    ck_assert_ptr_nonnull(strstr(text, "static void m_step_from_f(m_arena *arena, uint64_t seed)\n{\n"
                                        "    float *const x = arena->floats + 8; /* [8] */\n"
                                        "    f(x);\n"));
-    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_1_2(arena);\n"
-                                             "if (status != STEPC_OK)\n    return status;\nm_step_2(arena, seed);\n");
+    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_from_check_2(arena);\n"
+                                             "if (status != STEPC_OK)\n    return status;\n"
+                                             "m_step_from_f(arena, seed);\n");
 }
 END_TEST
 
@@ -161,9 +162,9 @@ START_TEST(parts_share_a_status)
         entry_add_step(&l, (struct entry_step){.kind = STEP_CHECK, .name = "check", .status = "STEPC_E_LABEL"});
     l.uses = 0;
     print_entry_parts(&l, &f, &functions, &body);
-    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_1();\n"
+    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_from_check();\n"
                                               "if (status != STEPC_OK)\n    return status;\n"
-                                              "status = m_step_2();\n"
+                                              "status = m_step_from_check_2();\n"
                                               "if (status != STEPC_OK)\n    return status;\n");
 }
 END_TEST

@@ -407,6 +407,7 @@ START_TEST(kernels_that_differ_share_no_function)
     c->change(other);
     const struct plan plan = {.lowered = &lowered};
     struct emission e = {.arena = &arena, .diag = &diag, .keyed = {.arena = &arena}, .param_names = {.arena = &arena}};
+    e.file.taken.arena = &arena;
     vec_push(&arena, &e.all_plans, &plan);
     group_kernels(&e);
     ck_assert_msg((group_of(&e, &plan, one) != group_of(&e, &plan, other)) == c->differ, "%s", c->name);

@@ -274,7 +274,6 @@ static bool calls_rows(const struct expr *e, void *data)
 START_TEST(loops_go_by_rows)
 {
     stmt_list body = {0};
-    struct name_scope names = {.taken.arena = &arena};
     x = pointer("x");
     y = pointer("y");
     k = tree_var(&arena, VAR_VALUE, DTYPE_INDEX, "int", "k");
@@ -284,7 +283,7 @@ START_TEST(loops_go_by_rows)
     loop = tree_open_loop(&b, i, constant(0), constant(SIZE), 1, NULL);
     cases[_i].make();
     tree_close(&b);
-    emit_row_calls(&arena, &names, &body);
+    emit_row_calls(&arena, &body);
     ck_assert_msg(tree_any(&body, calls_rows, NULL) == cases[_i].in_rows, "%s", cases[_i].name);
 }
 END_TEST

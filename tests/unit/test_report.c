@@ -489,8 +489,8 @@ START_TEST(a_graph_for_graphviz)
     } boxes[] = {{"n0_0 [label=\"x\\n[4,8] float", "shape=ellipse"},
                  {"n0_1 [label=\"0 MatMul\\nw [8,1]", "fillcolor=\"#eef2f7\""},
                  {"n0_3 [label=\"y\\n[4,1] float", "shape=ellipse"},
-                 {"n2_2 [label=\"0 xw_mat_mul\\nw", "fillcolor=\"#fbdcc0\""},
-                 {"n2_3 [label=\"1 loss_reduce_mean", "fillcolor=\"#cfe3f5\""}};
+                 {"n2_2 [label=\"0 compute_xw\\nw", "fillcolor=\"#fbdcc0\""},
+                 {"n2_3 [label=\"1 compute_loss", "fillcolor=\"#cfe3f5\""}};
     for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
         const char *const line = piece(dot, boxes[i].box, "\n    ");
         ck_assert_msg(strstr(line, arena_printf(&arena, ", %s];", boxes[i].style)) != NULL, "%s", line);

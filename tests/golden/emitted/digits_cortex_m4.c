@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_cortex_m4.h"
-#if !defined(DIGITS_CORTEX_M4_BUILD_ID) || DIGITS_CORTEX_M4_BUILD_ID != 0xbef01fe13cf772dfu
+#if !defined(DIGITS_CORTEX_M4_BUILD_ID) || DIGITS_CORTEX_M4_BUILD_ID != 0x2c106452011efbe9u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -22,22 +22,22 @@
 /* ---- kernels ----------------------------------------------------------- */
 
 /* hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32]): Gemm "fc1", Relu "relu" */
-static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
-                                     const float *restrict fc1_weight, const float *restrict fc1_bias)
+static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *restrict x,
+                                        const float *restrict fc1_weight, const float *restrict fc1_bias)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 32; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 64; k++)
                 sum += x[i * 64 + k] * fc1_weight[k + j * 64];
-            const float t = sum + fc1_bias[j];
-            hidden[i * 32 + j] = t < 0.0f ? 0.0f : t;
+            const float fc1_output = sum + fc1_bias[j];
+            hidden[i * 32 + j] = fc1_output < 0.0f ? 0.0f : fc1_output;
         }
 }
 
 /* logits[32,10] = hidden[32,32] fc2.weight[10,32]' + fc2.bias[10]: Gemm "fc2" */
-static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
-                                     const float *restrict fc2_weight, const float *restrict fc2_bias)
+static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict hidden,
+                                        const float *restrict fc2_weight, const float *restrict fc2_bias)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 10; j++) {
@@ -50,26 +50,25 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
  * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
-static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
+static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
+                                      const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
     float total = 0.0f;
     for (int n = 0; n < 32; n++) {
         const float *const x = logits + n * 10;
         const int64_t label = target[n];
-        const int target_2 = stepc_class(label, 10);
+        const int hot = stepc_class(label, 10);
         float top = x[0];
         for (int c = 1; c < 10; c++)
             top = x[c] > top ? x[c] : top;
         for (int c = 0; c < 10; c++)
             scratch[c] = stepc_expf(x[c] - top);
-        const float sum = stepc_sum_16(scratch, 10);
-        const float scale = 1.0f / sum;
+        const float sum = stepc_sum16(scratch, 10), scale = 1.0f / sum;
         for (int c = 0; c < 10; c++)
-            d_logits[n * 10 + c] = (scratch[c] * scale - (c == target_2 ? 1.0f : 0.0f)) * share;
+            d_logits[n * 10 + c] = (scratch[c] * scale - (c == hot ? 1.0f : 0.0f)) * share;
         const float log_sum = stepc_logf(sum);
-        total += log_sum - (x[target_2] - top);
+        total += log_sum - (x[hot] - top);
     }
     loss[0] = total / 32.0f;
 }
@@ -82,8 +81,8 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 
 /* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of node 'fc2',
  * gradient of node 'relu' */
-static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
-                                            const float *restrict fc2_weight, const float *restrict hidden)
+static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
+                                              const float *restrict fc2_weight, const float *restrict hidden)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 32; j++) {
@@ -152,20 +151,19 @@ stepc_status digits_cortex_m4_step(digits_cortex_m4_state *state, digits_cortex_
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
     float *const hidden = arena->floats + DIGITS_CORTEX_M4_STEP_HIDDEN_AT; /* [32,32], until update_fc2_weight() */
-    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias);
-    /* [32,10], until loss_softmax_cross_entropy_loss() */
+    compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias);
+    /* [32,10], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + DIGITS_CORTEX_M4_STEP_LOGITS_AT;
-    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias);
+    compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_CORTEX_M4_STEP_LOSS_AT; /* scalar */
     /* [32,10], until update_fc2_weight() */
     float *const d_logits = arena->floats + DIGITS_CORTEX_M4_STEP_D_LOGITS_AT;
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + DIGITS_CORTEX_M4_STEP_LOSS_SOFTMAX_CROSS_ENTROP_SCRATCH_AT);
+    compute_loss(loss, d_logits, logits, in->target, arena->floats + DIGITS_CORTEX_M4_STEP_LOSS_SCRATCH_AT);
     /* [32,32], until update_fc1_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_CORTEX_M4_STEP_D_FC1_OUTPUT_AT;
-    d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
+    compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
     update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate);
     update_fc1_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate);
     return STEPC_OK;
@@ -177,37 +175,37 @@ stepc_status digits_cortex_m4_infer(const digits_cortex_m4_state *state, digits_
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + DIGITS_CORTEX_M4_INFER_HIDDEN_AT; /* [32,32], until logits_gemm() */
-        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias);
-        logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias);
+        float *const hidden = arena->floats + DIGITS_CORTEX_M4_INFER_HIDDEN_AT; /* [32,32], until compute_logits() */
+        compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias);
+        compute_logits(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias);
     }
     return STEPC_OK;
 }
 
 /* ---- model ------------------------------------------------------------- */
 
-static const size_t dims_32_64[] = {32, 64}, dims_32[] = {32}, dims_10_32[] = {10, 32}, dims_10[] = {10},
-                    dims_32_10[] = {32, 10};
+static const size_t dims32x64[] = {32, 64}, dims32[] = {32}, dims10x32[] = {10, 32}, dims10[] = {10},
+                    dims32x10[] = {32, 10};
 
 #define AT(member) offsetof(digits_cortex_m4_state, member)
 static const stepc_variable_info digits_cortex_m4_variables[] = {
-    {{"fc1.weight", STEPC_FLOAT, 2, dims_32_64}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc1.bias", STEPC_FLOAT, 1, dims_32}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2.weight", STEPC_FLOAT, 2, dims_10_32}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2.bias", STEPC_FLOAT, 1, dims_10}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1.weight", STEPC_FLOAT, 2, dims32x64}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1.bias", STEPC_FLOAT, 1, dims32}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2.weight", STEPC_FLOAT, 2, dims10x32}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2.bias", STEPC_FLOAT, 1, dims10}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
     {{"learning_rate", STEPC_FLOAT, 0, NULL}, AT(learning_rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
 };
 
 static const stepc_tensor_info step_inputs[] = {
-    {"x", STEPC_FLOAT, 2, dims_32_64},
-    {"target", STEPC_INT64, 1, dims_32},
+    {"x", STEPC_FLOAT, 2, dims32x64},
+    {"target", STEPC_INT64, 1, dims32},
 };
 static const stepc_tensor_info step_outputs[] = {
-    {"logits", STEPC_FLOAT, 2, dims_32_10},
+    {"logits", STEPC_FLOAT, 2, dims32x10},
     {"loss", STEPC_FLOAT, 0, NULL},
 };
-static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_32_64}};
-static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
+static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims32x64}};
+static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims32x10}};
 
 static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
 {

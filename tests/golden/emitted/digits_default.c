@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_default.h"
-#if !defined(DIGITS_DEFAULT_BUILD_ID) || DIGITS_DEFAULT_BUILD_ID != 0x703b923daa6bec34u
+#if !defined(DIGITS_DEFAULT_BUILD_ID) || DIGITS_DEFAULT_BUILD_ID != 0xe9171a61cc14fa9cu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -23,7 +23,7 @@
 /* ---- kernels ----------------------------------------------------------- */
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void hidden_relu_panel_part(const int rows, const int i, const int p, const float *restrict left,
+static STEPC_INLINE void hidden_panel_part(const int rows, const int i, const int p, const float *restrict left,
         const float *restrict packed, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int j = 0; j < 16; j += STEPC_PANEL_TILE(float, 16)) {
@@ -32,29 +32,29 @@ static STEPC_INLINE void hidden_relu_panel_part(const int rows, const int i, con
             packed + j, 16);
         STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
             STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
-                const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[p + j + l];
-                hidden[(i + r) * 32 + p + j + l] = t_2 < 0.0f ? 0.0f : t_2;
+                const float fc1_output = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[p + j + l];
+                hidden[(i + r) * 32 + p + j + l] = fc1_output < 0.0f ? 0.0f : fc1_output;
             }
     }
 }
 
 /* hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32]): Gemm "fc1", Relu "relu" */
-static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
+static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *restrict x,
         const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     for (int p = 0; p < 32; p += 16) {
         stepc_pack_transposed(panel, 16, fc1_weight + p * 64, 64, 16, 64);
         for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            hidden_relu_panel_part(STEPC_PART_ROWS(32), i, p, x, panel, hidden, fc1_bias);
+            hidden_panel_part(STEPC_PART_ROWS(32), i, p, x, panel, hidden, fc1_bias);
         if (STEPC_LAST_ROWS(32) > 0)
-            hidden_relu_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), p, x, panel, hidden, fc1_bias);
+            hidden_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), p, x, panel, hidden, fc1_bias);
     }
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
-                                                const float *restrict left, const float *restrict packed,
-                                                float *restrict logits, const float *restrict fc2_bias)
+static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const int to, const int j,
+                                           const float *restrict left, const float *restrict packed,
+                                           float *restrict logits, const float *restrict fc2_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 32, 32, STEPC_TILE_SETS, acc, left + i * 32, 32, 1, packed + j,
@@ -67,38 +67,35 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void logits_panel_part(const int rows, const int i, const float *restrict left,
         const float *restrict packed, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc2_bias);
+        logits_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc2_bias);
     if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_panel_tile(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
+        logits_panel_tile(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
             packed, logits, fc2_bias);
     }
 }
 
 /* logits[32,10] = hidden[32,32] fc2.weight[10,32]' + fc2.bias[10]: Gemm "fc2" */
-static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
+static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict hidden,
         const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc2_weight, 32, 10, 32);
     for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        logits_gemm_panel_part(STEPC_PART_ROWS(32), i, hidden, panel, logits, fc2_bias);
+        logits_panel_part(STEPC_PART_ROWS(32), i, hidden, panel, logits, fc2_bias);
     if (STEPC_LAST_ROWS(32) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), hidden, panel, logits, fc2_bias);
+        logits_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), hidden, panel, logits, fc2_bias);
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
  * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
-static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
+static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
+                                      const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
-    float total[1] = {0.0f};
-    float top[32] = {0.0f};
-    float picked[32] = {0.0f};
-    float sum[32] = {0.0f};
+    float total[1] = {0.0f}, top[32] = {0.0f}, picked[32] = {0.0f}, sum[32] = {0.0f};
     stepc_pack_transposed(scratch, 32, logits, 10, 32, 10);
     for (int i = 0; i < 32; i++)
         top[i] = scratch[i];
@@ -143,9 +140,8 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 }
 
 /* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void d_fc1_output_where_whole_tile(const int rows, const int i, const int j,
-                                                       const float *restrict left, const float *restrict right,
-                                                       float *restrict d_fc1_output, const float *restrict hidden)
+static STEPC_INLINE void d_fc1_output_whole_tile(const int rows, const int i, const int j, const float *restrict left,
+        const float *restrict right, float *restrict d_fc1_output, const float *restrict hidden)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right + j, 32);
@@ -158,14 +154,14 @@ static STEPC_INLINE void d_fc1_output_where_whole_tile(const int rows, const int
 
 /* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of node 'fc2',
  * gradient of node 'relu' */
-static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
-                                            const float *restrict fc2_weight, const float *restrict hidden)
+static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
+                                              const float *restrict fc2_weight, const float *restrict hidden)
 {
     for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float)) {
         for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            d_fc1_output_where_whole_tile(STEPC_PART_ROWS(32), i, j, d_logits, fc2_weight, d_fc1_output, hidden);
+            d_fc1_output_whole_tile(STEPC_PART_ROWS(32), i, j, d_logits, fc2_weight, d_fc1_output, hidden);
         if (STEPC_LAST_ROWS(32) > 0) {
-            d_fc1_output_where_whole_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_logits, fc2_weight,
+            d_fc1_output_whole_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_logits, fc2_weight,
                 d_fc1_output, hidden);
         }
     }
@@ -257,21 +253,20 @@ stepc_status digits_default_step(digits_default_state *state, digits_default_are
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
     float *const hidden = arena->floats + DIGITS_DEFAULT_STEP_HIDDEN_AT; /* [32,32], until update_fc2_weight() */
-    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
-                arena->floats + DIGITS_DEFAULT_STEP_HIDDEN_RELU_SCRATCH_AT);
-    /* [32,10], until loss_softmax_cross_entropy_loss() */
+    compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
+                   arena->floats + DIGITS_DEFAULT_STEP_HIDDEN_SCRATCH_AT);
+    /* [32,10], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + DIGITS_DEFAULT_STEP_LOGITS_AT;
-    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
-                arena->floats + DIGITS_DEFAULT_STEP_LOGITS_GEMM_SCRATCH_AT);
+    compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
+                   arena->floats + DIGITS_DEFAULT_STEP_LOGITS_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_DEFAULT_STEP_LOSS_AT; /* scalar */
     float *const d_logits = arena->floats + DIGITS_DEFAULT_STEP_D_LOGITS_AT; /* [32,10], until update_fc2_weight() */
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + DIGITS_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY__SCRATCH_AT);
+    compute_loss(loss, d_logits, logits, in->target, arena->floats + DIGITS_DEFAULT_STEP_LOSS_SCRATCH_AT);
     /* [32,32], until update_fc1_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_DEFAULT_STEP_D_FC1_OUTPUT_AT;
-    d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
+    compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
     update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate);
     update_fc1_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate);
     return STEPC_OK;
@@ -283,39 +278,39 @@ stepc_status digits_default_infer(const digits_default_state *state, digits_defa
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + DIGITS_DEFAULT_INFER_HIDDEN_AT; /* [32,32], until logits_gemm() */
-        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
-                    arena->floats + DIGITS_DEFAULT_INFER_HIDDEN_RELU_SCRATCH_AT);
-        logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                    arena->floats + DIGITS_DEFAULT_INFER_LOGITS_GEMM_SCRATCH_AT);
+        float *const hidden = arena->floats + DIGITS_DEFAULT_INFER_HIDDEN_AT; /* [32,32], until compute_logits() */
+        compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
+                       arena->floats + DIGITS_DEFAULT_INFER_HIDDEN_SCRATCH_AT);
+        compute_logits(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
+                       arena->floats + DIGITS_DEFAULT_INFER_LOGITS_SCRATCH_AT);
     }
     return STEPC_OK;
 }
 
 /* ---- model ------------------------------------------------------------- */
 
-static const size_t dims_32_64[] = {32, 64}, dims_32[] = {32}, dims_10_32[] = {10, 32}, dims_10[] = {10},
-                    dims_32_10[] = {32, 10};
+static const size_t dims32x64[] = {32, 64}, dims32[] = {32}, dims10x32[] = {10, 32}, dims10[] = {10},
+                    dims32x10[] = {32, 10};
 
 #define AT(member) offsetof(digits_default_state, member)
 static const stepc_variable_info digits_default_variables[] = {
-    {{"fc1.weight", STEPC_FLOAT, 2, dims_32_64}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc1.bias", STEPC_FLOAT, 1, dims_32}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2.weight", STEPC_FLOAT, 2, dims_10_32}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2.bias", STEPC_FLOAT, 1, dims_10}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1.weight", STEPC_FLOAT, 2, dims32x64}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1.bias", STEPC_FLOAT, 1, dims32}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2.weight", STEPC_FLOAT, 2, dims10x32}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2.bias", STEPC_FLOAT, 1, dims10}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
     {{"learning_rate", STEPC_FLOAT, 0, NULL}, AT(learning_rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
 };
 
 static const stepc_tensor_info step_inputs[] = {
-    {"x", STEPC_FLOAT, 2, dims_32_64},
-    {"target", STEPC_INT64, 1, dims_32},
+    {"x", STEPC_FLOAT, 2, dims32x64},
+    {"target", STEPC_INT64, 1, dims32},
 };
 static const stepc_tensor_info step_outputs[] = {
-    {"logits", STEPC_FLOAT, 2, dims_32_10},
+    {"logits", STEPC_FLOAT, 2, dims32x10},
     {"loss", STEPC_FLOAT, 0, NULL},
 };
-static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_32_64}};
-static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
+static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims32x64}};
+static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims32x10}};
 
 static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
 {

@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 5204864 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_default.h"
-#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0xebeea4440cf5b9a5u
+#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0xe7e00f44387a9e61u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -32,19 +32,19 @@
 
 /* ---- constants and initial values -------------------------------------- */
 
-static const int32_t constant_conv_taps[40] STEPC_CONST = {
+static const int32_t constant_first_conv_taps[40] STEPC_CONST = {
     0, 174, 1, 175, 348, 522, 349, 523, 6, 180, 7, 181, 354, 528, 355, 529, 12, 186, 13, 187, 360, 534, 361, 535,
     18, 192, 19, 193, 366, 540, 367, 541, 24, 198, 25, 199, 372, 546, 373, 547,
 };
-static const int32_t constant_conv_taps_2[1] STEPC_CONST = {0};
-static const int32_t constant_conv_taps_3[66] STEPC_CONST = {
+static const int32_t constant_pointwise1_conv_taps[1] STEPC_CONST = {0};
+static const int32_t constant_pointwise4_weight_gradient_taps[66] STEPC_CONST = {
     0, 0, 0, 125, 250, 375, 500, 625, 750, 875, 1000, 1125, 1250, 1375, 1500, 1625, 1750, 1875, 2000, 2125, 2250,
     2375, 2500, 2625, 2750, 2875, 3000, 3125, 3250, 3375, 3500, 3625, 3750, 3875, 4000, 4125, 4250, 4375, 4500,
     4625, 4750, 4875, 5000, 5125, 5250, 5375, 5500, 5625, 5750, 5875, 6000, 6125, 6250, 6375, 6500, 6625, 6750,
     6875, 7000, 7125, 7250, 7375, 7500, 7625, 7750, 7875,
 };
-static const int32_t constant_conv_taps_4[9] STEPC_CONST = {0, 1, 2, 7, 8, 9, 14, 15, 16};
-static const int32_t constant_conv_taps_5[51] STEPC_CONST = {
+static const int32_t constant_depthwise4_weight_gradient_taps[9] STEPC_CONST = {0, 1, 2, 7, 8, 9, 14, 15, 16};
+static const int32_t constant_first_weight_gradient_taps[51] STEPC_CONST = {
     0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22, 32, 3, 13, 23, 33, 4, 14, 24, 34, 5, 15, 25, 35, 6, 16, 26, 36, 7, 17,
     27, 37, 8, 18, 28, 38, 9, 19, 29, 39, 0, 0, 10, 20, 30, 40, 50, 60, 70, 80, 90,
 };
@@ -63,34 +63,35 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
     step_count[0] = stepc_add64(step_count[0], 1);
 }
 
-/* Mul, Reciprocal, Sqrt, Add; y is "first_norm.mul" [1,64,1,1], x is "first_variance" [64], x_2 is "first_scale"
- * [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "depthwise1_norm.mul" [1,64,1,1], x is "depthwise1_variance" [64], x_2 is
- * "depthwise1_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "pointwise1_norm.mul" [1,64,1,1], x is "pointwise1_variance" [64], x_2 is
- * "pointwise1_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "depthwise2_norm.mul" [1,64,1,1], x is "depthwise2_variance" [64], x_2 is
- * "depthwise2_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "pointwise2_norm.mul" [1,64,1,1], x is "pointwise2_variance" [64], x_2 is
- * "pointwise2_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "depthwise3_norm.mul" [1,64,1,1], x is "depthwise3_variance" [64], x_2 is
- * "depthwise3_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "pointwise3_norm.mul" [1,64,1,1], x is "pointwise3_variance" [64], x_2 is
- * "pointwise3_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "depthwise4_norm.mul" [1,64,1,1], x is "depthwise4_variance" [64], x_2 is
- * "depthwise4_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "pointwise4_norm.mul" [1,64,1,1], x is "pointwise4_variance" [64], x_2 is
- * "pointwise4_scale" [64] */
-static STEPC_KERNEL void mul_64(float *restrict y, const float *restrict x, const float *restrict x_2)
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "first_norm.factor" [1,64,1,1], variance is "first_variance" [64],
+ * scale is "first_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "depthwise1_norm.factor" [1,64,1,1], variance is
+ * "depthwise1_variance" [64], scale is "depthwise1_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "pointwise1_norm.factor" [1,64,1,1], variance is
+ * "pointwise1_variance" [64], scale is "pointwise1_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "depthwise2_norm.factor" [1,64,1,1], variance is
+ * "depthwise2_variance" [64], scale is "depthwise2_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "pointwise2_norm.factor" [1,64,1,1], variance is
+ * "pointwise2_variance" [64], scale is "pointwise2_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "depthwise3_norm.factor" [1,64,1,1], variance is
+ * "depthwise3_variance" [64], scale is "depthwise3_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "pointwise3_norm.factor" [1,64,1,1], variance is
+ * "pointwise3_variance" [64], scale is "pointwise3_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "depthwise4_norm.factor" [1,64,1,1], variance is
+ * "depthwise4_variance" [64], scale is "depthwise4_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "pointwise4_norm.factor" [1,64,1,1], variance is
+ * "pointwise4_variance" [64], scale is "pointwise4_scale" [64] */
+static STEPC_KERNEL void compute_norm_factor(float *restrict norm_factor, const float *restrict variance,
+                                             const float *restrict scale)
 {
     for (int i = 0; i < 64; i++)
-        y[i] = 1.0f / stepc_sqrtf(x[i] + 0.00001f) * x_2[i];
+        norm_factor[i] = 1.0f / stepc_sqrtf(variance[i] + 0.00001f) * scale[i];
 }
 
 /* Rows o .. of group g. */
-static STEPC_INLINE void first_conv_conv_part(const int rows, const int o, const int n, float *restrict flat,
-                                              const float *restrict weights, const float *restrict image,
-                                              const int32_t *restrict taps, float *restrict first_conv)
+static STEPC_INLINE void first_conv_part(const int rows, const int o, const int n, float *restrict flat,
+                                         const float *restrict weights, const float *restrict image,
+                                         const int32_t *restrict taps, float *restrict first_conv)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 40, .w_row = 40, .w_channel = 40,
         .w_tap = 1, .image_channel = 696, .at = taps};
@@ -111,8 +112,8 @@ static STEPC_INLINE void first_conv_conv_part(const int rows, const int o, const
 }
 
 /* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]) */
-static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float *restrict x,
-        const float *restrict first_weight, const int32_t *restrict conv_taps, float *restrict scratch)
+static STEPC_KERNEL void compute_first_conv(float *restrict first_conv, const float *restrict x,
+        const float *restrict first_weight, const int32_t *restrict first_conv_taps, float *restrict scratch)
 {
     for (int i = 696; i < 728; i++)
         scratch[i] = 0.0f;
@@ -123,23 +124,23 @@ static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float
             .column_phases = 2, .image_planes = 1, .image_lines = 29, .image_columns = 6};
         stepc_fill_phases(1, padded, scratch, from);
         for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            first_conv_conv_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 728, first_weight, scratch, conv_taps,
+            first_conv_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 728, first_weight, scratch, first_conv_taps,
                 first_conv);
         }
         if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            first_conv_conv_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 728,
-                first_weight, scratch, conv_taps, first_conv);
+            first_conv_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 728,
+                first_weight, scratch, first_conv_taps, first_conv);
         }
     }
 }
 
-/* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.reshape_3[1,64,1,1]) *
- * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
- * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]) */
-static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float *restrict first_conv,
-        const float *restrict first_mean, const float *restrict first_norm_mul, const float *restrict first_shift,
+/* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.mean[1,64,1,1]) *
+ * first_norm.factor[1,64,1,1] + first_norm.bias[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
+ * depthwise1_norm.mean[1,64,1,1]) * depthwise1_norm.factor[1,64,1,1] + depthwise1_norm.bias[1,64,1,1]) */
+static STEPC_KERNEL void compute_depthwise1(float *restrict depthwise1, const float *restrict first_conv,
+        const float *restrict first_mean, const float *restrict first_norm_factor, const float *restrict first_shift,
         const float *restrict depthwise1_weight, const float *restrict depthwise1_mean,
-        const float *restrict depthwise1_norm_mul, const float *restrict depthwise1_shift, float *restrict scratch)
+        const float *restrict depthwise1_norm_factor, const float *restrict depthwise1_shift, float *restrict scratch)
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
@@ -148,26 +149,26 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
         for (int g = 0; g < 64; g += 8) {
             for (int i = 0; i < 8; i++) {
                 float *const to = scratch + i * 224 + 48;
-                const int g_2 = g + i;
-                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
-                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                const int channel = g + i;
+                for (int j = 0; j < 125; j += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(j, 16, 125);
                     STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
-                        const float t = (first_conv[n * 8000 + g_2 * 125 + e] - first_mean[g_2]) *
-                            first_norm_mul[g_2] + first_shift[g_2];
-                        to[e] = t < 0.0f ? 0.0f : t;
+                        const float first_norm = (first_conv[n * 8000 + channel * 125 + e] - first_mean[channel]) *
+                            first_norm_factor[channel] + first_shift[channel];
+                        to[e] = first_norm < 0.0f ? 0.0f : first_norm;
                     }
                 }
             }
             for (int i = 0; i < 8; i++) {
                 stepc_window_plane_kept(125, 3, 3, scratch + 2176, depthwise1_weight + (g + i) * 9,
                     scratch + i * 224 + 43, 5, -1, 1, scratch + 1792, 128);
-                const int g_2 = g + i;
-                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
-                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                const int channel = g + i;
+                for (int j = 0; j < 125; j += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(j, 16, 125);
                     STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
-                        const float t = (scratch[2176 + p] - depthwise1_mean[g_2]) * depthwise1_norm_mul[g_2] +
-                            depthwise1_shift[g_2];
-                        depthwise1[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+                        const float depthwise1_norm = (scratch[2176 + p] - depthwise1_mean[channel]) *
+                            depthwise1_norm_factor[channel] + depthwise1_shift[channel];
+                        depthwise1[n * 8000 + channel * 125 + p] = depthwise1_norm < 0.0f ? 0.0f : depthwise1_norm;
                     }
                 }
             }
@@ -175,12 +176,13 @@ static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float
 }
 
 /* Rows o .. of group g. */
-static STEPC_INLINE void conv_relu_16x64x125_part(const int rows, const int o, const int n, float *restrict flat,
-        const float *restrict weights, const float *restrict image, const int32_t *restrict taps_2,
-        float *restrict y_2, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
+static STEPC_INLINE void pointwise_part(const int rows, const int o, const int n, float *restrict flat,
+        const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
+        float *restrict pointwise, const float *restrict pointwise_mean, const float *restrict pointwise_norm_factor,
+        const float *restrict pointwise_shift)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
-        .w_tap = 1, .image_channel = 128, .at = taps_2};
+        .w_tap = 1, .image_channel = 128, .at = taps};
     const struct stepc_windows windows =
         {.planes = 1, .lines = 1, .columns = 125, .image_line = 128, .image_plane = 128};
     stepc_window_rows(rows, terms, windows, flat, 128, weights + o * 64, image);
@@ -190,56 +192,62 @@ static STEPC_INLINE void conv_relu_16x64x125_part(const int rows, const int o, c
         for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
             const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
             STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
-                const float t = (sums[p] - x_2[row]) * x_3[row] + x_4[row];
-                y_2[n * 8000 + row * 125 + p] = t < 0.0f ? 0.0f : t;
+                const float sum = (sums[p] - pointwise_mean[row]) * pointwise_norm_factor[row] + pointwise_shift[row];
+                pointwise[n * 8000 + row * 125 + p] = sum < 0.0f ? 0.0f : sum;
             }
         }
     }
 }
 
-/* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise1" [16,64,25,5], x is "depthwise1" [16,64,25,5], w is
- * "pointwise1_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "pointwise1_mean" [64], x_3 is
- * "pointwise1_norm.mul" [1,64,1,1], x_4 is "pointwise1_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise2" [16,64,25,5], x is "depthwise2" [16,64,25,5], w is
- * "pointwise2_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "pointwise2_mean" [64], x_3 is
- * "pointwise2_norm.mul" [1,64,1,1], x_4 is "pointwise2_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise3" [16,64,25,5], x is "depthwise3" [16,64,25,5], w is
- * "pointwise3_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "pointwise3_mean" [64], x_3 is
- * "pointwise3_norm.mul" [1,64,1,1], x_4 is "pointwise3_shift" [64] */
-static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *restrict x, const float *restrict w,
-        const int32_t *restrict taps, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
-        float *restrict scratch)
+/* Conv, Relu, Add, Mul, Sub; pointwise is "pointwise1" [16,64,25,5], depthwise is "depthwise1" [16,64,25,5],
+ * pointwise_weight is "pointwise1_weight" [64,64,1,1], pointwise_conv_taps is "pointwise1_conv.taps" [1],
+ * pointwise_mean is "pointwise1_mean" [64], pointwise_norm_factor is "pointwise1_norm.factor" [1,64,1,1],
+ * pointwise_shift is "pointwise1_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; pointwise is "pointwise2" [16,64,25,5], depthwise is "depthwise2" [16,64,25,5],
+ * pointwise_weight is "pointwise2_weight" [64,64,1,1], pointwise_conv_taps is "pointwise2_conv.taps" [1],
+ * pointwise_mean is "pointwise2_mean" [64], pointwise_norm_factor is "pointwise2_norm.factor" [1,64,1,1],
+ * pointwise_shift is "pointwise2_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; pointwise is "pointwise3" [16,64,25,5], depthwise is "depthwise3" [16,64,25,5],
+ * pointwise_weight is "pointwise3_weight" [64,64,1,1], pointwise_conv_taps is "pointwise3_conv.taps" [1],
+ * pointwise_mean is "pointwise3_mean" [64], pointwise_norm_factor is "pointwise3_norm.factor" [1,64,1,1],
+ * pointwise_shift is "pointwise3_shift" [64] */
+static STEPC_KERNEL void compute_pointwise(float *restrict pointwise, const float *restrict depthwise,
+        const float *restrict pointwise_weight, const int32_t *restrict pointwise_conv_taps,
+        const float *restrict pointwise_mean, const float *restrict pointwise_norm_factor,
+        const float *restrict pointwise_shift, float *restrict scratch)
 {
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        const float *const from = x + n * 8000;
+        const float *const from = depthwise + n * 8000;
         stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
         for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            conv_relu_16x64x125_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, w, scratch, taps, y_2, x_2, x_3,
-                x_4);
+            pointwise_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, pointwise_weight, scratch,
+                pointwise_conv_taps, pointwise, pointwise_mean, pointwise_norm_factor, pointwise_shift);
         }
         if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            conv_relu_16x64x125_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 8224,
-                w, scratch, taps, y_2, x_2, x_3, x_4);
+            pointwise_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 8224,
+                pointwise_weight, scratch, pointwise_conv_taps, pointwise, pointwise_mean, pointwise_norm_factor,
+                pointwise_shift);
         }
     }
 }
 
-/* Conv, Relu, Add, Mul, Sub; y is "depthwise2" [16,64,25,5], x is "pointwise1" [16,64,25,5], w is
- * "depthwise2_weight" [64,1,3,3], x_2 is "depthwise2_mean" [64], x_3 is "depthwise2_norm.mul" [1,64,1,1], x_4 is
- * "depthwise2_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y is "depthwise3" [16,64,25,5], x is "pointwise2" [16,64,25,5], w is
- * "depthwise3_weight" [64,1,3,3], x_2 is "depthwise3_mean" [64], x_3 is "depthwise3_norm.mul" [1,64,1,1], x_4 is
- * "depthwise3_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y is "depthwise4" [16,64,25,5], x is "pointwise3" [16,64,25,5], w is
- * "depthwise4_weight" [64,1,3,3], x_2 is "depthwise4_mean" [64], x_3 is "depthwise4_norm.mul" [1,64,1,1], x_4 is
- * "depthwise4_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y is "depthwise1" [16,64,25,5], x is "first" [16,64,25,5], w is "depthwise1_weight"
- * [64,1,3,3], x_2 is "depthwise1_mean" [64], x_3 is "depthwise1_norm.mul" [1,64,1,1], x_4 is "depthwise1_shift"
- * [64] */
-static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *restrict x, const float *restrict w,
-        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4, float *restrict scratch)
+/* Conv, Relu, Add, Mul, Sub; depthwise is "depthwise2" [16,64,25,5], x is "pointwise1" [16,64,25,5],
+ * depthwise_weight is "depthwise2_weight" [64,1,3,3], depthwise_mean is "depthwise2_mean" [64],
+ * depthwise_norm_factor is "depthwise2_norm.factor" [1,64,1,1], depthwise_shift is "depthwise2_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; depthwise is "depthwise3" [16,64,25,5], x is "pointwise2" [16,64,25,5],
+ * depthwise_weight is "depthwise3_weight" [64,1,3,3], depthwise_mean is "depthwise3_mean" [64],
+ * depthwise_norm_factor is "depthwise3_norm.factor" [1,64,1,1], depthwise_shift is "depthwise3_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; depthwise is "depthwise4" [16,64,25,5], x is "pointwise3" [16,64,25,5],
+ * depthwise_weight is "depthwise4_weight" [64,1,3,3], depthwise_mean is "depthwise4_mean" [64],
+ * depthwise_norm_factor is "depthwise4_norm.factor" [1,64,1,1], depthwise_shift is "depthwise4_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; depthwise is "depthwise1" [16,64,25,5], x is "first" [16,64,25,5], depthwise_weight
+ * is "depthwise1_weight" [64,1,3,3], depthwise_mean is "depthwise1_mean" [64], depthwise_norm_factor is
+ * "depthwise1_norm.factor" [1,64,1,1], depthwise_shift is "depthwise1_shift" [64] */
+static STEPC_KERNEL void compute_depthwise(float *restrict depthwise, const float *restrict x,
+        const float *restrict depthwise_weight, const float *restrict depthwise_mean,
+        const float *restrict depthwise_norm_factor, const float *restrict depthwise_shift, float *restrict scratch)
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
@@ -249,14 +257,15 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
             for (int i = 0; i < 8; i++)
                 memcpy(scratch + i * 224 + 48, x + (n * 64 + g + i) * 125, 125 * sizeof(float));
             for (int i = 0; i < 8; i++) {
-                stepc_window_plane_kept(125, 3, 3, scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 43, 5, -1, 1,
-                    scratch + 1792, 128);
-                const int g_2 = g + i;
-                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
-                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                stepc_window_plane_kept(125, 3, 3, scratch + 2176, depthwise_weight + (g + i) * 9,
+                    scratch + i * 224 + 43, 5, -1, 1, scratch + 1792, 128);
+                const int channel = g + i;
+                for (int j = 0; j < 125; j += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(j, 16, 125);
                     STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
-                        const float t = (scratch[2176 + p] - x_2[g_2]) * x_3[g_2] + x_4[g_2];
-                        y[n * 8000 + g_2 * 125 + p] = t < 0.0f ? 0.0f : t;
+                        const float sum = (scratch[2176 + p] - depthwise_mean[channel]) *
+                            depthwise_norm_factor[channel] + depthwise_shift[channel];
+                        depthwise[n * 8000 + channel * 125 + p] = sum < 0.0f ? 0.0f : sum;
                     }
                 }
             }
@@ -264,9 +273,9 @@ static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y, const float *r
 }
 
 /* Rows o .. of group g. */
-static STEPC_INLINE void pointwise4_conv_conv_part(const int rows, const int o, const int n, float *restrict flat,
-                                                   const float *restrict weights, const float *restrict image,
-                                                   const int32_t *restrict taps, float *restrict pointwise4_conv)
+static STEPC_INLINE void pointwise4_conv_part(const int rows, const int o, const int n, float *restrict flat,
+                                              const float *restrict weights, const float *restrict image,
+                                              const int32_t *restrict taps, float *restrict pointwise4_conv)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
         .w_tap = 1, .image_channel = 128, .at = taps};
@@ -285,8 +294,9 @@ static STEPC_INLINE void pointwise4_conv_conv_part(const int rows, const int o, 
 }
 
 /* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]) */
-static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
-        const float *restrict pointwise4_weight, const int32_t *restrict conv_taps, float *restrict scratch)
+static STEPC_KERNEL void compute_pointwise4_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
+        const float *restrict pointwise4_weight, const int32_t *restrict pointwise4_conv_taps,
+        float *restrict scratch)
 {
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
@@ -294,20 +304,20 @@ static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, c
         const float *const from = depthwise4 + n * 8000;
         stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
         for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            pointwise4_conv_conv_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, pointwise4_weight, scratch,
-                conv_taps, pointwise4_conv);
+            pointwise4_conv_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, pointwise4_weight, scratch,
+                pointwise4_conv_taps, pointwise4_conv);
         }
         if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            pointwise4_conv_conv_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 8224,
-                pointwise4_weight, scratch, conv_taps, pointwise4_conv);
+            pointwise4_conv_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 8224,
+                pointwise4_weight, scratch, pointwise4_conv_taps, pointwise4_conv);
         }
     }
 }
 
-/* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.reshape_3[1,64,1,1]) *
- * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])) */
-static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float *restrict pointwise4_conv,
-        const float *restrict pointwise4_mean, const float *restrict pointwise4_norm_mul,
+/* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.mean[1,64,1,1]) *
+ * pointwise4_norm.factor[1,64,1,1] + pointwise4_norm.bias[1,64,1,1])) */
+static STEPC_KERNEL void compute_pooled(float *restrict pooled, const float *restrict pointwise4_conv,
+        const float *restrict pointwise4_mean, const float *restrict pointwise4_norm_factor,
         const float *restrict pointwise4_shift)
 {
     for (int32_t i = 0; i < 16; i++)
@@ -315,24 +325,24 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
             float lane[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float t = (pointwise4_conv[i * 8000 + j * 125 + k + l] - pointwise4_mean[j]) *
-                        pointwise4_norm_mul[j] + pointwise4_shift[j];
-                    lane[l] += t < 0.0f ? 0.0f : t;
+                    const float pointwise4_norm = (pointwise4_conv[i * 8000 + j * 125 + k + l] - pointwise4_mean[j]) *
+                        pointwise4_norm_factor[j] + pointwise4_shift[j];
+                    lane[l] += pointwise4_norm < 0.0f ? 0.0f : pointwise4_norm;
                 }
             for (int l = 0; l < 13; l++) {
-                const float t_2 = (pointwise4_conv[i * 8000 + j * 125 + 112 + l] - pointwise4_mean[j]) *
-                    pointwise4_norm_mul[j] + pointwise4_shift[j];
-                lane[l] += t_2 < 0.0f ? 0.0f : t_2;
+                const float pointwise4_norm = (pointwise4_conv[i * 8000 + j * 125 + 112 + l] - pointwise4_mean[j]) *
+                    pointwise4_norm_factor[j] + pointwise4_shift[j];
+                lane[l] += pointwise4_norm < 0.0f ? 0.0f : pointwise4_norm;
             }
-            const float sum = stepc_fold_16(lane);
+            const float sum = stepc_fold16(lane);
             pooled[i * 64 + j] = sum / 125.0f;
         }
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
-                                                const float *restrict left, const float *restrict packed,
-                                                float *restrict logits, const float *restrict fc_bias)
+static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const int to, const int j,
+                                           const float *restrict left, const float *restrict packed,
+                                           float *restrict logits, const float *restrict fc_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, packed + j,
@@ -345,113 +355,117 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void logits_panel_part(const int rows, const int i, const float *restrict left,
         const float *restrict packed, float *restrict logits, const float *restrict fc_bias)
 {
     for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc_bias);
+        logits_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc_bias);
     if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_panel_tile(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
+        logits_panel_tile(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16), left,
             packed, logits, fc_bias);
     }
 }
 
 /* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12] */
-static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict pooled,
+static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict pooled,
         const float *restrict fc_weight, const float *restrict fc_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
     for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
-        logits_gemm_panel_part(STEPC_PART_ROWS(16), i, pooled, panel, logits, fc_bias);
+        logits_panel_part(STEPC_PART_ROWS(16), i, pooled, panel, logits, fc_bias);
     if (STEPC_LAST_ROWS(16) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), pooled, panel, logits, fc_bias);
+        logits_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), pooled, panel, logits, fc_bias);
 }
 
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/first_norm.reducemean" [1,64,1,1], w is "first_mean" [64], y is "train/first_norm.reciprocal" [1,64,1,1],
- * w_2 is "first_variance" [64], x is "first_conv" [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/depthwise1_norm.reducemean" [1,64,1,1], w is "depthwise1_mean" [64], y is
- * "train/depthwise1_norm.reciprocal" [1,64,1,1], w_2 is "depthwise1_variance" [64], x is "train/depthwise1_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/pointwise1_norm.reducemean" [1,64,1,1], w is "pointwise1_mean" [64], y is
- * "train/pointwise1_norm.reciprocal" [1,64,1,1], w_2 is "pointwise1_variance" [64], x is "train/pointwise1_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/depthwise2_norm.reducemean" [1,64,1,1], w is "depthwise2_mean" [64], y is
- * "train/depthwise2_norm.reciprocal" [1,64,1,1], w_2 is "depthwise2_variance" [64], x is "train/depthwise2_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/pointwise2_norm.reducemean" [1,64,1,1], w is "pointwise2_mean" [64], y is
- * "train/pointwise2_norm.reciprocal" [1,64,1,1], w_2 is "pointwise2_variance" [64], x is "train/pointwise2_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/depthwise3_norm.reducemean" [1,64,1,1], w is "depthwise3_mean" [64], y is
- * "train/depthwise3_norm.reciprocal" [1,64,1,1], w_2 is "depthwise3_variance" [64], x is "train/depthwise3_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/pointwise3_norm.reducemean" [1,64,1,1], w is "pointwise3_mean" [64], y is
- * "train/pointwise3_norm.reciprocal" [1,64,1,1], w_2 is "pointwise3_variance" [64], x is "train/pointwise3_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/depthwise4_norm.reducemean" [1,64,1,1], w is "depthwise4_mean" [64], y is
- * "train/depthwise4_norm.reciprocal" [1,64,1,1], w_2 is "depthwise4_variance" [64], x is "train/depthwise4_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/pointwise4_norm.reducemean" [1,64,1,1], w is "pointwise4_mean" [64], y is
- * "train/pointwise4_norm.reciprocal" [1,64,1,1], w_2 is "pointwise4_variance" [64], x is "train/pointwise4_conv"
- * [16,64,25,5] */
-static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w, float *restrict y,
-                                          float *restrict w_2, const float *restrict x)
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/first_norm.mean" [1,64,1,1], mean is "first_mean" [64], train_norm_inverse is "train/first_norm.inverse"
+ * [1,64,1,1], variance is "first_variance" [64], conv is "first_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/depthwise1_norm.mean" [1,64,1,1], mean is "depthwise1_mean" [64], train_norm_inverse is
+ * "train/depthwise1_norm.inverse" [1,64,1,1], variance is "depthwise1_variance" [64], conv is
+ * "train/depthwise1_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/pointwise1_norm.mean" [1,64,1,1], mean is "pointwise1_mean" [64], train_norm_inverse is
+ * "train/pointwise1_norm.inverse" [1,64,1,1], variance is "pointwise1_variance" [64], conv is
+ * "train/pointwise1_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/depthwise2_norm.mean" [1,64,1,1], mean is "depthwise2_mean" [64], train_norm_inverse is
+ * "train/depthwise2_norm.inverse" [1,64,1,1], variance is "depthwise2_variance" [64], conv is
+ * "train/depthwise2_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/pointwise2_norm.mean" [1,64,1,1], mean is "pointwise2_mean" [64], train_norm_inverse is
+ * "train/pointwise2_norm.inverse" [1,64,1,1], variance is "pointwise2_variance" [64], conv is
+ * "train/pointwise2_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/depthwise3_norm.mean" [1,64,1,1], mean is "depthwise3_mean" [64], train_norm_inverse is
+ * "train/depthwise3_norm.inverse" [1,64,1,1], variance is "depthwise3_variance" [64], conv is
+ * "train/depthwise3_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/pointwise3_norm.mean" [1,64,1,1], mean is "pointwise3_mean" [64], train_norm_inverse is
+ * "train/pointwise3_norm.inverse" [1,64,1,1], variance is "pointwise3_variance" [64], conv is
+ * "train/pointwise3_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/depthwise4_norm.mean" [1,64,1,1], mean is "depthwise4_mean" [64], train_norm_inverse is
+ * "train/depthwise4_norm.inverse" [1,64,1,1], variance is "depthwise4_variance" [64], conv is
+ * "train/depthwise4_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/pointwise4_norm.mean" [1,64,1,1], mean is "pointwise4_mean" [64], train_norm_inverse is
+ * "train/pointwise4_norm.inverse" [1,64,1,1], variance is "pointwise4_variance" [64], conv is
+ * "train/pointwise4_conv" [16,64,25,5] */
+static STEPC_KERNEL void compute_train_norm_mean(float *restrict train_norm_mean, float *restrict mean,
+        float *restrict train_norm_inverse, float *restrict variance, const float *restrict conv)
 {
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16)
                 STEPC_SUM_LANES for (int l = 0; l < 16; l++)
-                    lane[l] += x[i * 125 + j * 8000 + k + l];
+                    lane[l] += conv[i * 125 + j * 8000 + k + l];
             STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++)
-                lane[l] += l < 13 ? x[i * 125 + j * 8000 + 112 + l] : 0.0f;
+                lane[l] += l < 13 ? conv[i * 125 + j * 8000 + 112 + l] : 0.0f;
         }
-        const float sum = stepc_fold_16(lane);
-        const float t = sum / 2000.0f;
-        row[i] = t;
-        w[i] = w[i] * 0.9f + t * 0.100000024f;
-        float lane_2[16] = {0.0f};
-        for (int32_t j_2 = 0; j_2 < 16; j_2++) {
-            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16)
-                STEPC_SUM_LANES for (int l_2 = 0; l_2 < 16; l_2++) {
-                    const float t_2 = x[i * 125 + j_2 * 8000 + k_2 + l_2] - row[i];
-                    lane_2[l_2] += t_2 * t_2;
+        const float sum = stepc_fold16(lane), quotient = sum / 2000.0f;
+        train_norm_mean[i] = quotient;
+        mean[i] = mean[i] * 0.9f + quotient * 0.100000024f;
+        float other_lane[16] = {0.0f};
+        for (int32_t j = 0; j < 16; j++) {
+            for (int32_t k = 0; k < 112; k += 16)
+                STEPC_SUM_LANES for (int l = 0; l < 16; l++) {
+                    const float difference = conv[i * 125 + j * 8000 + k + l] - train_norm_mean[i];
+                    other_lane[l] += difference * difference;
                 }
-            STEPC_REST_LOOP for (int l_2 = 0; l_2 < STEPC_REST(13); l_2++) {
-                lane_2[l_2] += l_2 < 13 ? (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) *
-                    (x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i]) : 0.0f;
+            STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++) {
+                other_lane[l] += l < 13 ? (conv[i * 125 + j * 8000 + 112 + l] - train_norm_mean[i]) *
+                    (conv[i * 125 + j * 8000 + 112 + l] - train_norm_mean[i]) : 0.0f;
             }
         }
-        const float sum_2 = stepc_fold_16(lane_2);
-        const float t_3 = sum_2 / 2000.0f;
-        y[i] = 1.0f / stepc_sqrtf(t_3 + 0.00001f);
-        w_2[i] = w_2[i] * 0.9f + t_3 * 0.100000024f;
+        const float other_sum = stepc_fold16(other_lane);
+        const float other_quotient = other_sum / 2000.0f;
+        train_norm_inverse[i] = 1.0f / stepc_sqrtf(other_quotient + 0.00001f);
+        variance[i] = variance[i] * 0.9f + other_quotient * 0.100000024f;
     }
 }
 
-/* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise1_conv" [16,64,25,5], x_2 is "first_conv" [16,64,25,5], x_3
- * is "train/first_norm.reducemean" [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is
- * "first_scale" [64], x_6 is "first_shift" [64], w is "depthwise1_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise2_conv" [16,64,25,5], x_2 is "train/pointwise1_conv"
- * [16,64,25,5], x_3 is "train/pointwise1_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise1_norm.reciprocal"
- * [1,64,1,1], x_5 is "pointwise1_scale" [64], x_6 is "pointwise1_shift" [64], w is "depthwise2_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise3_conv" [16,64,25,5], x_2 is "train/pointwise2_conv"
- * [16,64,25,5], x_3 is "train/pointwise2_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise2_norm.reciprocal"
- * [1,64,1,1], x_5 is "pointwise2_scale" [64], x_6 is "pointwise2_shift" [64], w is "depthwise3_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y is "train/depthwise4_conv" [16,64,25,5], x_2 is "train/pointwise3_conv"
- * [16,64,25,5], x_3 is "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal"
- * [1,64,1,1], x_5 is "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64], w is "depthwise4_weight" [64,1,3,3] */
-static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float *restrict x_2,
-        const float *restrict x_3, const float *restrict x_4, const float *restrict x_5, const float *restrict x_6,
-        const float *restrict w, float *restrict scratch)
+/* Conv, Relu, Add, Mul, Sub, Mul; train_depthwise_conv is "train/depthwise1_conv" [16,64,25,5], conv is
+ * "first_conv" [16,64,25,5], train_norm_mean is "train/first_norm.mean" [1,64,1,1], train_norm_inverse is
+ * "train/first_norm.inverse" [1,64,1,1], scale is "first_scale" [64], shift is "first_shift" [64],
+ * depthwise_weight is "depthwise1_weight" [64,1,3,3] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_depthwise_conv is "train/depthwise2_conv" [16,64,25,5], conv is
+ * "train/pointwise1_conv" [16,64,25,5], train_norm_mean is "train/pointwise1_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise1_norm.inverse" [1,64,1,1], scale is "pointwise1_scale" [64], shift is
+ * "pointwise1_shift" [64], depthwise_weight is "depthwise2_weight" [64,1,3,3] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_depthwise_conv is "train/depthwise3_conv" [16,64,25,5], conv is
+ * "train/pointwise2_conv" [16,64,25,5], train_norm_mean is "train/pointwise2_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise2_norm.inverse" [1,64,1,1], scale is "pointwise2_scale" [64], shift is
+ * "pointwise2_shift" [64], depthwise_weight is "depthwise3_weight" [64,1,3,3] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_depthwise_conv is "train/depthwise4_conv" [16,64,25,5], conv is
+ * "train/pointwise3_conv" [16,64,25,5], train_norm_mean is "train/pointwise3_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise3_norm.inverse" [1,64,1,1], scale is "pointwise3_scale" [64], shift is
+ * "pointwise3_shift" [64], depthwise_weight is "depthwise4_weight" [64,1,3,3] */
+static STEPC_KERNEL void compute_train_depthwise_conv(float *restrict train_depthwise_conv,
+        const float *restrict conv, const float *restrict train_norm_mean, const float *restrict train_norm_inverse,
+        const float *restrict scale, const float *restrict shift, const float *restrict depthwise_weight,
+        float *restrict scratch)
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
@@ -460,35 +474,36 @@ static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y, const float 
         for (int g = 0; g < 64; g += 8) {
             for (int i = 0; i < 8; i++) {
                 float *const to = scratch + i * 224 + 48;
-                const int g_2 = g + i;
-                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
-                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                const int channel = g + i;
+                for (int j = 0; j < 125; j += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(j, 16, 125);
                     STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
-                        const float t = (x_2[n * 8000 + g_2 * 125 + e] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) + x_6[g_2];
-                        to[e] = t < 0.0f ? 0.0f : t;
+                        const float sum = (conv[n * 8000 + channel * 125 + e] - train_norm_mean[channel]) *
+                            (train_norm_inverse[channel] * scale[channel]) + shift[channel];
+                        to[e] = sum < 0.0f ? 0.0f : sum;
                     }
                 }
             }
             for (int i = 0; i < 8; i++) {
-                stepc_window_plane_kept(125, 3, 3, scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 43, 5, -1, 1,
-                    scratch + 1792, 128);
-                const int g_2 = g + i;
-                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
-                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                stepc_window_plane_kept(125, 3, 3, scratch + 2176, depthwise_weight + (g + i) * 9,
+                    scratch + i * 224 + 43, 5, -1, 1, scratch + 1792, 128);
+                const int channel = g + i;
+                for (int j = 0; j < 125; j += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(j, 16, 125);
                     STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++)
-                        y[n * 8000 + g_2 * 125 + p] = scratch[2176 + p];
+                        train_depthwise_conv[n * 8000 + channel * 125 + p] = scratch[2176 + p];
                 }
             }
         }
 }
 
 /* Rows o .. of group g. */
-static STEPC_INLINE void conv_relu_add_16x64x125_2_part(const int rows, const int o, const int n,
-        float *restrict flat, const float *restrict weights, const float *restrict image,
-        const int32_t *restrict taps_2, float *restrict y_2)
+static STEPC_INLINE void train_pointwise_conv_part(const int rows, const int o, const int n, float *restrict flat,
+                                                   const float *restrict weights, const float *restrict image,
+                                                   const int32_t *restrict taps, float *restrict train_pointwise_conv)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
-        .w_tap = 1, .image_channel = 128, .at = taps_2};
+        .w_tap = 1, .image_channel = 128, .at = taps};
     const struct stepc_windows windows =
         {.planes = 1, .lines = 1, .columns = 125, .image_line = 128, .image_plane = 128};
     stepc_window_rows(rows, terms, windows, flat, 128, weights + o * 64, image);
@@ -498,30 +513,40 @@ static STEPC_INLINE void conv_relu_add_16x64x125_2_part(const int rows, const in
         for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
             const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
             STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++)
-                y_2[n * 8000 + row * 125 + p] = sums[p];
+                train_pointwise_conv[n * 8000 + row * 125 + p] = sums[p];
         }
     }
 }
 
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise1_conv" [16,64,25,5], x_2 is "train/depthwise1_conv"
- * [16,64,25,5], x_3 is "train/depthwise1_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise1_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64], w is "pointwise1_weight"
- * [64,64,1,1], taps is "conv_taps" [1] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise2_conv" [16,64,25,5], x_2 is "train/depthwise2_conv"
- * [16,64,25,5], x_3 is "train/depthwise2_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise2_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64], w is "pointwise2_weight"
- * [64,64,1,1], taps is "conv_taps" [1] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise3_conv" [16,64,25,5], x_2 is "train/depthwise3_conv"
- * [16,64,25,5], x_3 is "train/depthwise3_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise3_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64], w is "pointwise3_weight"
- * [64,64,1,1], taps is "conv_taps" [1] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise4_conv" [16,64,25,5], x_2 is "train/depthwise4_conv"
- * [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise4_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64], w is "pointwise4_weight"
- * [64,64,1,1], taps is "conv_taps" [1] */
-static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const float *restrict x_2,
-        const float *restrict x_3, const float *restrict x_4, const float *restrict x_5, const float *restrict x_6,
-        const float *restrict w, const int32_t *restrict taps, float *restrict scratch)
+/* Conv, Relu, Add, Mul, Sub, Mul; train_pointwise_conv is "train/pointwise1_conv" [16,64,25,5],
+ * train_depthwise_conv is "train/depthwise1_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise1_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise1_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise1_scale" [64], depthwise_shift is "depthwise1_shift" [64],
+ * pointwise_weight is "pointwise1_weight" [64,64,1,1], train_pointwise_conv_taps is "train/pointwise1_conv.taps"
+ * [1] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_pointwise_conv is "train/pointwise2_conv" [16,64,25,5],
+ * train_depthwise_conv is "train/depthwise2_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise2_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise2_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise2_scale" [64], depthwise_shift is "depthwise2_shift" [64],
+ * pointwise_weight is "pointwise2_weight" [64,64,1,1], train_pointwise_conv_taps is "train/pointwise2_conv.taps"
+ * [1] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_pointwise_conv is "train/pointwise3_conv" [16,64,25,5],
+ * train_depthwise_conv is "train/depthwise3_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise3_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise3_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise3_scale" [64], depthwise_shift is "depthwise3_shift" [64],
+ * pointwise_weight is "pointwise3_weight" [64,64,1,1], train_pointwise_conv_taps is "train/pointwise3_conv.taps"
+ * [1] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_pointwise_conv is "train/pointwise4_conv" [16,64,25,5],
+ * train_depthwise_conv is "train/depthwise4_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise4_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise4_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise4_scale" [64], depthwise_shift is "depthwise4_shift" [64],
+ * pointwise_weight is "pointwise4_weight" [64,64,1,1], train_pointwise_conv_taps is "train/pointwise4_conv.taps"
+ * [1] */
+static STEPC_KERNEL void compute_train_pointwise_conv(float *restrict train_pointwise_conv,
+        const float *restrict train_depthwise_conv, const float *restrict train_depthwise_norm_mean,
+        const float *restrict train_depthwise_norm_inverse, const float *restrict depthwise_scale,
+        const float *restrict depthwise_shift, const float *restrict pointwise_weight,
+        const int32_t *restrict train_pointwise_conv_taps, float *restrict scratch)
 {
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
@@ -531,26 +556,29 @@ static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const fl
             for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
                 const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
                 STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
-                    const float t = (x_2[n * 8000 + k * 125 + e] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
-                    to[e] = t < 0.0f ? 0.0f : t;
+                    const float sum = (train_depthwise_conv[n * 8000 + k * 125 + e] - train_depthwise_norm_mean[k]) *
+                        (train_depthwise_norm_inverse[k] * depthwise_scale[k]) + depthwise_shift[k];
+                    to[e] = sum < 0.0f ? 0.0f : sum;
                 }
             }
         }
-        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64))
-            conv_relu_add_16x64x125_2_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, w, scratch, taps, y_2);
+        for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
+            train_pointwise_conv_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, pointwise_weight, scratch,
+                train_pointwise_conv_taps, train_pointwise_conv);
+        }
         if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            conv_relu_add_16x64x125_2_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n,
-                scratch + 8224, w, scratch, taps, y_2);
+            train_pointwise_conv_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 8224,
+                pointwise_weight, scratch, train_pointwise_conv_taps, train_pointwise_conv);
         }
     }
 }
 
 /* train/pooled[16,64,1,1] = ReduceMean(Relu((train/pointwise4_conv[16,64,25,5] -
- * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])) */
-static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
-        const float *restrict train_pointwise4_conv, const float *restrict train_pointwise4_norm_reducemean,
-        const float *restrict train_pointwise4_norm_reciprocal, const float *restrict pointwise4_scale,
+ * train/pointwise4_norm.mean[1,64,1,1]) * (train/pointwise4_norm.inverse[1,64,1,1] *
+ * pointwise4_norm.scale[1,64,1,1]) + pointwise4_norm.bias[1,64,1,1])) */
+static STEPC_KERNEL void compute_train_pooled(float *restrict train_pooled,
+        const float *restrict train_pointwise4_conv, const float *restrict train_pointwise4_norm_mean,
+        const float *restrict train_pointwise4_norm_inverse, const float *restrict pointwise4_scale,
         const float *restrict pointwise4_shift)
 {
     for (int32_t i = 0; i < 16; i++)
@@ -558,26 +586,26 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
             float lane[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float t =
-                        (train_pointwise4_conv[i * 8000 + j * 125 + k + l] - train_pointwise4_norm_reducemean[j]) *
-                        (train_pointwise4_norm_reciprocal[j] * pointwise4_scale[j]) + pointwise4_shift[j];
-                    lane[l] += t < 0.0f ? 0.0f : t;
+                    const float pointwise4_norm =
+                        (train_pointwise4_conv[i * 8000 + j * 125 + k + l] - train_pointwise4_norm_mean[j]) *
+                        (train_pointwise4_norm_inverse[j] * pointwise4_scale[j]) + pointwise4_shift[j];
+                    lane[l] += pointwise4_norm < 0.0f ? 0.0f : pointwise4_norm;
                 }
             for (int l = 0; l < 13; l++) {
-                const float t_2 =
-                    (train_pointwise4_conv[i * 8000 + j * 125 + 112 + l] - train_pointwise4_norm_reducemean[j]) *
-                    (train_pointwise4_norm_reciprocal[j] * pointwise4_scale[j]) + pointwise4_shift[j];
-                lane[l] += t_2 < 0.0f ? 0.0f : t_2;
+                const float pointwise4_norm =
+                    (train_pointwise4_conv[i * 8000 + j * 125 + 112 + l] - train_pointwise4_norm_mean[j]) *
+                    (train_pointwise4_norm_inverse[j] * pointwise4_scale[j]) + pointwise4_shift[j];
+                lane[l] += pointwise4_norm < 0.0f ? 0.0f : pointwise4_norm;
             }
-            const float sum = stepc_fold_16(lane);
+            const float sum = stepc_fold16(lane);
             train_pooled[i * 64 + j] = sum / 125.0f;
         }
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void train_logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
-                                                      const float *restrict left, const float *restrict packed,
-                                                      float *restrict train_logits, const float *restrict fc_bias)
+static STEPC_INLINE void train_logits_panel_tile(const int rows, const int i, const int to, const int j,
+                                                 const float *restrict left, const float *restrict packed,
+                                                 float *restrict train_logits, const float *restrict fc_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, packed + j,
@@ -590,40 +618,37 @@ static STEPC_INLINE void train_logits_gemm_panel_tile(const int rows, const int 
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void train_logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void train_logits_panel_part(const int rows, const int i, const float *restrict left,
         const float *restrict packed, float *restrict train_logits, const float *restrict fc_bias)
 {
     for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        train_logits_gemm_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, train_logits, fc_bias);
+        train_logits_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, train_logits, fc_bias);
     if (12 % STEPC_PANEL_TILE(float, 16) > 0) {
-        train_logits_gemm_panel_tile(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16),
+        train_logits_panel_tile(rows, i, 12 % STEPC_PANEL_TILE(float, 16), 12 - 12 % STEPC_PANEL_TILE(float, 16),
             left, packed, train_logits, fc_bias);
     }
 }
 
 /* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12] */
-static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const float *restrict train_pooled,
+static STEPC_KERNEL void compute_train_logits(float *restrict train_logits, const float *restrict train_pooled,
         const float *restrict fc_weight, const float *restrict fc_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc_weight, 64, 12, 64);
     for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16))
-        train_logits_gemm_panel_part(STEPC_PART_ROWS(16), i, train_pooled, panel, train_logits, fc_bias);
+        train_logits_panel_part(STEPC_PART_ROWS(16), i, train_pooled, panel, train_logits, fc_bias);
     if (STEPC_LAST_ROWS(16) > 0) {
-        train_logits_gemm_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), train_pooled, panel, train_logits,
+        train_logits_panel_part(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), train_pooled, panel, train_logits,
             fc_bias);
     }
 }
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
  * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): gradient of node #29 (SoftmaxCrossEntropyLoss) */
-static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_train_logits,
+static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_train_logits,
         const float *restrict train_logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 16.0f;
-    float total[1] = {0.0f};
-    float top[16] = {0.0f};
-    float picked[16] = {0.0f};
-    float sum[16] = {0.0f};
+    float total[1] = {0.0f}, top[16] = {0.0f}, picked[16] = {0.0f}, sum[16] = {0.0f};
     stepc_pack_transposed(scratch, 16, train_logits, 12, 16, 12);
     for (int i = 0; i < 16; i++)
         top[i] = scratch[i];
@@ -662,7 +687,7 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
 }
 
 /* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void grad_train_pooled_div_mul_whole_tile(const int rows, const int i, const int j,
+static STEPC_INLINE void grad_train_pooled_div_whole_tile(const int rows, const int i, const int j,
         const float *restrict left, const float *restrict right, float *restrict grad_train_pooled_div)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
@@ -674,16 +699,16 @@ static STEPC_INLINE void grad_train_pooled_div_mul_whole_tile(const int rows, co
 
 /* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: gradient of node #28 (Gemm), gradient of
  * node #26 (ReduceMean) */
-static STEPC_KERNEL void grad_train_pooled_div_mul(float *restrict grad_train_pooled_div,
+static STEPC_KERNEL void compute_grad_train_pooled_div(float *restrict grad_train_pooled_div,
         const float *restrict d_train_logits, const float *restrict fc_weight)
 {
     for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float)) {
         for (int i = 0; i < 16 - STEPC_LAST_ROWS(16); i += STEPC_PART_ROWS(16)) {
-            grad_train_pooled_div_mul_whole_tile(STEPC_PART_ROWS(16), i, j, d_train_logits, fc_weight,
+            grad_train_pooled_div_whole_tile(STEPC_PART_ROWS(16), i, j, d_train_logits, fc_weight,
                 grad_train_pooled_div);
         }
         if (STEPC_LAST_ROWS(16) > 0) {
-            grad_train_pooled_div_mul_whole_tile(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), j, d_train_logits,
+            grad_train_pooled_div_whole_tile(STEPC_LAST_ROWS(16), 16 - STEPC_LAST_ROWS(16), j, d_train_logits,
                 fc_weight, grad_train_pooled_div);
         }
     }
@@ -698,9 +723,9 @@ static STEPC_INLINE void update_fc_weight_whole_tile(const int rows, const int i
     stepc_tile(rows, STEPC_VECTORS, 16, 16, STEPC_TILE_SETS, acc, left + i, 1, 12, right + j, 64);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            const float t_2 = 0.9f * fc_weight_v[(i + r) * 64 + j + l] + acc[r * STEPC_TILE_COLUMNS(float) + l];
-            fc_weight_v[(i + r) * 64 + j + l] = t_2;
-            fc_weight[(i + r) * 64 + j + l] -= learning_rate * t_2;
+            const float new_v = 0.9f * fc_weight_v[(i + r) * 64 + j + l] + acc[r * STEPC_TILE_COLUMNS(float) + l];
+            fc_weight_v[(i + r) * 64 + j + l] = new_v;
+            fc_weight[(i + r) * 64 + j + l] -= learning_rate * new_v;
         }
 }
 
@@ -726,111 +751,108 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
         STEPC_SUM_LOOP for (int r = 0; r < 12; r++)
             sum[r] += d_train_logits[r + k * 12];
     for (int r = 0; r < 12; r++) {
-        const float t_2 = 0.9f * fc_bias_v[r] + sum[r];
-        fc_bias_v[r] = t_2;
-        fc_bias[r] -= learning_rate * t_2;
+        const float new_v = 0.9f * fc_bias_v[r] + sum[r];
+        fc_bias_v[r] = new_v;
+        fc_bias[r] -= learning_rate * new_v;
     }
 }
 
 /* pointwise4_scale.v.new[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64]; pointwise4_scale.v =
  * 0.9 * pointwise4_scale.v + pointwise4_scale.gradient[64]; pointwise4_shift.v.new = 0.9 * pointwise4_shift.v[64]
  * + pointwise4_shift.gradient[64]; pointwise4_shift.v = 0.9 * pointwise4_shift.v + pointwise4_shift.gradient[64];
- * train/pointwise4_norm.sub[16,64,25,5] = train/pointwise4_conv[16,64,25,5] -
- * train/pointwise4_norm.reducemean[1,64,1,1]; train/pointwise4_norm.mul_2[1,64,1,1] =
- * train/pointwise4_norm.reciprocal[1,64,1,1] * pointwise4_norm.reshape[1,64,1,1];
- * d_train/pointwise4_norm[16,64,25,5] = Relu(train/pointwise4_norm.sub * train/pointwise4_norm.mul_2 +
- * pointwise4_norm.reshape_2[1,64,1,1]) > 0 ? grad.train/pooled.div[16,64,1,1] : 0;
- * grad.train/pointwise4_norm.reducesum_2[1,64,1,1] = ReduceSum(d_train/pointwise4_norm *
- * train/pointwise4_norm.sub); d_train/pointwise4_conv[16,64,25,5] = (d_train/pointwise4_norm -
- * ReduceSum(d_train/pointwise4_norm) * 0.0005 - train/pointwise4_norm.sub *
- * (grad.train/pointwise4_norm.reducesum_2 * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * train/pointwise4_norm.reciprocal) * 0.0005)) * train/pointwise4_norm.mul_2: gradient of node #25 (Relu),
- * gradient of node #24 (BatchNormalization) */
-static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_scale_v_new,
+ * train/pointwise4_norm.deviation[16,64,25,5] = train/pointwise4_conv[16,64,25,5] -
+ * train/pointwise4_norm.mean[1,64,1,1]; train/pointwise4_norm.factor[1,64,1,1] =
+ * train/pointwise4_norm.inverse[1,64,1,1] * pointwise4_norm.scale[1,64,1,1]; d_train/pointwise4_norm[16,64,25,5] =
+ * Relu(train/pointwise4_norm.deviation * train/pointwise4_norm.factor + pointwise4_norm.bias[1,64,1,1]) > 0 ?
+ * grad.train/pooled.div[16,64,1,1] : 0; grad.train/pointwise4_norm.moment[1,64,1,1] =
+ * ReduceSum(d_train/pointwise4_norm * train/pointwise4_norm.deviation); d_train/pointwise4_conv[16,64,25,5] =
+ * (d_train/pointwise4_norm - ReduceSum(d_train/pointwise4_norm) * 0.0005 - train/pointwise4_norm.deviation *
+ * (grad.train/pointwise4_norm.moment * (train/pointwise4_norm.inverse[1,64,1,1] * train/pointwise4_norm.inverse) *
+ * 0.0005)) * train/pointwise4_norm.factor: gradient of node #25 (Relu), gradient of node #24 (BatchNormalization) */
+static STEPC_KERNEL void compute_pointwise4_scale_v_new(float *restrict pointwise4_scale_v_new,
         float *restrict pointwise4_scale_v, float *restrict pointwise4_shift_v_new,
         float *restrict pointwise4_shift_v, float *restrict d_train_pointwise4_conv,
-        const float *restrict train_pointwise4_norm_reducemean,
-        const float *restrict train_pointwise4_norm_reciprocal, const float *restrict pointwise4_scale,
-        const float *restrict pointwise4_shift, const float *restrict grad_train_pooled_div)
+        const float *restrict train_pointwise4_norm_mean, const float *restrict train_pointwise4_norm_inverse,
+        const float *restrict pointwise4_scale, const float *restrict pointwise4_shift,
+        const float *restrict grad_train_pooled_div)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float lane[16] = {0.0f};
-        float lane_2[16] = {0.0f};
+        float lane[16] = {0.0f}, other_lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float t = d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] -
-                        train_pointwise4_norm_reducemean[i];
-                    const float x0 = grad_train_pooled_div[i + j * 64];
-                    lane[l] += (0.0f < t * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
-                        pointwise4_shift[i] ? x0 : 0.0f) * t;
+                    const float deviation = d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] -
+                        train_pointwise4_norm_mean[i];
+                    const float x_i = grad_train_pooled_div[i + j * 64];
+                    lane[l] += (0.0f < deviation * (train_pointwise4_norm_inverse[i] * pointwise4_scale[i]) +
+                        pointwise4_shift[i] ? x_i : 0.0f) * deviation;
                 }
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float x0_2 = grad_train_pooled_div[i + j * 64];
-                    lane_2[l] += 0.0f <
-                        (d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] - train_pointwise4_norm_reducemean[i]) *
-                        (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? x0_2
-                        : 0.0f;
+                    const float x_i = grad_train_pooled_div[i + j * 64];
+                    other_lane[l] += 0.0f <
+                        (d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] - train_pointwise4_norm_mean[i]) *
+                        (train_pointwise4_norm_inverse[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? x_i : 0.0f;
                 }
             for (int l = 0; l < 13; l++) {
-                const float t_2 = d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] -
-                    train_pointwise4_norm_reducemean[i];
-                const float x0_3 = grad_train_pooled_div[i + j * 64];
-                lane[l] += (0.0f < t_2 * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
-                    pointwise4_shift[i] ? x0_3 : 0.0f) * t_2;
-                const float x0_4 = grad_train_pooled_div[i + j * 64];
-                lane_2[l] += 0.0f <
-                    (d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] - train_pointwise4_norm_reducemean[i]) *
-                    (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? x0_4 : 0.0f;
+                const float deviation = d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] -
+                    train_pointwise4_norm_mean[i];
+                const float x_i = grad_train_pooled_div[i + j * 64];
+                lane[l] += (0.0f < deviation * (train_pointwise4_norm_inverse[i] * pointwise4_scale[i]) +
+                    pointwise4_shift[i] ? x_i : 0.0f) * deviation;
+                const float other_x_i = grad_train_pooled_div[i + j * 64];
+                other_lane[l] += 0.0f <
+                    (d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] - train_pointwise4_norm_mean[i]) *
+                    (train_pointwise4_norm_inverse[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? other_x_i : 0.0f;
             }
         }
-        const float sum = stepc_fold_16(lane);
-        const float x0_5 = train_pointwise4_norm_reciprocal[i];
-        const float t_3 = 0.9f * pointwise4_scale_v[i] + sum * x0_5;
-        const float u = sum * (x0_5 * x0_5) * 0.0005f;
-        pointwise4_scale_v_new[i] = t_3;
-        pointwise4_scale_v[i] = t_3;
-        const float sum_2 = stepc_fold_16(lane_2);
-        const float t_4 = 0.9f * pointwise4_shift_v[i] + sum_2;
-        pointwise4_shift_v_new[i] = t_4;
-        pointwise4_shift_v[i] = t_4;
-        for (int32_t j_2 = 0; j_2 < 16; j_2++)
-            for (int32_t k_2 = 0; k_2 < 125; k_2++) {
-                const float t_5 = d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] -
-                    train_pointwise4_norm_reducemean[i];
-                const float t_6 = train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i];
-                const float x0_6 = grad_train_pooled_div[i + j_2 * 64];
-                d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] =
-                    ((0.0f < t_5 * t_6 + pointwise4_shift[i] ? x0_6 : 0.0f) - sum_2 * 0.0005f - t_5 * u) * t_6;
+        const float sum = stepc_fold16(lane), x_i = train_pointwise4_norm_inverse[i];
+        const float new_v = 0.9f * pointwise4_scale_v[i] + sum * x_i;
+        const float pull = sum * (x_i * x_i) * 0.0005f;
+        pointwise4_scale_v_new[i] = new_v;
+        pointwise4_scale_v[i] = new_v;
+        const float other_sum = stepc_fold16(other_lane);
+        const float other_new_v = 0.9f * pointwise4_shift_v[i] + other_sum;
+        pointwise4_shift_v_new[i] = other_new_v;
+        pointwise4_shift_v[i] = other_new_v;
+        for (int32_t j = 0; j < 16; j++)
+            for (int32_t k = 0; k < 125; k++) {
+                const float deviation = d_train_pointwise4_conv[i * 125 + j * 8000 + k] -
+                    train_pointwise4_norm_mean[i];
+                const float factor = train_pointwise4_norm_inverse[i] * pointwise4_scale[i];
+                const float other_x_i = grad_train_pooled_div[i + j * 64];
+                d_train_pointwise4_conv[i * 125 + j * 8000 + k] =
+                    ((0.0f < deviation * factor + pointwise4_shift[i] ? other_x_i : 0.0f) - other_sum * 0.0005f -
+                    deviation * pull) * factor;
             }
     }
 }
 
-/* Sub, Mul; w is "pointwise4_scale" [64], s is "learning_rate", x is "pointwise4_scale.v.new" [64] */
-/* Sub, Mul; w is "pointwise4_shift" [64], s is "learning_rate", x is "pointwise4_shift.v.new" [64] */
-/* Sub, Mul; w is "depthwise4_scale" [64], s is "learning_rate", x is "depthwise4_scale.v.new" [64] */
-/* Sub, Mul; w is "pointwise3_scale" [64], s is "learning_rate", x is "pointwise3_scale.v.new" [64] */
-/* Sub, Mul; w is "depthwise3_scale" [64], s is "learning_rate", x is "depthwise3_scale.v.new" [64] */
-/* Sub, Mul; w is "pointwise2_scale" [64], s is "learning_rate", x is "pointwise2_scale.v.new" [64] */
-/* Sub, Mul; w is "depthwise2_scale" [64], s is "learning_rate", x is "depthwise2_scale.v.new" [64] */
-/* Sub, Mul; w is "pointwise1_scale" [64], s is "learning_rate", x is "pointwise1_scale.v.new" [64] */
-/* Sub, Mul; w is "depthwise1_scale" [64], s is "learning_rate", x is "depthwise1_scale.v.new" [64] */
-/* Sub, Mul; w is "first_scale" [64], s is "learning_rate", x is "first_scale.v.new" [64] */
-static STEPC_KERNEL void update_64(float *restrict w, const float s, const float *restrict x)
+/* Sub, Mul; w is "pointwise4_scale" [64], learning_rate is "learning_rate", v_new is "pointwise4_scale.v.new" [64] */
+/* Sub, Mul; w is "pointwise4_shift" [64], learning_rate is "learning_rate", v_new is "pointwise4_shift.v.new" [64] */
+/* Sub, Mul; w is "depthwise4_scale" [64], learning_rate is "learning_rate", v_new is "depthwise4_scale.v.new" [64] */
+/* Sub, Mul; w is "pointwise3_scale" [64], learning_rate is "learning_rate", v_new is "pointwise3_scale.v.new" [64] */
+/* Sub, Mul; w is "depthwise3_scale" [64], learning_rate is "learning_rate", v_new is "depthwise3_scale.v.new" [64] */
+/* Sub, Mul; w is "pointwise2_scale" [64], learning_rate is "learning_rate", v_new is "pointwise2_scale.v.new" [64] */
+/* Sub, Mul; w is "depthwise2_scale" [64], learning_rate is "learning_rate", v_new is "depthwise2_scale.v.new" [64] */
+/* Sub, Mul; w is "pointwise1_scale" [64], learning_rate is "learning_rate", v_new is "pointwise1_scale.v.new" [64] */
+/* Sub, Mul; w is "depthwise1_scale" [64], learning_rate is "learning_rate", v_new is "depthwise1_scale.v.new" [64] */
+/* Sub, Mul; w is "first_scale" [64], learning_rate is "learning_rate", v_new is "first_scale.v.new" [64] */
+static STEPC_KERNEL void update64(float *restrict w, const float learning_rate, const float *restrict v_new)
 {
     for (int i = 0; i < 64; i++)
-        w[i] -= s * x[i];
+        w[i] -= learning_rate * v_new[i];
 }
 
 /* Rows o .. of group g. */
-static STEPC_INLINE void convgradinput_where_greater_16x64x125_part(const int rows, const int o, const int n,
-        float *restrict flat, const float *restrict weights, const float *restrict image,
-        const int32_t *restrict taps_2, float *restrict y_2, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6)
+static STEPC_INLINE void d_train_depthwise_norm_part(const int rows, const int o, const int n, float *restrict flat,
+        const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
+        float *restrict d_train_depthwise_norm, const float *restrict train_depthwise_conv,
+        const float *restrict train_depthwise_norm_mean, const float *restrict train_depthwise_norm_inverse,
+        const float *restrict depthwise_scale, const float *restrict depthwise_shift)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 1, .w_channel = 64,
-        .w_tap = 1, .image_channel = 128, .at = taps_2};
+        .w_tap = 1, .image_channel = 128, .at = taps};
     const struct stepc_windows windows =
         {.planes = 1, .lines = 1, .columns = 125, .image_line = 128, .image_plane = 128};
     stepc_window_rows(rows, terms, windows, flat, 128, weights + o, image);
@@ -841,77 +863,100 @@ static STEPC_INLINE void convgradinput_where_greater_16x64x125_part(const int ro
             const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
             STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
                 const float v = sums[p];
-                y_2[n * 8000 + row * 125 + p] = 0.0f < (x_2[n * 8000 + row * 125 + p] - x_3[row]) *
-                    (x_4[row] * x_5[row]) + x_6[row] ? v : 0.0f;
+                d_train_depthwise_norm[n * 8000 + row * 125 + p] = 0.0f <
+                    (train_depthwise_conv[n * 8000 + row * 125 + p] - train_depthwise_norm_mean[row]) *
+                    (train_depthwise_norm_inverse[row] * depthwise_scale[row]) + depthwise_shift[row] ? v : 0.0f;
             }
         }
     }
 }
 
 /* stepc.ConvGradInput (gradient of node #23 (Conv)), Where, Greater (gradient of node #22 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise4_norm" [16,64,25,5], x is "d_train/pointwise4_conv" [16,64,25,5], w is
- * "pointwise4_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "train/depthwise4_conv" [16,64,25,5], x_3 is
- * "train/depthwise4_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise4_norm.reciprocal" [1,64,1,1], x_5 is
- * "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64] */
+ * Sub, Mul; d_train_depthwise_norm is "d_train/depthwise4_norm" [16,64,25,5], d_train_pointwise_conv is
+ * "d_train/pointwise4_conv" [16,64,25,5], pointwise_weight is "pointwise4_weight" [64,64,1,1],
+ * d_train_depthwise_taps is "d_train/depthwise4.taps" [1], train_depthwise_conv is "train/depthwise4_conv"
+ * [16,64,25,5], train_depthwise_norm_mean is "train/depthwise4_norm.mean" [1,64,1,1], train_depthwise_norm_inverse
+ * is "train/depthwise4_norm.inverse" [1,64,1,1], depthwise_scale is "depthwise4_scale" [64], depthwise_shift is
+ * "depthwise4_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #17 (Conv)), Where, Greater (gradient of node #16 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise3_norm" [16,64,25,5], x is "d_train/pointwise3_conv" [16,64,25,5], w is
- * "pointwise3_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "train/depthwise3_conv" [16,64,25,5], x_3 is
- * "train/depthwise3_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise3_norm.reciprocal" [1,64,1,1], x_5 is
- * "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64] */
+ * Sub, Mul; d_train_depthwise_norm is "d_train/depthwise3_norm" [16,64,25,5], d_train_pointwise_conv is
+ * "d_train/pointwise3_conv" [16,64,25,5], pointwise_weight is "pointwise3_weight" [64,64,1,1],
+ * d_train_depthwise_taps is "d_train/depthwise3.taps" [1], train_depthwise_conv is "train/depthwise3_conv"
+ * [16,64,25,5], train_depthwise_norm_mean is "train/depthwise3_norm.mean" [1,64,1,1], train_depthwise_norm_inverse
+ * is "train/depthwise3_norm.inverse" [1,64,1,1], depthwise_scale is "depthwise3_scale" [64], depthwise_shift is
+ * "depthwise3_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #11 (Conv)), Where, Greater (gradient of node #10 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise2_norm" [16,64,25,5], x is "d_train/pointwise2_conv" [16,64,25,5], w is
- * "pointwise2_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "train/depthwise2_conv" [16,64,25,5], x_3 is
- * "train/depthwise2_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise2_norm.reciprocal" [1,64,1,1], x_5 is
- * "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64] */
+ * Sub, Mul; d_train_depthwise_norm is "d_train/depthwise2_norm" [16,64,25,5], d_train_pointwise_conv is
+ * "d_train/pointwise2_conv" [16,64,25,5], pointwise_weight is "pointwise2_weight" [64,64,1,1],
+ * d_train_depthwise_taps is "d_train/depthwise2.taps" [1], train_depthwise_conv is "train/depthwise2_conv"
+ * [16,64,25,5], train_depthwise_norm_mean is "train/depthwise2_norm.mean" [1,64,1,1], train_depthwise_norm_inverse
+ * is "train/depthwise2_norm.inverse" [1,64,1,1], depthwise_scale is "depthwise2_scale" [64], depthwise_shift is
+ * "depthwise2_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #5 (Conv)), Where, Greater (gradient of node #4 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise1_norm" [16,64,25,5], x is "d_train/pointwise1_conv" [16,64,25,5], w is
- * "pointwise1_weight" [64,64,1,1], taps is "conv_taps" [1], x_2 is "train/depthwise1_conv" [16,64,25,5], x_3 is
- * "train/depthwise1_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise1_norm.reciprocal" [1,64,1,1], x_5 is
- * "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64] */
-static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y_2, const float *restrict x,
-        const float *restrict w, const int32_t *restrict taps, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6, float *restrict scratch)
+ * Sub, Mul; d_train_depthwise_norm is "d_train/depthwise1_norm" [16,64,25,5], d_train_pointwise_conv is
+ * "d_train/pointwise1_conv" [16,64,25,5], pointwise_weight is "pointwise1_weight" [64,64,1,1],
+ * d_train_depthwise_taps is "d_train/depthwise1.taps" [1], train_depthwise_conv is "train/depthwise1_conv"
+ * [16,64,25,5], train_depthwise_norm_mean is "train/depthwise1_norm.mean" [1,64,1,1], train_depthwise_norm_inverse
+ * is "train/depthwise1_norm.inverse" [1,64,1,1], depthwise_scale is "depthwise1_scale" [64], depthwise_shift is
+ * "depthwise1_shift" [64] */
+static STEPC_KERNEL void compute_d_train_depthwise_norm(float *restrict d_train_depthwise_norm,
+        const float *restrict d_train_pointwise_conv, const float *restrict pointwise_weight,
+        const int32_t *restrict d_train_depthwise_taps, const float *restrict train_depthwise_conv,
+        const float *restrict train_depthwise_norm_mean, const float *restrict train_depthwise_norm_inverse,
+        const float *restrict depthwise_scale, const float *restrict depthwise_shift, float *restrict scratch)
 {
     for (int i = 0; i < 8224; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
-        const float *const from = x + n * 8000;
+        const float *const from = d_train_pointwise_conv + n * 8000;
         stepc_copy_lines(64, 125, 3, scratch, 128, from, 125);
         for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            convgradinput_where_greater_16x64x125_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, w, scratch, taps,
-                y_2, x_2, x_3, x_4, x_5, x_6);
+            d_train_depthwise_norm_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 8224, pointwise_weight, scratch,
+                d_train_depthwise_taps, d_train_depthwise_norm, train_depthwise_conv, train_depthwise_norm_mean,
+                train_depthwise_norm_inverse, depthwise_scale, depthwise_shift);
         }
         if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            convgradinput_where_greater_16x64x125_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n,
-                scratch + 8224, w, scratch, taps, y_2, x_2, x_3, x_4, x_5, x_6);
+            d_train_depthwise_norm_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n,
+                scratch + 8224, pointwise_weight, scratch, d_train_depthwise_taps, d_train_depthwise_norm,
+                train_depthwise_conv, train_depthwise_norm_mean, train_depthwise_norm_inverse, depthwise_scale,
+                depthwise_shift);
         }
     }
 }
 
-/* stepc.ConvGradWeight (gradient of node #23 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "pointwise4_weight.v" [64,64,1,1], w_3 is "pointwise4_weight" [64,64,1,1], dy is "d_train/pointwise4_conv"
- * [16,64,25,5], x_2 is "train/depthwise4_conv" [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1],
- * x_4 is "train/depthwise4_norm.reciprocal" [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift"
- * [64], taps is "conv_taps" [66], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #17 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "pointwise3_weight.v" [64,64,1,1], w_3 is "pointwise3_weight" [64,64,1,1], dy is "d_train/pointwise3_conv"
- * [16,64,25,5], x_2 is "train/depthwise3_conv" [16,64,25,5], x_3 is "train/depthwise3_norm.reducemean" [1,64,1,1],
- * x_4 is "train/depthwise3_norm.reciprocal" [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift"
- * [64], taps is "conv_taps" [66], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #11 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "pointwise2_weight.v" [64,64,1,1], w_3 is "pointwise2_weight" [64,64,1,1], dy is "d_train/pointwise2_conv"
- * [16,64,25,5], x_2 is "train/depthwise2_conv" [16,64,25,5], x_3 is "train/depthwise2_norm.reducemean" [1,64,1,1],
- * x_4 is "train/depthwise2_norm.reciprocal" [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift"
- * [64], taps is "conv_taps" [66], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #5 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "pointwise1_weight.v" [64,64,1,1], w_3 is "pointwise1_weight" [64,64,1,1], dy is "d_train/pointwise1_conv"
- * [16,64,25,5], x_2 is "train/depthwise1_conv" [16,64,25,5], x_3 is "train/depthwise1_norm.reducemean" [1,64,1,1],
- * x_4 is "train/depthwise1_norm.reciprocal" [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift"
- * [64], taps is "conv_taps" [66], s is "learning_rate" */
-static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float *restrict w_3,
-        const float *restrict dy, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
-        const float *restrict x_5, const float *restrict x_6, const int32_t *restrict taps, const float s,
-        float *restrict scratch)
+/* stepc.ConvGradWeight (gradient of node #23 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * pointwise_weight_v is "pointwise4_weight.v" [64,64,1,1], pointwise_weight is "pointwise4_weight" [64,64,1,1],
+ * d_train_pointwise_conv is "d_train/pointwise4_conv" [16,64,25,5], train_depthwise_conv is
+ * "train/depthwise4_conv" [16,64,25,5], train_depthwise_norm_mean is "train/depthwise4_norm.mean" [1,64,1,1],
+ * train_depthwise_norm_inverse is "train/depthwise4_norm.inverse" [1,64,1,1], depthwise_scale is
+ * "depthwise4_scale" [64], depthwise_shift is "depthwise4_shift" [64], pointwise_weight_gradient_taps is
+ * "pointwise4_weight.gradient.taps" [66], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #17 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * pointwise_weight_v is "pointwise3_weight.v" [64,64,1,1], pointwise_weight is "pointwise3_weight" [64,64,1,1],
+ * d_train_pointwise_conv is "d_train/pointwise3_conv" [16,64,25,5], train_depthwise_conv is
+ * "train/depthwise3_conv" [16,64,25,5], train_depthwise_norm_mean is "train/depthwise3_norm.mean" [1,64,1,1],
+ * train_depthwise_norm_inverse is "train/depthwise3_norm.inverse" [1,64,1,1], depthwise_scale is
+ * "depthwise3_scale" [64], depthwise_shift is "depthwise3_shift" [64], pointwise_weight_gradient_taps is
+ * "pointwise3_weight.gradient.taps" [66], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #11 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * pointwise_weight_v is "pointwise2_weight.v" [64,64,1,1], pointwise_weight is "pointwise2_weight" [64,64,1,1],
+ * d_train_pointwise_conv is "d_train/pointwise2_conv" [16,64,25,5], train_depthwise_conv is
+ * "train/depthwise2_conv" [16,64,25,5], train_depthwise_norm_mean is "train/depthwise2_norm.mean" [1,64,1,1],
+ * train_depthwise_norm_inverse is "train/depthwise2_norm.inverse" [1,64,1,1], depthwise_scale is
+ * "depthwise2_scale" [64], depthwise_shift is "depthwise2_shift" [64], pointwise_weight_gradient_taps is
+ * "pointwise2_weight.gradient.taps" [66], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #5 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * pointwise_weight_v is "pointwise1_weight.v" [64,64,1,1], pointwise_weight is "pointwise1_weight" [64,64,1,1],
+ * d_train_pointwise_conv is "d_train/pointwise1_conv" [16,64,25,5], train_depthwise_conv is
+ * "train/depthwise1_conv" [16,64,25,5], train_depthwise_norm_mean is "train/depthwise1_norm.mean" [1,64,1,1],
+ * train_depthwise_norm_inverse is "train/depthwise1_norm.inverse" [1,64,1,1], depthwise_scale is
+ * "depthwise1_scale" [64], depthwise_shift is "depthwise1_shift" [64], pointwise_weight_gradient_taps is
+ * "pointwise1_weight.gradient.taps" [66], learning_rate is "learning_rate" */
+static STEPC_KERNEL void update_pointwise_weight(float *restrict pointwise_weight_v, float *restrict pointwise_weight,
+        const float *restrict d_train_pointwise_conv, const float *restrict train_depthwise_conv,
+        const float *restrict train_depthwise_norm_mean, const float *restrict train_depthwise_norm_inverse,
+        const float *restrict depthwise_scale, const float *restrict depthwise_shift,
+        const int32_t *restrict pointwise_weight_gradient_taps, const float learning_rate, float *restrict scratch)
 {
     for (int i = 0; i < 12128; i++)
         scratch[i] = 0.0f;
@@ -928,20 +973,22 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
             for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
                 const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
                 STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
-                    const float t = (x_2[n * 8000 + k * 125 + e] - x_3[k]) * (x_4[k] * x_5[k]) + x_6[k];
-                    to[e] = t < 0.0f ? 0.0f : t;
+                    const float sum = (train_depthwise_conv[n * 8000 + k * 125 + e] - train_depthwise_norm_mean[k]) *
+                        (train_depthwise_norm_inverse[k] * depthwise_scale[k]) + depthwise_shift[k];
+                    to[e] = sum < 0.0f ? 0.0f : sum;
                 }
             }
         }
-        stepc_fill_columns(columns, scratch, scratch + 12192, taps + 2);
-        stepc_add_window_sums(64, 0, 64, terms, runs, scratch + 8032, scratch, taps + 1, dy + n * 8000);
+        stepc_fill_columns(columns, scratch, scratch + 12192, pointwise_weight_gradient_taps + 2);
+        stepc_add_window_sums(64, 0, 64, terms, runs, scratch + 8032, scratch, pointwise_weight_gradient_taps + 1,
+            d_train_pointwise_conv + n * 8000);
     }
     for (int o = 0; o < 64; o++) {
-        stepc_order_weights(64, 1, 1, scratch + 12128, scratch + 8032 + o * 64, taps);
+        stepc_order_weights(64, 1, 1, scratch + 12128, scratch + 8032 + o * 64, pointwise_weight_gradient_taps);
         STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
-            const float t = 0.9f * w_2[o * 64 + k] + scratch[12128 + k];
-            w_2[o * 64 + k] = t;
-            w_3[o * 64 + k] -= s * t;
+            const float sum = 0.9f * pointwise_weight_v[o * 64 + k] + scratch[12128 + k];
+            pointwise_weight_v[o * 64 + k] = sum;
+            pointwise_weight[o * 64 + k] -= learning_rate * sum;
         }
     }
 }
@@ -949,119 +996,132 @@ static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float 
 /* ReduceSum, Mul (gradient of node #21 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #21
  * (BatchNormalization)), Add, Mul (gradient of node #21 (BatchNormalization)), Mul, ReduceSum (gradient of node
  * #21 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #21 (BatchNormalization)), Mul, Sub, Sub,
- * Mul, Mul (gradient of node #21 (BatchNormalization)); y is "depthwise4_scale.v.new" [64], w is
- * "depthwise4_scale.v" [64], w_2 is "depthwise4_shift.v" [64], w_3 is "depthwise4_shift" [64], w_4 is
- * "d_train/depthwise4_conv" [16,64,25,5] in place of "d_train/depthwise4_norm", x is "train/depthwise4_conv"
- * [16,64,25,5], x_2 is "train/depthwise4_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise4_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "depthwise4_scale" [64] */
+ * Mul, Mul (gradient of node #21 (BatchNormalization)); scale_v_new is "depthwise4_scale.v.new" [64], scale_v is
+ * "depthwise4_scale.v" [64], shift_v is "depthwise4_shift.v" [64], shift is "depthwise4_shift" [64], d_train_conv
+ * is "d_train/depthwise4_conv" [16,64,25,5] in place of "d_train/depthwise4_norm", train_conv is
+ * "train/depthwise4_conv" [16,64,25,5], train_norm_mean is "train/depthwise4_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/depthwise4_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "depthwise4_scale" [64] */
 /* ReduceSum, Mul (gradient of node #18 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #18
  * (BatchNormalization)), Add, Mul (gradient of node #18 (BatchNormalization)), Mul, ReduceSum (gradient of node
  * #18 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #18 (BatchNormalization)), Mul, Sub, Sub,
- * Mul, Mul (gradient of node #18 (BatchNormalization)); y is "pointwise3_scale.v.new" [64], w is
- * "pointwise3_scale.v" [64], w_2 is "pointwise3_shift.v" [64], w_3 is "pointwise3_shift" [64], w_4 is
- * "d_train/pointwise3_conv" [16,64,25,5] in place of "d_train/pointwise3_norm", x is "train/pointwise3_conv"
- * [16,64,25,5], x_2 is "train/pointwise3_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise3_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "pointwise3_scale" [64] */
+ * Mul, Mul (gradient of node #18 (BatchNormalization)); scale_v_new is "pointwise3_scale.v.new" [64], scale_v is
+ * "pointwise3_scale.v" [64], shift_v is "pointwise3_shift.v" [64], shift is "pointwise3_shift" [64], d_train_conv
+ * is "d_train/pointwise3_conv" [16,64,25,5] in place of "d_train/pointwise3_norm", train_conv is
+ * "train/pointwise3_conv" [16,64,25,5], train_norm_mean is "train/pointwise3_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise3_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "pointwise3_scale" [64] */
 /* ReduceSum, Mul (gradient of node #15 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #15
  * (BatchNormalization)), Add, Mul (gradient of node #15 (BatchNormalization)), Mul, ReduceSum (gradient of node
  * #15 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #15 (BatchNormalization)), Mul, Sub, Sub,
- * Mul, Mul (gradient of node #15 (BatchNormalization)); y is "depthwise3_scale.v.new" [64], w is
- * "depthwise3_scale.v" [64], w_2 is "depthwise3_shift.v" [64], w_3 is "depthwise3_shift" [64], w_4 is
- * "d_train/depthwise3_conv" [16,64,25,5] in place of "d_train/depthwise3_norm", x is "train/depthwise3_conv"
- * [16,64,25,5], x_2 is "train/depthwise3_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise3_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "depthwise3_scale" [64] */
+ * Mul, Mul (gradient of node #15 (BatchNormalization)); scale_v_new is "depthwise3_scale.v.new" [64], scale_v is
+ * "depthwise3_scale.v" [64], shift_v is "depthwise3_shift.v" [64], shift is "depthwise3_shift" [64], d_train_conv
+ * is "d_train/depthwise3_conv" [16,64,25,5] in place of "d_train/depthwise3_norm", train_conv is
+ * "train/depthwise3_conv" [16,64,25,5], train_norm_mean is "train/depthwise3_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/depthwise3_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "depthwise3_scale" [64] */
 /* ReduceSum, Mul (gradient of node #12 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #12
  * (BatchNormalization)), Add, Mul (gradient of node #12 (BatchNormalization)), Mul, ReduceSum (gradient of node
  * #12 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #12 (BatchNormalization)), Mul, Sub, Sub,
- * Mul, Mul (gradient of node #12 (BatchNormalization)); y is "pointwise2_scale.v.new" [64], w is
- * "pointwise2_scale.v" [64], w_2 is "pointwise2_shift.v" [64], w_3 is "pointwise2_shift" [64], w_4 is
- * "d_train/pointwise2_conv" [16,64,25,5] in place of "d_train/pointwise2_norm", x is "train/pointwise2_conv"
- * [16,64,25,5], x_2 is "train/pointwise2_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise2_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "pointwise2_scale" [64] */
+ * Mul, Mul (gradient of node #12 (BatchNormalization)); scale_v_new is "pointwise2_scale.v.new" [64], scale_v is
+ * "pointwise2_scale.v" [64], shift_v is "pointwise2_shift.v" [64], shift is "pointwise2_shift" [64], d_train_conv
+ * is "d_train/pointwise2_conv" [16,64,25,5] in place of "d_train/pointwise2_norm", train_conv is
+ * "train/pointwise2_conv" [16,64,25,5], train_norm_mean is "train/pointwise2_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise2_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "pointwise2_scale" [64] */
 /* ReduceSum, Mul (gradient of node #9 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #9
  * (BatchNormalization)), Add, Mul (gradient of node #9 (BatchNormalization)), Mul, ReduceSum (gradient of node #9
  * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #9 (BatchNormalization)), Mul, Sub, Sub, Mul,
- * Mul (gradient of node #9 (BatchNormalization)); y is "depthwise2_scale.v.new" [64], w is "depthwise2_scale.v"
- * [64], w_2 is "depthwise2_shift.v" [64], w_3 is "depthwise2_shift" [64], w_4 is "d_train/depthwise2_conv"
- * [16,64,25,5] in place of "d_train/depthwise2_norm", x is "train/depthwise2_conv" [16,64,25,5], x_2 is
- * "train/depthwise2_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise2_norm.reciprocal" [1,64,1,1], s is
- * "learning_rate", x_4 is "depthwise2_scale" [64] */
+ * Mul (gradient of node #9 (BatchNormalization)); scale_v_new is "depthwise2_scale.v.new" [64], scale_v is
+ * "depthwise2_scale.v" [64], shift_v is "depthwise2_shift.v" [64], shift is "depthwise2_shift" [64], d_train_conv
+ * is "d_train/depthwise2_conv" [16,64,25,5] in place of "d_train/depthwise2_norm", train_conv is
+ * "train/depthwise2_conv" [16,64,25,5], train_norm_mean is "train/depthwise2_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/depthwise2_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "depthwise2_scale" [64] */
 /* ReduceSum, Mul (gradient of node #6 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #6
  * (BatchNormalization)), Add, Mul (gradient of node #6 (BatchNormalization)), Mul, ReduceSum (gradient of node #6
  * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #6 (BatchNormalization)), Mul, Sub, Sub, Mul,
- * Mul (gradient of node #6 (BatchNormalization)); y is "pointwise1_scale.v.new" [64], w is "pointwise1_scale.v"
- * [64], w_2 is "pointwise1_shift.v" [64], w_3 is "pointwise1_shift" [64], w_4 is "d_train/pointwise1_conv"
- * [16,64,25,5] in place of "d_train/pointwise1_norm", x is "train/pointwise1_conv" [16,64,25,5], x_2 is
- * "train/pointwise1_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise1_norm.reciprocal" [1,64,1,1], s is
- * "learning_rate", x_4 is "pointwise1_scale" [64] */
+ * Mul (gradient of node #6 (BatchNormalization)); scale_v_new is "pointwise1_scale.v.new" [64], scale_v is
+ * "pointwise1_scale.v" [64], shift_v is "pointwise1_shift.v" [64], shift is "pointwise1_shift" [64], d_train_conv
+ * is "d_train/pointwise1_conv" [16,64,25,5] in place of "d_train/pointwise1_norm", train_conv is
+ * "train/pointwise1_conv" [16,64,25,5], train_norm_mean is "train/pointwise1_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise1_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "pointwise1_scale" [64] */
 /* ReduceSum, Mul (gradient of node #3 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #3
  * (BatchNormalization)), Add, Mul (gradient of node #3 (BatchNormalization)), Mul, ReduceSum (gradient of node #3
  * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #3 (BatchNormalization)), Mul, Sub, Sub, Mul,
- * Mul (gradient of node #3 (BatchNormalization)); y is "depthwise1_scale.v.new" [64], w is "depthwise1_scale.v"
- * [64], w_2 is "depthwise1_shift.v" [64], w_3 is "depthwise1_shift" [64], w_4 is "d_train/depthwise1_conv"
- * [16,64,25,5] in place of "d_train/depthwise1_norm", x is "train/depthwise1_conv" [16,64,25,5], x_2 is
- * "train/depthwise1_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise1_norm.reciprocal" [1,64,1,1], s is
- * "learning_rate", x_4 is "depthwise1_scale" [64] */
-static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w, float *restrict w_2,
-        float *restrict w_3, float *restrict w_4, const float *restrict x, const float *restrict x_2,
-        const float *restrict x_3, const float s, const float *restrict x_4)
+ * Mul (gradient of node #3 (BatchNormalization)); scale_v_new is "depthwise1_scale.v.new" [64], scale_v is
+ * "depthwise1_scale.v" [64], shift_v is "depthwise1_shift.v" [64], shift is "depthwise1_shift" [64], d_train_conv
+ * is "d_train/depthwise1_conv" [16,64,25,5] in place of "d_train/depthwise1_norm", train_conv is
+ * "train/depthwise1_conv" [16,64,25,5], train_norm_mean is "train/depthwise1_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/depthwise1_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "depthwise1_scale" [64] */
+static STEPC_KERNEL void compute_scale_v_new(float *restrict scale_v_new, float *restrict scale_v,
+        float *restrict shift_v, float *restrict shift, float *restrict d_train_conv,
+        const float *restrict train_conv, const float *restrict train_norm_mean,
+        const float *restrict train_norm_inverse, const float learning_rate, const float *restrict scale)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float lane[16] = {0.0f};
-        float lane_2[16] = {0.0f};
+        float lane[16] = {0.0f}, other_lane[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    lane[l] += w_4[i * 125 + j * 8000 + k + l] * (x[i * 125 + j * 8000 + k + l] - x_2[i]);
-                    lane_2[l] += w_4[i * 125 + j * 8000 + k + l];
+                    lane[l] += d_train_conv[i * 125 + j * 8000 + k + l] *
+                        (train_conv[i * 125 + j * 8000 + k + l] - train_norm_mean[i]);
+                    other_lane[l] += d_train_conv[i * 125 + j * 8000 + k + l];
                 }
             STEPC_RESTS_LOOP for (int l = 0; l < STEPC_REST(13); l++) {
-                lane[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] * (x[i * 125 + j * 8000 + 112 + l] - x_2[i])
-                    : 0.0f;
-                lane_2[l] += l < 13 ? w_4[i * 125 + j * 8000 + 112 + l] : 0.0f;
+                lane[l] += l < 13 ? d_train_conv[i * 125 + j * 8000 + 112 + l] *
+                    (train_conv[i * 125 + j * 8000 + 112 + l] - train_norm_mean[i]) : 0.0f;
+                other_lane[l] += l < 13 ? d_train_conv[i * 125 + j * 8000 + 112 + l] : 0.0f;
             }
         }
-        const float sum = stepc_fold_16(lane);
-        const float x_30 = x_3[i];
-        const float t = 0.9f * w[i] + sum * x_30;
-        const float u = sum * (x_30 * x_30) * 0.0005f;
-        y[i] = t;
-        w[i] = t;
-        const float sum_2 = stepc_fold_16(lane_2);
-        const float t_2 = 0.9f * w_2[i] + sum_2;
-        w_2[i] = t_2;
-        w_3[i] -= s * t_2;
-        for (int32_t j_2 = 0; j_2 < 16; j_2++)
-            for (int32_t k_2 = 0; k_2 < 125; k_2++) {
-                w_4[i * 125 + j_2 * 8000 + k_2] = (w_4[i * 125 + j_2 * 8000 + k_2] - sum_2 * 0.0005f -
-                    (x[i * 125 + j_2 * 8000 + k_2] - x_2[i]) * u) * (x_3[i] * x_4[i]);
+        const float sum = stepc_fold16(lane);
+        const float train_norm_inverse_i = train_norm_inverse[i];
+        const float other_sum = 0.9f * scale_v[i] + sum * train_norm_inverse_i;
+        const float row_sum = sum * (train_norm_inverse_i * train_norm_inverse_i) * 0.0005f;
+        scale_v_new[i] = other_sum;
+        scale_v[i] = other_sum;
+        const float third_sum = stepc_fold16(other_lane);
+        const float fourth_sum = 0.9f * shift_v[i] + third_sum;
+        shift_v[i] = fourth_sum;
+        shift[i] -= learning_rate * fourth_sum;
+        for (int32_t j = 0; j < 16; j++)
+            for (int32_t k = 0; k < 125; k++) {
+                d_train_conv[i * 125 + j * 8000 + k] = (d_train_conv[i * 125 + j * 8000 + k] - third_sum * 0.0005f -
+                    (train_conv[i * 125 + j * 8000 + k] - train_norm_mean[i]) * row_sum) * (train_norm_inverse[i] *
+                    scale[i]);
             }
     }
 }
 
 /* stepc.ConvGradInput (gradient of node #20 (Conv)), Where, Greater (gradient of node #19 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y is "d_train/pointwise3_norm" [16,64,25,5], x is "d_train/depthwise4_conv" [16,64,25,5], w is
- * "depthwise4_weight" [64,1,3,3], x_2 is "train/pointwise3_conv" [16,64,25,5], x_3 is
- * "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64] */
+ * Sub, Mul; d_train_norm is "d_train/pointwise3_norm" [16,64,25,5], d_train_depthwise_conv is
+ * "d_train/depthwise4_conv" [16,64,25,5], depthwise_weight is "depthwise4_weight" [64,1,3,3], conv is
+ * "train/pointwise3_conv" [16,64,25,5], train_norm_mean is "train/pointwise3_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise3_norm.inverse" [1,64,1,1], scale is "pointwise3_scale" [64], shift is
+ * "pointwise3_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #14 (Conv)), Where, Greater (gradient of node #13 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y is "d_train/pointwise2_norm" [16,64,25,5], x is "d_train/depthwise3_conv" [16,64,25,5], w is
- * "depthwise3_weight" [64,1,3,3], x_2 is "train/pointwise2_conv" [16,64,25,5], x_3 is
- * "train/pointwise2_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise2_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise2_scale" [64], x_6 is "pointwise2_shift" [64] */
+ * Sub, Mul; d_train_norm is "d_train/pointwise2_norm" [16,64,25,5], d_train_depthwise_conv is
+ * "d_train/depthwise3_conv" [16,64,25,5], depthwise_weight is "depthwise3_weight" [64,1,3,3], conv is
+ * "train/pointwise2_conv" [16,64,25,5], train_norm_mean is "train/pointwise2_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise2_norm.inverse" [1,64,1,1], scale is "pointwise2_scale" [64], shift is
+ * "pointwise2_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #8 (Conv)), Where, Greater (gradient of node #7 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y is "d_train/pointwise1_norm" [16,64,25,5], x is "d_train/depthwise2_conv" [16,64,25,5], w is
- * "depthwise2_weight" [64,1,3,3], x_2 is "train/pointwise1_conv" [16,64,25,5], x_3 is
- * "train/pointwise1_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise1_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise1_scale" [64], x_6 is "pointwise1_shift" [64] */
+ * Sub, Mul; d_train_norm is "d_train/pointwise1_norm" [16,64,25,5], d_train_depthwise_conv is
+ * "d_train/depthwise2_conv" [16,64,25,5], depthwise_weight is "depthwise2_weight" [64,1,3,3], conv is
+ * "train/pointwise1_conv" [16,64,25,5], train_norm_mean is "train/pointwise1_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise1_norm.inverse" [1,64,1,1], scale is "pointwise1_scale" [64], shift is
+ * "pointwise1_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #2 (Conv)), Where, Greater (gradient of node #1 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y is "d_train/first_norm" [16,64,25,5], x is "d_train/depthwise1_conv" [16,64,25,5], w is
- * "depthwise1_weight" [64,1,3,3], x_2 is "first_conv" [16,64,25,5], x_3 is "train/first_norm.reducemean"
- * [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is "first_scale" [64], x_6 is "first_shift"
- * [64] */
-static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict y, const float *restrict x,
-        const float *restrict w, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
-        const float *restrict x_5, const float *restrict x_6, float *restrict scratch)
+ * Sub, Mul; d_train_norm is "d_train/first_norm" [16,64,25,5], d_train_depthwise_conv is "d_train/depthwise1_conv"
+ * [16,64,25,5], depthwise_weight is "depthwise1_weight" [64,1,3,3], conv is "first_conv" [16,64,25,5],
+ * train_norm_mean is "train/first_norm.mean" [1,64,1,1], train_norm_inverse is "train/first_norm.inverse"
+ * [1,64,1,1], scale is "first_scale" [64], shift is "first_shift" [64] */
+static STEPC_KERNEL void compute_d_train_norm(float *restrict d_train_norm,
+        const float *restrict d_train_depthwise_conv, const float *restrict depthwise_weight,
+        const float *restrict conv, const float *restrict train_norm_mean, const float *restrict train_norm_inverse,
+        const float *restrict scale, const float *restrict shift, float *restrict scratch)
 {
     for (int i = 0; i < 1792; i++)
         scratch[i] = 0.0f;
@@ -1069,47 +1129,52 @@ static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g += 8) {
             for (int i = 0; i < 8; i++)
-                memcpy(scratch + i * 224 + 48, x + (n * 64 + g + i) * 125, 125 * sizeof(float));
+                memcpy(scratch + i * 224 + 48, d_train_depthwise_conv + (n * 64 + g + i) * 125, 125 * sizeof(float));
             for (int i = 0; i < 8; i++) {
-                stepc_window_plane_kept(125, 3, 3, scratch + 2176, w + (g + i) * 9, scratch + i * 224 + 53, -5, 1, -1,
-                    scratch + 1792, 128);
-                const int g_2 = g + i;
-                for (int i_2 = 0; i_2 < 125; i_2 += STEPC_TOGETHER(16)) {
-                    const int begin = STEPC_TOGETHER_FROM(i_2, 16, 125);
+                stepc_window_plane_kept(125, 3, 3, scratch + 2176, depthwise_weight + (g + i) * 9,
+                    scratch + i * 224 + 53, -5, 1, -1, scratch + 1792, 128);
+                const int channel = g + i;
+                for (int j = 0; j < 125; j += STEPC_TOGETHER(16)) {
+                    const int begin = STEPC_TOGETHER_FROM(j, 16, 125);
                     STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
                         const float v = scratch[2176 + p];
-                        y[n * 8000 + g_2 * 125 + p] = 0.0f < (x_2[n * 8000 + g_2 * 125 + p] - x_3[g_2]) *
-                            (x_4[g_2] * x_5[g_2]) + x_6[g_2] ? v : 0.0f;
+                        d_train_norm[n * 8000 + channel * 125 + p] = 0.0f <
+                            (conv[n * 8000 + channel * 125 + p] - train_norm_mean[channel]) *
+                            (train_norm_inverse[channel] * scale[channel]) + shift[channel] ? v : 0.0f;
                     }
                 }
             }
         }
 }
 
-/* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
- * "depthwise4_weight.v" [64,1,3,3], w_2 is "depthwise4_weight" [64,1,3,3], taps is "conv_taps" [9], dy is
- * "d_train/depthwise4_conv" [16,64,25,5], x_2 is "train/pointwise3_conv" [16,64,25,5], x_3 is
- * "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #14 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
- * "depthwise3_weight.v" [64,1,3,3], w_2 is "depthwise3_weight" [64,1,3,3], taps is "conv_taps" [9], dy is
- * "d_train/depthwise3_conv" [16,64,25,5], x_2 is "train/pointwise2_conv" [16,64,25,5], x_3 is
- * "train/pointwise2_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise2_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise2_scale" [64], x_6 is "pointwise2_shift" [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #8 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
- * "depthwise2_weight.v" [64,1,3,3], w_2 is "depthwise2_weight" [64,1,3,3], taps is "conv_taps" [9], dy is
- * "d_train/depthwise2_conv" [16,64,25,5], x_2 is "train/pointwise1_conv" [16,64,25,5], x_3 is
- * "train/pointwise1_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise1_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise1_scale" [64], x_6 is "pointwise1_shift" [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #2 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w is
- * "depthwise1_weight.v" [64,1,3,3], w_2 is "depthwise1_weight" [64,1,3,3], taps is "conv_taps" [9], dy is
- * "d_train/depthwise1_conv" [16,64,25,5], x_2 is "first_conv" [16,64,25,5], x_3 is "train/first_norm.reducemean"
- * [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is "first_scale" [64], x_6 is "first_shift"
- * [64], s is "learning_rate" */
-static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *restrict w_2,
-        const int32_t *restrict taps, const float *restrict dy, const float *restrict x_2, const float *restrict x_3,
-        const float *restrict x_4, const float *restrict x_5, const float *restrict x_6, const float s,
-        float *restrict scratch)
+/* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * depthwise_weight_v is "depthwise4_weight.v" [64,1,3,3], depthwise_weight is "depthwise4_weight" [64,1,3,3],
+ * depthwise_weight_gradient_taps is "depthwise4_weight.gradient.taps" [9], d_train_depthwise_conv is
+ * "d_train/depthwise4_conv" [16,64,25,5], conv is "train/pointwise3_conv" [16,64,25,5], train_norm_mean is
+ * "train/pointwise3_norm.mean" [1,64,1,1], train_norm_inverse is "train/pointwise3_norm.inverse" [1,64,1,1], scale
+ * is "pointwise3_scale" [64], shift is "pointwise3_shift" [64], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #14 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * depthwise_weight_v is "depthwise3_weight.v" [64,1,3,3], depthwise_weight is "depthwise3_weight" [64,1,3,3],
+ * depthwise_weight_gradient_taps is "depthwise3_weight.gradient.taps" [9], d_train_depthwise_conv is
+ * "d_train/depthwise3_conv" [16,64,25,5], conv is "train/pointwise2_conv" [16,64,25,5], train_norm_mean is
+ * "train/pointwise2_norm.mean" [1,64,1,1], train_norm_inverse is "train/pointwise2_norm.inverse" [1,64,1,1], scale
+ * is "pointwise2_scale" [64], shift is "pointwise2_shift" [64], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #8 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * depthwise_weight_v is "depthwise2_weight.v" [64,1,3,3], depthwise_weight is "depthwise2_weight" [64,1,3,3],
+ * depthwise_weight_gradient_taps is "depthwise2_weight.gradient.taps" [9], d_train_depthwise_conv is
+ * "d_train/depthwise2_conv" [16,64,25,5], conv is "train/pointwise1_conv" [16,64,25,5], train_norm_mean is
+ * "train/pointwise1_norm.mean" [1,64,1,1], train_norm_inverse is "train/pointwise1_norm.inverse" [1,64,1,1], scale
+ * is "pointwise1_scale" [64], shift is "pointwise1_shift" [64], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #2 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * depthwise_weight_v is "depthwise1_weight.v" [64,1,3,3], depthwise_weight is "depthwise1_weight" [64,1,3,3],
+ * depthwise_weight_gradient_taps is "depthwise1_weight.gradient.taps" [9], d_train_depthwise_conv is
+ * "d_train/depthwise1_conv" [16,64,25,5], conv is "first_conv" [16,64,25,5], train_norm_mean is
+ * "train/first_norm.mean" [1,64,1,1], train_norm_inverse is "train/first_norm.inverse" [1,64,1,1], scale is
+ * "first_scale" [64], shift is "first_shift" [64], learning_rate is "learning_rate" */
+static STEPC_KERNEL void update_depthwise_weight(float *restrict depthwise_weight_v, float *restrict depthwise_weight,
+        const int32_t *restrict depthwise_weight_gradient_taps, const float *restrict d_train_depthwise_conv,
+        const float *restrict conv, const float *restrict train_norm_mean, const float *restrict train_norm_inverse,
+        const float *restrict scale, const float *restrict shift, const float learning_rate, float *restrict scratch)
 {
     const struct stepc_image padded = {.planes = 1, .lines = 25, .columns = 5, .plane_stride = 1, .line_stride = 1,
         .column_stride = 1, .line_pad = 1, .column_pad = 1, .plane_phases = 1, .line_phases = 1, .column_phases = 1,
@@ -1122,13 +1187,13 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
         for (int n = 0; n < 16; n++) {
             for (int l = 0; l < STEPC_WINDOW_LANES(float); l++) {
                 float *const to = scratch + 7168 + l * 125;
-                const int g_2 = g + l;
+                const int channel = g + l;
                 for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
                     const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
                     STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
-                        const float t_2 = (x_2[n * 8000 + g_2 * 125 + e] - x_3[g_2]) * (x_4[g_2] * x_5[g_2]) +
-                            x_6[g_2];
-                        to[e] = t_2 < 0.0f ? 0.0f : t_2;
+                        const float sum = (conv[n * 8000 + channel * 125 + e] - train_norm_mean[channel]) *
+                            (train_norm_inverse[channel] * scale[channel]) + shift[channel];
+                        to[e] = sum < 0.0f ? 0.0f : sum;
                     }
                 }
             }
@@ -1136,24 +1201,24 @@ static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w, float *re
                 STEPC_WINDOW_LANES(float), 125);
             stepc_fill_channels(padded, scratch, scratch + 189 * STEPC_WINDOW_LANES(float));
             stepc_transpose(scratch + 314 * STEPC_WINDOW_LANES(float), STEPC_WINDOW_LANES(float),
-                dy + (n * 64 + g) * 125, 125, STEPC_WINDOW_LANES(float), 125);
-            stepc_add_channel_sums(9, 1, 25, 5, scratch + 439 * STEPC_WINDOW_LANES(float), scratch, taps, 189, 7,
-                scratch + 314 * STEPC_WINDOW_LANES(float));
+                d_train_depthwise_conv + (n * 64 + g) * 125, 125, STEPC_WINDOW_LANES(float), 125);
+            stepc_add_channel_sums(9, 1, 25, 5, scratch + 439 * STEPC_WINDOW_LANES(float), scratch,
+                depthwise_weight_gradient_taps, 189, 7, scratch + 314 * STEPC_WINDOW_LANES(float));
         }
         for (int l = 0; l < STEPC_WINDOW_LANES(float); l++)
             for (int t = 0; t < 9; t++) {
                 const float v = scratch[439 * STEPC_WINDOW_LANES(float) + t * STEPC_WINDOW_LANES(float) + l];
-                const float t_2 = 0.9f * w[(g + l) * 9 + t] + v;
-                w[(g + l) * 9 + t] = t_2;
-                w_2[(g + l) * 9 + t] -= s * t_2;
+                const float sum = 0.9f * depthwise_weight_v[(g + l) * 9 + t] + v;
+                depthwise_weight_v[(g + l) * 9 + t] = sum;
+                depthwise_weight[(g + l) * 9 + t] -= learning_rate * sum;
             }
     }
 }
 
-/* grad.train/first_norm.reducesum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
+/* grad.train/first_norm.sum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
  * first_shift.v + first_shift.gradient[64]; first_shift = first_shift - learning_rate * first_shift.v: gradient of
  * node #0 (BatchNormalization) */
-static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restrict grad_train_first_norm_reducesum,
+static STEPC_KERNEL void compute_grad_train_first_norm_sum(float *restrict grad_train_first_norm_sum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         const float learning_rate)
 {
@@ -1166,23 +1231,22 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
             STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++)
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
         }
-        const float sum = stepc_fold_16(lane);
-        const float t = 0.9f * first_shift_v[i] + sum;
-        grad_train_first_norm_reducesum[i] = sum;
-        first_shift_v[i] = t;
-        first_shift[i] -= learning_rate * t;
+        const float sum = stepc_fold16(lane), new_v = 0.9f * first_shift_v[i] + sum;
+        grad_train_first_norm_sum[i] = sum;
+        first_shift_v[i] = new_v;
+        first_shift[i] -= learning_rate * new_v;
     }
 }
 
 /* first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v = 0.9 * first_scale.v
- * + first_scale.gradient[64]; grad.train/first_norm.reducesum_2[1,64,1,1] =
- * ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]));
- * grad.train/first_norm.div = grad.train/first_norm.reducesum_2 * (train/first_norm.reciprocal[1,64,1,1] *
- * train/first_norm.reciprocal) * 0.0005: gradient of node #0 (BatchNormalization) */
-static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
+ * + first_scale.gradient[64]; grad.train/first_norm.moment[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] *
+ * (first_conv[16,64,25,5] - train/first_norm.mean[1,64,1,1])); grad.train/first_norm.pull =
+ * grad.train/first_norm.moment * (train/first_norm.inverse[1,64,1,1] * train/first_norm.inverse) * 0.0005:
+ * gradient of node #0 (BatchNormalization) */
+static STEPC_KERNEL void compute_grad_train_first_norm_pull(float *restrict grad_train_first_norm_pull,
         float *restrict first_scale_v_new, float *restrict first_scale_v, const float *restrict d_train_first_norm,
-        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
-        const float *restrict train_first_norm_reciprocal)
+        const float *restrict first_conv, const float *restrict train_first_norm_mean,
+        const float *restrict train_first_norm_inverse)
 {
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
@@ -1190,34 +1254,32 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
             for (int32_t k = 0; k < 112; k += 16)
                 STEPC_SUM_LANES for (int l = 0; l < 16; l++) {
                     lane[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
-                        (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_reducemean[i]);
+                        (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_mean[i]);
                 }
             STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++) {
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
-                    (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]) : 0.0f;
+                    (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_mean[i]) : 0.0f;
             }
         }
-        const float sum = stepc_fold_16(lane);
-        const float x0 = train_first_norm_reciprocal[i];
-        const float t = 0.9f * first_scale_v[i] + sum * x0;
-        grad_train_first_norm_div[i] = sum * (x0 * x0) * 0.0005f;
-        first_scale_v_new[i] = t;
-        first_scale_v[i] = t;
+        const float sum = stepc_fold16(lane), x_i = train_first_norm_inverse[i];
+        const float new_v = 0.9f * first_scale_v[i] + sum * x_i;
+        grad_train_first_norm_pull[i] = sum * (x_i * x_i) * 0.0005f;
+        first_scale_v_new[i] = new_v;
+        first_scale_v[i] = new_v;
     }
 }
 
 /* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
- * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
- * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
- * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight =
- * first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv), gradient of node #0
- * (BatchNormalization) */
+ * grad.train/first_norm.sum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] - train/first_norm.mean[1,64,1,1]) *
+ * grad.train/first_norm.pull[1,64,1,1]) * (train/first_norm.inverse[1,64,1,1] * first_norm.scale[1,64,1,1]),
+ * x[16,1,49,10]); first_weight = first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv),
+ * gradient of node #0 (BatchNormalization) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
-        const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
-        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
-        const float *restrict grad_train_first_norm_div, const float *restrict train_first_norm_reciprocal,
-        const float *restrict first_scale, const float *restrict x, const int32_t *restrict conv_taps,
-        const float learning_rate, float *restrict scratch)
+        const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_sum,
+        const float *restrict first_conv, const float *restrict train_first_norm_mean,
+        const float *restrict grad_train_first_norm_pull, const float *restrict train_first_norm_inverse,
+        const float *restrict first_scale, const float *restrict x,
+        const int32_t *restrict first_weight_gradient_taps, const float learning_rate, float *restrict scratch)
 {
     for (int i = 0; i < 6104; i++)
         scratch[i] = 0.0f;
@@ -1228,34 +1290,35 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         const struct stepc_window_terms terms = {.planes = 1, .channels = 25, .taps = 5, .w_row = 125, .w_plane = 125,
             .w_channel = 5, .w_tap = 1, .image_plane = 3000, .image_channel = 120, .image_tap = 20};
         const struct stepc_runs runs = {.runs = 1, .length = 40, .step = 48};
-        stepc_fill_columns(columns, scratch, x + n * 490, conv_taps + 41);
+        stepc_fill_columns(columns, scratch, x + n * 490, first_weight_gradient_taps + 41);
         for (int o = 0; o < 64; o++) {
             float *const to = scratch + 6144 + o * 125;
             for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
                 const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
                 STEPC_WHOLE_LOOP for (int e = begin; e < begin + STEPC_TOGETHER(16); e++) {
-                    to[e] = (d_train_first_norm[n * 8000 + o * 125 + e] - grad_train_first_norm_reducesum[o] *
-                        0.0005f - (first_conv[n * 8000 + o * 125 + e] - train_first_norm_reducemean[o]) *
-                        grad_train_first_norm_div[o]) * (train_first_norm_reciprocal[o] * first_scale[o]);
+                    to[e] = (d_train_first_norm[n * 8000 + o * 125 + e] - grad_train_first_norm_sum[o] * 0.0005f -
+                        (first_conv[n * 8000 + o * 125 + e] - train_first_norm_mean[o]) *
+                        grad_train_first_norm_pull[o]) * (train_first_norm_inverse[o] * first_scale[o]);
                 }
             }
         }
-        stepc_add_window_sums(64, 0, 64, terms, runs, scratch + 3032, scratch, conv_taps + 40, scratch + 6144);
+        stepc_add_window_sums(64, 0, 64, terms, runs, scratch + 3032, scratch, first_weight_gradient_taps + 40,
+            scratch + 6144);
     }
     for (int o = 0; o < 64; o++) {
-        stepc_order_weights(1, 40, 10, scratch + 6104, scratch + 3032 + o * 48, conv_taps);
+        stepc_order_weights(1, 40, 10, scratch + 6104, scratch + 3032 + o * 48, first_weight_gradient_taps);
         STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
-            const float t = 0.9f * first_weight_v[o * 40 + k] + scratch[6104 + k];
-            first_weight_v[o * 40 + k] = t;
-            first_weight[o * 40 + k] -= learning_rate * t;
+            const float new_v = 0.9f * first_weight_v[o * 40 + k] + scratch[6104 + k];
+            first_weight_v[o * 40 + k] = new_v;
+            first_weight[o * 40 + k] -= learning_rate * new_v;
         }
     }
 }
 
 /* Rows o .. of group g. */
-static STEPC_INLINE void first_relu_part(const int rows, const int o, const int n, float *restrict flat,
+static STEPC_INLINE void first_part(const int rows, const int o, const int n, float *restrict flat,
         const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
-        float *restrict first, const float *restrict first_mean, const float *restrict first_norm_mul,
+        float *restrict first, const float *restrict first_mean, const float *restrict first_norm_factor,
         const float *restrict first_shift)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 40, .w_row = 40, .w_channel = 40,
@@ -1271,18 +1334,18 @@ static STEPC_INLINE void first_relu_part(const int rows, const int o, const int 
         for (int i = 0; i < 125; i += STEPC_TOGETHER(16)) {
             const int begin = STEPC_TOGETHER_FROM(i, 16, 125);
             STEPC_WHOLE_LOOP for (int p = begin; p < begin + STEPC_TOGETHER(16); p++) {
-                const float t = (dense[p] - first_mean[row]) * first_norm_mul[row] + first_shift[row];
-                first[n * 8000 + row * 125 + p] = t < 0.0f ? 0.0f : t;
+                const float first_norm = (dense[p] - first_mean[row]) * first_norm_factor[row] + first_shift[row];
+                first[n * 8000 + row * 125 + p] = first_norm < 0.0f ? 0.0f : first_norm;
             }
         }
     }
 }
 
-/* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.reshape_3[1,64,1,1]) *
- * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]) */
-static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict x,
-        const float *restrict first_weight, const int32_t *restrict conv_taps, const float *restrict first_mean,
-        const float *restrict first_norm_mul, const float *restrict first_shift, float *restrict scratch)
+/* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.mean[1,64,1,1]) *
+ * first_norm.factor[1,64,1,1] + first_norm.bias[1,64,1,1]) */
+static STEPC_KERNEL void compute_first(float *restrict first, const float *restrict x,
+        const float *restrict first_weight, const int32_t *restrict first_conv_taps, const float *restrict first_mean,
+        const float *restrict first_norm_factor, const float *restrict first_shift, float *restrict scratch)
 {
     for (int i = 696; i < 728; i++)
         scratch[i] = 0.0f;
@@ -1293,29 +1356,29 @@ static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict
             .column_phases = 2, .image_planes = 1, .image_lines = 29, .image_columns = 6};
         stepc_fill_phases(1, padded, scratch, from);
         for (int o = 0; o < 64 - STEPC_WINDOW_LAST_ROWS(64); o += STEPC_WINDOW_ROWS(64)) {
-            first_relu_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 728, first_weight, scratch, conv_taps, first,
-                first_mean, first_norm_mul, first_shift);
+            first_part(STEPC_WINDOW_ROWS(64), o, n, scratch + 728, first_weight, scratch, first_conv_taps, first,
+                first_mean, first_norm_factor, first_shift);
         }
         if (STEPC_WINDOW_LAST_ROWS(64) > 0) {
-            first_relu_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 728,
-                first_weight, scratch, conv_taps, first, first_mean, first_norm_mul, first_shift);
+            first_part(STEPC_WINDOW_LAST_ROWS(64), 64 - STEPC_WINDOW_LAST_ROWS(64), n, scratch + 728, first_weight,
+                scratch, first_conv_taps, first, first_mean, first_norm_factor, first_shift);
         }
     }
 }
 
-/* copy; y is "first_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise4_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise4_scale" [64], s is "first_scale.initial.const" */
-static STEPC_KERNEL void copy_64(float *restrict y, const float s)
+/* copy; scale is "first_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "depthwise1_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "pointwise1_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "depthwise2_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "pointwise2_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "depthwise3_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "pointwise3_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "depthwise4_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "pointwise4_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+static STEPC_KERNEL void init_scale(float *restrict scale, const float first_scale_initial_const)
 {
     for (int i = 0; i < 64; i++)
-        y[i] = s;
+        scale[i] = first_scale_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -1346,600 +1409,540 @@ stepc_status ds_cnn_default_init(ds_cnn_default_state *state, ds_cnn_default_are
         state->pointwise4_variance[i] = 1.0f;
     state->learning_rate = 0.01f;
     stepc_fill_normalf((float *)state->first_weight, 2560, 0.2236068f, seed, 0, 1u);
-    copy_64(state->first_scale, 1.0f);
+    init_scale(state->first_scale, 1.0f);
     stepc_fill_normalf((float *)state->depthwise1_weight, 576, 0.47140452f, seed, 0, 2u);
-    copy_64(state->depthwise1_scale, 1.0f);
+    init_scale(state->depthwise1_scale, 1.0f);
     stepc_fill_normalf((float *)state->pointwise1_weight, 4096, 0.17677669f, seed, 0, 3u);
-    copy_64(state->pointwise1_scale, 1.0f);
+    init_scale(state->pointwise1_scale, 1.0f);
     stepc_fill_normalf((float *)state->depthwise2_weight, 576, 0.47140452f, seed, 0, 4u);
-    copy_64(state->depthwise2_scale, 1.0f);
+    init_scale(state->depthwise2_scale, 1.0f);
     stepc_fill_normalf((float *)state->pointwise2_weight, 4096, 0.17677669f, seed, 0, 5u);
-    copy_64(state->pointwise2_scale, 1.0f);
+    init_scale(state->pointwise2_scale, 1.0f);
     stepc_fill_normalf((float *)state->depthwise3_weight, 576, 0.47140452f, seed, 0, 6u);
-    copy_64(state->depthwise3_scale, 1.0f);
+    init_scale(state->depthwise3_scale, 1.0f);
     stepc_fill_normalf((float *)state->pointwise3_weight, 4096, 0.17677669f, seed, 0, 7u);
-    copy_64(state->pointwise3_scale, 1.0f);
+    init_scale(state->pointwise3_scale, 1.0f);
     stepc_fill_normalf((float *)state->depthwise4_weight, 576, 0.47140452f, seed, 0, 8u);
-    copy_64(state->depthwise4_scale, 1.0f);
+    init_scale(state->depthwise4_scale, 1.0f);
     stepc_fill_normalf((float *)state->pointwise4_weight, 4096, 0.17677669f, seed, 0, 9u);
-    copy_64(state->pointwise4_scale, 1.0f);
+    init_scale(state->pointwise4_scale, 1.0f);
     stepc_fill_normalf((float *)state->fc_weight, 768, 0.17677669f, seed, 0, 10u);
     return STEPC_OK;
 }
 
-/* ds_cnn_default_step(): check_labels() to conv_relu_16x64x125(). */
-static stepc_status ds_cnn_default_step_1(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
+/* ds_cnn_default_step(): check_labels() to compute_pointwise(). */
+static stepc_status ds_cnn_default_step_from_check_labels(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
         const ds_cnn_default_step_inputs *in, const ds_cnn_default_step_outputs *out)
 {
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     update_step_count(&state->step_count);
-    /* [1,64,1,1], until depthwise1_relu() */
-    float *const first_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_FIRST_NORM_MUL_AT;
-    /* [1,64,1,1], until depthwise1_relu() */
-    float *const depthwise1_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE1_NORM_MUL_AT;
-    /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
-    float *const pointwise1_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE1_NORM_MUL_AT;
+    /* [1,64,1,1], until compute_depthwise1() */
+    float *const first_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_FIRST_NORM_FACTOR_AT;
+    /* [1,64,1,1], until compute_depthwise1() */
+    float *const depthwise1_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE1_NORM_FACTOR_AT;
+    /* [1,64,1,1], until call 1 of compute_pointwise() */
+    float *const pointwise1_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE1_NORM_FACTOR_AT;
     if (out->logits != NULL) {
-        mul_64(first_norm_mul, state->first_variance, state->first_scale);
-        mul_64(depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
-        mul_64(pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
-        /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
-        float *const depthwise2_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE2_NORM_MUL_AT;
-        mul_64(depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
-        float *const pointwise2_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE2_NORM_MUL_AT;
-        mul_64(pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE3_NORM_MUL_AT;
-        mul_64(depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE3_NORM_MUL_AT;
-        mul_64(pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE4_NORM_MUL_AT;
-        mul_64(depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
-        /* [1,64,1,1], until pooled_reduce_mean() */
-        float *const pointwise4_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_NORM_MUL_AT;
-        mul_64(pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
+        compute_norm_factor(first_norm_factor, state->first_variance, state->first_scale);
+        compute_norm_factor(depthwise1_norm_factor, state->depthwise1_variance, state->depthwise1_scale);
+        compute_norm_factor(pointwise1_norm_factor, state->pointwise1_variance, state->pointwise1_scale);
+        /* [1,64,1,1], until call 1 of compute_depthwise() */
+        float *const depthwise2_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE2_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise2_norm_factor, state->depthwise2_variance, state->depthwise2_scale);
+        /* [1,64,1,1], until call 2 of compute_pointwise() */
+        float *const pointwise2_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE2_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise2_norm_factor, state->pointwise2_variance, state->pointwise2_scale);
+        /* [1,64,1,1], until call 2 of compute_depthwise() */
+        float *const depthwise3_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE3_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise3_norm_factor, state->depthwise3_variance, state->depthwise3_scale);
+        /* [1,64,1,1], until call 3 of compute_pointwise() */
+        float *const pointwise3_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE3_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise3_norm_factor, state->pointwise3_variance, state->pointwise3_scale);
+        /* [1,64,1,1], until call 3 of compute_depthwise() */
+        float *const depthwise4_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE4_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise4_norm_factor, state->depthwise4_variance, state->depthwise4_scale);
+        /* [1,64,1,1], until compute_pooled() */
+        float *const pointwise4_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise4_norm_factor, state->pointwise4_variance, state->pointwise4_scale);
     }
     /* [16,64,25,5], until update_first_weight() */
     float *const first_conv = arena->floats + DS_CNN_DEFAULT_STEP_FIRST_CONV_AT;
-    first_conv_conv(first_conv, in->x, (float *)state->first_weight, constant_conv_taps,
-                    arena->floats + DS_CNN_DEFAULT_STEP_FIRST_CONV_CONV_SCRATCH_AT);
+    compute_first_conv(first_conv, in->x, (float *)state->first_weight, constant_first_conv_taps,
+                       arena->floats + DS_CNN_DEFAULT_STEP_FIRST_CONV_SCRATCH_AT);
     if (out->logits != NULL) {
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 1 of compute_pointwise() */
         float *const depthwise1 = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE1_AT;
-        depthwise1_relu(depthwise1, first_conv, state->first_mean, first_norm_mul, state->first_shift,
-                        (float *)state->depthwise1_weight, state->depthwise1_mean, depthwise1_norm_mul,
-                        state->depthwise1_shift, arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE1_RELU_SCRATCH_AT);
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        compute_depthwise1(depthwise1, first_conv, state->first_mean, first_norm_factor, state->first_shift,
+                           (float *)state->depthwise1_weight, state->depthwise1_mean, depthwise1_norm_factor,
+                           state->depthwise1_shift, arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE1_SCRATCH_AT);
+        /* [16,64,25,5], until call 1 of compute_depthwise() */
         float *const pointwise1 = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE1_AT;
-        conv_relu_16x64x125(pointwise1, depthwise1, (float *)state->pointwise1_weight, constant_conv_taps_2,
-                            state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
-                            arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_16X64X125_SCRATCH_AT);
+        compute_pointwise(pointwise1, depthwise1, (float *)state->pointwise1_weight, constant_pointwise1_conv_taps,
+                          state->pointwise1_mean, pointwise1_norm_factor, state->pointwise1_shift,
+                          arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE1_SCRATCH_AT);
     }
     return STEPC_OK;
 }
 
-/* ds_cnn_default_step(): conv_relu_16x64x125_2() to logits_gemm(). */
-static void ds_cnn_default_step_2(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
-                                  const ds_cnn_default_step_outputs *out)
+/* ds_cnn_default_step(): compute_depthwise() to compute_logits(). */
+static void ds_cnn_default_step_from_depthwise2(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
+                                                const ds_cnn_default_step_outputs *out)
 {
     if (out->logits != NULL) {
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 2 of compute_pointwise() */
         float *const depthwise2 = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE2_AT;
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 1 of compute_depthwise() */
         float *const pointwise1 = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE1_AT;
-        /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
-        float *const depthwise2_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE2_NORM_MUL_AT;
-        conv_relu_16x64x125_2(depthwise2, pointwise1, (float *)state->depthwise2_weight, state->depthwise2_mean,
-                              depthwise2_norm_mul, state->depthwise2_shift,
-                              arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_16X64X125_2_SCRATCH_AT);
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until call 1 of compute_depthwise() */
+        float *const depthwise2_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE2_NORM_FACTOR_AT;
+        compute_depthwise(depthwise2, pointwise1, (float *)state->depthwise2_weight, state->depthwise2_mean,
+                          depthwise2_norm_factor, state->depthwise2_shift,
+                          arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE2_SCRATCH_AT);
+        /* [16,64,25,5], until call 2 of compute_depthwise() */
         float *const pointwise2 = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE2_AT;
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
-        float *const pointwise2_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE2_NORM_MUL_AT;
-        conv_relu_16x64x125(pointwise2, depthwise2, (float *)state->pointwise2_weight, constant_conv_taps_2,
-                            state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
-                            arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_16X64X125_SCRATCH_AT_2);
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
+        /* [1,64,1,1], until call 2 of compute_pointwise() */
+        float *const pointwise2_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE2_NORM_FACTOR_AT;
+        compute_pointwise(pointwise2, depthwise2, (float *)state->pointwise2_weight, constant_pointwise1_conv_taps,
+                          state->pointwise2_mean, pointwise2_norm_factor, state->pointwise2_shift,
+                          arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE2_SCRATCH_AT);
+        /* [16,64,25,5], until call 3 of compute_pointwise() */
         float *const depthwise3 = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE3_AT;
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE3_NORM_MUL_AT;
-        conv_relu_16x64x125_2(depthwise3, pointwise2, (float *)state->depthwise3_weight, state->depthwise3_mean,
-                              depthwise3_norm_mul, state->depthwise3_shift,
-                              arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_16X64X125_2_SCRATCH_AT_2);
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until call 2 of compute_depthwise() */
+        float *const depthwise3_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE3_NORM_FACTOR_AT;
+        compute_depthwise(depthwise3, pointwise2, (float *)state->depthwise3_weight, state->depthwise3_mean,
+                          depthwise3_norm_factor, state->depthwise3_shift,
+                          arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE3_SCRATCH_AT);
+        /* [16,64,25,5], until call 3 of compute_depthwise() */
         float *const pointwise3 = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE3_AT;
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE3_NORM_MUL_AT;
-        conv_relu_16x64x125(pointwise3, depthwise3, (float *)state->pointwise3_weight, constant_conv_taps_2,
-                            state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
-                            arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_16X64X125_SCRATCH_AT_3);
-        /* [16,64,25,5], until pointwise4_conv_conv() */
+        /* [1,64,1,1], until call 3 of compute_pointwise() */
+        float *const pointwise3_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE3_NORM_FACTOR_AT;
+        compute_pointwise(pointwise3, depthwise3, (float *)state->pointwise3_weight, constant_pointwise1_conv_taps,
+                          state->pointwise3_mean, pointwise3_norm_factor, state->pointwise3_shift,
+                          arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE3_SCRATCH_AT);
+        /* [16,64,25,5], until compute_pointwise4_conv() */
         float *const depthwise4 = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE4_AT;
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE4_NORM_MUL_AT;
-        conv_relu_16x64x125_2(depthwise4, pointwise3, (float *)state->depthwise4_weight, state->depthwise4_mean,
-                              depthwise4_norm_mul, state->depthwise4_shift,
-                              arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_16X64X125_2_SCRATCH_AT_3);
-        /* [16,64,25,5], until pooled_reduce_mean() */
+        /* [1,64,1,1], until call 3 of compute_depthwise() */
+        float *const depthwise4_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE4_NORM_FACTOR_AT;
+        compute_depthwise(depthwise4, pointwise3, (float *)state->depthwise4_weight, state->depthwise4_mean,
+                          depthwise4_norm_factor, state->depthwise4_shift,
+                          arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE4_SCRATCH_AT);
+        /* [16,64,25,5], until compute_pooled() */
         float *const pointwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_CONV_AT;
-        pointwise4_conv_conv(pointwise4_conv, depthwise4, (float *)state->pointwise4_weight, constant_conv_taps_2,
-                             arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_CONV_CONV_SCRATCH_AT);
-        float *const pooled = arena->floats + DS_CNN_DEFAULT_STEP_POOLED_AT; /* [16,64,1,1], until logits_gemm() */
-        /* [1,64,1,1], until pooled_reduce_mean() */
-        float *const pointwise4_norm_mul = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_NORM_MUL_AT;
-        pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
-                           state->pointwise4_shift);
-        logits_gemm(out->logits, pooled, (float *)state->fc_weight, state->fc_bias,
-                    arena->floats + DS_CNN_DEFAULT_STEP_LOGITS_GEMM_SCRATCH_AT);
+        compute_pointwise4_conv(pointwise4_conv, depthwise4, (float *)state->pointwise4_weight,
+                constant_pointwise1_conv_taps, arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_CONV_SCRATCH_AT);
+        float *const pooled = arena->floats + DS_CNN_DEFAULT_STEP_POOLED_AT; /* [16,64,1,1], until compute_logits() */
+        /* [1,64,1,1], until compute_pooled() */
+        float *const pointwise4_norm_factor = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_NORM_FACTOR_AT;
+        compute_pooled(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_factor,
+                       state->pointwise4_shift);
+        compute_logits(out->logits, pooled, (float *)state->fc_weight, state->fc_bias,
+                       arena->floats + DS_CNN_DEFAULT_STEP_LOGITS_SCRATCH_AT);
     }
 }
 
-/* ds_cnn_default_step(): update_64x16x125() to update_64x16x125(). */
-static void ds_cnn_default_step_3(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
+/* ds_cnn_default_step(): compute_train_norm_mean() to compute_train_pointwise_conv(). */
+static void ds_cnn_default_step_from_train_first_norm_mean(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
 {
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reducemean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_REDUCEMEAN_AT;
+    float *const train_first_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_MEAN_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reciprocal = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_RECIPROCAL_AT;
+    float *const train_first_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_INVERSE_AT;
     /* [16,64,25,5], until update_first_weight() */
     float *const first_conv = arena->floats + DS_CNN_DEFAULT_STEP_FIRST_CONV_AT;
-    update_64x16x125(train_first_norm_reducemean, state->first_mean, train_first_norm_reciprocal,
-                     state->first_variance, first_conv);
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    compute_train_norm_mean(train_first_norm_mean, state->first_mean, train_first_norm_inverse, state->first_variance,
+                            first_conv);
+    /* [16,64,25,5], until call 7 of compute_scale_v_new() */
     float *const train_depthwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_CONV_AT;
-    conv_relu_add_16x64x125(train_depthwise1_conv, first_conv, train_first_norm_reducemean,
-            train_first_norm_reciprocal, state->first_scale, state->first_shift, (float *)state->depthwise1_weight,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT);
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_depthwise1_norm_reducemean, state->depthwise1_mean, train_depthwise1_norm_reciprocal,
-                     state->depthwise1_variance, train_depthwise1_conv);
-    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    compute_train_depthwise_conv(train_depthwise1_conv, first_conv, train_first_norm_mean, train_first_norm_inverse,
+                                 state->first_scale, state->first_shift, (float *)state->depthwise1_weight,
+                                 arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 7 of compute_scale_v_new() */
+    float *const train_depthwise1_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 7 of compute_scale_v_new() */
+    float *const train_depthwise1_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_depthwise1_norm_mean, state->depthwise1_mean, train_depthwise1_norm_inverse,
+                            state->depthwise1_variance, train_depthwise1_conv);
+    /* [16,64,25,5], until call 6 of compute_scale_v_new() */
     float *const train_pointwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_CONV_AT;
-    conv_relu_add_16x64x125_2(train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-                              train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
-                              (float *)state->pointwise1_weight, constant_conv_taps_2,
-                              arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT);
-    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise1_norm_reducemean, state->pointwise1_mean, train_pointwise1_norm_reciprocal,
-                     state->pointwise1_variance, train_pointwise1_conv);
-    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    compute_train_pointwise_conv(train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_mean,
+                                 train_depthwise1_norm_inverse, state->depthwise1_scale, state->depthwise1_shift,
+                                 (float *)state->pointwise1_weight, constant_pointwise1_conv_taps,
+                                 arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 6 of compute_scale_v_new() */
+    float *const train_pointwise1_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 6 of compute_scale_v_new() */
+    float *const train_pointwise1_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_pointwise1_norm_mean, state->pointwise1_mean, train_pointwise1_norm_inverse,
+                            state->pointwise1_variance, train_pointwise1_conv);
+    /* [16,64,25,5], until call 5 of compute_scale_v_new() */
     float *const train_depthwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_CONV_AT;
-    conv_relu_add_16x64x125(train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-                            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-                            (float *)state->depthwise2_weight,
-                            arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_2);
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_depthwise2_norm_reducemean, state->depthwise2_mean, train_depthwise2_norm_reciprocal,
-                     state->depthwise2_variance, train_depthwise2_conv);
-}
-
-/* ds_cnn_default_step(): conv_relu_add_16x64x125_2() to update_64x16x125(). */
-static void ds_cnn_default_step_4(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
-{
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    compute_train_depthwise_conv(train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_mean,
+            train_pointwise1_norm_inverse, state->pointwise1_scale, state->pointwise1_shift,
+            (float *)state->depthwise2_weight, arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 5 of compute_scale_v_new() */
+    float *const train_depthwise2_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 5 of compute_scale_v_new() */
+    float *const train_depthwise2_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_depthwise2_norm_mean, state->depthwise2_mean, train_depthwise2_norm_inverse,
+                            state->depthwise2_variance, train_depthwise2_conv);
+    /* [16,64,25,5], until call 4 of compute_scale_v_new() */
     float *const train_pointwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_CONV_AT;
-    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_CONV_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
-    conv_relu_add_16x64x125_2(train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-                              train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
-                              (float *)state->pointwise2_weight, constant_conv_taps_2,
-                              arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_2);
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise2_norm_reducemean, state->pointwise2_mean, train_pointwise2_norm_reciprocal,
-                     state->pointwise2_variance, train_pointwise2_conv);
-    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_CONV_AT;
-    conv_relu_add_16x64x125(train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-                            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-                            (float *)state->depthwise3_weight,
-                            arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_3);
-    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_depthwise3_norm_reducemean, state->depthwise3_mean, train_depthwise3_norm_reciprocal,
-                     state->depthwise3_variance, train_depthwise3_conv);
-    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_CONV_AT;
-    conv_relu_add_16x64x125_2(train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-                              train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
-                              (float *)state->pointwise3_weight, constant_conv_taps_2,
-                              arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_3);
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise3_norm_reducemean, state->pointwise3_mean, train_pointwise3_norm_reciprocal,
-                     state->pointwise3_variance, train_pointwise3_conv);
+    compute_train_pointwise_conv(train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_mean,
+                                 train_depthwise2_norm_inverse, state->depthwise2_scale, state->depthwise2_shift,
+                                 (float *)state->pointwise2_weight, constant_pointwise1_conv_taps,
+                                 arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_CONV_SCRATCH_AT);
 }
 
-/* ds_cnn_default_step(): conv_relu_add_16x64x125() to loss_softmax_cross_entropy_loss(). */
-static void ds_cnn_default_step_5(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
-                                  const ds_cnn_default_step_inputs *in, const ds_cnn_default_step_outputs *out)
+/* ds_cnn_default_step(): compute_train_norm_mean() to compute_train_pointwise_conv(). */
+static void ds_cnn_default_step_from_train_pointwise2_norm_m(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
 {
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_CONV_AT;
-    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    /* [1,64,1,1], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_INVERSE_AT;
+    /* [16,64,25,5], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_CONV_AT;
+    compute_train_norm_mean(train_pointwise2_norm_mean, state->pointwise2_mean, train_pointwise2_norm_inverse,
+                            state->pointwise2_variance, train_pointwise2_conv);
+    /* [16,64,25,5], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_CONV_AT;
+    compute_train_depthwise_conv(train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_mean,
+            train_pointwise2_norm_inverse, state->pointwise2_scale, state->pointwise2_shift,
+            (float *)state->depthwise3_weight, arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_depthwise3_norm_mean, state->depthwise3_mean, train_depthwise3_norm_inverse,
+                            state->depthwise3_variance, train_depthwise3_conv);
+    /* [16,64,25,5], until call 2 of compute_scale_v_new() */
     float *const train_pointwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_CONV_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
-    conv_relu_add_16x64x125(train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-                            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-                            (float *)state->depthwise4_weight,
-                            arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_4);
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_depthwise4_norm_reducemean, state->depthwise4_mean, train_depthwise4_norm_reciprocal,
-                     state->depthwise4_variance, train_depthwise4_conv);
-    /* [16,64,25,5], until pointwise4_scale_v_new_add() */
+    compute_train_pointwise_conv(train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_mean,
+                                 train_depthwise3_norm_inverse, state->depthwise3_scale, state->depthwise3_shift,
+                                 (float *)state->pointwise3_weight, constant_pointwise1_conv_taps,
+                                 arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 2 of compute_scale_v_new() */
+    float *const train_pointwise3_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 2 of compute_scale_v_new() */
+    float *const train_pointwise3_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_pointwise3_norm_mean, state->pointwise3_mean, train_pointwise3_norm_inverse,
+                            state->pointwise3_variance, train_pointwise3_conv);
+    /* [16,64,25,5], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_CONV_AT;
+    compute_train_depthwise_conv(train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_mean,
+            train_pointwise3_norm_inverse, state->pointwise3_scale, state->pointwise3_shift,
+            (float *)state->depthwise4_weight, arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_depthwise4_norm_mean, state->depthwise4_mean, train_depthwise4_norm_inverse,
+                            state->depthwise4_variance, train_depthwise4_conv);
+    /* [16,64,25,5], until compute_pointwise4_scale_v_new() */
     float *const train_pointwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_CONV_AT;
-    conv_relu_add_16x64x125_2(train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-                              train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
-                              (float *)state->pointwise4_weight, constant_conv_taps_2,
-                              arena->floats + DS_CNN_DEFAULT_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_4);
-    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise4_norm_reducemean, state->pointwise4_mean, train_pointwise4_norm_reciprocal,
-                     state->pointwise4_variance, train_pointwise4_conv);
+    compute_train_pointwise_conv(train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_mean,
+                                 train_depthwise4_norm_inverse, state->depthwise4_scale, state->depthwise4_shift,
+                                 (float *)state->pointwise4_weight, constant_pointwise1_conv_taps,
+                                 arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_CONV_SCRATCH_AT);
+}
+
+/* ds_cnn_default_step(): compute_train_norm_mean() to update_pointwise_weight(). */
+static void ds_cnn_default_step_from_train_pointwise4_norm_m(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
+        const ds_cnn_default_step_inputs *in, const ds_cnn_default_step_outputs *out)
+{
+    /* [1,64,1,1], until compute_pointwise4_scale_v_new() */
+    float *const train_pointwise4_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_NORM_MEAN_AT;
+    /* [1,64,1,1], until compute_pointwise4_scale_v_new() */
+    float *const train_pointwise4_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_NORM_INVERSE_AT;
+    /* [16,64,25,5], until compute_pointwise4_scale_v_new() */
+    float *const train_pointwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_CONV_AT;
+    compute_train_norm_mean(train_pointwise4_norm_mean, state->pointwise4_mean, train_pointwise4_norm_inverse,
+                            state->pointwise4_variance, train_pointwise4_conv);
     /* [16,64,1,1], until update_fc_weight() */
     float *const train_pooled = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POOLED_AT;
-    train_pooled_reduce_mean(train_pooled, train_pointwise4_conv, train_pointwise4_norm_reducemean,
-                             train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift);
-    /* [16,12], until loss_softmax_cross_entropy_loss() */
+    compute_train_pooled(train_pooled, train_pointwise4_conv, train_pointwise4_norm_mean,
+                         train_pointwise4_norm_inverse, state->pointwise4_scale, state->pointwise4_shift);
+    /* [16,12], until compute_loss() */
     float *const train_logits = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_LOGITS_AT;
-    train_logits_gemm(train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias,
-                      arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_LOGITS_GEMM_SCRATCH_AT);
+    compute_train_logits(train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias,
+                         arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_LOGITS_SCRATCH_AT);
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DS_CNN_DEFAULT_STEP_LOSS_AT; /* scalar */
     /* [16,12], until update_fc_weight() */
     float *const d_train_logits = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_LOGITS_AT;
-    loss_softmax_cross_entropy_loss(loss, d_train_logits, train_logits, in->target,
-                                    arena->floats + DS_CNN_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY__SCRATCH_AT);
-}
-
-/* ds_cnn_default_step(): grad_train_pooled_div_mul() to convgradweight_update_64x64(). */
-static void ds_cnn_default_step_6(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
-{
-    /* [16,64,1,1], until pointwise4_scale_v_new_add() */
+    compute_loss(loss, d_train_logits, train_logits, in->target, arena->floats + DS_CNN_DEFAULT_STEP_LOSS_SCRATCH_AT);
+    /* [16,64,1,1], until compute_pointwise4_scale_v_new() */
     float *const grad_train_pooled_div = arena->floats + DS_CNN_DEFAULT_STEP_GRAD_TRAIN_POOLED_DIV_AT;
-    /* [16,12], until update_fc_weight() */
-    float *const d_train_logits = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_LOGITS_AT;
-    grad_train_pooled_div_mul(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
-    /* [16,64,1,1], until update_fc_weight() */
-    float *const train_pooled = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POOLED_AT;
+    compute_grad_train_pooled_div(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
     update_fc_weight((float *)state->fc_weight_v, (float *)state->fc_weight, state->fc_bias_v, state->fc_bias,
                      d_train_logits, train_pooled, state->learning_rate);
-    /* [64], until call 1 of update_64() */
+    /* [64], until call 1 of update64() */
     float *const pointwise4_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_SCALE_V_NEW_AT;
-    /* [64], until call 2 of update_64() */
+    /* [64], until call 2 of update64() */
     float *const pointwise4_shift_v_new = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_SHIFT_V_NEW_AT;
-    /* [16,64,25,5], until call 1 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 1 of update_pointwise_weight() */
     float *const d_train_pointwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE4_CONV_AT;
-    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE4_NORM_RECIPROCAL_AT;
-    pointwise4_scale_v_new_add(pointwise4_scale_v_new, state->pointwise4_scale_v, pointwise4_shift_v_new,
-                               state->pointwise4_shift_v, d_train_pointwise4_conv, train_pointwise4_norm_reducemean,
-                               train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift,
-                               grad_train_pooled_div);
-    update_64(state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
-    update_64(state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    compute_pointwise4_scale_v_new(pointwise4_scale_v_new, state->pointwise4_scale_v, pointwise4_shift_v_new,
+            state->pointwise4_shift_v, d_train_pointwise4_conv, train_pointwise4_norm_mean,
+            train_pointwise4_norm_inverse, state->pointwise4_scale, state->pointwise4_shift, grad_train_pooled_div);
+    update64(state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
+    update64(state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
+    /* [16,64,25,5], until call 1 of compute_scale_v_new() */
     float *const d_train_depthwise4_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE4_NORM_AT;
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 1 of compute_scale_v_new() */
     float *const train_depthwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_CONV_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125(d_train_depthwise4_norm, d_train_pointwise4_conv,
-            (float *)state->pointwise4_weight, constant_conv_taps_2, train_depthwise4_conv,
-            train_depthwise4_norm_reducemean, train_depthwise4_norm_reciprocal, state->depthwise4_scale,
-            state->depthwise4_shift, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT);
-    convgradweight_update_64x64((float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
-            d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-            train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift, constant_conv_taps_3,
-            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT);
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_INVERSE_AT;
+    compute_d_train_depthwise_norm(d_train_depthwise4_norm, d_train_pointwise4_conv,
+            (float *)state->pointwise4_weight, constant_pointwise1_conv_taps, train_depthwise4_conv,
+            train_depthwise4_norm_mean, train_depthwise4_norm_inverse, state->depthwise4_scale,
+            state->depthwise4_shift, arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE4_NORM_SCRATCH_AT);
+    update_pointwise_weight((float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
+            d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_mean, train_depthwise4_norm_inverse,
+            state->depthwise4_scale, state->depthwise4_shift, constant_pointwise4_weight_gradient_taps,
+            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE4_WEIGHT_SCRATCH_AT);
 }
 
-/* ds_cnn_default_step(): update_64x16x125_2() to update_64(). */
-static void ds_cnn_default_step_7(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
+/* ds_cnn_default_step(): compute_scale_v_new() to compute_d_train_depthwise_norm(). */
+static void ds_cnn_default_step_from_depthwise4_scale_v_new(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
 {
-    /* [64], until call 3 of update_64() */
+    /* [64], until call 3 of update64() */
     float *const depthwise4_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE4_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 1 of convgradweight_update_64x9() */
+    /* [16,64,25,5], until call 1 of update_depthwise_weight() */
     float *const d_train_depthwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE4_CONV_AT;
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 1 of compute_scale_v_new() */
     float *const train_depthwise4_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_CONV_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
-    update_64x16x125_2(depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
-            state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-            train_depthwise4_norm_reciprocal, state->learning_rate, state->depthwise4_scale);
-    update_64(state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
-    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE4_NORM_INVERSE_AT;
+    compute_scale_v_new(depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
+            state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_mean,
+            train_depthwise4_norm_inverse, state->learning_rate, state->depthwise4_scale);
+    update64(state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
+    /* [16,64,25,5], until call 2 of compute_scale_v_new() */
     float *const d_train_pointwise3_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE3_NORM_AT;
-    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 2 of compute_scale_v_new() */
     float *const train_pointwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_CONV_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125_2(d_train_pointwise3_norm, d_train_depthwise4_conv,
-            (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_2);
-    convgradweight_update_64x9((float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
-            constant_conv_taps_4, d_train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift, state->learning_rate,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT);
-    /* [64], until call 4 of update_64() */
+    /* [1,64,1,1], until call 2 of compute_scale_v_new() */
+    float *const train_pointwise3_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 2 of compute_scale_v_new() */
+    float *const train_pointwise3_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE3_NORM_INVERSE_AT;
+    compute_d_train_norm(d_train_pointwise3_norm, d_train_depthwise4_conv, (float *)state->depthwise4_weight,
+            train_pointwise3_conv, train_pointwise3_norm_mean, train_pointwise3_norm_inverse, state->pointwise3_scale,
+            state->pointwise3_shift, arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE3_NORM_SCRATCH_AT);
+    update_depthwise_weight((float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
+                            constant_depthwise4_weight_gradient_taps, d_train_depthwise4_conv, train_pointwise3_conv,
+                            train_pointwise3_norm_mean, train_pointwise3_norm_inverse, state->pointwise3_scale,
+                            state->pointwise3_shift, state->learning_rate,
+                            arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE4_WEIGHT_SCRATCH_AT);
+    /* [64], until call 4 of update64() */
     float *const pointwise3_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE3_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 2 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 2 of update_pointwise_weight() */
     float *const d_train_pointwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE3_CONV_AT;
-    update_64x16x125_2(pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
-            state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-            train_pointwise3_norm_reciprocal, state->learning_rate, state->pointwise3_scale);
-    update_64(state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
-}
-
-/* ds_cnn_default_step(): convgradinput_where_greater_16x64x125() to convgradweight_update_64x9(). */
-static void ds_cnn_default_step_8(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
-{
-    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    compute_scale_v_new(pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
+            state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_mean,
+            train_pointwise3_norm_inverse, state->learning_rate, state->pointwise3_scale);
+    update64(state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
+    /* [16,64,25,5], until call 3 of compute_scale_v_new() */
     float *const d_train_depthwise3_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE3_NORM_AT;
-    /* [16,64,25,5], until call 2 of convgradweight_update_64x64() */
-    float *const d_train_pointwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE3_CONV_AT;
-    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 3 of compute_scale_v_new() */
     float *const train_depthwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_CONV_AT;
-    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125(d_train_depthwise3_norm, d_train_pointwise3_conv,
-            (float *)state->pointwise3_weight, constant_conv_taps_2, train_depthwise3_conv,
-            train_depthwise3_norm_reducemean, train_depthwise3_norm_reciprocal, state->depthwise3_scale,
-            state->depthwise3_shift, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_3);
-    convgradweight_update_64x64((float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
-            d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-            train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift, constant_conv_taps_3,
-            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_2);
-    /* [64], until call 5 of update_64() */
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_INVERSE_AT;
+    compute_d_train_depthwise_norm(d_train_depthwise3_norm, d_train_pointwise3_conv,
+            (float *)state->pointwise3_weight, constant_pointwise1_conv_taps, train_depthwise3_conv,
+            train_depthwise3_norm_mean, train_depthwise3_norm_inverse, state->depthwise3_scale,
+            state->depthwise3_shift, arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE3_NORM_SCRATCH_AT);
+}
+
+/* ds_cnn_default_step(): update_pointwise_weight() to update64(). */
+static void ds_cnn_default_step_from_pointwise3_weight(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
+{
+    /* [16,64,25,5], until call 2 of update_pointwise_weight() */
+    float *const d_train_pointwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE3_CONV_AT;
+    /* [16,64,25,5], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_CONV_AT;
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE3_NORM_INVERSE_AT;
+    update_pointwise_weight((float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
+            d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_mean, train_depthwise3_norm_inverse,
+            state->depthwise3_scale, state->depthwise3_shift, constant_pointwise4_weight_gradient_taps,
+            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE3_WEIGHT_SCRATCH_AT);
+    /* [64], until call 5 of update64() */
     float *const depthwise3_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE3_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 2 of convgradweight_update_64x9() */
+    /* [16,64,25,5], until call 2 of update_depthwise_weight() */
     float *const d_train_depthwise3_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE3_CONV_AT;
-    update_64x16x125_2(depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
-            state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-            train_depthwise3_norm_reciprocal, state->learning_rate, state->depthwise3_scale);
-    update_64(state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    compute_scale_v_new(depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
+            state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_mean,
+            train_depthwise3_norm_inverse, state->learning_rate, state->depthwise3_scale);
+    update64(state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
+    /* [16,64,25,5], until call 4 of compute_scale_v_new() */
     float *const d_train_pointwise2_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE2_NORM_AT;
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 4 of compute_scale_v_new() */
     float *const train_pointwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_CONV_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125_2(d_train_pointwise2_norm, d_train_depthwise3_conv,
-            (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_4);
-    convgradweight_update_64x9((float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
-            constant_conv_taps_4, d_train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift, state->learning_rate,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_2);
-}
-
-/* ds_cnn_default_step(): update_64x16x125_2() to update_64(). */
-static void ds_cnn_default_step_9(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
-{
-    /* [64], until call 6 of update_64() */
+    /* [1,64,1,1], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_INVERSE_AT;
+    compute_d_train_norm(d_train_pointwise2_norm, d_train_depthwise3_conv, (float *)state->depthwise3_weight,
+            train_pointwise2_conv, train_pointwise2_norm_mean, train_pointwise2_norm_inverse, state->pointwise2_scale,
+            state->pointwise2_shift, arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE2_NORM_SCRATCH_AT);
+    update_depthwise_weight((float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
+                            constant_depthwise4_weight_gradient_taps, d_train_depthwise3_conv, train_pointwise2_conv,
+                            train_pointwise2_norm_mean, train_pointwise2_norm_inverse, state->pointwise2_scale,
+                            state->pointwise2_shift, state->learning_rate,
+                            arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE3_WEIGHT_SCRATCH_AT);
+    /* [64], until call 6 of update64() */
     float *const pointwise2_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE2_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 3 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 3 of update_pointwise_weight() */
     float *const d_train_pointwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE2_CONV_AT;
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_CONV_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
-    update_64x16x125_2(pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
-            state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-            train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
-    update_64(state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
-    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    compute_scale_v_new(pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
+            state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_mean,
+            train_pointwise2_norm_inverse, state->learning_rate, state->pointwise2_scale);
+    update64(state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
+}
+
+/* ds_cnn_default_step(): compute_d_train_depthwise_norm() to update64(). */
+static void ds_cnn_default_step_from_d_train_depthwise2_norm(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
+{
+    /* [16,64,25,5], until call 5 of compute_scale_v_new() */
     float *const d_train_depthwise2_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE2_NORM_AT;
-    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 3 of update_pointwise_weight() */
+    float *const d_train_pointwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE2_CONV_AT;
+    /* [16,64,25,5], until call 5 of compute_scale_v_new() */
     float *const train_depthwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_CONV_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125(d_train_depthwise2_norm, d_train_pointwise2_conv,
-            (float *)state->pointwise2_weight, constant_conv_taps_2, train_depthwise2_conv,
-            train_depthwise2_norm_reducemean, train_depthwise2_norm_reciprocal, state->depthwise2_scale,
-            state->depthwise2_shift, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_5);
-    convgradweight_update_64x64((float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
-            d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-            train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift, constant_conv_taps_3,
-            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_3);
-    /* [64], until call 7 of update_64() */
+    /* [1,64,1,1], until call 5 of compute_scale_v_new() */
+    float *const train_depthwise2_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 5 of compute_scale_v_new() */
+    float *const train_depthwise2_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE2_NORM_INVERSE_AT;
+    compute_d_train_depthwise_norm(d_train_depthwise2_norm, d_train_pointwise2_conv,
+            (float *)state->pointwise2_weight, constant_pointwise1_conv_taps, train_depthwise2_conv,
+            train_depthwise2_norm_mean, train_depthwise2_norm_inverse, state->depthwise2_scale,
+            state->depthwise2_shift, arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE2_NORM_SCRATCH_AT);
+    update_pointwise_weight((float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
+            d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_mean, train_depthwise2_norm_inverse,
+            state->depthwise2_scale, state->depthwise2_shift, constant_pointwise4_weight_gradient_taps,
+            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE2_WEIGHT_SCRATCH_AT);
+    /* [64], until call 7 of update64() */
     float *const depthwise2_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE2_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 3 of convgradweight_update_64x9() */
+    /* [16,64,25,5], until call 3 of update_depthwise_weight() */
     float *const d_train_depthwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE2_CONV_AT;
-    update_64x16x125_2(depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
-            state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-            train_depthwise2_norm_reciprocal, state->learning_rate, state->depthwise2_scale);
-    update_64(state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
-}
-
-/* ds_cnn_default_step(): convgradinput_where_greater_16x64x125_2() to convgradweight_update_64x64(). */
-static void ds_cnn_default_step_10(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
-{
-    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    compute_scale_v_new(depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
+            state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_mean,
+            train_depthwise2_norm_inverse, state->learning_rate, state->depthwise2_scale);
+    update64(state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
+    /* [16,64,25,5], until call 6 of compute_scale_v_new() */
     float *const d_train_pointwise1_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE1_NORM_AT;
-    /* [16,64,25,5], until call 3 of convgradweight_update_64x9() */
-    float *const d_train_depthwise2_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE2_CONV_AT;
-    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 6 of compute_scale_v_new() */
     float *const train_pointwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_CONV_AT;
-    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125_2(d_train_pointwise1_norm, d_train_depthwise2_conv,
-            (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_6);
-    convgradweight_update_64x9((float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
-            constant_conv_taps_4, d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift, state->learning_rate,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_3);
-    /* [64], until call 8 of update_64() */
+    /* [1,64,1,1], until call 6 of compute_scale_v_new() */
+    float *const train_pointwise1_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 6 of compute_scale_v_new() */
+    float *const train_pointwise1_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_POINTWISE1_NORM_INVERSE_AT;
+    compute_d_train_norm(d_train_pointwise1_norm, d_train_depthwise2_conv, (float *)state->depthwise2_weight,
+            train_pointwise1_conv, train_pointwise1_norm_mean, train_pointwise1_norm_inverse, state->pointwise1_scale,
+            state->pointwise1_shift, arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE1_NORM_SCRATCH_AT);
+    update_depthwise_weight((float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
+                            constant_depthwise4_weight_gradient_taps, d_train_depthwise2_conv, train_pointwise1_conv,
+                            train_pointwise1_norm_mean, train_pointwise1_norm_inverse, state->pointwise1_scale,
+                            state->pointwise1_shift, state->learning_rate,
+                            arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE2_WEIGHT_SCRATCH_AT);
+    /* [64], until call 8 of update64() */
     float *const pointwise1_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE1_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 4 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 4 of update_pointwise_weight() */
     float *const d_train_pointwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE1_CONV_AT;
-    update_64x16x125_2(pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
-            state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-            train_pointwise1_norm_reciprocal, state->learning_rate, state->pointwise1_scale);
-    update_64(state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
-    float *const d_train_depthwise1_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE1_NORM_AT;
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_CONV_AT;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125(d_train_depthwise1_norm, d_train_pointwise1_conv,
-            (float *)state->pointwise1_weight, constant_conv_taps_2, train_depthwise1_conv,
-            train_depthwise1_norm_reducemean, train_depthwise1_norm_reciprocal, state->depthwise1_scale,
-            state->depthwise1_shift, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_7);
-    convgradweight_update_64x64((float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
-            d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-            train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift, constant_conv_taps_3,
-            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_4);
+    compute_scale_v_new(pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
+            state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_mean,
+            train_pointwise1_norm_inverse, state->learning_rate, state->pointwise1_scale);
+    update64(state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
 }
 
-/* ds_cnn_default_step(): update_64x16x125_2() to update_64(). */
-static void ds_cnn_default_step_11(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
-                                   const ds_cnn_default_step_inputs *in)
+/* ds_cnn_default_step(): compute_d_train_depthwise_norm() to compute_grad_train_first_norm_pull(). */
+static void ds_cnn_default_step_from_d_train_depthwise1_norm(ds_cnn_default_state *state, ds_cnn_default_arena *arena)
 {
-    /* [64], until call 9 of update_64() */
-    float *const depthwise1_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE1_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 4 of convgradweight_update_64x9() */
-    float *const d_train_depthwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE1_CONV_AT;
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 7 of compute_scale_v_new() */
+    float *const d_train_depthwise1_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE1_NORM_AT;
+    /* [16,64,25,5], until call 4 of update_pointwise_weight() */
+    float *const d_train_pointwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_POINTWISE1_CONV_AT;
+    /* [16,64,25,5], until call 7 of compute_scale_v_new() */
     float *const train_depthwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_CONV_AT;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reducemean =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reciprocal =
-        arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
-    update_64x16x125_2(depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
-            state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-            train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
-    update_64(state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
+    /* [1,64,1,1], until call 7 of compute_scale_v_new() */
+    float *const train_depthwise1_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 7 of compute_scale_v_new() */
+    float *const train_depthwise1_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_DEPTHWISE1_NORM_INVERSE_AT;
+    compute_d_train_depthwise_norm(d_train_depthwise1_norm, d_train_pointwise1_conv,
+            (float *)state->pointwise1_weight, constant_pointwise1_conv_taps, train_depthwise1_conv,
+            train_depthwise1_norm_mean, train_depthwise1_norm_inverse, state->depthwise1_scale,
+            state->depthwise1_shift, arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE1_NORM_SCRATCH_AT);
+    update_pointwise_weight((float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
+            d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_mean, train_depthwise1_norm_inverse,
+            state->depthwise1_scale, state->depthwise1_shift, constant_pointwise4_weight_gradient_taps,
+            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_POINTWISE1_WEIGHT_SCRATCH_AT);
+    /* [64], until call 9 of update64() */
+    float *const depthwise1_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE1_SCALE_V_NEW_AT;
+    /* [16,64,25,5], until call 4 of update_depthwise_weight() */
+    float *const d_train_depthwise1_conv = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_DEPTHWISE1_CONV_AT;
+    compute_scale_v_new(depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
+            state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_mean,
+            train_depthwise1_norm_inverse, state->learning_rate, state->depthwise1_scale);
+    update64(state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
     /* [16,64,25,5], until update_first_weight() */
     float *const d_train_first_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_FIRST_NORM_AT;
     /* [16,64,25,5], until update_first_weight() */
     float *const first_conv = arena->floats + DS_CNN_DEFAULT_STEP_FIRST_CONV_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reducemean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_REDUCEMEAN_AT;
+    float *const train_first_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_MEAN_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reciprocal = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125_2(d_train_first_norm, d_train_depthwise1_conv,
-            (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
-            state->first_scale, state->first_shift,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADINPUT_WHERE_GREATER_SCRATCH_AT_8);
-    convgradweight_update_64x9((float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
-            constant_conv_taps_4, d_train_depthwise1_conv, first_conv, train_first_norm_reducemean,
-            train_first_norm_reciprocal, state->first_scale, state->first_shift, state->learning_rate,
-            arena->floats + DS_CNN_DEFAULT_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_4);
+    float *const train_first_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_INVERSE_AT;
+    compute_d_train_norm(d_train_first_norm, d_train_depthwise1_conv, (float *)state->depthwise1_weight, first_conv,
+                         train_first_norm_mean, train_first_norm_inverse, state->first_scale, state->first_shift,
+                         arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_FIRST_NORM_SCRATCH_AT);
+    update_depthwise_weight((float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
+                            constant_depthwise4_weight_gradient_taps, d_train_depthwise1_conv, first_conv,
+                            train_first_norm_mean, train_first_norm_inverse, state->first_scale, state->first_shift,
+                            state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_DEPTHWISE1_WEIGHT_SCRATCH_AT);
     /* [1,64,1,1], until update_first_weight() */
-    float *const grad_train_first_norm_reducesum =
-        arena->floats + DS_CNN_DEFAULT_STEP_GRAD_TRAIN_FIRST_NORM_REDUCESUM_AT;
-    grad_train_first_norm_reducesum_reduce_sum(grad_train_first_norm_reducesum, state->first_shift_v,
-                                               state->first_shift, d_train_first_norm, state->learning_rate);
+    float *const grad_train_first_norm_sum = arena->floats + DS_CNN_DEFAULT_STEP_GRAD_TRAIN_FIRST_NORM_SUM_AT;
+    compute_grad_train_first_norm_sum(grad_train_first_norm_sum, state->first_shift_v, state->first_shift,
+                                      d_train_first_norm, state->learning_rate);
     /* [1,64,1,1], until update_first_weight() */
-    float *const grad_train_first_norm_div = arena->floats + DS_CNN_DEFAULT_STEP_GRAD_TRAIN_FIRST_NORM_DIV_AT;
-    /* [64], until call 10 of update_64() */
+    float *const grad_train_first_norm_pull = arena->floats + DS_CNN_DEFAULT_STEP_GRAD_TRAIN_FIRST_NORM_PULL_AT;
+    /* [64], until call 10 of update64() */
     float *const first_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_FIRST_SCALE_V_NEW_AT;
-    grad_train_first_norm_div_mul(grad_train_first_norm_div, first_scale_v_new, state->first_scale_v,
-            d_train_first_norm, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal);
+    compute_grad_train_first_norm_pull(grad_train_first_norm_pull, first_scale_v_new, state->first_scale_v,
+            d_train_first_norm, first_conv, train_first_norm_mean, train_first_norm_inverse);
+}
+
+/* ds_cnn_default_step(): update_first_weight() to update64(). */
+static void ds_cnn_default_step_from_first_weight(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
+                                                  const ds_cnn_default_step_inputs *in)
+{
+    /* [16,64,25,5], until update_first_weight() */
+    float *const d_train_first_norm = arena->floats + DS_CNN_DEFAULT_STEP_D_TRAIN_FIRST_NORM_AT;
+    /* [1,64,1,1], until update_first_weight() */
+    float *const grad_train_first_norm_sum = arena->floats + DS_CNN_DEFAULT_STEP_GRAD_TRAIN_FIRST_NORM_SUM_AT;
+    /* [16,64,25,5], until update_first_weight() */
+    float *const first_conv = arena->floats + DS_CNN_DEFAULT_STEP_FIRST_CONV_AT;
+    /* [1,64,1,1], until update_first_weight() */
+    float *const train_first_norm_mean = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_MEAN_AT;
+    /* [1,64,1,1], until update_first_weight() */
+    float *const grad_train_first_norm_pull = arena->floats + DS_CNN_DEFAULT_STEP_GRAD_TRAIN_FIRST_NORM_PULL_AT;
+    /* [1,64,1,1], until update_first_weight() */
+    float *const train_first_norm_inverse = arena->floats + DS_CNN_DEFAULT_STEP_TRAIN_FIRST_NORM_INVERSE_AT;
     update_first_weight((float *)state->first_weight_v, (float *)state->first_weight, d_train_first_norm,
-            grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean, grad_train_first_norm_div,
-            train_first_norm_reciprocal, state->first_scale, in->x, constant_conv_taps_5, state->learning_rate,
-            arena->floats + DS_CNN_DEFAULT_STEP_UPDATE_FIRST_WEIGHT_SCRATCH_AT);
-    update_64(state->first_scale, state->learning_rate, first_scale_v_new);
+                        grad_train_first_norm_sum, first_conv, train_first_norm_mean, grad_train_first_norm_pull,
+                        train_first_norm_inverse, state->first_scale, in->x, constant_first_weight_gradient_taps,
+                        state->learning_rate, arena->floats + DS_CNN_DEFAULT_STEP_FIRST_WEIGHT_SCRATCH_AT);
+    /* [64], until call 10 of update64() */
+    float *const first_scale_v_new = arena->floats + DS_CNN_DEFAULT_STEP_FIRST_SCALE_V_NEW_AT;
+    update64(state->first_scale, state->learning_rate, first_scale_v_new);
 }
 
 stepc_status ds_cnn_default_step(ds_cnn_default_state *state, ds_cnn_default_arena *arena,
@@ -1947,114 +1950,114 @@ stepc_status ds_cnn_default_step(ds_cnn_default_state *state, ds_cnn_default_are
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    stepc_status status = ds_cnn_default_step_1(state, arena, in, out);
+    stepc_status status = ds_cnn_default_step_from_check_labels(state, arena, in, out);
     if (status != STEPC_OK)
         return status;
-    ds_cnn_default_step_2(state, arena, out);
-    ds_cnn_default_step_3(state, arena);
-    ds_cnn_default_step_4(state, arena);
-    ds_cnn_default_step_5(state, arena, in, out);
-    ds_cnn_default_step_6(state, arena);
-    ds_cnn_default_step_7(state, arena);
-    ds_cnn_default_step_8(state, arena);
-    ds_cnn_default_step_9(state, arena);
-    ds_cnn_default_step_10(state, arena);
-    ds_cnn_default_step_11(state, arena, in);
+    ds_cnn_default_step_from_depthwise2(state, arena, out);
+    ds_cnn_default_step_from_train_first_norm_mean(state, arena);
+    ds_cnn_default_step_from_train_pointwise2_norm_m(state, arena);
+    ds_cnn_default_step_from_train_pointwise4_norm_m(state, arena, in, out);
+    ds_cnn_default_step_from_depthwise4_scale_v_new(state, arena);
+    ds_cnn_default_step_from_pointwise3_weight(state, arena);
+    ds_cnn_default_step_from_d_train_depthwise2_norm(state, arena);
+    ds_cnn_default_step_from_d_train_depthwise1_norm(state, arena);
+    ds_cnn_default_step_from_first_weight(state, arena, in);
     return STEPC_OK;
 }
 
-/* ds_cnn_default_infer(): mul_64() to mul_64(). */
-static void ds_cnn_default_infer_1(const ds_cnn_default_state *state, ds_cnn_default_arena *arena,
-                                   const ds_cnn_default_infer_inputs *in, const ds_cnn_default_infer_outputs *out)
+/* ds_cnn_default_infer(): compute_norm_factor() to compute_norm_factor(). */
+static void ds_cnn_default_infer_from_first_norm_factor(const ds_cnn_default_state *state,
+        ds_cnn_default_arena *arena, const ds_cnn_default_infer_inputs *in, const ds_cnn_default_infer_outputs *out)
 {
     if (out->logits != NULL) {
-        /* [1,64,1,1], until first_relu() */
-        float *const first_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_FIRST_NORM_MUL_AT;
-        mul_64(first_norm_mul, state->first_variance, state->first_scale);
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until compute_first() */
+        float *const first_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_FIRST_NORM_FACTOR_AT;
+        compute_norm_factor(first_norm_factor, state->first_variance, state->first_scale);
+        /* [16,64,25,5], until call 1 of compute_depthwise() */
         float *const first = arena->floats + DS_CNN_DEFAULT_INFER_FIRST_AT;
-        first_relu(first, in->x, (const float *)state->first_weight, constant_conv_taps, state->first_mean,
-                   first_norm_mul, state->first_shift, arena->floats + DS_CNN_DEFAULT_INFER_FIRST_RELU_SCRATCH_AT);
-        /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
-        float *const depthwise1_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE1_NORM_MUL_AT;
-        mul_64(depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        compute_first(first, in->x, (const float *)state->first_weight, constant_first_conv_taps, state->first_mean,
+                      first_norm_factor, state->first_shift, arena->floats + DS_CNN_DEFAULT_INFER_FIRST_SCRATCH_AT);
+        /* [1,64,1,1], until call 1 of compute_depthwise() */
+        float *const depthwise1_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE1_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise1_norm_factor, state->depthwise1_variance, state->depthwise1_scale);
+        /* [16,64,25,5], until call 1 of compute_pointwise() */
         float *const depthwise1 = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE1_AT;
-        conv_relu_16x64x125_2(depthwise1, first, (const float *)state->depthwise1_weight, state->depthwise1_mean,
-                              depthwise1_norm_mul, state->depthwise1_shift,
-                              arena->floats + DS_CNN_DEFAULT_INFER_CONV_RELU_16X64X125_2_SCRATCH_AT);
-        /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
-        float *const pointwise1_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE1_NORM_MUL_AT;
-        mul_64(pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        compute_depthwise(depthwise1, first, (const float *)state->depthwise1_weight, state->depthwise1_mean,
+                          depthwise1_norm_factor, state->depthwise1_shift,
+                          arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE1_SCRATCH_AT);
+        /* [1,64,1,1], until call 1 of compute_pointwise() */
+        float *const pointwise1_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE1_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise1_norm_factor, state->pointwise1_variance, state->pointwise1_scale);
+        /* [16,64,25,5], until call 2 of compute_depthwise() */
         float *const pointwise1 = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE1_AT;
-        conv_relu_16x64x125(pointwise1, depthwise1, (const float *)state->pointwise1_weight, constant_conv_taps_2,
-                            state->pointwise1_mean, pointwise1_norm_mul, state->pointwise1_shift,
-                            arena->floats + DS_CNN_DEFAULT_INFER_CONV_RELU_16X64X125_SCRATCH_AT);
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise2_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE2_NORM_MUL_AT;
-        mul_64(depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        compute_pointwise(pointwise1, depthwise1, (const float *)state->pointwise1_weight,
+                          constant_pointwise1_conv_taps, state->pointwise1_mean, pointwise1_norm_factor,
+                          state->pointwise1_shift, arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE1_SCRATCH_AT);
+        /* [1,64,1,1], until call 2 of compute_depthwise() */
+        float *const depthwise2_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE2_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise2_norm_factor, state->depthwise2_variance, state->depthwise2_scale);
+        /* [16,64,25,5], until call 2 of compute_pointwise() */
         float *const depthwise2 = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE2_AT;
-        conv_relu_16x64x125_2(depthwise2, pointwise1, (const float *)state->depthwise2_weight, state->depthwise2_mean,
-                              depthwise2_norm_mul, state->depthwise2_shift,
-                              arena->floats + DS_CNN_DEFAULT_INFER_CONV_RELU_16X64X125_2_SCRATCH_AT_2);
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
-        float *const pointwise2_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE2_NORM_MUL_AT;
-        mul_64(pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        compute_depthwise(depthwise2, pointwise1, (const float *)state->depthwise2_weight, state->depthwise2_mean,
+                          depthwise2_norm_factor, state->depthwise2_shift,
+                          arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE2_SCRATCH_AT);
+        /* [1,64,1,1], until call 2 of compute_pointwise() */
+        float *const pointwise2_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE2_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise2_norm_factor, state->pointwise2_variance, state->pointwise2_scale);
+        /* [16,64,25,5], until call 3 of compute_depthwise() */
         float *const pointwise2 = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE2_AT;
-        conv_relu_16x64x125(pointwise2, depthwise2, (const float *)state->pointwise2_weight, constant_conv_taps_2,
-                            state->pointwise2_mean, pointwise2_norm_mul, state->pointwise2_shift,
-                            arena->floats + DS_CNN_DEFAULT_INFER_CONV_RELU_16X64X125_SCRATCH_AT_2);
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE3_NORM_MUL_AT;
-        mul_64(depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
+        compute_pointwise(pointwise2, depthwise2, (const float *)state->pointwise2_weight,
+                          constant_pointwise1_conv_taps, state->pointwise2_mean, pointwise2_norm_factor,
+                          state->pointwise2_shift, arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE2_SCRATCH_AT);
+        /* [1,64,1,1], until call 3 of compute_depthwise() */
+        float *const depthwise3_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE3_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise3_norm_factor, state->depthwise3_variance, state->depthwise3_scale);
     }
 }
 
-/* ds_cnn_default_infer(): conv_relu_16x64x125_2() to logits_gemm(). */
-static void ds_cnn_default_infer_2(const ds_cnn_default_state *state, ds_cnn_default_arena *arena,
-                                   const ds_cnn_default_infer_outputs *out)
+/* ds_cnn_default_infer(): compute_depthwise() to compute_logits(). */
+static void ds_cnn_default_infer_from_depthwise3(const ds_cnn_default_state *state, ds_cnn_default_arena *arena,
+                                                 const ds_cnn_default_infer_outputs *out)
 {
     if (out->logits != NULL) {
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 3 of compute_pointwise() */
         float *const depthwise3 = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE3_AT;
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 3 of compute_depthwise() */
         float *const pointwise2 = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE2_AT;
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE3_NORM_MUL_AT;
-        conv_relu_16x64x125_2(depthwise3, pointwise2, (const float *)state->depthwise3_weight, state->depthwise3_mean,
-                              depthwise3_norm_mul, state->depthwise3_shift,
-                              arena->floats + DS_CNN_DEFAULT_INFER_CONV_RELU_16X64X125_2_SCRATCH_AT_3);
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE3_NORM_MUL_AT;
-        mul_64(pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
-        /* [16,64,25,5], until call 4 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until call 3 of compute_depthwise() */
+        float *const depthwise3_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE3_NORM_FACTOR_AT;
+        compute_depthwise(depthwise3, pointwise2, (const float *)state->depthwise3_weight, state->depthwise3_mean,
+                          depthwise3_norm_factor, state->depthwise3_shift,
+                          arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE3_SCRATCH_AT);
+        /* [1,64,1,1], until call 3 of compute_pointwise() */
+        float *const pointwise3_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE3_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise3_norm_factor, state->pointwise3_variance, state->pointwise3_scale);
+        /* [16,64,25,5], until call 4 of compute_depthwise() */
         float *const pointwise3 = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE3_AT;
-        conv_relu_16x64x125(pointwise3, depthwise3, (const float *)state->pointwise3_weight, constant_conv_taps_2,
-                            state->pointwise3_mean, pointwise3_norm_mul, state->pointwise3_shift,
-                            arena->floats + DS_CNN_DEFAULT_INFER_CONV_RELU_16X64X125_SCRATCH_AT_3);
-        /* [1,64,1,1], until call 4 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE4_NORM_MUL_AT;
-        mul_64(depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
-        /* [16,64,25,5], until pointwise4_conv_conv() */
+        compute_pointwise(pointwise3, depthwise3, (const float *)state->pointwise3_weight,
+                          constant_pointwise1_conv_taps, state->pointwise3_mean, pointwise3_norm_factor,
+                          state->pointwise3_shift, arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE3_SCRATCH_AT);
+        /* [1,64,1,1], until call 4 of compute_depthwise() */
+        float *const depthwise4_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE4_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise4_norm_factor, state->depthwise4_variance, state->depthwise4_scale);
+        /* [16,64,25,5], until compute_pointwise4_conv() */
         float *const depthwise4 = arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE4_AT;
-        conv_relu_16x64x125_2(depthwise4, pointwise3, (const float *)state->depthwise4_weight, state->depthwise4_mean,
-                              depthwise4_norm_mul, state->depthwise4_shift,
-                              arena->floats + DS_CNN_DEFAULT_INFER_CONV_RELU_16X64X125_2_SCRATCH_AT_4);
-        /* [16,64,25,5], until pooled_reduce_mean() */
+        compute_depthwise(depthwise4, pointwise3, (const float *)state->depthwise4_weight, state->depthwise4_mean,
+                          depthwise4_norm_factor, state->depthwise4_shift,
+                          arena->floats + DS_CNN_DEFAULT_INFER_DEPTHWISE4_SCRATCH_AT);
+        /* [16,64,25,5], until compute_pooled() */
         float *const pointwise4_conv = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE4_CONV_AT;
-        pointwise4_conv_conv(pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight,
-                constant_conv_taps_2, arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE4_CONV_CONV_SCRATCH_AT);
-        /* [1,64,1,1], until pooled_reduce_mean() */
-        float *const pointwise4_norm_mul = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE4_NORM_MUL_AT;
-        mul_64(pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
-        float *const pooled = arena->floats + DS_CNN_DEFAULT_INFER_POOLED_AT; /* [16,64,1,1], until logits_gemm() */
-        pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
-                           state->pointwise4_shift);
-        logits_gemm(out->logits, pooled, (const float *)state->fc_weight, state->fc_bias,
-                    arena->floats + DS_CNN_DEFAULT_INFER_LOGITS_GEMM_SCRATCH_AT);
+        compute_pointwise4_conv(pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight,
+                constant_pointwise1_conv_taps, arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE4_CONV_SCRATCH_AT);
+        /* [1,64,1,1], until compute_pooled() */
+        float *const pointwise4_norm_factor = arena->floats + DS_CNN_DEFAULT_INFER_POINTWISE4_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise4_norm_factor, state->pointwise4_variance, state->pointwise4_scale);
+        /* [16,64,1,1], until compute_logits() */
+        float *const pooled = arena->floats + DS_CNN_DEFAULT_INFER_POOLED_AT;
+        compute_pooled(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_factor,
+                       state->pointwise4_shift);
+        compute_logits(out->logits, pooled, (const float *)state->fc_weight, state->fc_bias,
+                       arena->floats + DS_CNN_DEFAULT_INFER_LOGITS_SCRATCH_AT);
     }
 }
 
@@ -2063,117 +2066,117 @@ stepc_status ds_cnn_default_infer(const ds_cnn_default_state *state, ds_cnn_defa
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
-    ds_cnn_default_infer_1(state, arena, in, out);
-    ds_cnn_default_infer_2(state, arena, out);
+    ds_cnn_default_infer_from_first_norm_factor(state, arena, in, out);
+    ds_cnn_default_infer_from_depthwise3(state, arena, out);
     return STEPC_OK;
 }
 
 /* ---- model ------------------------------------------------------------- */
 
-static const size_t dims_64_1_10_4[] = {64, 1, 10, 4}, dims_64[] = {64}, dims_64_1_3_3[] = {64, 1, 3, 3},
-                    dims_64_64_1_1[] = {64, 64, 1, 1}, dims_12_64[] = {12, 64}, dims_12[] = {12},
-                    dims_16_1_49_10[] = {16, 1, 49, 10}, dims_16[] = {16}, dims_16_12[] = {16, 12};
+static const size_t dims64x1x10x4[] = {64, 1, 10, 4}, dims64[] = {64}, dims64x1x3x3[] = {64, 1, 3, 3},
+                    dims64x64x1x1[] = {64, 64, 1, 1}, dims12x64[] = {12, 64}, dims12[] = {12},
+                    dims16x1x49x10[] = {16, 1, 49, 10}, dims16[] = {16}, dims16x12[] = {16, 12};
 
 #define AT(member) offsetof(ds_cnn_default_state, member)
 static const stepc_variable_info ds_cnn_default_variables[] = {
-    {{"first_weight", STEPC_FLOAT, 4, dims_64_1_10_4}, AT(first_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"first_scale", STEPC_FLOAT, 1, dims_64}, AT(first_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"first_shift", STEPC_FLOAT, 1, dims_64}, AT(first_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise1_weight", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise1_scale", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise1_shift", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise1_weight", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise1_scale", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise1_shift", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise2_weight", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise2_scale", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise2_shift", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise2_weight", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise2_scale", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise2_shift", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise3_weight", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise3_scale", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise3_shift", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise3_weight", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise3_scale", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise3_shift", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise4_weight", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise4_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise4_scale", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise4_shift", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise4_weight", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise4_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise4_scale", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise4_shift", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc_weight", STEPC_FLOAT, 2, dims_12_64}, AT(fc_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc_bias", STEPC_FLOAT, 1, dims_12}, AT(fc_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"first_mean", STEPC_FLOAT, 1, dims_64}, AT(first_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"first_variance", STEPC_FLOAT, 1, dims_64}, AT(first_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise1_mean", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise1_variance", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise1_mean", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise1_variance", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise2_mean", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise2_variance", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise2_mean", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise2_variance", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise3_mean", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise3_variance", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise3_mean", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise3_variance", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise4_mean", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise4_variance", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise4_mean", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise4_variance", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"first_weight", STEPC_FLOAT, 4, dims64x1x10x4}, AT(first_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"first_scale", STEPC_FLOAT, 1, dims64}, AT(first_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"first_shift", STEPC_FLOAT, 1, dims64}, AT(first_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise1_weight", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise1_scale", STEPC_FLOAT, 1, dims64}, AT(depthwise1_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise1_shift", STEPC_FLOAT, 1, dims64}, AT(depthwise1_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise1_weight", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise1_scale", STEPC_FLOAT, 1, dims64}, AT(pointwise1_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise1_shift", STEPC_FLOAT, 1, dims64}, AT(pointwise1_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise2_weight", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise2_scale", STEPC_FLOAT, 1, dims64}, AT(depthwise2_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise2_shift", STEPC_FLOAT, 1, dims64}, AT(depthwise2_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise2_weight", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise2_scale", STEPC_FLOAT, 1, dims64}, AT(pointwise2_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise2_shift", STEPC_FLOAT, 1, dims64}, AT(pointwise2_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise3_weight", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise3_scale", STEPC_FLOAT, 1, dims64}, AT(depthwise3_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise3_shift", STEPC_FLOAT, 1, dims64}, AT(depthwise3_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise3_weight", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise3_scale", STEPC_FLOAT, 1, dims64}, AT(pointwise3_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise3_shift", STEPC_FLOAT, 1, dims64}, AT(pointwise3_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise4_weight", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise4_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise4_scale", STEPC_FLOAT, 1, dims64}, AT(depthwise4_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise4_shift", STEPC_FLOAT, 1, dims64}, AT(depthwise4_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise4_weight", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise4_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise4_scale", STEPC_FLOAT, 1, dims64}, AT(pointwise4_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise4_shift", STEPC_FLOAT, 1, dims64}, AT(pointwise4_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc_weight", STEPC_FLOAT, 2, dims12x64}, AT(fc_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc_bias", STEPC_FLOAT, 1, dims12}, AT(fc_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"first_mean", STEPC_FLOAT, 1, dims64}, AT(first_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"first_variance", STEPC_FLOAT, 1, dims64}, AT(first_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise1_mean", STEPC_FLOAT, 1, dims64}, AT(depthwise1_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise1_variance", STEPC_FLOAT, 1, dims64}, AT(depthwise1_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise1_mean", STEPC_FLOAT, 1, dims64}, AT(pointwise1_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise1_variance", STEPC_FLOAT, 1, dims64}, AT(pointwise1_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise2_mean", STEPC_FLOAT, 1, dims64}, AT(depthwise2_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise2_variance", STEPC_FLOAT, 1, dims64}, AT(depthwise2_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise2_mean", STEPC_FLOAT, 1, dims64}, AT(pointwise2_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise2_variance", STEPC_FLOAT, 1, dims64}, AT(pointwise2_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise3_mean", STEPC_FLOAT, 1, dims64}, AT(depthwise3_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise3_variance", STEPC_FLOAT, 1, dims64}, AT(depthwise3_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise3_mean", STEPC_FLOAT, 1, dims64}, AT(pointwise3_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise3_variance", STEPC_FLOAT, 1, dims64}, AT(pointwise3_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise4_mean", STEPC_FLOAT, 1, dims64}, AT(depthwise4_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise4_variance", STEPC_FLOAT, 1, dims64}, AT(depthwise4_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise4_mean", STEPC_FLOAT, 1, dims64}, AT(pointwise4_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise4_variance", STEPC_FLOAT, 1, dims64}, AT(pointwise4_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
     {{"learning_rate", STEPC_FLOAT, 0, NULL}, AT(learning_rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"first_weight.v", STEPC_FLOAT, 4, dims_64_1_10_4}, AT(first_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"first_scale.v", STEPC_FLOAT, 1, dims_64}, AT(first_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"first_shift.v", STEPC_FLOAT, 1, dims_64}, AT(first_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise1_weight.v", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise1_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"first_weight.v", STEPC_FLOAT, 4, dims64x1x10x4}, AT(first_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"first_scale.v", STEPC_FLOAT, 1, dims64}, AT(first_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"first_shift.v", STEPC_FLOAT, 1, dims64}, AT(first_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise1_weight.v", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise1_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"depthwise1_scale.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise1_shift.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise1_weight.v", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise1_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"depthwise1_scale.v", STEPC_FLOAT, 1, dims64}, AT(depthwise1_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise1_shift.v", STEPC_FLOAT, 1, dims64}, AT(depthwise1_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise1_weight.v", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise1_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"pointwise1_scale.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise1_shift.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise2_weight.v", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise2_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"pointwise1_scale.v", STEPC_FLOAT, 1, dims64}, AT(pointwise1_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise1_shift.v", STEPC_FLOAT, 1, dims64}, AT(pointwise1_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise2_weight.v", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise2_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"depthwise2_scale.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise2_shift.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise2_weight.v", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise2_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"depthwise2_scale.v", STEPC_FLOAT, 1, dims64}, AT(depthwise2_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise2_shift.v", STEPC_FLOAT, 1, dims64}, AT(depthwise2_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise2_weight.v", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise2_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"pointwise2_scale.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise2_shift.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise3_weight.v", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise3_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"pointwise2_scale.v", STEPC_FLOAT, 1, dims64}, AT(pointwise2_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise2_shift.v", STEPC_FLOAT, 1, dims64}, AT(pointwise2_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise3_weight.v", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise3_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"depthwise3_scale.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise3_shift.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise3_weight.v", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise3_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"depthwise3_scale.v", STEPC_FLOAT, 1, dims64}, AT(depthwise3_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise3_shift.v", STEPC_FLOAT, 1, dims64}, AT(depthwise3_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise3_weight.v", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise3_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"pointwise3_scale.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise3_shift.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise4_weight.v", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise4_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"pointwise3_scale.v", STEPC_FLOAT, 1, dims64}, AT(pointwise3_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise3_shift.v", STEPC_FLOAT, 1, dims64}, AT(pointwise3_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise4_weight.v", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise4_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"depthwise4_scale.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise4_shift.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise4_weight.v", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise4_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"depthwise4_scale.v", STEPC_FLOAT, 1, dims64}, AT(depthwise4_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise4_shift.v", STEPC_FLOAT, 1, dims64}, AT(depthwise4_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise4_weight.v", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise4_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"pointwise4_scale.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise4_shift.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc_weight.v", STEPC_FLOAT, 2, dims_12_64}, AT(fc_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc_bias.v", STEPC_FLOAT, 1, dims_12}, AT(fc_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise4_scale.v", STEPC_FLOAT, 1, dims64}, AT(pointwise4_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise4_shift.v", STEPC_FLOAT, 1, dims64}, AT(pointwise4_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc_weight.v", STEPC_FLOAT, 2, dims12x64}, AT(fc_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc_bias.v", STEPC_FLOAT, 1, dims12}, AT(fc_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
     {{"step_count", STEPC_INT64, 0, NULL}, AT(step_count), STEPC_ROLE_COUNTER, NULL, NULL},
 };
 
 static const stepc_tensor_info step_inputs[] = {
-    {"x", STEPC_FLOAT, 4, dims_16_1_49_10},
-    {"target", STEPC_INT64, 1, dims_16},
+    {"x", STEPC_FLOAT, 4, dims16x1x49x10},
+    {"target", STEPC_INT64, 1, dims16},
 };
 static const stepc_tensor_info step_outputs[] = {
-    {"logits", STEPC_FLOAT, 2, dims_16_12},
+    {"logits", STEPC_FLOAT, 2, dims16x12},
     {"loss", STEPC_FLOAT, 0, NULL},
 };
-static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_16_1_49_10}};
-static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_16_12}};
+static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims16x1x49x10}};
+static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims16x12}};
 
 static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
 {

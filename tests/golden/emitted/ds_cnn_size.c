@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 5174528 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_size.h"
-#if !defined(DS_CNN_SIZE_BUILD_ID) || DS_CNN_SIZE_BUILD_ID != 0x3515f7c52fd5c706u
+#if !defined(DS_CNN_SIZE_BUILD_ID) || DS_CNN_SIZE_BUILD_ID != 0x39fd59380e345c69u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -34,210 +34,190 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
     step_count[0] = stepc_add64(step_count[0], 1);
 }
 
-/* Mul, Reciprocal, Sqrt, Add; y is "first_norm.mul" [1,64,1,1], x is "first_variance" [64], x_2 is "first_scale"
- * [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "depthwise1_norm.mul" [1,64,1,1], x is "depthwise1_variance" [64], x_2 is
- * "depthwise1_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "pointwise1_norm.mul" [1,64,1,1], x is "pointwise1_variance" [64], x_2 is
- * "pointwise1_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "depthwise2_norm.mul" [1,64,1,1], x is "depthwise2_variance" [64], x_2 is
- * "depthwise2_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "pointwise2_norm.mul" [1,64,1,1], x is "pointwise2_variance" [64], x_2 is
- * "pointwise2_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "depthwise3_norm.mul" [1,64,1,1], x is "depthwise3_variance" [64], x_2 is
- * "depthwise3_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "pointwise3_norm.mul" [1,64,1,1], x is "pointwise3_variance" [64], x_2 is
- * "pointwise3_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "depthwise4_norm.mul" [1,64,1,1], x is "depthwise4_variance" [64], x_2 is
- * "depthwise4_scale" [64] */
-/* Mul, Reciprocal, Sqrt, Add; y is "pointwise4_norm.mul" [1,64,1,1], x is "pointwise4_variance" [64], x_2 is
- * "pointwise4_scale" [64] */
-static STEPC_KERNEL void mul_64(float *restrict y, const float *restrict x, const float *restrict x_2)
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "first_norm.factor" [1,64,1,1], variance is "first_variance" [64],
+ * scale is "first_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "depthwise1_norm.factor" [1,64,1,1], variance is
+ * "depthwise1_variance" [64], scale is "depthwise1_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "pointwise1_norm.factor" [1,64,1,1], variance is
+ * "pointwise1_variance" [64], scale is "pointwise1_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "depthwise2_norm.factor" [1,64,1,1], variance is
+ * "depthwise2_variance" [64], scale is "depthwise2_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "pointwise2_norm.factor" [1,64,1,1], variance is
+ * "pointwise2_variance" [64], scale is "pointwise2_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "depthwise3_norm.factor" [1,64,1,1], variance is
+ * "depthwise3_variance" [64], scale is "depthwise3_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "pointwise3_norm.factor" [1,64,1,1], variance is
+ * "pointwise3_variance" [64], scale is "pointwise3_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "depthwise4_norm.factor" [1,64,1,1], variance is
+ * "depthwise4_variance" [64], scale is "depthwise4_scale" [64] */
+/* Mul, Reciprocal, Sqrt, Add; norm_factor is "pointwise4_norm.factor" [1,64,1,1], variance is
+ * "pointwise4_variance" [64], scale is "pointwise4_scale" [64] */
+static STEPC_KERNEL void compute_norm_factor(float *restrict norm_factor, const float *restrict variance,
+                                             const float *restrict scale)
 {
     for (int i = 0; i < 64; i++)
-        y[i] = 1.0f / stepc_sqrtf(x[i] + 0.00001f) * x_2[i];
+        norm_factor[i] = 1.0f / stepc_sqrtf(variance[i] + 0.00001f) * scale[i];
 }
 
 /* first_conv[16,64,25,5] = Conv(x[16,1,49,10], first_weight[64,1,10,4]) */
-static STEPC_KERNEL void first_conv_conv(float *restrict first_conv, const float *restrict x,
-                                         const float *restrict first_weight)
+static STEPC_KERNEL void compute_first_conv(float *restrict first_conv, const float *restrict x,
+                                            const float *restrict first_weight)
 {
     for (int n = 0; n < 16; n++)
         for (int o = 0; o < 64; o += 4)
             for (int oy = 0; oy < 25; oy++)
                 for (int ox = 0; ox < 5; ox++) {
-                    const float *const from = x + n * 490;
-                    const float *const w = first_weight + o * 40;
-                    float s0 = 0.0f;
-                    float s1 = 0.0f;
-                    float s2 = 0.0f;
-                    float s3 = 0.0f;
+                    const float *const from = x + n * 490, *const weights = first_weight + o * 40;
+                    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                     for (int ky = 0; ky < 10; ky++)
                         for (int kx = 0; kx < 4; kx++) {
-                            const int y = oy * 2 + ky - 5;
-                            const int x_2 = ox * 2 + kx - 1;
-                            const float v = (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
-                            const float *const weight = w + ky * 4 + kx;
+                            const int iy = oy * 2 + ky - 5, ix = ox * 2 + kx - 1;
+                            const float v = (iy >= 0 && iy < 49 && ix >= 0 && ix < 10) ? from[iy * 10 + ix] : 0.0f;
+                            const float *const weight = weights + ky * 4 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[40];
                             s2 += v * weight[80];
                             s3 += v * weight[120];
                         }
                     const int p = oy * 5 + ox;
-                    float sum[4];
-                    sum[0] = s0;
-                    sum[1] = s1;
-                    sum[2] = s2;
-                    sum[3] = s3;
+                    float sum[4] = {s0, s1, s2, s3};
                     for (int r = 0; r < 4; r++)
                         first_conv[n * 8000 + (o + r) * 125 + p] = sum[r];
                 }
 }
 
-/* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.reshape_3[1,64,1,1]) *
- * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
- * depthwise1_norm.reshape_3[1,64,1,1]) * depthwise1_norm.mul[1,64,1,1] + depthwise1_norm.reshape_2[1,64,1,1]) */
-static STEPC_KERNEL void depthwise1_relu(float *restrict depthwise1, const float *restrict first_conv,
-        const float *restrict first_mean, const float *restrict first_norm_mul, const float *restrict first_shift,
+/* depthwise1[16,64,25,5] = Relu((Conv(Relu((first_conv[16,64,25,5] - first_norm.mean[1,64,1,1]) *
+ * first_norm.factor[1,64,1,1] + first_norm.bias[1,64,1,1]), depthwise1_weight[64,1,3,3]) -
+ * depthwise1_norm.mean[1,64,1,1]) * depthwise1_norm.factor[1,64,1,1] + depthwise1_norm.bias[1,64,1,1]) */
+static STEPC_KERNEL void compute_depthwise1(float *restrict depthwise1, const float *restrict first_conv,
+        const float *restrict first_mean, const float *restrict first_norm_factor, const float *restrict first_shift,
         const float *restrict depthwise1_weight, const float *restrict depthwise1_mean,
-        const float *restrict depthwise1_norm_mul, const float *restrict depthwise1_shift, float *restrict scratch)
+        const float *restrict depthwise1_norm_factor, const float *restrict depthwise1_shift, float *restrict scratch)
 {
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++) {
             for (int i = 0; i < 125; i++) {
-                const float t = (first_conv[n * 8000 + g * 125 + i] - first_mean[g]) * first_norm_mul[g] +
+                const float first_norm = (first_conv[n * 8000 + g * 125 + i] - first_mean[g]) * first_norm_factor[g] +
                     first_shift[g];
-                scratch[i] = t < 0.0f ? 0.0f : t;
+                scratch[i] = first_norm < 0.0f ? 0.0f : first_norm;
             }
             for (int oy = 0; oy < 25; oy++)
                 for (int ox = 0; ox < 5; ox++) {
-                    const float *const w = depthwise1_weight + g * 9;
+                    const float *const weights = depthwise1_weight + g * 9;
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
-                            const int y = oy + ky - 1;
-                            const int x = ox + kx - 1;
-                            const float v = (y >= 0 && y < 25 && x >= 0 && x < 5) ? scratch[y * 5 + x] : 0.0f;
-                            const float *const weight = w + ky * 3 + kx;
+                            const int iy = oy + ky - 1, ix = ox + kx - 1;
+                            const float v = (iy >= 0 && iy < 25 && ix >= 0 && ix < 5) ? scratch[iy * 5 + ix] : 0.0f;
+                            const float *const weight = weights + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
                     const int p = oy * 5 + ox;
-                    const float t = (s0 - depthwise1_mean[g]) * depthwise1_norm_mul[g] + depthwise1_shift[g];
-                    depthwise1[n * 8000 + g * 125 + p] = t < 0.0f ? 0.0f : t;
+                    const float depthwise1_norm = (s0 - depthwise1_mean[g]) * depthwise1_norm_factor[g] +
+                        depthwise1_shift[g];
+                    depthwise1[n * 8000 + g * 125 + p] = depthwise1_norm < 0.0f ? 0.0f : depthwise1_norm;
                 }
         }
 }
 
-/* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise1" [16,64,25,5], x is "depthwise1" [16,64,25,5], w is
- * "pointwise1_weight" [64,64,1,1], x_2 is "pointwise1_mean" [64], x_3 is "pointwise1_norm.mul" [1,64,1,1], x_4 is
- * "pointwise1_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise2" [16,64,25,5], x is "depthwise2" [16,64,25,5], w is
- * "pointwise2_weight" [64,64,1,1], x_2 is "pointwise2_mean" [64], x_3 is "pointwise2_norm.mul" [1,64,1,1], x_4 is
- * "pointwise2_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y_2 is "pointwise3" [16,64,25,5], x is "depthwise3" [16,64,25,5], w is
- * "pointwise3_weight" [64,64,1,1], x_2 is "pointwise3_mean" [64], x_3 is "pointwise3_norm.mul" [1,64,1,1], x_4 is
- * "pointwise3_shift" [64] */
-static STEPC_KERNEL void conv_relu_16x64x125(float *restrict y_2, const float *restrict x, const float *restrict w,
-        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
+/* Conv, Relu, Add, Mul, Sub; pointwise is "pointwise1" [16,64,25,5], depthwise is "depthwise1" [16,64,25,5],
+ * pointwise_weight is "pointwise1_weight" [64,64,1,1], pointwise_mean is "pointwise1_mean" [64],
+ * pointwise_norm_factor is "pointwise1_norm.factor" [1,64,1,1], pointwise_shift is "pointwise1_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; pointwise is "pointwise2" [16,64,25,5], depthwise is "depthwise2" [16,64,25,5],
+ * pointwise_weight is "pointwise2_weight" [64,64,1,1], pointwise_mean is "pointwise2_mean" [64],
+ * pointwise_norm_factor is "pointwise2_norm.factor" [1,64,1,1], pointwise_shift is "pointwise2_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; pointwise is "pointwise3" [16,64,25,5], depthwise is "depthwise3" [16,64,25,5],
+ * pointwise_weight is "pointwise3_weight" [64,64,1,1], pointwise_mean is "pointwise3_mean" [64],
+ * pointwise_norm_factor is "pointwise3_norm.factor" [1,64,1,1], pointwise_shift is "pointwise3_shift" [64] */
+static STEPC_KERNEL void compute_pointwise(float *restrict pointwise, const float *restrict depthwise,
+        const float *restrict pointwise_weight, const float *restrict pointwise_mean,
+        const float *restrict pointwise_norm_factor, const float *restrict pointwise_shift)
 {
     for (int n = 0; n < 16; n++)
         for (int o = 0; o < 64; o += 4)
             for (int ox = 0; ox < 125; ox++) {
-                const float *const from = x + n * 8000;
-                const float *const w_2 = w + o * 64;
-                float s0 = 0.0f;
-                float s1 = 0.0f;
-                float s2 = 0.0f;
-                float s3 = 0.0f;
+                const float *const from = depthwise + n * 8000;
+                const float *const weights = pointwise_weight + o * 64;
+                float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                 for (int c = 0; c < 64; c++) {
                     const float v = from[c * 125 + ox];
-                    s0 += v * w_2[c];
-                    s1 += v * w_2[c + 64];
-                    s2 += v * w_2[c + 128];
-                    s3 += v * w_2[c + 192];
+                    s0 += v * weights[c];
+                    s1 += v * weights[c + 64];
+                    s2 += v * weights[c + 128];
+                    s3 += v * weights[c + 192];
                 }
-                float sum[4];
-                sum[0] = s0;
-                sum[1] = s1;
-                sum[2] = s2;
-                sum[3] = s3;
+                float sum[4] = {s0, s1, s2, s3};
                 for (int r = 0; r < 4; r++) {
-                    const float t = (sum[r] - x_2[o + r]) * x_3[o + r] + x_4[o + r];
-                    y_2[n * 8000 + (o + r) * 125 + ox] = t < 0.0f ? 0.0f : t;
+                    const float other_sum = (sum[r] - pointwise_mean[o + r]) * pointwise_norm_factor[o + r] +
+                        pointwise_shift[o + r];
+                    pointwise[n * 8000 + (o + r) * 125 + ox] = other_sum < 0.0f ? 0.0f : other_sum;
                 }
             }
 }
 
-/* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise2" [16,64,25,5], x is "pointwise1" [16,64,25,5], w is
- * "depthwise2_weight" [64,1,3,3], x_2 is "depthwise2_mean" [64], x_3 is "depthwise2_norm.mul" [1,64,1,1], x_4 is
- * "depthwise2_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise3" [16,64,25,5], x is "pointwise2" [16,64,25,5], w is
- * "depthwise3_weight" [64,1,3,3], x_2 is "depthwise3_mean" [64], x_3 is "depthwise3_norm.mul" [1,64,1,1], x_4 is
- * "depthwise3_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise4" [16,64,25,5], x is "pointwise3" [16,64,25,5], w is
- * "depthwise4_weight" [64,1,3,3], x_2 is "depthwise4_mean" [64], x_3 is "depthwise4_norm.mul" [1,64,1,1], x_4 is
- * "depthwise4_shift" [64] */
-/* Conv, Relu, Add, Mul, Sub; y_2 is "depthwise1" [16,64,25,5], x is "first" [16,64,25,5], w is "depthwise1_weight"
- * [64,1,3,3], x_2 is "depthwise1_mean" [64], x_3 is "depthwise1_norm.mul" [1,64,1,1], x_4 is "depthwise1_shift"
- * [64] */
-static STEPC_KERNEL void conv_relu_16x64x125_2(float *restrict y_2, const float *restrict x, const float *restrict w,
-        const float *restrict x_2, const float *restrict x_3, const float *restrict x_4)
+/* Conv, Relu, Add, Mul, Sub; depthwise is "depthwise2" [16,64,25,5], x is "pointwise1" [16,64,25,5],
+ * depthwise_weight is "depthwise2_weight" [64,1,3,3], depthwise_mean is "depthwise2_mean" [64],
+ * depthwise_norm_factor is "depthwise2_norm.factor" [1,64,1,1], depthwise_shift is "depthwise2_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; depthwise is "depthwise3" [16,64,25,5], x is "pointwise2" [16,64,25,5],
+ * depthwise_weight is "depthwise3_weight" [64,1,3,3], depthwise_mean is "depthwise3_mean" [64],
+ * depthwise_norm_factor is "depthwise3_norm.factor" [1,64,1,1], depthwise_shift is "depthwise3_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; depthwise is "depthwise4" [16,64,25,5], x is "pointwise3" [16,64,25,5],
+ * depthwise_weight is "depthwise4_weight" [64,1,3,3], depthwise_mean is "depthwise4_mean" [64],
+ * depthwise_norm_factor is "depthwise4_norm.factor" [1,64,1,1], depthwise_shift is "depthwise4_shift" [64] */
+/* Conv, Relu, Add, Mul, Sub; depthwise is "depthwise1" [16,64,25,5], x is "first" [16,64,25,5], depthwise_weight
+ * is "depthwise1_weight" [64,1,3,3], depthwise_mean is "depthwise1_mean" [64], depthwise_norm_factor is
+ * "depthwise1_norm.factor" [1,64,1,1], depthwise_shift is "depthwise1_shift" [64] */
+static STEPC_KERNEL void compute_depthwise(float *restrict depthwise, const float *restrict x,
+        const float *restrict depthwise_weight, const float *restrict depthwise_mean,
+        const float *restrict depthwise_norm_factor, const float *restrict depthwise_shift)
 {
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++)
             for (int oy = 0; oy < 25; oy++)
                 for (int ox = 0; ox < 5; ox++) {
                     const float *const from = x + (n * 64 + g) * 125;
-                    const float *const w_2 = w + g * 9;
+                    const float *const weights = depthwise_weight + g * 9;
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
-                            const int y = oy + ky - 1;
-                            const int x_5 = ox + kx - 1;
-                            const float v = (y >= 0 && y < 25 && x_5 >= 0 && x_5 < 5) ? from[y * 5 + x_5] : 0.0f;
-                            const float *const weight = w_2 + ky * 3 + kx;
+                            const int iy = oy + ky - 1, ix = ox + kx - 1;
+                            const float v = (iy >= 0 && iy < 25 && ix >= 0 && ix < 5) ? from[iy * 5 + ix] : 0.0f;
+                            const float *const weight = weights + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
                     const int p = oy * 5 + ox;
-                    const float t = (s0 - x_2[g]) * x_3[g] + x_4[g];
-                    y_2[n * 8000 + g * 125 + p] = t < 0.0f ? 0.0f : t;
+                    const float sum = (s0 - depthwise_mean[g]) * depthwise_norm_factor[g] + depthwise_shift[g];
+                    depthwise[n * 8000 + g * 125 + p] = sum < 0.0f ? 0.0f : sum;
                 }
 }
 
 /* pointwise4_conv[16,64,25,5] = Conv(depthwise4[16,64,25,5], pointwise4_weight[64,64,1,1]) */
-static STEPC_KERNEL void pointwise4_conv_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
-                                              const float *restrict pointwise4_weight)
+static STEPC_KERNEL void compute_pointwise4_conv(float *restrict pointwise4_conv, const float *restrict depthwise4,
+                                                 const float *restrict pointwise4_weight)
 {
     for (int n = 0; n < 16; n++)
         for (int o = 0; o < 64; o += 4)
             for (int ox = 0; ox < 125; ox++) {
                 const float *const from = depthwise4 + n * 8000;
-                const float *const w = pointwise4_weight + o * 64;
-                float s0 = 0.0f;
-                float s1 = 0.0f;
-                float s2 = 0.0f;
-                float s3 = 0.0f;
+                const float *const weights = pointwise4_weight + o * 64;
+                float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                 for (int c = 0; c < 64; c++) {
                     const float v = from[c * 125 + ox];
-                    s0 += v * w[c];
-                    s1 += v * w[c + 64];
-                    s2 += v * w[c + 128];
-                    s3 += v * w[c + 192];
+                    s0 += v * weights[c];
+                    s1 += v * weights[c + 64];
+                    s2 += v * weights[c + 128];
+                    s3 += v * weights[c + 192];
                 }
-                float sum[4];
-                sum[0] = s0;
-                sum[1] = s1;
-                sum[2] = s2;
-                sum[3] = s3;
+                float sum[4] = {s0, s1, s2, s3};
                 for (int r = 0; r < 4; r++)
                     pointwise4_conv[n * 8000 + (o + r) * 125 + ox] = sum[r];
             }
 }
 
-/* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.reshape_3[1,64,1,1]) *
- * pointwise4_norm.mul[1,64,1,1] + pointwise4_norm.reshape_2[1,64,1,1])) */
-static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float *restrict pointwise4_conv,
-        const float *restrict pointwise4_mean, const float *restrict pointwise4_norm_mul,
+/* pooled[16,64,1,1] = ReduceMean(Relu((pointwise4_conv[16,64,25,5] - pointwise4_norm.mean[1,64,1,1]) *
+ * pointwise4_norm.factor[1,64,1,1] + pointwise4_norm.bias[1,64,1,1])) */
+static STEPC_KERNEL void compute_pooled(float *restrict pooled, const float *restrict pointwise4_conv,
+        const float *restrict pointwise4_mean, const float *restrict pointwise4_norm_factor,
         const float *restrict pointwise4_shift)
 {
     for (int32_t i = 0; i < 16; i++)
@@ -245,23 +225,23 @@ static STEPC_KERNEL void pooled_reduce_mean(float *restrict pooled, const float 
             float partial[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float t = (pointwise4_conv[i * 8000 + j * 125 + k + l] - pointwise4_mean[j]) *
-                        pointwise4_norm_mul[j] + pointwise4_shift[j];
-                    partial[l] += t < 0.0f ? 0.0f : t;
+                    const float pointwise4_norm = (pointwise4_conv[i * 8000 + j * 125 + k + l] - pointwise4_mean[j]) *
+                        pointwise4_norm_factor[j] + pointwise4_shift[j];
+                    partial[l] += pointwise4_norm < 0.0f ? 0.0f : pointwise4_norm;
                 }
             for (int l = 0; l < 13; l++) {
-                const float t_2 = (pointwise4_conv[i * 8000 + j * 125 + 112 + l] - pointwise4_mean[j]) *
-                    pointwise4_norm_mul[j] + pointwise4_shift[j];
-                partial[l] += t_2 < 0.0f ? 0.0f : t_2;
+                const float pointwise4_norm = (pointwise4_conv[i * 8000 + j * 125 + 112 + l] - pointwise4_mean[j]) *
+                    pointwise4_norm_factor[j] + pointwise4_shift[j];
+                partial[l] += pointwise4_norm < 0.0f ? 0.0f : pointwise4_norm;
             }
-            const float sum = stepc_fold_16(partial);
+            const float sum = stepc_fold16(partial);
             pooled[i * 64 + j] = sum / 125.0f;
         }
 }
 
 /* logits[16,12] = flat[16,64] fc_weight[12,64]' + fc_bias[12] */
-static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict pooled,
-                                     const float *restrict fc_weight, const float *restrict fc_bias)
+static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict pooled,
+                                        const float *restrict fc_weight, const float *restrict fc_bias)
 {
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 12; j++) {
@@ -272,169 +252,176 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
         }
 }
 
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/first_norm.reducemean" [1,64,1,1], w is "first_mean" [64], y is "train/first_norm.reciprocal" [1,64,1,1],
- * w_2 is "first_variance" [64], x is "first_conv" [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/depthwise1_norm.reducemean" [1,64,1,1], w is "depthwise1_mean" [64], y is
- * "train/depthwise1_norm.reciprocal" [1,64,1,1], w_2 is "depthwise1_variance" [64], x is "train/depthwise1_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/pointwise1_norm.reducemean" [1,64,1,1], w is "pointwise1_mean" [64], y is
- * "train/pointwise1_norm.reciprocal" [1,64,1,1], w_2 is "pointwise1_variance" [64], x is "train/pointwise1_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/depthwise2_norm.reducemean" [1,64,1,1], w is "depthwise2_mean" [64], y is
- * "train/depthwise2_norm.reciprocal" [1,64,1,1], w_2 is "depthwise2_variance" [64], x is "train/depthwise2_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/pointwise2_norm.reducemean" [1,64,1,1], w is "pointwise2_mean" [64], y is
- * "train/pointwise2_norm.reciprocal" [1,64,1,1], w_2 is "pointwise2_variance" [64], x is "train/pointwise2_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/depthwise3_norm.reducemean" [1,64,1,1], w is "depthwise3_mean" [64], y is
- * "train/depthwise3_norm.reciprocal" [1,64,1,1], w_2 is "depthwise3_variance" [64], x is "train/depthwise3_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/pointwise3_norm.reducemean" [1,64,1,1], w is "pointwise3_mean" [64], y is
- * "train/pointwise3_norm.reciprocal" [1,64,1,1], w_2 is "pointwise3_variance" [64], x is "train/pointwise3_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/depthwise4_norm.reducemean" [1,64,1,1], w is "depthwise4_mean" [64], y is
- * "train/depthwise4_norm.reciprocal" [1,64,1,1], w_2 is "depthwise4_variance" [64], x is "train/depthwise4_conv"
- * [16,64,25,5] */
-/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; row is
- * "train/pointwise4_norm.reducemean" [1,64,1,1], w is "pointwise4_mean" [64], y is
- * "train/pointwise4_norm.reciprocal" [1,64,1,1], w_2 is "pointwise4_variance" [64], x is "train/pointwise4_conv"
- * [16,64,25,5] */
-static STEPC_KERNEL void update_64x16x125(float *restrict row, float *restrict w, float *restrict y,
-                                          float *restrict w_2, const float *restrict x)
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/first_norm.mean" [1,64,1,1], mean is "first_mean" [64], train_norm_inverse is "train/first_norm.inverse"
+ * [1,64,1,1], variance is "first_variance" [64], conv is "first_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/depthwise1_norm.mean" [1,64,1,1], mean is "depthwise1_mean" [64], train_norm_inverse is
+ * "train/depthwise1_norm.inverse" [1,64,1,1], variance is "depthwise1_variance" [64], conv is
+ * "train/depthwise1_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/pointwise1_norm.mean" [1,64,1,1], mean is "pointwise1_mean" [64], train_norm_inverse is
+ * "train/pointwise1_norm.inverse" [1,64,1,1], variance is "pointwise1_variance" [64], conv is
+ * "train/pointwise1_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/depthwise2_norm.mean" [1,64,1,1], mean is "depthwise2_mean" [64], train_norm_inverse is
+ * "train/depthwise2_norm.inverse" [1,64,1,1], variance is "depthwise2_variance" [64], conv is
+ * "train/depthwise2_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/pointwise2_norm.mean" [1,64,1,1], mean is "pointwise2_mean" [64], train_norm_inverse is
+ * "train/pointwise2_norm.inverse" [1,64,1,1], variance is "pointwise2_variance" [64], conv is
+ * "train/pointwise2_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/depthwise3_norm.mean" [1,64,1,1], mean is "depthwise3_mean" [64], train_norm_inverse is
+ * "train/depthwise3_norm.inverse" [1,64,1,1], variance is "depthwise3_variance" [64], conv is
+ * "train/depthwise3_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/pointwise3_norm.mean" [1,64,1,1], mean is "pointwise3_mean" [64], train_norm_inverse is
+ * "train/pointwise3_norm.inverse" [1,64,1,1], variance is "pointwise3_variance" [64], conv is
+ * "train/pointwise3_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/depthwise4_norm.mean" [1,64,1,1], mean is "depthwise4_mean" [64], train_norm_inverse is
+ * "train/depthwise4_norm.inverse" [1,64,1,1], variance is "depthwise4_variance" [64], conv is
+ * "train/depthwise4_conv" [16,64,25,5] */
+/* ReduceMean, Add, Mul, Mul, ReduceMean, Mul, Sub, Reciprocal, Sqrt, Add, Add, Mul, Mul; train_norm_mean is
+ * "train/pointwise4_norm.mean" [1,64,1,1], mean is "pointwise4_mean" [64], train_norm_inverse is
+ * "train/pointwise4_norm.inverse" [1,64,1,1], variance is "pointwise4_variance" [64], conv is
+ * "train/pointwise4_conv" [16,64,25,5] */
+static STEPC_KERNEL void compute_train_norm_mean(float *restrict train_norm_mean, float *restrict mean,
+        float *restrict train_norm_inverse, float *restrict variance, const float *restrict conv)
 {
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++)
-                    partial[l] += x[i * 125 + j * 8000 + k + l];
+                    partial[l] += conv[i * 125 + j * 8000 + k + l];
             for (int l = 0; l < 13; l++)
-                partial[l] += x[i * 125 + j * 8000 + 112 + l];
+                partial[l] += conv[i * 125 + j * 8000 + 112 + l];
         }
-        const float sum = stepc_fold_16(partial);
-        const float t = sum / 2000.0f;
-        row[i] = t;
-        w[i] = w[i] * 0.9f + t * 0.100000024f;
-        float partial_2[16] = {0.0f};
-        for (int32_t j_2 = 0; j_2 < 16; j_2++) {
-            for (int32_t k_2 = 0; k_2 < 112; k_2 += 16)
-                for (int l_2 = 0; l_2 < 16; l_2++) {
-                    const float t_2 = x[i * 125 + j_2 * 8000 + k_2 + l_2] - row[i];
-                    partial_2[l_2] += t_2 * t_2;
+        const float sum = stepc_fold16(partial), quotient = sum / 2000.0f;
+        train_norm_mean[i] = quotient;
+        mean[i] = mean[i] * 0.9f + quotient * 0.100000024f;
+        float other_partial[16] = {0.0f};
+        for (int32_t j = 0; j < 16; j++) {
+            for (int32_t k = 0; k < 112; k += 16)
+                for (int l = 0; l < 16; l++) {
+                    const float difference = conv[i * 125 + j * 8000 + k + l] - train_norm_mean[i];
+                    other_partial[l] += difference * difference;
                 }
-            for (int l_2 = 0; l_2 < 13; l_2++) {
-                const float t_3 = x[i * 125 + j_2 * 8000 + 112 + l_2] - row[i];
-                partial_2[l_2] += t_3 * t_3;
+            for (int l = 0; l < 13; l++) {
+                const float difference = conv[i * 125 + j * 8000 + 112 + l] - train_norm_mean[i];
+                other_partial[l] += difference * difference;
             }
         }
-        const float sum_2 = stepc_fold_16(partial_2);
-        const float t_4 = sum_2 / 2000.0f;
-        y[i] = 1.0f / stepc_sqrtf(t_4 + 0.00001f);
-        w_2[i] = w_2[i] * 0.9f + t_4 * 0.100000024f;
+        const float other_sum = stepc_fold16(other_partial);
+        const float other_quotient = other_sum / 2000.0f;
+        train_norm_inverse[i] = 1.0f / stepc_sqrtf(other_quotient + 0.00001f);
+        variance[i] = variance[i] * 0.9f + other_quotient * 0.100000024f;
     }
 }
 
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise1_conv" [16,64,25,5], x_2 is "first_conv" [16,64,25,5],
- * x_3 is "train/first_norm.reducemean" [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is
- * "first_scale" [64], x_6 is "first_shift" [64], w is "depthwise1_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise2_conv" [16,64,25,5], x_2 is "train/pointwise1_conv"
- * [16,64,25,5], x_3 is "train/pointwise1_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise1_norm.reciprocal"
- * [1,64,1,1], x_5 is "pointwise1_scale" [64], x_6 is "pointwise1_shift" [64], w is "depthwise2_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise3_conv" [16,64,25,5], x_2 is "train/pointwise2_conv"
- * [16,64,25,5], x_3 is "train/pointwise2_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise2_norm.reciprocal"
- * [1,64,1,1], x_5 is "pointwise2_scale" [64], x_6 is "pointwise2_shift" [64], w is "depthwise3_weight" [64,1,3,3] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/depthwise4_conv" [16,64,25,5], x_2 is "train/pointwise3_conv"
- * [16,64,25,5], x_3 is "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal"
- * [1,64,1,1], x_5 is "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64], w is "depthwise4_weight" [64,1,3,3] */
-static STEPC_KERNEL void conv_relu_add_16x64x125(float *restrict y_2, const float *restrict x_2,
-        const float *restrict x_3, const float *restrict x_4, const float *restrict x_5, const float *restrict x_6,
-        const float *restrict w, float *restrict scratch)
+/* Conv, Relu, Add, Mul, Sub, Mul; train_depthwise_conv is "train/depthwise1_conv" [16,64,25,5], conv is
+ * "first_conv" [16,64,25,5], train_norm_mean is "train/first_norm.mean" [1,64,1,1], train_norm_inverse is
+ * "train/first_norm.inverse" [1,64,1,1], scale is "first_scale" [64], shift is "first_shift" [64],
+ * depthwise_weight is "depthwise1_weight" [64,1,3,3] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_depthwise_conv is "train/depthwise2_conv" [16,64,25,5], conv is
+ * "train/pointwise1_conv" [16,64,25,5], train_norm_mean is "train/pointwise1_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise1_norm.inverse" [1,64,1,1], scale is "pointwise1_scale" [64], shift is
+ * "pointwise1_shift" [64], depthwise_weight is "depthwise2_weight" [64,1,3,3] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_depthwise_conv is "train/depthwise3_conv" [16,64,25,5], conv is
+ * "train/pointwise2_conv" [16,64,25,5], train_norm_mean is "train/pointwise2_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise2_norm.inverse" [1,64,1,1], scale is "pointwise2_scale" [64], shift is
+ * "pointwise2_shift" [64], depthwise_weight is "depthwise3_weight" [64,1,3,3] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_depthwise_conv is "train/depthwise4_conv" [16,64,25,5], conv is
+ * "train/pointwise3_conv" [16,64,25,5], train_norm_mean is "train/pointwise3_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise3_norm.inverse" [1,64,1,1], scale is "pointwise3_scale" [64], shift is
+ * "pointwise3_shift" [64], depthwise_weight is "depthwise4_weight" [64,1,3,3] */
+static STEPC_KERNEL void compute_train_depthwise_conv(float *restrict train_depthwise_conv,
+        const float *restrict conv, const float *restrict train_norm_mean, const float *restrict train_norm_inverse,
+        const float *restrict scale, const float *restrict shift, const float *restrict depthwise_weight,
+        float *restrict scratch)
 {
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++) {
             for (int i = 0; i < 125; i++) {
-                const float t = (x_2[n * 8000 + g * 125 + i] - x_3[g]) * (x_4[g] * x_5[g]) + x_6[g];
-                scratch[i] = t < 0.0f ? 0.0f : t;
+                const float sum = (conv[n * 8000 + g * 125 + i] - train_norm_mean[g]) *
+                    (train_norm_inverse[g] * scale[g]) + shift[g];
+                scratch[i] = sum < 0.0f ? 0.0f : sum;
             }
             for (int oy = 0; oy < 25; oy++)
                 for (int ox = 0; ox < 5; ox++) {
-                    const float *const w_2 = w + g * 9;
+                    const float *const weights = depthwise_weight + g * 9;
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
-                            const int y = oy + ky - 1;
-                            const int x = ox + kx - 1;
-                            const float v = (y >= 0 && y < 25 && x >= 0 && x < 5) ? scratch[y * 5 + x] : 0.0f;
-                            const float *const weight = w_2 + ky * 3 + kx;
+                            const int iy = oy + ky - 1, ix = ox + kx - 1;
+                            const float v = (iy >= 0 && iy < 25 && ix >= 0 && ix < 5) ? scratch[iy * 5 + ix] : 0.0f;
+                            const float *const weight = weights + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
                     const int p = oy * 5 + ox;
-                    y_2[n * 8000 + g * 125 + p] = s0;
+                    train_depthwise_conv[n * 8000 + g * 125 + p] = s0;
                 }
         }
 }
 
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise1_conv" [16,64,25,5], x_2 is "train/depthwise1_conv"
- * [16,64,25,5], x_3 is "train/depthwise1_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise1_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64], w is "pointwise1_weight" [64,64,1,1] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise2_conv" [16,64,25,5], x_2 is "train/depthwise2_conv"
- * [16,64,25,5], x_3 is "train/depthwise2_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise2_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64], w is "pointwise2_weight" [64,64,1,1] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise3_conv" [16,64,25,5], x_2 is "train/depthwise3_conv"
- * [16,64,25,5], x_3 is "train/depthwise3_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise3_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64], w is "pointwise3_weight" [64,64,1,1] */
-/* Conv, Relu, Add, Mul, Sub, Mul; y_2 is "train/pointwise4_conv" [16,64,25,5], x_2 is "train/depthwise4_conv"
- * [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise4_norm.reciprocal"
- * [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64], w is "pointwise4_weight" [64,64,1,1] */
-static STEPC_KERNEL void conv_relu_add_16x64x125_2(float *restrict y_2, const float *restrict x_2,
-        const float *restrict x_3, const float *restrict x_4, const float *restrict x_5, const float *restrict x_6,
-        const float *restrict w, float *restrict scratch)
+/* Conv, Relu, Add, Mul, Sub, Mul; train_pointwise_conv is "train/pointwise1_conv" [16,64,25,5],
+ * train_depthwise_conv is "train/depthwise1_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise1_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise1_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise1_scale" [64], depthwise_shift is "depthwise1_shift" [64],
+ * pointwise_weight is "pointwise1_weight" [64,64,1,1] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_pointwise_conv is "train/pointwise2_conv" [16,64,25,5],
+ * train_depthwise_conv is "train/depthwise2_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise2_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise2_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise2_scale" [64], depthwise_shift is "depthwise2_shift" [64],
+ * pointwise_weight is "pointwise2_weight" [64,64,1,1] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_pointwise_conv is "train/pointwise3_conv" [16,64,25,5],
+ * train_depthwise_conv is "train/depthwise3_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise3_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise3_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise3_scale" [64], depthwise_shift is "depthwise3_shift" [64],
+ * pointwise_weight is "pointwise3_weight" [64,64,1,1] */
+/* Conv, Relu, Add, Mul, Sub, Mul; train_pointwise_conv is "train/pointwise4_conv" [16,64,25,5],
+ * train_depthwise_conv is "train/depthwise4_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise4_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise4_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise4_scale" [64], depthwise_shift is "depthwise4_shift" [64],
+ * pointwise_weight is "pointwise4_weight" [64,64,1,1] */
+static STEPC_KERNEL void compute_train_pointwise_conv(float *restrict train_pointwise_conv,
+        const float *restrict train_depthwise_conv, const float *restrict train_depthwise_norm_mean,
+        const float *restrict train_depthwise_norm_inverse, const float *restrict depthwise_scale,
+        const float *restrict depthwise_shift, const float *restrict pointwise_weight, float *restrict scratch)
 {
     for (int n = 0; n < 16; n++) {
         for (int c = 0; c < 64; c++)
             for (int i = 0; i < 125; i++) {
-                const float t = (x_2[n * 8000 + c * 125 + i] - x_3[c]) * (x_4[c] * x_5[c]) + x_6[c];
-                scratch[c * 125 + i] = t < 0.0f ? 0.0f : t;
+                const float sum = (train_depthwise_conv[n * 8000 + c * 125 + i] - train_depthwise_norm_mean[c]) *
+                    (train_depthwise_norm_inverse[c] * depthwise_scale[c]) + depthwise_shift[c];
+                scratch[c * 125 + i] = sum < 0.0f ? 0.0f : sum;
             }
         for (int o = 0; o < 64; o += 4)
             for (int ox = 0; ox < 125; ox++) {
-                const float *const w_2 = w + o * 64;
-                float s0 = 0.0f;
-                float s1 = 0.0f;
-                float s2 = 0.0f;
-                float s3 = 0.0f;
+                const float *const weights = pointwise_weight + o * 64;
+                float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                 for (int c = 0; c < 64; c++) {
                     const float v = scratch[c * 125 + ox];
-                    s0 += v * w_2[c];
-                    s1 += v * w_2[c + 64];
-                    s2 += v * w_2[c + 128];
-                    s3 += v * w_2[c + 192];
+                    s0 += v * weights[c];
+                    s1 += v * weights[c + 64];
+                    s2 += v * weights[c + 128];
+                    s3 += v * weights[c + 192];
                 }
-                float sum[4];
-                sum[0] = s0;
-                sum[1] = s1;
-                sum[2] = s2;
-                sum[3] = s3;
+                float sum[4] = {s0, s1, s2, s3};
                 for (int r = 0; r < 4; r++)
-                    y_2[n * 8000 + (o + r) * 125 + ox] = sum[r];
+                    train_pointwise_conv[n * 8000 + (o + r) * 125 + ox] = sum[r];
             }
     }
 }
 
 /* train/pooled[16,64,1,1] = ReduceMean(Relu((train/pointwise4_conv[16,64,25,5] -
- * train/pointwise4_norm.reducemean[1,64,1,1]) * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * pointwise4_norm.reshape[1,64,1,1]) + pointwise4_norm.reshape_2[1,64,1,1])) */
-static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
-        const float *restrict train_pointwise4_conv, const float *restrict train_pointwise4_norm_reducemean,
-        const float *restrict train_pointwise4_norm_reciprocal, const float *restrict pointwise4_scale,
+ * train/pointwise4_norm.mean[1,64,1,1]) * (train/pointwise4_norm.inverse[1,64,1,1] *
+ * pointwise4_norm.scale[1,64,1,1]) + pointwise4_norm.bias[1,64,1,1])) */
+static STEPC_KERNEL void compute_train_pooled(float *restrict train_pooled,
+        const float *restrict train_pointwise4_conv, const float *restrict train_pointwise4_norm_mean,
+        const float *restrict train_pointwise4_norm_inverse, const float *restrict pointwise4_scale,
         const float *restrict pointwise4_shift)
 {
     for (int32_t i = 0; i < 16; i++)
@@ -442,25 +429,25 @@ static STEPC_KERNEL void train_pooled_reduce_mean(float *restrict train_pooled,
             float partial[16] = {0.0f};
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float t =
-                        (train_pointwise4_conv[i * 8000 + j * 125 + k + l] - train_pointwise4_norm_reducemean[j]) *
-                        (train_pointwise4_norm_reciprocal[j] * pointwise4_scale[j]) + pointwise4_shift[j];
-                    partial[l] += t < 0.0f ? 0.0f : t;
+                    const float pointwise4_norm =
+                        (train_pointwise4_conv[i * 8000 + j * 125 + k + l] - train_pointwise4_norm_mean[j]) *
+                        (train_pointwise4_norm_inverse[j] * pointwise4_scale[j]) + pointwise4_shift[j];
+                    partial[l] += pointwise4_norm < 0.0f ? 0.0f : pointwise4_norm;
                 }
             for (int l = 0; l < 13; l++) {
-                const float t_2 =
-                    (train_pointwise4_conv[i * 8000 + j * 125 + 112 + l] - train_pointwise4_norm_reducemean[j]) *
-                    (train_pointwise4_norm_reciprocal[j] * pointwise4_scale[j]) + pointwise4_shift[j];
-                partial[l] += t_2 < 0.0f ? 0.0f : t_2;
+                const float pointwise4_norm =
+                    (train_pointwise4_conv[i * 8000 + j * 125 + 112 + l] - train_pointwise4_norm_mean[j]) *
+                    (train_pointwise4_norm_inverse[j] * pointwise4_scale[j]) + pointwise4_shift[j];
+                partial[l] += pointwise4_norm < 0.0f ? 0.0f : pointwise4_norm;
             }
-            const float sum = stepc_fold_16(partial);
+            const float sum = stepc_fold16(partial);
             train_pooled[i * 64 + j] = sum / 125.0f;
         }
 }
 
 /* train/logits[16,12] = train/flat[16,64] fc_weight[12,64]' + fc_bias[12] */
-static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const float *restrict train_pooled,
-                                           const float *restrict fc_weight, const float *restrict fc_bias)
+static STEPC_KERNEL void compute_train_logits(float *restrict train_logits, const float *restrict train_pooled,
+                                              const float *restrict fc_weight, const float *restrict fc_bias)
 {
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 12; j++) {
@@ -473,7 +460,7 @@ static STEPC_KERNEL void train_logits_gemm(float *restrict train_logits, const f
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
  * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): gradient of node #29 (SoftmaxCrossEntropyLoss) */
-static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_train_logits,
+static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_train_logits,
         const float *restrict train_logits, const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 16.0f;
@@ -481,25 +468,24 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     for (int n = 0; n < 16; n++) {
         const float *const x = train_logits + n * 12;
         const int64_t label = target[n];
-        const int target_2 = stepc_class(label, 12);
+        const int hot = stepc_class(label, 12);
         float top = x[0];
         for (int c = 1; c < 12; c++)
             top = x[c] > top ? x[c] : top;
         for (int c = 0; c < 12; c++)
             scratch[c] = stepc_expf(x[c] - top);
-        const float sum = stepc_sum_16(scratch, 12);
-        const float scale = 1.0f / sum;
+        const float sum = stepc_sum16(scratch, 12), scale = 1.0f / sum;
         for (int c = 0; c < 12; c++)
-            d_train_logits[n * 12 + c] = (scratch[c] * scale - (c == target_2 ? 1.0f : 0.0f)) * share;
+            d_train_logits[n * 12 + c] = (scratch[c] * scale - (c == hot ? 1.0f : 0.0f)) * share;
         const float log_sum = stepc_logf(sum);
-        total += log_sum - (x[target_2] - top);
+        total += log_sum - (x[hot] - top);
     }
     loss[0] = total / 16.0f;
 }
 
 /* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: gradient of node #28 (Gemm), gradient of
  * node #26 (ReduceMean) */
-static STEPC_KERNEL void grad_train_pooled_div_mul(float *restrict grad_train_pooled_div,
+static STEPC_KERNEL void compute_grad_train_pooled_div(float *restrict grad_train_pooled_div,
         const float *restrict d_train_logits, const float *restrict fc_weight)
 {
     for (int i = 0; i < 16; i++)
@@ -523,178 +509,171 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
             float sum = 0.0f;
             for (int k = 0; k < 16; k++)
                 sum += d_train_logits[i + k * 12] * train_pooled[k * 64 + j];
-            const float t = 0.9f * fc_weight_v[i * 64 + j] + sum;
-            fc_weight_v[i * 64 + j] = t;
-            fc_weight[i * 64 + j] -= learning_rate * t;
+            const float new_v = 0.9f * fc_weight_v[i * 64 + j] + sum;
+            fc_weight_v[i * 64 + j] = new_v;
+            fc_weight[i * 64 + j] -= learning_rate * new_v;
         }
         float sum = 0.0f;
         for (int k = 0; k < 16; k++)
             sum += d_train_logits[i + k * 12];
-        const float t = 0.9f * fc_bias_v[i] + sum;
-        fc_bias_v[i] = t;
-        fc_bias[i] -= learning_rate * t;
+        const float new_v = 0.9f * fc_bias_v[i] + sum;
+        fc_bias_v[i] = new_v;
+        fc_bias[i] -= learning_rate * new_v;
     }
 }
 
 /* pointwise4_scale.v.new[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64]; pointwise4_scale.v =
  * 0.9 * pointwise4_scale.v + pointwise4_scale.gradient[64]; pointwise4_shift.v.new = 0.9 * pointwise4_shift.v[64]
  * + pointwise4_shift.gradient[64]; pointwise4_shift.v = 0.9 * pointwise4_shift.v + pointwise4_shift.gradient[64];
- * train/pointwise4_norm.sub[16,64,25,5] = train/pointwise4_conv[16,64,25,5] -
- * train/pointwise4_norm.reducemean[1,64,1,1]; train/pointwise4_norm.mul_2[1,64,1,1] =
- * train/pointwise4_norm.reciprocal[1,64,1,1] * pointwise4_norm.reshape[1,64,1,1];
- * d_train/pointwise4_norm[16,64,25,5] = Relu(train/pointwise4_norm.sub * train/pointwise4_norm.mul_2 +
- * pointwise4_norm.reshape_2[1,64,1,1]) > 0 ? grad.train/pooled.div[16,64,1,1] : 0;
- * grad.train/pointwise4_norm.reducesum_2[1,64,1,1] = ReduceSum(d_train/pointwise4_norm *
- * train/pointwise4_norm.sub); d_train/pointwise4_conv[16,64,25,5] = (d_train/pointwise4_norm -
- * ReduceSum(d_train/pointwise4_norm) * 0.0005 - train/pointwise4_norm.sub *
- * (grad.train/pointwise4_norm.reducesum_2 * (train/pointwise4_norm.reciprocal[1,64,1,1] *
- * train/pointwise4_norm.reciprocal) * 0.0005)) * train/pointwise4_norm.mul_2: gradient of node #25 (Relu),
- * gradient of node #24 (BatchNormalization) */
-static STEPC_KERNEL void pointwise4_scale_v_new_add(float *restrict pointwise4_scale_v_new,
+ * train/pointwise4_norm.deviation[16,64,25,5] = train/pointwise4_conv[16,64,25,5] -
+ * train/pointwise4_norm.mean[1,64,1,1]; train/pointwise4_norm.factor[1,64,1,1] =
+ * train/pointwise4_norm.inverse[1,64,1,1] * pointwise4_norm.scale[1,64,1,1]; d_train/pointwise4_norm[16,64,25,5] =
+ * Relu(train/pointwise4_norm.deviation * train/pointwise4_norm.factor + pointwise4_norm.bias[1,64,1,1]) > 0 ?
+ * grad.train/pooled.div[16,64,1,1] : 0; grad.train/pointwise4_norm.moment[1,64,1,1] =
+ * ReduceSum(d_train/pointwise4_norm * train/pointwise4_norm.deviation); d_train/pointwise4_conv[16,64,25,5] =
+ * (d_train/pointwise4_norm - ReduceSum(d_train/pointwise4_norm) * 0.0005 - train/pointwise4_norm.deviation *
+ * (grad.train/pointwise4_norm.moment * (train/pointwise4_norm.inverse[1,64,1,1] * train/pointwise4_norm.inverse) *
+ * 0.0005)) * train/pointwise4_norm.factor: gradient of node #25 (Relu), gradient of node #24 (BatchNormalization) */
+static STEPC_KERNEL void compute_pointwise4_scale_v_new(float *restrict pointwise4_scale_v_new,
         float *restrict pointwise4_scale_v, float *restrict pointwise4_shift_v_new,
         float *restrict pointwise4_shift_v, float *restrict d_train_pointwise4_conv,
-        const float *restrict train_pointwise4_norm_reducemean,
-        const float *restrict train_pointwise4_norm_reciprocal, const float *restrict pointwise4_scale,
-        const float *restrict pointwise4_shift, const float *restrict grad_train_pooled_div)
+        const float *restrict train_pointwise4_norm_mean, const float *restrict train_pointwise4_norm_inverse,
+        const float *restrict pointwise4_scale, const float *restrict pointwise4_shift,
+        const float *restrict grad_train_pooled_div)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float partial[16] = {0.0f};
-        float partial_2[16] = {0.0f};
+        float partial[16] = {0.0f}, other_partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float t = d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] -
-                        train_pointwise4_norm_reducemean[i];
-                    const float x0 = grad_train_pooled_div[i + j * 64];
-                    partial[l] += (0.0f < t * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
-                        pointwise4_shift[i] ? x0 : 0.0f) * t;
+                    const float deviation = d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] -
+                        train_pointwise4_norm_mean[i];
+                    const float x_i = grad_train_pooled_div[i + j * 64];
+                    partial[l] += (0.0f < deviation * (train_pointwise4_norm_inverse[i] * pointwise4_scale[i]) +
+                        pointwise4_shift[i] ? x_i : 0.0f) * deviation;
                 }
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    const float x0_2 = grad_train_pooled_div[i + j * 64];
-                    partial_2[l] += 0.0f <
-                        (d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] - train_pointwise4_norm_reducemean[i]) *
-                        (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? x0_2
-                        : 0.0f;
+                    const float x_i = grad_train_pooled_div[i + j * 64];
+                    other_partial[l] += 0.0f <
+                        (d_train_pointwise4_conv[i * 125 + j * 8000 + k + l] - train_pointwise4_norm_mean[i]) *
+                        (train_pointwise4_norm_inverse[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? x_i : 0.0f;
                 }
             for (int l = 0; l < 13; l++) {
-                const float t_2 = d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] -
-                    train_pointwise4_norm_reducemean[i];
-                const float x0_3 = grad_train_pooled_div[i + j * 64];
-                partial[l] += (0.0f < t_2 * (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) +
-                    pointwise4_shift[i] ? x0_3 : 0.0f) * t_2;
-                const float x0_4 = grad_train_pooled_div[i + j * 64];
-                partial_2[l] += 0.0f <
-                    (d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] - train_pointwise4_norm_reducemean[i]) *
-                    (train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? x0_4 : 0.0f;
+                const float deviation = d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] -
+                    train_pointwise4_norm_mean[i];
+                const float x_i = grad_train_pooled_div[i + j * 64];
+                partial[l] += (0.0f < deviation * (train_pointwise4_norm_inverse[i] * pointwise4_scale[i]) +
+                    pointwise4_shift[i] ? x_i : 0.0f) * deviation;
+                const float other_x_i = grad_train_pooled_div[i + j * 64];
+                other_partial[l] += 0.0f <
+                    (d_train_pointwise4_conv[i * 125 + j * 8000 + 112 + l] - train_pointwise4_norm_mean[i]) *
+                    (train_pointwise4_norm_inverse[i] * pointwise4_scale[i]) + pointwise4_shift[i] ? other_x_i : 0.0f;
             }
         }
-        const float sum = stepc_fold_16(partial);
-        const float x0_5 = train_pointwise4_norm_reciprocal[i];
-        const float t_3 = 0.9f * pointwise4_scale_v[i] + sum * x0_5;
-        const float u = sum * (x0_5 * x0_5) * 0.0005f;
-        pointwise4_scale_v_new[i] = t_3;
-        pointwise4_scale_v[i] = t_3;
-        const float sum_2 = stepc_fold_16(partial_2);
-        const float t_4 = 0.9f * pointwise4_shift_v[i] + sum_2;
-        pointwise4_shift_v_new[i] = t_4;
-        pointwise4_shift_v[i] = t_4;
-        for (int32_t j_2 = 0; j_2 < 16; j_2++)
-            for (int32_t k_2 = 0; k_2 < 125; k_2++) {
-                const float t_5 = d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] -
-                    train_pointwise4_norm_reducemean[i];
-                const float t_6 = train_pointwise4_norm_reciprocal[i] * pointwise4_scale[i];
-                const float x0_6 = grad_train_pooled_div[i + j_2 * 64];
-                d_train_pointwise4_conv[i * 125 + j_2 * 8000 + k_2] =
-                    ((0.0f < t_5 * t_6 + pointwise4_shift[i] ? x0_6 : 0.0f) - sum_2 * 0.0005f - t_5 * u) * t_6;
+        const float sum = stepc_fold16(partial), x_i = train_pointwise4_norm_inverse[i];
+        const float new_v = 0.9f * pointwise4_scale_v[i] + sum * x_i;
+        const float pull = sum * (x_i * x_i) * 0.0005f;
+        pointwise4_scale_v_new[i] = new_v;
+        pointwise4_scale_v[i] = new_v;
+        const float other_sum = stepc_fold16(other_partial);
+        const float other_new_v = 0.9f * pointwise4_shift_v[i] + other_sum;
+        pointwise4_shift_v_new[i] = other_new_v;
+        pointwise4_shift_v[i] = other_new_v;
+        for (int32_t j = 0; j < 16; j++)
+            for (int32_t k = 0; k < 125; k++) {
+                const float deviation = d_train_pointwise4_conv[i * 125 + j * 8000 + k] -
+                    train_pointwise4_norm_mean[i];
+                const float factor = train_pointwise4_norm_inverse[i] * pointwise4_scale[i];
+                const float other_x_i = grad_train_pooled_div[i + j * 64];
+                d_train_pointwise4_conv[i * 125 + j * 8000 + k] =
+                    ((0.0f < deviation * factor + pointwise4_shift[i] ? other_x_i : 0.0f) - other_sum * 0.0005f -
+                    deviation * pull) * factor;
             }
     }
 }
 
-/* Sub, Mul; w is "pointwise4_scale" [64], s is "learning_rate", x is "pointwise4_scale.v.new" [64] */
-/* Sub, Mul; w is "pointwise4_shift" [64], s is "learning_rate", x is "pointwise4_shift.v.new" [64] */
-/* Sub, Mul; w is "depthwise4_scale" [64], s is "learning_rate", x is "depthwise4_scale.v.new" [64] */
-/* Sub, Mul; w is "pointwise3_scale" [64], s is "learning_rate", x is "pointwise3_scale.v.new" [64] */
-/* Sub, Mul; w is "depthwise3_scale" [64], s is "learning_rate", x is "depthwise3_scale.v.new" [64] */
-/* Sub, Mul; w is "pointwise2_scale" [64], s is "learning_rate", x is "pointwise2_scale.v.new" [64] */
-/* Sub, Mul; w is "depthwise2_scale" [64], s is "learning_rate", x is "depthwise2_scale.v.new" [64] */
-/* Sub, Mul; w is "pointwise1_scale" [64], s is "learning_rate", x is "pointwise1_scale.v.new" [64] */
-/* Sub, Mul; w is "depthwise1_scale" [64], s is "learning_rate", x is "depthwise1_scale.v.new" [64] */
-/* Sub, Mul; w is "first_scale" [64], s is "learning_rate", x is "first_scale.v.new" [64] */
-static STEPC_KERNEL void update_64(float *restrict w, const float s, const float *restrict x)
+/* Sub, Mul; w is "pointwise4_scale" [64], learning_rate is "learning_rate", v_new is "pointwise4_scale.v.new" [64] */
+/* Sub, Mul; w is "pointwise4_shift" [64], learning_rate is "learning_rate", v_new is "pointwise4_shift.v.new" [64] */
+/* Sub, Mul; w is "depthwise4_scale" [64], learning_rate is "learning_rate", v_new is "depthwise4_scale.v.new" [64] */
+/* Sub, Mul; w is "pointwise3_scale" [64], learning_rate is "learning_rate", v_new is "pointwise3_scale.v.new" [64] */
+/* Sub, Mul; w is "depthwise3_scale" [64], learning_rate is "learning_rate", v_new is "depthwise3_scale.v.new" [64] */
+/* Sub, Mul; w is "pointwise2_scale" [64], learning_rate is "learning_rate", v_new is "pointwise2_scale.v.new" [64] */
+/* Sub, Mul; w is "depthwise2_scale" [64], learning_rate is "learning_rate", v_new is "depthwise2_scale.v.new" [64] */
+/* Sub, Mul; w is "pointwise1_scale" [64], learning_rate is "learning_rate", v_new is "pointwise1_scale.v.new" [64] */
+/* Sub, Mul; w is "depthwise1_scale" [64], learning_rate is "learning_rate", v_new is "depthwise1_scale.v.new" [64] */
+/* Sub, Mul; w is "first_scale" [64], learning_rate is "learning_rate", v_new is "first_scale.v.new" [64] */
+static STEPC_KERNEL void update64(float *restrict w, const float learning_rate, const float *restrict v_new)
 {
     for (int i = 0; i < 64; i++)
-        w[i] -= s * x[i];
+        w[i] -= learning_rate * v_new[i];
 }
 
 /* stepc.ConvGradInput (gradient of node #23 (Conv)), Where, Greater (gradient of node #22 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise4_norm" [16,64,25,5], dy is "d_train/pointwise4_conv" [16,64,25,5], w is
- * "pointwise4_weight" [64,64,1,1], x_2 is "train/depthwise4_conv" [16,64,25,5], x_3 is
- * "train/depthwise4_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise4_norm.reciprocal" [1,64,1,1], x_5 is
- * "depthwise4_scale" [64], x_6 is "depthwise4_shift" [64] */
+ * Sub, Mul; d_train_depthwise_norm is "d_train/depthwise4_norm" [16,64,25,5], d_train_pointwise_conv is
+ * "d_train/pointwise4_conv" [16,64,25,5], pointwise_weight is "pointwise4_weight" [64,64,1,1],
+ * train_depthwise_conv is "train/depthwise4_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise4_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise4_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise4_scale" [64], depthwise_shift is "depthwise4_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #17 (Conv)), Where, Greater (gradient of node #16 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise3_norm" [16,64,25,5], dy is "d_train/pointwise3_conv" [16,64,25,5], w is
- * "pointwise3_weight" [64,64,1,1], x_2 is "train/depthwise3_conv" [16,64,25,5], x_3 is
- * "train/depthwise3_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise3_norm.reciprocal" [1,64,1,1], x_5 is
- * "depthwise3_scale" [64], x_6 is "depthwise3_shift" [64] */
+ * Sub, Mul; d_train_depthwise_norm is "d_train/depthwise3_norm" [16,64,25,5], d_train_pointwise_conv is
+ * "d_train/pointwise3_conv" [16,64,25,5], pointwise_weight is "pointwise3_weight" [64,64,1,1],
+ * train_depthwise_conv is "train/depthwise3_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise3_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise3_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise3_scale" [64], depthwise_shift is "depthwise3_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #11 (Conv)), Where, Greater (gradient of node #10 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise2_norm" [16,64,25,5], dy is "d_train/pointwise2_conv" [16,64,25,5], w is
- * "pointwise2_weight" [64,64,1,1], x_2 is "train/depthwise2_conv" [16,64,25,5], x_3 is
- * "train/depthwise2_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise2_norm.reciprocal" [1,64,1,1], x_5 is
- * "depthwise2_scale" [64], x_6 is "depthwise2_shift" [64] */
+ * Sub, Mul; d_train_depthwise_norm is "d_train/depthwise2_norm" [16,64,25,5], d_train_pointwise_conv is
+ * "d_train/pointwise2_conv" [16,64,25,5], pointwise_weight is "pointwise2_weight" [64,64,1,1],
+ * train_depthwise_conv is "train/depthwise2_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise2_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise2_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise2_scale" [64], depthwise_shift is "depthwise2_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #5 (Conv)), Where, Greater (gradient of node #4 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/depthwise1_norm" [16,64,25,5], dy is "d_train/pointwise1_conv" [16,64,25,5], w is
- * "pointwise1_weight" [64,64,1,1], x_2 is "train/depthwise1_conv" [16,64,25,5], x_3 is
- * "train/depthwise1_norm.reducemean" [1,64,1,1], x_4 is "train/depthwise1_norm.reciprocal" [1,64,1,1], x_5 is
- * "depthwise1_scale" [64], x_6 is "depthwise1_shift" [64] */
-static STEPC_KERNEL void convgradinput_where_greater_16x64x125(float *restrict y_2, const float *restrict dy,
-        const float *restrict w, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
-        const float *restrict x_5, const float *restrict x_6)
+ * Sub, Mul; d_train_depthwise_norm is "d_train/depthwise1_norm" [16,64,25,5], d_train_pointwise_conv is
+ * "d_train/pointwise1_conv" [16,64,25,5], pointwise_weight is "pointwise1_weight" [64,64,1,1],
+ * train_depthwise_conv is "train/depthwise1_conv" [16,64,25,5], train_depthwise_norm_mean is
+ * "train/depthwise1_norm.mean" [1,64,1,1], train_depthwise_norm_inverse is "train/depthwise1_norm.inverse"
+ * [1,64,1,1], depthwise_scale is "depthwise1_scale" [64], depthwise_shift is "depthwise1_shift" [64] */
+static STEPC_KERNEL void compute_d_train_depthwise_norm(float *restrict d_train_depthwise_norm,
+        const float *restrict d_train_pointwise_conv, const float *restrict pointwise_weight,
+        const float *restrict train_depthwise_conv, const float *restrict train_depthwise_norm_mean,
+        const float *restrict train_depthwise_norm_inverse, const float *restrict depthwise_scale,
+        const float *restrict depthwise_shift)
 {
     for (int n = 0; n < 16; n++)
         for (int c = 0; c < 64; c += 4)
             for (int x = 0; x < 125; x++) {
-                const float *const from = dy + n * 8000;
-                float s0 = 0.0f;
-                float s1 = 0.0f;
-                float s2 = 0.0f;
-                float s3 = 0.0f;
+                const float *const from = d_train_pointwise_conv + n * 8000;
+                float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                 for (int o = 0; o < 64; o++) {
-                    const float v = from[o * 125 + x];
-                    const float *const weight = w + c + o * 64;
+                    const float v = from[o * 125 + x], *const weight = pointwise_weight + c + o * 64;
                     s0 += v * weight[0];
                     s1 += v * weight[1];
                     s2 += v * weight[2];
                     s3 += v * weight[3];
                 }
-                float sum[4];
-                sum[0] = s0;
-                sum[1] = s1;
-                sum[2] = s2;
-                sum[3] = s3;
+                float sum[4] = {s0, s1, s2, s3};
                 for (int r = 0; r < 4; r++) {
                     const float v = sum[r];
-                    y_2[n * 8000 + (c + r) * 125 + x] = 0.0f < (x_2[n * 8000 + (c + r) * 125 + x] - x_3[c + r]) *
-                        (x_4[c + r] * x_5[c + r]) + x_6[c + r] ? v : 0.0f;
+                    d_train_depthwise_norm[n * 8000 + (c + r) * 125 + x] = 0.0f <
+                        (train_depthwise_conv[n * 8000 + (c + r) * 125 + x] - train_depthwise_norm_mean[c + r]) *
+                        (train_depthwise_norm_inverse[c + r] * depthwise_scale[c + r]) + depthwise_shift[c + r] ? v
+                        : 0.0f;
                 }
             }
 }
 
 /* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
  * channel of x. */
-static inline void convgradweight_update_64x64_add_image(float *restrict total, const float *restrict dy_2,
-                                                         const float *restrict from)
+static inline void update_pointwise_weight_add_image(float *restrict total, const float *restrict dy,
+                                                     const float *restrict from)
 {
-    float s0 = 0.0f;
-    float s1 = 0.0f;
-    float s2 = 0.0f;
-    float s3 = 0.0f;
+    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
     for (int ox = 0; ox < 125; ox++) {
         const float v = from[ox];
-        s0 += dy_2[ox] * v;
-        s1 += dy_2[ox + 125] * v;
-        s2 += dy_2[ox + 250] * v;
-        s3 += dy_2[ox + 375] * v;
+        s0 += dy[ox] * v;
+        s1 += dy[ox + 125] * v;
+        s2 += dy[ox + 250] * v;
+        s3 += dy[ox + 375] * v;
     }
     total[0] += s0;
     total[64] += s1;
@@ -702,258 +681,282 @@ static inline void convgradweight_update_64x64_add_image(float *restrict total, 
     total[192] += s3;
 }
 
-/* stepc.ConvGradWeight (gradient of node #23 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "pointwise4_weight.v" [64,64,1,1], w_3 is "pointwise4_weight" [64,64,1,1], dy is "d_train/pointwise4_conv"
- * [16,64,25,5], x_2 is "train/depthwise4_conv" [16,64,25,5], x_3 is "train/depthwise4_norm.reducemean" [1,64,1,1],
- * x_4 is "train/depthwise4_norm.reciprocal" [1,64,1,1], x_5 is "depthwise4_scale" [64], x_6 is "depthwise4_shift"
- * [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #17 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "pointwise3_weight.v" [64,64,1,1], w_3 is "pointwise3_weight" [64,64,1,1], dy is "d_train/pointwise3_conv"
- * [16,64,25,5], x_2 is "train/depthwise3_conv" [16,64,25,5], x_3 is "train/depthwise3_norm.reducemean" [1,64,1,1],
- * x_4 is "train/depthwise3_norm.reciprocal" [1,64,1,1], x_5 is "depthwise3_scale" [64], x_6 is "depthwise3_shift"
- * [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #11 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "pointwise2_weight.v" [64,64,1,1], w_3 is "pointwise2_weight" [64,64,1,1], dy is "d_train/pointwise2_conv"
- * [16,64,25,5], x_2 is "train/depthwise2_conv" [16,64,25,5], x_3 is "train/depthwise2_norm.reducemean" [1,64,1,1],
- * x_4 is "train/depthwise2_norm.reciprocal" [1,64,1,1], x_5 is "depthwise2_scale" [64], x_6 is "depthwise2_shift"
- * [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #5 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "pointwise1_weight.v" [64,64,1,1], w_3 is "pointwise1_weight" [64,64,1,1], dy is "d_train/pointwise1_conv"
- * [16,64,25,5], x_2 is "train/depthwise1_conv" [16,64,25,5], x_3 is "train/depthwise1_norm.reducemean" [1,64,1,1],
- * x_4 is "train/depthwise1_norm.reciprocal" [1,64,1,1], x_5 is "depthwise1_scale" [64], x_6 is "depthwise1_shift"
- * [64], s is "learning_rate" */
-static STEPC_KERNEL void convgradweight_update_64x64(float *restrict w_2, float *restrict w_3,
-        const float *restrict dy, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
-        const float *restrict x_5, const float *restrict x_6, const float s, float *restrict scratch)
+/* stepc.ConvGradWeight (gradient of node #23 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * pointwise_weight_v is "pointwise4_weight.v" [64,64,1,1], pointwise_weight is "pointwise4_weight" [64,64,1,1],
+ * d_train_pointwise_conv is "d_train/pointwise4_conv" [16,64,25,5], train_depthwise_conv is
+ * "train/depthwise4_conv" [16,64,25,5], train_depthwise_norm_mean is "train/depthwise4_norm.mean" [1,64,1,1],
+ * train_depthwise_norm_inverse is "train/depthwise4_norm.inverse" [1,64,1,1], depthwise_scale is
+ * "depthwise4_scale" [64], depthwise_shift is "depthwise4_shift" [64], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #17 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * pointwise_weight_v is "pointwise3_weight.v" [64,64,1,1], pointwise_weight is "pointwise3_weight" [64,64,1,1],
+ * d_train_pointwise_conv is "d_train/pointwise3_conv" [16,64,25,5], train_depthwise_conv is
+ * "train/depthwise3_conv" [16,64,25,5], train_depthwise_norm_mean is "train/depthwise3_norm.mean" [1,64,1,1],
+ * train_depthwise_norm_inverse is "train/depthwise3_norm.inverse" [1,64,1,1], depthwise_scale is
+ * "depthwise3_scale" [64], depthwise_shift is "depthwise3_shift" [64], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #11 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * pointwise_weight_v is "pointwise2_weight.v" [64,64,1,1], pointwise_weight is "pointwise2_weight" [64,64,1,1],
+ * d_train_pointwise_conv is "d_train/pointwise2_conv" [16,64,25,5], train_depthwise_conv is
+ * "train/depthwise2_conv" [16,64,25,5], train_depthwise_norm_mean is "train/depthwise2_norm.mean" [1,64,1,1],
+ * train_depthwise_norm_inverse is "train/depthwise2_norm.inverse" [1,64,1,1], depthwise_scale is
+ * "depthwise2_scale" [64], depthwise_shift is "depthwise2_shift" [64], learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #5 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * pointwise_weight_v is "pointwise1_weight.v" [64,64,1,1], pointwise_weight is "pointwise1_weight" [64,64,1,1],
+ * d_train_pointwise_conv is "d_train/pointwise1_conv" [16,64,25,5], train_depthwise_conv is
+ * "train/depthwise1_conv" [16,64,25,5], train_depthwise_norm_mean is "train/depthwise1_norm.mean" [1,64,1,1],
+ * train_depthwise_norm_inverse is "train/depthwise1_norm.inverse" [1,64,1,1], depthwise_scale is
+ * "depthwise1_scale" [64], depthwise_shift is "depthwise1_shift" [64], learning_rate is "learning_rate" */
+static STEPC_KERNEL void update_pointwise_weight(float *restrict pointwise_weight_v, float *restrict pointwise_weight,
+        const float *restrict d_train_pointwise_conv, const float *restrict train_depthwise_conv,
+        const float *restrict train_depthwise_norm_mean, const float *restrict train_depthwise_norm_inverse,
+        const float *restrict depthwise_scale, const float *restrict depthwise_shift, const float learning_rate,
+        float *restrict scratch)
 {
     for (int i = 0; i < 4096; i++)
         scratch[i] = 0.0f;
     for (int n = 0; n < 16; n++) {
         for (int c = 0; c < 64; c++)
             for (int i = 0; i < 125; i++) {
-                const float t = (x_2[n * 8000 + c * 125 + i] - x_3[c]) * (x_4[c] * x_5[c]) + x_6[c];
-                scratch[4596 + c * 125 + i] = t < 0.0f ? 0.0f : t;
+                const float sum = (train_depthwise_conv[n * 8000 + c * 125 + i] - train_depthwise_norm_mean[c]) *
+                    (train_depthwise_norm_inverse[c] * depthwise_scale[c]) + depthwise_shift[c];
+                scratch[4596 + c * 125 + i] = sum < 0.0f ? 0.0f : sum;
             }
         for (int o = 0; o < 64; o += 4)
             for (int c = 0; c < 64; c++) {
-                convgradweight_update_64x64_add_image(scratch + o * 64 + c, dy + (n * 64 + o) * 125,
+                update_pointwise_weight_add_image(scratch + o * 64 + c, d_train_pointwise_conv + (n * 64 + o) * 125,
                     scratch + 4596 + c * 125);
             }
     }
     for (int o = 0; o < 64; o++)
         for (int k = 0; k < 64; k++) {
-            const float t = 0.9f * w_2[o * 64 + k] + scratch[o * 64 + k];
-            w_2[o * 64 + k] = t;
-            w_3[o * 64 + k] -= s * t;
+            const float sum = 0.9f * pointwise_weight_v[o * 64 + k] + scratch[o * 64 + k];
+            pointwise_weight_v[o * 64 + k] = sum;
+            pointwise_weight[o * 64 + k] -= learning_rate * sum;
         }
 }
 
 /* ReduceSum, Mul (gradient of node #21 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #21
  * (BatchNormalization)), Add, Mul (gradient of node #21 (BatchNormalization)), Mul, ReduceSum (gradient of node
  * #21 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #21 (BatchNormalization)), Mul, Sub, Sub,
- * Mul, Mul (gradient of node #21 (BatchNormalization)); y is "depthwise4_scale.v.new" [64], w is
- * "depthwise4_scale.v" [64], w_2 is "depthwise4_shift.v" [64], w_3 is "depthwise4_shift" [64], w_4 is
- * "d_train/depthwise4_conv" [16,64,25,5] in place of "d_train/depthwise4_norm", x is "train/depthwise4_conv"
- * [16,64,25,5], x_2 is "train/depthwise4_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise4_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "depthwise4_scale" [64] */
+ * Mul, Mul (gradient of node #21 (BatchNormalization)); scale_v_new is "depthwise4_scale.v.new" [64], scale_v is
+ * "depthwise4_scale.v" [64], shift_v is "depthwise4_shift.v" [64], shift is "depthwise4_shift" [64], d_train_conv
+ * is "d_train/depthwise4_conv" [16,64,25,5] in place of "d_train/depthwise4_norm", train_conv is
+ * "train/depthwise4_conv" [16,64,25,5], train_norm_mean is "train/depthwise4_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/depthwise4_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "depthwise4_scale" [64] */
 /* ReduceSum, Mul (gradient of node #18 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #18
  * (BatchNormalization)), Add, Mul (gradient of node #18 (BatchNormalization)), Mul, ReduceSum (gradient of node
  * #18 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #18 (BatchNormalization)), Mul, Sub, Sub,
- * Mul, Mul (gradient of node #18 (BatchNormalization)); y is "pointwise3_scale.v.new" [64], w is
- * "pointwise3_scale.v" [64], w_2 is "pointwise3_shift.v" [64], w_3 is "pointwise3_shift" [64], w_4 is
- * "d_train/pointwise3_conv" [16,64,25,5] in place of "d_train/pointwise3_norm", x is "train/pointwise3_conv"
- * [16,64,25,5], x_2 is "train/pointwise3_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise3_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "pointwise3_scale" [64] */
+ * Mul, Mul (gradient of node #18 (BatchNormalization)); scale_v_new is "pointwise3_scale.v.new" [64], scale_v is
+ * "pointwise3_scale.v" [64], shift_v is "pointwise3_shift.v" [64], shift is "pointwise3_shift" [64], d_train_conv
+ * is "d_train/pointwise3_conv" [16,64,25,5] in place of "d_train/pointwise3_norm", train_conv is
+ * "train/pointwise3_conv" [16,64,25,5], train_norm_mean is "train/pointwise3_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise3_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "pointwise3_scale" [64] */
 /* ReduceSum, Mul (gradient of node #15 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #15
  * (BatchNormalization)), Add, Mul (gradient of node #15 (BatchNormalization)), Mul, ReduceSum (gradient of node
  * #15 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #15 (BatchNormalization)), Mul, Sub, Sub,
- * Mul, Mul (gradient of node #15 (BatchNormalization)); y is "depthwise3_scale.v.new" [64], w is
- * "depthwise3_scale.v" [64], w_2 is "depthwise3_shift.v" [64], w_3 is "depthwise3_shift" [64], w_4 is
- * "d_train/depthwise3_conv" [16,64,25,5] in place of "d_train/depthwise3_norm", x is "train/depthwise3_conv"
- * [16,64,25,5], x_2 is "train/depthwise3_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise3_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "depthwise3_scale" [64] */
+ * Mul, Mul (gradient of node #15 (BatchNormalization)); scale_v_new is "depthwise3_scale.v.new" [64], scale_v is
+ * "depthwise3_scale.v" [64], shift_v is "depthwise3_shift.v" [64], shift is "depthwise3_shift" [64], d_train_conv
+ * is "d_train/depthwise3_conv" [16,64,25,5] in place of "d_train/depthwise3_norm", train_conv is
+ * "train/depthwise3_conv" [16,64,25,5], train_norm_mean is "train/depthwise3_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/depthwise3_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "depthwise3_scale" [64] */
 /* ReduceSum, Mul (gradient of node #12 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #12
  * (BatchNormalization)), Add, Mul (gradient of node #12 (BatchNormalization)), Mul, ReduceSum (gradient of node
  * #12 (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #12 (BatchNormalization)), Mul, Sub, Sub,
- * Mul, Mul (gradient of node #12 (BatchNormalization)); y is "pointwise2_scale.v.new" [64], w is
- * "pointwise2_scale.v" [64], w_2 is "pointwise2_shift.v" [64], w_3 is "pointwise2_shift" [64], w_4 is
- * "d_train/pointwise2_conv" [16,64,25,5] in place of "d_train/pointwise2_norm", x is "train/pointwise2_conv"
- * [16,64,25,5], x_2 is "train/pointwise2_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise2_norm.reciprocal"
- * [1,64,1,1], s is "learning_rate", x_4 is "pointwise2_scale" [64] */
+ * Mul, Mul (gradient of node #12 (BatchNormalization)); scale_v_new is "pointwise2_scale.v.new" [64], scale_v is
+ * "pointwise2_scale.v" [64], shift_v is "pointwise2_shift.v" [64], shift is "pointwise2_shift" [64], d_train_conv
+ * is "d_train/pointwise2_conv" [16,64,25,5] in place of "d_train/pointwise2_norm", train_conv is
+ * "train/pointwise2_conv" [16,64,25,5], train_norm_mean is "train/pointwise2_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise2_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "pointwise2_scale" [64] */
 /* ReduceSum, Mul (gradient of node #9 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #9
  * (BatchNormalization)), Add, Mul (gradient of node #9 (BatchNormalization)), Mul, ReduceSum (gradient of node #9
  * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #9 (BatchNormalization)), Mul, Sub, Sub, Mul,
- * Mul (gradient of node #9 (BatchNormalization)); y is "depthwise2_scale.v.new" [64], w is "depthwise2_scale.v"
- * [64], w_2 is "depthwise2_shift.v" [64], w_3 is "depthwise2_shift" [64], w_4 is "d_train/depthwise2_conv"
- * [16,64,25,5] in place of "d_train/depthwise2_norm", x is "train/depthwise2_conv" [16,64,25,5], x_2 is
- * "train/depthwise2_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise2_norm.reciprocal" [1,64,1,1], s is
- * "learning_rate", x_4 is "depthwise2_scale" [64] */
+ * Mul (gradient of node #9 (BatchNormalization)); scale_v_new is "depthwise2_scale.v.new" [64], scale_v is
+ * "depthwise2_scale.v" [64], shift_v is "depthwise2_shift.v" [64], shift is "depthwise2_shift" [64], d_train_conv
+ * is "d_train/depthwise2_conv" [16,64,25,5] in place of "d_train/depthwise2_norm", train_conv is
+ * "train/depthwise2_conv" [16,64,25,5], train_norm_mean is "train/depthwise2_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/depthwise2_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "depthwise2_scale" [64] */
 /* ReduceSum, Mul (gradient of node #6 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #6
  * (BatchNormalization)), Add, Mul (gradient of node #6 (BatchNormalization)), Mul, ReduceSum (gradient of node #6
  * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #6 (BatchNormalization)), Mul, Sub, Sub, Mul,
- * Mul (gradient of node #6 (BatchNormalization)); y is "pointwise1_scale.v.new" [64], w is "pointwise1_scale.v"
- * [64], w_2 is "pointwise1_shift.v" [64], w_3 is "pointwise1_shift" [64], w_4 is "d_train/pointwise1_conv"
- * [16,64,25,5] in place of "d_train/pointwise1_norm", x is "train/pointwise1_conv" [16,64,25,5], x_2 is
- * "train/pointwise1_norm.reducemean" [1,64,1,1], x_3 is "train/pointwise1_norm.reciprocal" [1,64,1,1], s is
- * "learning_rate", x_4 is "pointwise1_scale" [64] */
+ * Mul (gradient of node #6 (BatchNormalization)); scale_v_new is "pointwise1_scale.v.new" [64], scale_v is
+ * "pointwise1_scale.v" [64], shift_v is "pointwise1_shift.v" [64], shift is "pointwise1_shift" [64], d_train_conv
+ * is "d_train/pointwise1_conv" [16,64,25,5] in place of "d_train/pointwise1_norm", train_conv is
+ * "train/pointwise1_conv" [16,64,25,5], train_norm_mean is "train/pointwise1_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise1_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "pointwise1_scale" [64] */
 /* ReduceSum, Mul (gradient of node #3 (BatchNormalization)), Sub, Mul, Mul, Mul (gradient of node #3
  * (BatchNormalization)), Add, Mul (gradient of node #3 (BatchNormalization)), Mul, ReduceSum (gradient of node #3
  * (BatchNormalization)), Add, Mul, Sub, Mul, Mul (gradient of node #3 (BatchNormalization)), Mul, Sub, Sub, Mul,
- * Mul (gradient of node #3 (BatchNormalization)); y is "depthwise1_scale.v.new" [64], w is "depthwise1_scale.v"
- * [64], w_2 is "depthwise1_shift.v" [64], w_3 is "depthwise1_shift" [64], w_4 is "d_train/depthwise1_conv"
- * [16,64,25,5] in place of "d_train/depthwise1_norm", x is "train/depthwise1_conv" [16,64,25,5], x_2 is
- * "train/depthwise1_norm.reducemean" [1,64,1,1], x_3 is "train/depthwise1_norm.reciprocal" [1,64,1,1], s is
- * "learning_rate", x_4 is "depthwise1_scale" [64] */
-static STEPC_KERNEL void update_64x16x125_2(float *restrict y, float *restrict w, float *restrict w_2,
-        float *restrict w_3, float *restrict w_4, const float *restrict x, const float *restrict x_2,
-        const float *restrict x_3, const float s, const float *restrict x_4)
+ * Mul (gradient of node #3 (BatchNormalization)); scale_v_new is "depthwise1_scale.v.new" [64], scale_v is
+ * "depthwise1_scale.v" [64], shift_v is "depthwise1_shift.v" [64], shift is "depthwise1_shift" [64], d_train_conv
+ * is "d_train/depthwise1_conv" [16,64,25,5] in place of "d_train/depthwise1_norm", train_conv is
+ * "train/depthwise1_conv" [16,64,25,5], train_norm_mean is "train/depthwise1_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/depthwise1_norm.inverse" [1,64,1,1], learning_rate is "learning_rate", scale is
+ * "depthwise1_scale" [64] */
+static STEPC_KERNEL void compute_scale_v_new(float *restrict scale_v_new, float *restrict scale_v,
+        float *restrict shift_v, float *restrict shift, float *restrict d_train_conv,
+        const float *restrict train_conv, const float *restrict train_norm_mean,
+        const float *restrict train_norm_inverse, const float learning_rate, const float *restrict scale)
 {
     for (int32_t i = 0; i < 64; i++) {
-        float partial[16] = {0.0f};
-        float partial_2[16] = {0.0f};
+        float partial[16] = {0.0f}, other_partial[16] = {0.0f};
         for (int32_t j = 0; j < 16; j++) {
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
-                    partial[l] += w_4[i * 125 + j * 8000 + k + l] * (x[i * 125 + j * 8000 + k + l] - x_2[i]);
-                    partial_2[l] += w_4[i * 125 + j * 8000 + k + l];
+                    partial[l] += d_train_conv[i * 125 + j * 8000 + k + l] *
+                        (train_conv[i * 125 + j * 8000 + k + l] - train_norm_mean[i]);
+                    other_partial[l] += d_train_conv[i * 125 + j * 8000 + k + l];
                 }
             for (int l = 0; l < 13; l++) {
-                partial[l] += w_4[i * 125 + j * 8000 + 112 + l] * (x[i * 125 + j * 8000 + 112 + l] - x_2[i]);
-                partial_2[l] += w_4[i * 125 + j * 8000 + 112 + l];
+                partial[l] += d_train_conv[i * 125 + j * 8000 + 112 + l] *
+                    (train_conv[i * 125 + j * 8000 + 112 + l] - train_norm_mean[i]);
+                other_partial[l] += d_train_conv[i * 125 + j * 8000 + 112 + l];
             }
         }
-        const float sum = stepc_fold_16(partial);
-        const float x_30 = x_3[i];
-        const float t = 0.9f * w[i] + sum * x_30;
-        const float u = sum * (x_30 * x_30) * 0.0005f;
-        y[i] = t;
-        w[i] = t;
-        const float sum_2 = stepc_fold_16(partial_2);
-        const float t_2 = 0.9f * w_2[i] + sum_2;
-        w_2[i] = t_2;
-        w_3[i] -= s * t_2;
-        for (int32_t j_2 = 0; j_2 < 16; j_2++)
-            for (int32_t k_2 = 0; k_2 < 125; k_2++) {
-                w_4[i * 125 + j_2 * 8000 + k_2] = (w_4[i * 125 + j_2 * 8000 + k_2] - sum_2 * 0.0005f -
-                    (x[i * 125 + j_2 * 8000 + k_2] - x_2[i]) * u) * (x_3[i] * x_4[i]);
+        const float sum = stepc_fold16(partial);
+        const float train_norm_inverse_i = train_norm_inverse[i];
+        const float other_sum = 0.9f * scale_v[i] + sum * train_norm_inverse_i;
+        const float row_sum = sum * (train_norm_inverse_i * train_norm_inverse_i) * 0.0005f;
+        scale_v_new[i] = other_sum;
+        scale_v[i] = other_sum;
+        const float third_sum = stepc_fold16(other_partial);
+        const float fourth_sum = 0.9f * shift_v[i] + third_sum;
+        shift_v[i] = fourth_sum;
+        shift[i] -= learning_rate * fourth_sum;
+        for (int32_t j = 0; j < 16; j++)
+            for (int32_t k = 0; k < 125; k++) {
+                d_train_conv[i * 125 + j * 8000 + k] = (d_train_conv[i * 125 + j * 8000 + k] - third_sum * 0.0005f -
+                    (train_conv[i * 125 + j * 8000 + k] - train_norm_mean[i]) * row_sum) * (train_norm_inverse[i] *
+                    scale[i]);
             }
     }
 }
 
 /* stepc.ConvGradInput (gradient of node #20 (Conv)), Where, Greater (gradient of node #19 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/pointwise3_norm" [16,64,25,5], dy is "d_train/depthwise4_conv" [16,64,25,5], w is
- * "depthwise4_weight" [64,1,3,3], x_2 is "train/pointwise3_conv" [16,64,25,5], x_3 is
- * "train/pointwise3_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise3_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise3_scale" [64], x_6 is "pointwise3_shift" [64] */
+ * Sub, Mul; d_train_norm is "d_train/pointwise3_norm" [16,64,25,5], d_train_depthwise_conv is
+ * "d_train/depthwise4_conv" [16,64,25,5], depthwise_weight is "depthwise4_weight" [64,1,3,3], conv is
+ * "train/pointwise3_conv" [16,64,25,5], train_norm_mean is "train/pointwise3_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise3_norm.inverse" [1,64,1,1], scale is "pointwise3_scale" [64], shift is
+ * "pointwise3_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #14 (Conv)), Where, Greater (gradient of node #13 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/pointwise2_norm" [16,64,25,5], dy is "d_train/depthwise3_conv" [16,64,25,5], w is
- * "depthwise3_weight" [64,1,3,3], x_2 is "train/pointwise2_conv" [16,64,25,5], x_3 is
- * "train/pointwise2_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise2_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise2_scale" [64], x_6 is "pointwise2_shift" [64] */
+ * Sub, Mul; d_train_norm is "d_train/pointwise2_norm" [16,64,25,5], d_train_depthwise_conv is
+ * "d_train/depthwise3_conv" [16,64,25,5], depthwise_weight is "depthwise3_weight" [64,1,3,3], conv is
+ * "train/pointwise2_conv" [16,64,25,5], train_norm_mean is "train/pointwise2_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise2_norm.inverse" [1,64,1,1], scale is "pointwise2_scale" [64], shift is
+ * "pointwise2_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #8 (Conv)), Where, Greater (gradient of node #7 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/pointwise1_norm" [16,64,25,5], dy is "d_train/depthwise2_conv" [16,64,25,5], w is
- * "depthwise2_weight" [64,1,3,3], x_2 is "train/pointwise1_conv" [16,64,25,5], x_3 is
- * "train/pointwise1_norm.reducemean" [1,64,1,1], x_4 is "train/pointwise1_norm.reciprocal" [1,64,1,1], x_5 is
- * "pointwise1_scale" [64], x_6 is "pointwise1_shift" [64] */
+ * Sub, Mul; d_train_norm is "d_train/pointwise1_norm" [16,64,25,5], d_train_depthwise_conv is
+ * "d_train/depthwise2_conv" [16,64,25,5], depthwise_weight is "depthwise2_weight" [64,1,3,3], conv is
+ * "train/pointwise1_conv" [16,64,25,5], train_norm_mean is "train/pointwise1_norm.mean" [1,64,1,1],
+ * train_norm_inverse is "train/pointwise1_norm.inverse" [1,64,1,1], scale is "pointwise1_scale" [64], shift is
+ * "pointwise1_shift" [64] */
 /* stepc.ConvGradInput (gradient of node #2 (Conv)), Where, Greater (gradient of node #1 (Relu)), Relu, Add, Mul,
- * Sub, Mul; y_2 is "d_train/first_norm" [16,64,25,5], dy is "d_train/depthwise1_conv" [16,64,25,5], w is
- * "depthwise1_weight" [64,1,3,3], x_2 is "first_conv" [16,64,25,5], x_3 is "train/first_norm.reducemean"
- * [1,64,1,1], x_4 is "train/first_norm.reciprocal" [1,64,1,1], x_5 is "first_scale" [64], x_6 is "first_shift"
- * [64] */
-static STEPC_KERNEL void convgradinput_where_greater_16x64x125_2(float *restrict y_2, const float *restrict dy,
-        const float *restrict w, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
-        const float *restrict x_5, const float *restrict x_6)
+ * Sub, Mul; d_train_norm is "d_train/first_norm" [16,64,25,5], d_train_depthwise_conv is "d_train/depthwise1_conv"
+ * [16,64,25,5], depthwise_weight is "depthwise1_weight" [64,1,3,3], conv is "first_conv" [16,64,25,5],
+ * train_norm_mean is "train/first_norm.mean" [1,64,1,1], train_norm_inverse is "train/first_norm.inverse"
+ * [1,64,1,1], scale is "first_scale" [64], shift is "first_shift" [64] */
+static STEPC_KERNEL void compute_d_train_norm(float *restrict d_train_norm,
+        const float *restrict d_train_depthwise_conv, const float *restrict depthwise_weight,
+        const float *restrict conv, const float *restrict train_norm_mean, const float *restrict train_norm_inverse,
+        const float *restrict scale, const float *restrict shift)
 {
     for (int n = 0; n < 16; n++)
         for (int g = 0; g < 64; g++)
             for (int y = 0; y < 25; y++)
                 for (int x = 0; x < 5; x++) {
-                    const float *const from = dy + (n * 64 + g) * 125;
-                    const float *const w_2 = w + g * 9;
+                    const float *const from = d_train_depthwise_conv + (n * 64 + g) * 125;
+                    const float *const weights = depthwise_weight + g * 9;
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
-                            const int line = y + 1 - ky;
-                            const int column = x + 1 - kx;
+                            const int line = y + 1 - ky, column = x + 1 - kx;
                             const int inside = line >= 0 && line < 25 && column >= 0 && column < 5;
                             const int p = line * 5 + column;
-                            const float v = inside ? from[p] : 0.0f;
-                            const float *const weight = w_2 + ky * 3 + kx;
+                            const float v = inside ? from[p] : 0.0f, *const weight = weights + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
                     const int p = y * 5 + x;
-                    y_2[n * 8000 + g * 125 + p] = 0.0f < (x_2[n * 8000 + g * 125 + p] - x_3[g]) * (x_4[g] * x_5[g]) +
-                        x_6[g] ? s0 : 0.0f;
+                    d_train_norm[n * 8000 + g * 125 + p] = 0.0f <
+                        (conv[n * 8000 + g * 125 + p] - train_norm_mean[g]) * (train_norm_inverse[g] * scale[g]) +
+                        shift[g] ? s0 : 0.0f;
                 }
 }
 
 /* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
  * channel of x. */
-static inline void convgradweight_update_64x9_add_image(float *restrict total, const float *restrict dy_2,
-                                                        const float *restrict from, const int ky, const int kx)
+static inline void update_depthwise_weight_add_image(float *restrict total, const float *restrict dy,
+                                                     const float *restrict from, const int ky, const int kx)
 {
     float s0 = 0.0f;
     for (int oy = 0; oy < 25; oy++)
         for (int ox = 0; ox < 5; ox++) {
-            const int y = oy + ky - 1;
-            const int x = ox + kx - 1;
-            const float v = (y >= 0 && y < 25 && x >= 0 && x < 5) ? from[y * 5 + x] : 0.0f;
-            const float *const flow = dy_2 + oy * 5 + ox;
+            const int iy = oy + ky - 1, ix = ox + kx - 1;
+            const float v = (iy >= 0 && iy < 25 && ix >= 0 && ix < 5) ? from[iy * 5 + ix] : 0.0f;
+            const float *const flow = dy + oy * 5 + ox;
             s0 += flow[0] * v;
         }
     total[0] += s0;
 }
 
-/* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "depthwise4_weight.v" [64,1,3,3], w_3 is "depthwise4_weight" [64,1,3,3], dy is "d_train/depthwise4_conv"
- * [16,64,25,5], x_2 is "train/pointwise3_conv" [16,64,25,5], x_3 is "train/pointwise3_norm.reducemean" [1,64,1,1],
- * x_4 is "train/pointwise3_norm.reciprocal" [1,64,1,1], x_5 is "pointwise3_scale" [64], x_6 is "pointwise3_shift"
- * [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #14 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "depthwise3_weight.v" [64,1,3,3], w_3 is "depthwise3_weight" [64,1,3,3], dy is "d_train/depthwise3_conv"
- * [16,64,25,5], x_2 is "train/pointwise2_conv" [16,64,25,5], x_3 is "train/pointwise2_norm.reducemean" [1,64,1,1],
- * x_4 is "train/pointwise2_norm.reciprocal" [1,64,1,1], x_5 is "pointwise2_scale" [64], x_6 is "pointwise2_shift"
- * [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #8 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "depthwise2_weight.v" [64,1,3,3], w_3 is "depthwise2_weight" [64,1,3,3], dy is "d_train/depthwise2_conv"
- * [16,64,25,5], x_2 is "train/pointwise1_conv" [16,64,25,5], x_3 is "train/pointwise1_norm.reducemean" [1,64,1,1],
- * x_4 is "train/pointwise1_norm.reciprocal" [1,64,1,1], x_5 is "pointwise1_scale" [64], x_6 is "pointwise1_shift"
- * [64], s is "learning_rate" */
-/* stepc.ConvGradWeight (gradient of node #2 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul; w_2 is
- * "depthwise1_weight.v" [64,1,3,3], w_3 is "depthwise1_weight" [64,1,3,3], dy is "d_train/depthwise1_conv"
- * [16,64,25,5], x_2 is "first_conv" [16,64,25,5], x_3 is "train/first_norm.reducemean" [1,64,1,1], x_4 is
- * "train/first_norm.reciprocal" [1,64,1,1], x_5 is "first_scale" [64], x_6 is "first_shift" [64], s is
- * "learning_rate" */
-static STEPC_KERNEL void convgradweight_update_64x9(float *restrict w_2, float *restrict w_3,
-        const float *restrict dy, const float *restrict x_2, const float *restrict x_3, const float *restrict x_4,
-        const float *restrict x_5, const float *restrict x_6, const float s, float *restrict scratch)
+/* stepc.ConvGradWeight (gradient of node #20 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * depthwise_weight_v is "depthwise4_weight.v" [64,1,3,3], depthwise_weight is "depthwise4_weight" [64,1,3,3],
+ * d_train_depthwise_conv is "d_train/depthwise4_conv" [16,64,25,5], conv is "train/pointwise3_conv" [16,64,25,5],
+ * train_norm_mean is "train/pointwise3_norm.mean" [1,64,1,1], train_norm_inverse is
+ * "train/pointwise3_norm.inverse" [1,64,1,1], scale is "pointwise3_scale" [64], shift is "pointwise3_shift" [64],
+ * learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #14 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * depthwise_weight_v is "depthwise3_weight.v" [64,1,3,3], depthwise_weight is "depthwise3_weight" [64,1,3,3],
+ * d_train_depthwise_conv is "d_train/depthwise3_conv" [16,64,25,5], conv is "train/pointwise2_conv" [16,64,25,5],
+ * train_norm_mean is "train/pointwise2_norm.mean" [1,64,1,1], train_norm_inverse is
+ * "train/pointwise2_norm.inverse" [1,64,1,1], scale is "pointwise2_scale" [64], shift is "pointwise2_shift" [64],
+ * learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #8 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * depthwise_weight_v is "depthwise2_weight.v" [64,1,3,3], depthwise_weight is "depthwise2_weight" [64,1,3,3],
+ * d_train_depthwise_conv is "d_train/depthwise2_conv" [16,64,25,5], conv is "train/pointwise1_conv" [16,64,25,5],
+ * train_norm_mean is "train/pointwise1_norm.mean" [1,64,1,1], train_norm_inverse is
+ * "train/pointwise1_norm.inverse" [1,64,1,1], scale is "pointwise1_scale" [64], shift is "pointwise1_shift" [64],
+ * learning_rate is "learning_rate" */
+/* stepc.ConvGradWeight (gradient of node #2 (Conv)), Add, Mul, Sub, Mul, Relu, Add, Mul, Sub, Mul;
+ * depthwise_weight_v is "depthwise1_weight.v" [64,1,3,3], depthwise_weight is "depthwise1_weight" [64,1,3,3],
+ * d_train_depthwise_conv is "d_train/depthwise1_conv" [16,64,25,5], conv is "first_conv" [16,64,25,5],
+ * train_norm_mean is "train/first_norm.mean" [1,64,1,1], train_norm_inverse is "train/first_norm.inverse"
+ * [1,64,1,1], scale is "first_scale" [64], shift is "first_shift" [64], learning_rate is "learning_rate" */
+static STEPC_KERNEL void update_depthwise_weight(float *restrict depthwise_weight_v, float *restrict depthwise_weight,
+        const float *restrict d_train_depthwise_conv, const float *restrict conv,
+        const float *restrict train_norm_mean, const float *restrict train_norm_inverse, const float *restrict scale,
+        const float *restrict shift, const float learning_rate, float *restrict scratch)
 {
     for (int g = 0; g < 64; g++) {
         for (int i = 0; i < 9; i++)
             scratch[i] = 0.0f;
         for (int n = 0; n < 16; n++) {
             for (int i = 0; i < 125; i++) {
-                const float t = (x_2[n * 8000 + g * 125 + i] - x_3[g]) * (x_4[g] * x_5[g]) + x_6[g];
-                scratch[134 + i] = t < 0.0f ? 0.0f : t;
+                const float sum = (conv[n * 8000 + g * 125 + i] - train_norm_mean[g]) *
+                    (train_norm_inverse[g] * scale[g]) + shift[g];
+                scratch[134 + i] = sum < 0.0f ? 0.0f : sum;
             }
             for (int ky = 0; ky < 3; ky++)
                 for (int kx = 0; kx < 3; kx++) {
-                    convgradweight_update_64x9_add_image(scratch + ky * 3 + kx, dy + (n * 64 + g) * 125,
-                        scratch + 134, ky, kx);
+                    update_depthwise_weight_add_image(scratch + ky * 3 + kx,
+                        d_train_depthwise_conv + (n * 64 + g) * 125, scratch + 134, ky, kx);
                 }
         }
         for (int k = 0; k < 9; k++) {
-            const float t = 0.9f * w_2[g * 9 + k] + scratch[k];
-            w_2[g * 9 + k] = t;
-            w_3[g * 9 + k] -= s * t;
+            const float sum = 0.9f * depthwise_weight_v[g * 9 + k] + scratch[k];
+            depthwise_weight_v[g * 9 + k] = sum;
+            depthwise_weight[g * 9 + k] -= learning_rate * sum;
         }
     }
 }
 
-/* grad.train/first_norm.reducesum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
+/* grad.train/first_norm.sum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
  * first_shift.v + first_shift.gradient[64]; first_shift = first_shift - learning_rate * first_shift.v: gradient of
  * node #0 (BatchNormalization) */
-static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restrict grad_train_first_norm_reducesum,
+static STEPC_KERNEL void compute_grad_train_first_norm_sum(float *restrict grad_train_first_norm_sum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         const float learning_rate)
 {
@@ -966,23 +969,22 @@ static STEPC_KERNEL void grad_train_first_norm_reducesum_reduce_sum(float *restr
             for (int l = 0; l < 13; l++)
                 partial[l] += d_train_first_norm[j * 8000 + i * 125 + 112 + l];
         }
-        const float sum = stepc_fold_16(partial);
-        const float t = 0.9f * first_shift_v[i] + sum;
-        grad_train_first_norm_reducesum[i] = sum;
-        first_shift_v[i] = t;
-        first_shift[i] -= learning_rate * t;
+        const float sum = stepc_fold16(partial), new_v = 0.9f * first_shift_v[i] + sum;
+        grad_train_first_norm_sum[i] = sum;
+        first_shift_v[i] = new_v;
+        first_shift[i] -= learning_rate * new_v;
     }
 }
 
 /* first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v = 0.9 * first_scale.v
- * + first_scale.gradient[64]; grad.train/first_norm.reducesum_2[1,64,1,1] =
- * ReduceSum(d_train/first_norm[16,64,25,5] * (first_conv[16,64,25,5] - train/first_norm.reducemean[1,64,1,1]));
- * grad.train/first_norm.div = grad.train/first_norm.reducesum_2 * (train/first_norm.reciprocal[1,64,1,1] *
- * train/first_norm.reciprocal) * 0.0005: gradient of node #0 (BatchNormalization) */
-static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_train_first_norm_div,
+ * + first_scale.gradient[64]; grad.train/first_norm.moment[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] *
+ * (first_conv[16,64,25,5] - train/first_norm.mean[1,64,1,1])); grad.train/first_norm.pull =
+ * grad.train/first_norm.moment * (train/first_norm.inverse[1,64,1,1] * train/first_norm.inverse) * 0.0005:
+ * gradient of node #0 (BatchNormalization) */
+static STEPC_KERNEL void compute_grad_train_first_norm_pull(float *restrict grad_train_first_norm_pull,
         float *restrict first_scale_v_new, float *restrict first_scale_v, const float *restrict d_train_first_norm,
-        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
-        const float *restrict train_first_norm_reciprocal)
+        const float *restrict first_conv, const float *restrict train_first_norm_mean,
+        const float *restrict train_first_norm_inverse)
 {
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f};
@@ -990,19 +992,18 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
             for (int32_t k = 0; k < 112; k += 16)
                 for (int l = 0; l < 16; l++) {
                     partial[l] += d_train_first_norm[j * 8000 + i * 125 + k + l] *
-                        (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_reducemean[i]);
+                        (first_conv[j * 8000 + i * 125 + k + l] - train_first_norm_mean[i]);
                 }
             for (int l = 0; l < 13; l++) {
                 partial[l] += d_train_first_norm[j * 8000 + i * 125 + 112 + l] *
-                    (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_reducemean[i]);
+                    (first_conv[j * 8000 + i * 125 + 112 + l] - train_first_norm_mean[i]);
             }
         }
-        const float sum = stepc_fold_16(partial);
-        const float x0 = train_first_norm_reciprocal[i];
-        const float t = 0.9f * first_scale_v[i] + sum * x0;
-        grad_train_first_norm_div[i] = sum * (x0 * x0) * 0.0005f;
-        first_scale_v_new[i] = t;
-        first_scale_v[i] = t;
+        const float sum = stepc_fold16(partial), x_i = train_first_norm_inverse[i];
+        const float new_v = 0.9f * first_scale_v[i] + sum * x_i;
+        grad_train_first_norm_pull[i] = sum * (x_i * x_i) * 0.0005f;
+        first_scale_v_new[i] = new_v;
+        first_scale_v[i] = new_v;
     }
 }
 
@@ -1011,15 +1012,11 @@ static STEPC_KERNEL void grad_train_first_norm_div_mul(float *restrict grad_trai
 static inline void update_first_weight_add_image(float *restrict total, const float *restrict dy,
                                                  const float *restrict from, const int ky, const int kx)
 {
-    float s0 = 0.0f;
-    float s1 = 0.0f;
-    float s2 = 0.0f;
-    float s3 = 0.0f;
+    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
     for (int oy = 0; oy < 25; oy++)
         for (int ox = 0; ox < 5; ox++) {
-            const int y = oy * 2 + ky - 5;
-            const int x_2 = ox * 2 + kx - 1;
-            const float v = (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
+            const int iy = oy * 2 + ky - 5, ix = ox * 2 + kx - 1;
+            const float v = (iy >= 0 && iy < 49 && ix >= 0 && ix < 10) ? from[iy * 10 + ix] : 0.0f;
             const float *const flow = dy + oy * 5 + ox;
             s0 += flow[0] * v;
             s1 += flow[125] * v;
@@ -1033,15 +1030,14 @@ static inline void update_first_weight_add_image(float *restrict total, const fl
 }
 
 /* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
- * grad.train/first_norm.reducesum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] -
- * train/first_norm.reducemean[1,64,1,1]) * grad.train/first_norm.div[1,64,1,1]) *
- * (train/first_norm.reciprocal[1,64,1,1] * first_norm.reshape[1,64,1,1]), x[16,1,49,10]); first_weight =
- * first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv), gradient of node #0
- * (BatchNormalization) */
+ * grad.train/first_norm.sum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] - train/first_norm.mean[1,64,1,1]) *
+ * grad.train/first_norm.pull[1,64,1,1]) * (train/first_norm.inverse[1,64,1,1] * first_norm.scale[1,64,1,1]),
+ * x[16,1,49,10]); first_weight = first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv),
+ * gradient of node #0 (BatchNormalization) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
-        const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_reducesum,
-        const float *restrict first_conv, const float *restrict train_first_norm_reducemean,
-        const float *restrict grad_train_first_norm_div, const float *restrict train_first_norm_reciprocal,
+        const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_sum,
+        const float *restrict first_conv, const float *restrict train_first_norm_mean,
+        const float *restrict grad_train_first_norm_pull, const float *restrict train_first_norm_inverse,
         const float *restrict first_scale, const float *restrict x, const float learning_rate,
         float *restrict scratch)
 {
@@ -1052,9 +1048,9 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
             for (int r = 0; r < 4; r++)
                 for (int p = 0; p < 125; p++) {
                     scratch[2560 + r * 125 + p] = (d_train_first_norm[n * 8000 + (o + r) * 125 + p] -
-                        grad_train_first_norm_reducesum[o + r] * 0.0005f -
-                        (first_conv[n * 8000 + (o + r) * 125 + p] - train_first_norm_reducemean[o + r]) *
-                        grad_train_first_norm_div[o + r]) * (train_first_norm_reciprocal[o + r] * first_scale[o + r]);
+                        grad_train_first_norm_sum[o + r] * 0.0005f -
+                        (first_conv[n * 8000 + (o + r) * 125 + p] - train_first_norm_mean[o + r]) *
+                        grad_train_first_norm_pull[o + r]) * (train_first_norm_inverse[o + r] * first_scale[o + r]);
                 }
             for (int ky = 0; ky < 10; ky++)
                 for (int kx = 0; kx < 4; kx++) {
@@ -1064,65 +1060,57 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         }
     for (int o = 0; o < 64; o++)
         for (int k = 0; k < 40; k++) {
-            const float t = 0.9f * first_weight_v[o * 40 + k] + scratch[o * 40 + k];
-            first_weight_v[o * 40 + k] = t;
-            first_weight[o * 40 + k] -= learning_rate * t;
+            const float new_v = 0.9f * first_weight_v[o * 40 + k] + scratch[o * 40 + k];
+            first_weight_v[o * 40 + k] = new_v;
+            first_weight[o * 40 + k] -= learning_rate * new_v;
         }
 }
 
-/* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.reshape_3[1,64,1,1]) *
- * first_norm.mul[1,64,1,1] + first_norm.reshape_2[1,64,1,1]) */
-static STEPC_KERNEL void first_relu(float *restrict first, const float *restrict x,
-                                    const float *restrict first_weight, const float *restrict first_mean,
-                                    const float *restrict first_norm_mul, const float *restrict first_shift)
+/* first[16,64,25,5] = Relu((Conv(x[16,1,49,10], first_weight[64,1,10,4]) - first_norm.mean[1,64,1,1]) *
+ * first_norm.factor[1,64,1,1] + first_norm.bias[1,64,1,1]) */
+static STEPC_KERNEL void compute_first(float *restrict first, const float *restrict x,
+                                       const float *restrict first_weight, const float *restrict first_mean,
+                                       const float *restrict first_norm_factor, const float *restrict first_shift)
 {
     for (int n = 0; n < 16; n++)
         for (int o = 0; o < 64; o += 4)
             for (int oy = 0; oy < 25; oy++)
                 for (int ox = 0; ox < 5; ox++) {
-                    const float *const from = x + n * 490;
-                    const float *const w = first_weight + o * 40;
-                    float s0 = 0.0f;
-                    float s1 = 0.0f;
-                    float s2 = 0.0f;
-                    float s3 = 0.0f;
+                    const float *const from = x + n * 490, *const weights = first_weight + o * 40;
+                    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                     for (int ky = 0; ky < 10; ky++)
                         for (int kx = 0; kx < 4; kx++) {
-                            const int y = oy * 2 + ky - 5;
-                            const int x_2 = ox * 2 + kx - 1;
-                            const float v = (y >= 0 && y < 49 && x_2 >= 0 && x_2 < 10) ? from[y * 10 + x_2] : 0.0f;
-                            const float *const weight = w + ky * 4 + kx;
+                            const int iy = oy * 2 + ky - 5, ix = ox * 2 + kx - 1;
+                            const float v = (iy >= 0 && iy < 49 && ix >= 0 && ix < 10) ? from[iy * 10 + ix] : 0.0f;
+                            const float *const weight = weights + ky * 4 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[40];
                             s2 += v * weight[80];
                             s3 += v * weight[120];
                         }
                     const int p = oy * 5 + ox;
-                    float sum[4];
-                    sum[0] = s0;
-                    sum[1] = s1;
-                    sum[2] = s2;
-                    sum[3] = s3;
+                    float sum[4] = {s0, s1, s2, s3};
                     for (int r = 0; r < 4; r++) {
-                        const float t = (sum[r] - first_mean[o + r]) * first_norm_mul[o + r] + first_shift[o + r];
-                        first[n * 8000 + (o + r) * 125 + p] = t < 0.0f ? 0.0f : t;
+                        const float first_norm = (sum[r] - first_mean[o + r]) * first_norm_factor[o + r] +
+                            first_shift[o + r];
+                        first[n * 8000 + (o + r) * 125 + p] = first_norm < 0.0f ? 0.0f : first_norm;
                     }
                 }
 }
 
-/* copy; y is "first_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise1_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise2_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise3_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "depthwise4_scale" [64], s is "first_scale.initial.const" */
-/* copy; y is "pointwise4_scale" [64], s is "first_scale.initial.const" */
-static STEPC_KERNEL void copy_64(float *restrict y, const float s)
+/* copy; scale is "first_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "depthwise1_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "pointwise1_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "depthwise2_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "pointwise2_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "depthwise3_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "pointwise3_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "depthwise4_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+/* copy; scale is "pointwise4_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
+static STEPC_KERNEL void init_scale(float *restrict scale, const float first_scale_initial_const)
 {
     for (int i = 0; i < 64; i++)
-        y[i] = s;
+        scale[i] = first_scale_initial_const;
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -1153,553 +1141,516 @@ stepc_status ds_cnn_size_init(ds_cnn_size_state *state, ds_cnn_size_arena *arena
         state->pointwise4_variance[i] = 1.0f;
     state->learning_rate = 0.01f;
     stepc_fill_normalf((float *)state->first_weight, 2560, 0.2236068f, seed, 0, 1u);
-    copy_64(state->first_scale, 1.0f);
+    init_scale(state->first_scale, 1.0f);
     stepc_fill_normalf((float *)state->depthwise1_weight, 576, 0.47140452f, seed, 0, 2u);
-    copy_64(state->depthwise1_scale, 1.0f);
+    init_scale(state->depthwise1_scale, 1.0f);
     stepc_fill_normalf((float *)state->pointwise1_weight, 4096, 0.17677669f, seed, 0, 3u);
-    copy_64(state->pointwise1_scale, 1.0f);
+    init_scale(state->pointwise1_scale, 1.0f);
     stepc_fill_normalf((float *)state->depthwise2_weight, 576, 0.47140452f, seed, 0, 4u);
-    copy_64(state->depthwise2_scale, 1.0f);
+    init_scale(state->depthwise2_scale, 1.0f);
     stepc_fill_normalf((float *)state->pointwise2_weight, 4096, 0.17677669f, seed, 0, 5u);
-    copy_64(state->pointwise2_scale, 1.0f);
+    init_scale(state->pointwise2_scale, 1.0f);
     stepc_fill_normalf((float *)state->depthwise3_weight, 576, 0.47140452f, seed, 0, 6u);
-    copy_64(state->depthwise3_scale, 1.0f);
+    init_scale(state->depthwise3_scale, 1.0f);
     stepc_fill_normalf((float *)state->pointwise3_weight, 4096, 0.17677669f, seed, 0, 7u);
-    copy_64(state->pointwise3_scale, 1.0f);
+    init_scale(state->pointwise3_scale, 1.0f);
     stepc_fill_normalf((float *)state->depthwise4_weight, 576, 0.47140452f, seed, 0, 8u);
-    copy_64(state->depthwise4_scale, 1.0f);
+    init_scale(state->depthwise4_scale, 1.0f);
     stepc_fill_normalf((float *)state->pointwise4_weight, 4096, 0.17677669f, seed, 0, 9u);
-    copy_64(state->pointwise4_scale, 1.0f);
+    init_scale(state->pointwise4_scale, 1.0f);
     stepc_fill_normalf((float *)state->fc_weight, 768, 0.17677669f, seed, 0, 10u);
     return STEPC_OK;
 }
 
-/* ds_cnn_size_step(): check_labels() to conv_relu_16x64x125_2(). */
-static stepc_status ds_cnn_size_step_1(ds_cnn_size_state *state, ds_cnn_size_arena *arena,
-                                       const ds_cnn_size_step_inputs *in, const ds_cnn_size_step_outputs *out)
+/* ds_cnn_size_step(): check_labels() to compute_pointwise(). */
+static stepc_status ds_cnn_size_step_from_check_labels(ds_cnn_size_state *state, ds_cnn_size_arena *arena,
+        const ds_cnn_size_step_inputs *in, const ds_cnn_size_step_outputs *out)
 {
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     update_step_count(&state->step_count);
-    /* [1,64,1,1], until depthwise1_relu() */
-    float *const first_norm_mul = arena->floats + DS_CNN_SIZE_STEP_FIRST_NORM_MUL_AT;
-    /* [1,64,1,1], until depthwise1_relu() */
-    float *const depthwise1_norm_mul = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE1_NORM_MUL_AT;
-    /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
-    float *const pointwise1_norm_mul = arena->floats + DS_CNN_SIZE_STEP_POINTWISE1_NORM_MUL_AT;
-    /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
-    float *const depthwise2_norm_mul = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE2_NORM_MUL_AT;
+    /* [1,64,1,1], until compute_depthwise1() */
+    float *const first_norm_factor = arena->floats + DS_CNN_SIZE_STEP_FIRST_NORM_FACTOR_AT;
+    /* [1,64,1,1], until compute_depthwise1() */
+    float *const depthwise1_norm_factor = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE1_NORM_FACTOR_AT;
+    /* [1,64,1,1], until call 1 of compute_pointwise() */
+    float *const pointwise1_norm_factor = arena->floats + DS_CNN_SIZE_STEP_POINTWISE1_NORM_FACTOR_AT;
     if (out->logits != NULL) {
-        mul_64(first_norm_mul, state->first_variance, state->first_scale);
-        mul_64(depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
-        mul_64(pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
-        mul_64(depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
-        float *const pointwise2_norm_mul = arena->floats + DS_CNN_SIZE_STEP_POINTWISE2_NORM_MUL_AT;
-        mul_64(pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE3_NORM_MUL_AT;
-        mul_64(depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + DS_CNN_SIZE_STEP_POINTWISE3_NORM_MUL_AT;
-        mul_64(pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE4_NORM_MUL_AT;
-        mul_64(depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
-        /* [1,64,1,1], until pooled_reduce_mean() */
-        float *const pointwise4_norm_mul = arena->floats + DS_CNN_SIZE_STEP_POINTWISE4_NORM_MUL_AT;
-        mul_64(pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
+        compute_norm_factor(first_norm_factor, state->first_variance, state->first_scale);
+        compute_norm_factor(depthwise1_norm_factor, state->depthwise1_variance, state->depthwise1_scale);
+        compute_norm_factor(pointwise1_norm_factor, state->pointwise1_variance, state->pointwise1_scale);
+        /* [1,64,1,1], until call 1 of compute_depthwise() */
+        float *const depthwise2_norm_factor = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE2_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise2_norm_factor, state->depthwise2_variance, state->depthwise2_scale);
+        /* [1,64,1,1], until call 2 of compute_pointwise() */
+        float *const pointwise2_norm_factor = arena->floats + DS_CNN_SIZE_STEP_POINTWISE2_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise2_norm_factor, state->pointwise2_variance, state->pointwise2_scale);
+        /* [1,64,1,1], until call 2 of compute_depthwise() */
+        float *const depthwise3_norm_factor = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE3_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise3_norm_factor, state->depthwise3_variance, state->depthwise3_scale);
+        /* [1,64,1,1], until call 3 of compute_pointwise() */
+        float *const pointwise3_norm_factor = arena->floats + DS_CNN_SIZE_STEP_POINTWISE3_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise3_norm_factor, state->pointwise3_variance, state->pointwise3_scale);
+        /* [1,64,1,1], until call 3 of compute_depthwise() */
+        float *const depthwise4_norm_factor = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE4_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise4_norm_factor, state->depthwise4_variance, state->depthwise4_scale);
+        /* [1,64,1,1], until compute_pooled() */
+        float *const pointwise4_norm_factor = arena->floats + DS_CNN_SIZE_STEP_POINTWISE4_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise4_norm_factor, state->pointwise4_variance, state->pointwise4_scale);
     }
     /* [16,64,25,5], until update_first_weight() */
     float *const first_conv = arena->floats + DS_CNN_SIZE_STEP_FIRST_CONV_AT;
-    first_conv_conv(first_conv, in->x, (float *)state->first_weight);
+    compute_first_conv(first_conv, in->x, (float *)state->first_weight);
     if (out->logits != NULL) {
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 1 of compute_pointwise() */
         float *const depthwise1 = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE1_AT;
-        depthwise1_relu(depthwise1, first_conv, state->first_mean, first_norm_mul, state->first_shift,
-                        (float *)state->depthwise1_weight, state->depthwise1_mean, depthwise1_norm_mul,
-                        state->depthwise1_shift, arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE1_RELU_SCRATCH_AT);
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        compute_depthwise1(depthwise1, first_conv, state->first_mean, first_norm_factor, state->first_shift,
+                           (float *)state->depthwise1_weight, state->depthwise1_mean, depthwise1_norm_factor,
+                           state->depthwise1_shift, arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE1_SCRATCH_AT);
+        /* [16,64,25,5], until call 1 of compute_depthwise() */
         float *const pointwise1 = arena->floats + DS_CNN_SIZE_STEP_POINTWISE1_AT;
-        conv_relu_16x64x125(pointwise1, depthwise1, (float *)state->pointwise1_weight, state->pointwise1_mean,
-                            pointwise1_norm_mul, state->pointwise1_shift);
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
-        float *const depthwise2 = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE2_AT;
-        conv_relu_16x64x125_2(depthwise2, pointwise1, (float *)state->depthwise2_weight, state->depthwise2_mean,
-                              depthwise2_norm_mul, state->depthwise2_shift);
+        compute_pointwise(pointwise1, depthwise1, (float *)state->pointwise1_weight, state->pointwise1_mean,
+                          pointwise1_norm_factor, state->pointwise1_shift);
     }
     return STEPC_OK;
 }
 
-/* ds_cnn_size_step(): conv_relu_16x64x125() to conv_relu_add_16x64x125(). */
-static void ds_cnn_size_step_2(ds_cnn_size_state *state, ds_cnn_size_arena *arena,
-                               const ds_cnn_size_step_outputs *out)
+/* ds_cnn_size_step(): compute_depthwise() to compute_logits(). */
+static void ds_cnn_size_step_from_depthwise2(ds_cnn_size_state *state, ds_cnn_size_arena *arena,
+                                             const ds_cnn_size_step_outputs *out)
 {
     if (out->logits != NULL) {
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
-        float *const pointwise2 = arena->floats + DS_CNN_SIZE_STEP_POINTWISE2_AT;
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 2 of compute_pointwise() */
         float *const depthwise2 = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE2_AT;
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
-        float *const pointwise2_norm_mul = arena->floats + DS_CNN_SIZE_STEP_POINTWISE2_NORM_MUL_AT;
-        conv_relu_16x64x125(pointwise2, depthwise2, (float *)state->pointwise2_weight, state->pointwise2_mean,
-                            pointwise2_norm_mul, state->pointwise2_shift);
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 1 of compute_depthwise() */
+        float *const pointwise1 = arena->floats + DS_CNN_SIZE_STEP_POINTWISE1_AT;
+        /* [1,64,1,1], until call 1 of compute_depthwise() */
+        float *const depthwise2_norm_factor = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE2_NORM_FACTOR_AT;
+        compute_depthwise(depthwise2, pointwise1, (float *)state->depthwise2_weight, state->depthwise2_mean,
+                          depthwise2_norm_factor, state->depthwise2_shift);
+        /* [16,64,25,5], until call 2 of compute_depthwise() */
+        float *const pointwise2 = arena->floats + DS_CNN_SIZE_STEP_POINTWISE2_AT;
+        /* [1,64,1,1], until call 2 of compute_pointwise() */
+        float *const pointwise2_norm_factor = arena->floats + DS_CNN_SIZE_STEP_POINTWISE2_NORM_FACTOR_AT;
+        compute_pointwise(pointwise2, depthwise2, (float *)state->pointwise2_weight, state->pointwise2_mean,
+                          pointwise2_norm_factor, state->pointwise2_shift);
+        /* [16,64,25,5], until call 3 of compute_pointwise() */
         float *const depthwise3 = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE3_AT;
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE3_NORM_MUL_AT;
-        conv_relu_16x64x125_2(depthwise3, pointwise2, (float *)state->depthwise3_weight, state->depthwise3_mean,
-                              depthwise3_norm_mul, state->depthwise3_shift);
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until call 2 of compute_depthwise() */
+        float *const depthwise3_norm_factor = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE3_NORM_FACTOR_AT;
+        compute_depthwise(depthwise3, pointwise2, (float *)state->depthwise3_weight, state->depthwise3_mean,
+                          depthwise3_norm_factor, state->depthwise3_shift);
+        /* [16,64,25,5], until call 3 of compute_depthwise() */
         float *const pointwise3 = arena->floats + DS_CNN_SIZE_STEP_POINTWISE3_AT;
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + DS_CNN_SIZE_STEP_POINTWISE3_NORM_MUL_AT;
-        conv_relu_16x64x125(pointwise3, depthwise3, (float *)state->pointwise3_weight, state->pointwise3_mean,
-                            pointwise3_norm_mul, state->pointwise3_shift);
-        /* [16,64,25,5], until pointwise4_conv_conv() */
+        /* [1,64,1,1], until call 3 of compute_pointwise() */
+        float *const pointwise3_norm_factor = arena->floats + DS_CNN_SIZE_STEP_POINTWISE3_NORM_FACTOR_AT;
+        compute_pointwise(pointwise3, depthwise3, (float *)state->pointwise3_weight, state->pointwise3_mean,
+                          pointwise3_norm_factor, state->pointwise3_shift);
+        /* [16,64,25,5], until compute_pointwise4_conv() */
         float *const depthwise4 = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE4_AT;
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE4_NORM_MUL_AT;
-        conv_relu_16x64x125_2(depthwise4, pointwise3, (float *)state->depthwise4_weight, state->depthwise4_mean,
-                              depthwise4_norm_mul, state->depthwise4_shift);
-        /* [16,64,25,5], until pooled_reduce_mean() */
+        /* [1,64,1,1], until call 3 of compute_depthwise() */
+        float *const depthwise4_norm_factor = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE4_NORM_FACTOR_AT;
+        compute_depthwise(depthwise4, pointwise3, (float *)state->depthwise4_weight, state->depthwise4_mean,
+                          depthwise4_norm_factor, state->depthwise4_shift);
+        /* [16,64,25,5], until compute_pooled() */
         float *const pointwise4_conv = arena->floats + DS_CNN_SIZE_STEP_POINTWISE4_CONV_AT;
-        pointwise4_conv_conv(pointwise4_conv, depthwise4, (float *)state->pointwise4_weight);
-        float *const pooled = arena->floats + DS_CNN_SIZE_STEP_POOLED_AT; /* [16,64,1,1], until logits_gemm() */
-        /* [1,64,1,1], until pooled_reduce_mean() */
-        float *const pointwise4_norm_mul = arena->floats + DS_CNN_SIZE_STEP_POINTWISE4_NORM_MUL_AT;
-        pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
-                           state->pointwise4_shift);
-        logits_gemm(out->logits, pooled, (float *)state->fc_weight, state->fc_bias);
+        compute_pointwise4_conv(pointwise4_conv, depthwise4, (float *)state->pointwise4_weight);
+        float *const pooled = arena->floats + DS_CNN_SIZE_STEP_POOLED_AT; /* [16,64,1,1], until compute_logits() */
+        /* [1,64,1,1], until compute_pooled() */
+        float *const pointwise4_norm_factor = arena->floats + DS_CNN_SIZE_STEP_POINTWISE4_NORM_FACTOR_AT;
+        compute_pooled(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_factor,
+                       state->pointwise4_shift);
+        compute_logits(out->logits, pooled, (float *)state->fc_weight, state->fc_bias);
     }
+}
+
+/* ds_cnn_size_step(): compute_train_norm_mean() to compute_train_pointwise_conv(). */
+static void ds_cnn_size_step_from_train_first_norm_mean(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
+{
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reducemean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_REDUCEMEAN_AT;
+    float *const train_first_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_MEAN_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reciprocal = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_RECIPROCAL_AT;
+    float *const train_first_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_INVERSE_AT;
     /* [16,64,25,5], until update_first_weight() */
     float *const first_conv = arena->floats + DS_CNN_SIZE_STEP_FIRST_CONV_AT;
-    update_64x16x125(train_first_norm_reducemean, state->first_mean, train_first_norm_reciprocal,
-                     state->first_variance, first_conv);
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    compute_train_norm_mean(train_first_norm_mean, state->first_mean, train_first_norm_inverse, state->first_variance,
+                            first_conv);
+    /* [16,64,25,5], until call 7 of compute_scale_v_new() */
     float *const train_depthwise1_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
-    conv_relu_add_16x64x125(train_depthwise1_conv, first_conv, train_first_norm_reducemean,
-            train_first_norm_reciprocal, state->first_scale, state->first_shift, (float *)state->depthwise1_weight,
-            arena->floats + DS_CNN_SIZE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT);
-}
-
-/* ds_cnn_size_step(): update_64x16x125() to update_64x16x125(). */
-static void ds_cnn_size_step_3(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
-{
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
-    update_64x16x125(train_depthwise1_norm_reducemean, state->depthwise1_mean, train_depthwise1_norm_reciprocal,
-                     state->depthwise1_variance, train_depthwise1_conv);
-    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    compute_train_depthwise_conv(train_depthwise1_conv, first_conv, train_first_norm_mean, train_first_norm_inverse,
+                                 state->first_scale, state->first_shift, (float *)state->depthwise1_weight,
+                                 arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 7 of compute_scale_v_new() */
+    float *const train_depthwise1_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 7 of compute_scale_v_new() */
+    float *const train_depthwise1_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_depthwise1_norm_mean, state->depthwise1_mean, train_depthwise1_norm_inverse,
+                            state->depthwise1_variance, train_depthwise1_conv);
+    /* [16,64,25,5], until call 6 of compute_scale_v_new() */
     float *const train_pointwise1_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_CONV_AT;
-    conv_relu_add_16x64x125_2(train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-            train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift,
-            (float *)state->pointwise1_weight, arena->floats + DS_CNN_SIZE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT);
-    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise1_norm_reducemean, state->pointwise1_mean, train_pointwise1_norm_reciprocal,
-                     state->pointwise1_variance, train_pointwise1_conv);
-    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    compute_train_pointwise_conv(train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_mean,
+            train_depthwise1_norm_inverse, state->depthwise1_scale, state->depthwise1_shift,
+            (float *)state->pointwise1_weight, arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 6 of compute_scale_v_new() */
+    float *const train_pointwise1_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 6 of compute_scale_v_new() */
+    float *const train_pointwise1_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_pointwise1_norm_mean, state->pointwise1_mean, train_pointwise1_norm_inverse,
+                            state->pointwise1_variance, train_pointwise1_conv);
+    /* [16,64,25,5], until call 5 of compute_scale_v_new() */
     float *const train_depthwise2_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_CONV_AT;
-    conv_relu_add_16x64x125(train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift,
-            (float *)state->depthwise2_weight, arena->floats + DS_CNN_SIZE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_2);
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_depthwise2_norm_reducemean, state->depthwise2_mean, train_depthwise2_norm_reciprocal,
-                     state->depthwise2_variance, train_depthwise2_conv);
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    compute_train_depthwise_conv(train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_mean,
+            train_pointwise1_norm_inverse, state->pointwise1_scale, state->pointwise1_shift,
+            (float *)state->depthwise2_weight, arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 5 of compute_scale_v_new() */
+    float *const train_depthwise2_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 5 of compute_scale_v_new() */
+    float *const train_depthwise2_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_depthwise2_norm_mean, state->depthwise2_mean, train_depthwise2_norm_inverse,
+                            state->depthwise2_variance, train_depthwise2_conv);
+    /* [16,64,25,5], until call 4 of compute_scale_v_new() */
     float *const train_pointwise2_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_CONV_AT;
-    conv_relu_add_16x64x125_2(train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-                              train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift,
-                              (float *)state->pointwise2_weight,
-                              arena->floats + DS_CNN_SIZE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_2);
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise2_norm_reducemean, state->pointwise2_mean, train_pointwise2_norm_reciprocal,
-                     state->pointwise2_variance, train_pointwise2_conv);
+    compute_train_pointwise_conv(train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_mean,
+            train_depthwise2_norm_inverse, state->depthwise2_scale, state->depthwise2_shift,
+            (float *)state->pointwise2_weight, arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_CONV_SCRATCH_AT);
 }
 
-/* ds_cnn_size_step(): conv_relu_add_16x64x125() to update_64x16x125(). */
-static void ds_cnn_size_step_4(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
+/* ds_cnn_size_step(): compute_train_norm_mean() to compute_train_pointwise_conv(). */
+static void ds_cnn_size_step_from_train_pointwise2_norm_mean(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
 {
-    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    /* [1,64,1,1], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_INVERSE_AT;
+    /* [16,64,25,5], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_CONV_AT;
+    compute_train_norm_mean(train_pointwise2_norm_mean, state->pointwise2_mean, train_pointwise2_norm_inverse,
+                            state->pointwise2_variance, train_pointwise2_conv);
+    /* [16,64,25,5], until call 3 of compute_scale_v_new() */
     float *const train_depthwise3_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_CONV_AT;
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_CONV_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
-    conv_relu_add_16x64x125(train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift,
-            (float *)state->depthwise3_weight, arena->floats + DS_CNN_SIZE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_3);
-    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_depthwise3_norm_reducemean, state->depthwise3_mean, train_depthwise3_norm_reciprocal,
-                     state->depthwise3_variance, train_depthwise3_conv);
-    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    compute_train_depthwise_conv(train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_mean,
+            train_pointwise2_norm_inverse, state->pointwise2_scale, state->pointwise2_shift,
+            (float *)state->depthwise3_weight, arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_depthwise3_norm_mean, state->depthwise3_mean, train_depthwise3_norm_inverse,
+                            state->depthwise3_variance, train_depthwise3_conv);
+    /* [16,64,25,5], until call 2 of compute_scale_v_new() */
     float *const train_pointwise3_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_CONV_AT;
-    conv_relu_add_16x64x125_2(train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-                              train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift,
-                              (float *)state->pointwise3_weight,
-                              arena->floats + DS_CNN_SIZE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_3);
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise3_norm_reducemean, state->pointwise3_mean, train_pointwise3_norm_reciprocal,
-                     state->pointwise3_variance, train_pointwise3_conv);
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    compute_train_pointwise_conv(train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_mean,
+            train_depthwise3_norm_inverse, state->depthwise3_scale, state->depthwise3_shift,
+            (float *)state->pointwise3_weight, arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 2 of compute_scale_v_new() */
+    float *const train_pointwise3_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 2 of compute_scale_v_new() */
+    float *const train_pointwise3_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_pointwise3_norm_mean, state->pointwise3_mean, train_pointwise3_norm_inverse,
+                            state->pointwise3_variance, train_pointwise3_conv);
+    /* [16,64,25,5], until call 1 of compute_scale_v_new() */
     float *const train_depthwise4_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
-    conv_relu_add_16x64x125(train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift,
-            (float *)state->depthwise4_weight, arena->floats + DS_CNN_SIZE_STEP_CONV_RELU_ADD_16X64X125_SCRATCH_AT_4);
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_depthwise4_norm_reducemean, state->depthwise4_mean, train_depthwise4_norm_reciprocal,
-                     state->depthwise4_variance, train_depthwise4_conv);
+    compute_train_depthwise_conv(train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_mean,
+            train_pointwise3_norm_inverse, state->pointwise3_scale, state->pointwise3_shift,
+            (float *)state->depthwise4_weight, arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_CONV_SCRATCH_AT);
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_INVERSE_AT;
+    compute_train_norm_mean(train_depthwise4_norm_mean, state->depthwise4_mean, train_depthwise4_norm_inverse,
+                            state->depthwise4_variance, train_depthwise4_conv);
+    /* [16,64,25,5], until compute_pointwise4_scale_v_new() */
+    float *const train_pointwise4_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE4_CONV_AT;
+    compute_train_pointwise_conv(train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_mean,
+            train_depthwise4_norm_inverse, state->depthwise4_scale, state->depthwise4_shift,
+            (float *)state->pointwise4_weight, arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE4_CONV_SCRATCH_AT);
 }
 
-/* ds_cnn_size_step(): conv_relu_add_16x64x125_2() to update_64(). */
-static void ds_cnn_size_step_5(ds_cnn_size_state *state, ds_cnn_size_arena *arena, const ds_cnn_size_step_inputs *in,
-                               const ds_cnn_size_step_outputs *out)
+/* ds_cnn_size_step(): compute_train_norm_mean() to update_pointwise_weight(). */
+static void ds_cnn_size_step_from_train_pointwise4_norm_mean(ds_cnn_size_state *state, ds_cnn_size_arena *arena,
+        const ds_cnn_size_step_inputs *in, const ds_cnn_size_step_outputs *out)
 {
-    /* [16,64,25,5], until pointwise4_scale_v_new_add() */
+    /* [1,64,1,1], until compute_pointwise4_scale_v_new() */
+    float *const train_pointwise4_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE4_NORM_MEAN_AT;
+    /* [1,64,1,1], until compute_pointwise4_scale_v_new() */
+    float *const train_pointwise4_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE4_NORM_INVERSE_AT;
+    /* [16,64,25,5], until compute_pointwise4_scale_v_new() */
     float *const train_pointwise4_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE4_CONV_AT;
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
-    conv_relu_add_16x64x125_2(train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-                              train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift,
-                              (float *)state->pointwise4_weight,
-                              arena->floats + DS_CNN_SIZE_STEP_CONV_RELU_ADD_16X64X125_2_SCRATCH_AT_4);
-    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until pointwise4_scale_v_new_add() */
-    float *const train_pointwise4_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE4_NORM_RECIPROCAL_AT;
-    update_64x16x125(train_pointwise4_norm_reducemean, state->pointwise4_mean, train_pointwise4_norm_reciprocal,
-                     state->pointwise4_variance, train_pointwise4_conv);
+    compute_train_norm_mean(train_pointwise4_norm_mean, state->pointwise4_mean, train_pointwise4_norm_inverse,
+                            state->pointwise4_variance, train_pointwise4_conv);
     /* [16,64,1,1], until update_fc_weight() */
     float *const train_pooled = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POOLED_AT;
-    train_pooled_reduce_mean(train_pooled, train_pointwise4_conv, train_pointwise4_norm_reducemean,
-                             train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift);
-    /* [16,12], until loss_softmax_cross_entropy_loss() */
-    float *const train_logits = arena->floats + DS_CNN_SIZE_STEP_TRAIN_LOGITS_AT;
-    train_logits_gemm(train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias);
+    compute_train_pooled(train_pooled, train_pointwise4_conv, train_pointwise4_norm_mean,
+                         train_pointwise4_norm_inverse, state->pointwise4_scale, state->pointwise4_shift);
+    float *const train_logits = arena->floats + DS_CNN_SIZE_STEP_TRAIN_LOGITS_AT; /* [16,12], until compute_loss() */
+    compute_train_logits(train_logits, train_pooled, (float *)state->fc_weight, state->fc_bias);
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DS_CNN_SIZE_STEP_LOSS_AT; /* scalar */
     /* [16,12], until update_fc_weight() */
     float *const d_train_logits = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_LOGITS_AT;
-    loss_softmax_cross_entropy_loss(loss, d_train_logits, train_logits, in->target,
-                                    arena->floats + DS_CNN_SIZE_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOS_SCRATCH_AT);
-    /* [16,64,1,1], until pointwise4_scale_v_new_add() */
+    compute_loss(loss, d_train_logits, train_logits, in->target, arena->floats + DS_CNN_SIZE_STEP_LOSS_SCRATCH_AT);
+    /* [16,64,1,1], until compute_pointwise4_scale_v_new() */
     float *const grad_train_pooled_div = arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_POOLED_DIV_AT;
-    grad_train_pooled_div_mul(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
+    compute_grad_train_pooled_div(grad_train_pooled_div, d_train_logits, (float *)state->fc_weight);
     update_fc_weight((float *)state->fc_weight_v, (float *)state->fc_weight, state->fc_bias_v, state->fc_bias,
                      d_train_logits, train_pooled, state->learning_rate);
-    /* [64], until call 1 of update_64() */
+    /* [64], until call 1 of update64() */
     float *const pointwise4_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_POINTWISE4_SCALE_V_NEW_AT;
-    /* [64], until call 2 of update_64() */
+    /* [64], until call 2 of update64() */
     float *const pointwise4_shift_v_new = arena->floats + DS_CNN_SIZE_STEP_POINTWISE4_SHIFT_V_NEW_AT;
-    /* [16,64,25,5], until call 1 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 1 of update_pointwise_weight() */
     float *const d_train_pointwise4_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE4_CONV_AT;
-    pointwise4_scale_v_new_add(pointwise4_scale_v_new, state->pointwise4_scale_v, pointwise4_shift_v_new,
-                               state->pointwise4_shift_v, d_train_pointwise4_conv, train_pointwise4_norm_reducemean,
-                               train_pointwise4_norm_reciprocal, state->pointwise4_scale, state->pointwise4_shift,
-                               grad_train_pooled_div);
-    update_64(state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
-    update_64(state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
-}
-
-/* ds_cnn_size_step(): convgradinput_where_greater_16x64x125() to update_64(). */
-static void ds_cnn_size_step_6(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
-{
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    compute_pointwise4_scale_v_new(pointwise4_scale_v_new, state->pointwise4_scale_v, pointwise4_shift_v_new,
+            state->pointwise4_shift_v, d_train_pointwise4_conv, train_pointwise4_norm_mean,
+            train_pointwise4_norm_inverse, state->pointwise4_scale, state->pointwise4_shift, grad_train_pooled_div);
+    update64(state->pointwise4_scale, state->learning_rate, pointwise4_scale_v_new);
+    update64(state->pointwise4_shift, state->learning_rate, pointwise4_shift_v_new);
+    /* [16,64,25,5], until call 1 of compute_scale_v_new() */
     float *const d_train_depthwise4_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_DEPTHWISE4_NORM_AT;
-    /* [16,64,25,5], until call 1 of convgradweight_update_64x64() */
-    float *const d_train_pointwise4_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE4_CONV_AT;
-    /* [16,64,25,5], until call 1 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 1 of compute_scale_v_new() */
     float *const train_depthwise4_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 1 of update_64x16x125_2() */
-    float *const train_depthwise4_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125(d_train_depthwise4_norm, d_train_pointwise4_conv,
-            (float *)state->pointwise4_weight, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-            train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift);
-    convgradweight_update_64x64((float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
-            d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-            train_depthwise4_norm_reciprocal, state->depthwise4_scale, state->depthwise4_shift, state->learning_rate,
-            arena->floats + DS_CNN_SIZE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT);
-    /* [64], until call 3 of update_64() */
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_INVERSE_AT;
+    compute_d_train_depthwise_norm(d_train_depthwise4_norm, d_train_pointwise4_conv,
+            (float *)state->pointwise4_weight, train_depthwise4_conv, train_depthwise4_norm_mean,
+            train_depthwise4_norm_inverse, state->depthwise4_scale, state->depthwise4_shift);
+    update_pointwise_weight((float *)state->pointwise4_weight_v, (float *)state->pointwise4_weight,
+                            d_train_pointwise4_conv, train_depthwise4_conv, train_depthwise4_norm_mean,
+                            train_depthwise4_norm_inverse, state->depthwise4_scale, state->depthwise4_shift,
+                            state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_POINTWISE4_WEIGHT_SCRATCH_AT);
+}
+
+/* ds_cnn_size_step(): compute_scale_v_new() to compute_d_train_depthwise_norm(). */
+static void ds_cnn_size_step_from_depthwise4_scale_v_new(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
+{
+    /* [64], until call 3 of update64() */
     float *const depthwise4_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE4_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 1 of convgradweight_update_64x9() */
+    /* [16,64,25,5], until call 1 of update_depthwise_weight() */
     float *const d_train_depthwise4_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_DEPTHWISE4_CONV_AT;
-    update_64x16x125_2(depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
-            state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_reducemean,
-            train_depthwise4_norm_reciprocal, state->learning_rate, state->depthwise4_scale);
-    update_64(state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
-    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_CONV_AT;
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 1 of compute_scale_v_new() */
+    float *const train_depthwise4_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE4_NORM_INVERSE_AT;
+    compute_scale_v_new(depthwise4_scale_v_new, state->depthwise4_scale_v, state->depthwise4_shift_v,
+            state->depthwise4_shift, d_train_depthwise4_conv, train_depthwise4_conv, train_depthwise4_norm_mean,
+            train_depthwise4_norm_inverse, state->learning_rate, state->depthwise4_scale);
+    update64(state->depthwise4_scale, state->learning_rate, depthwise4_scale_v_new);
+    /* [16,64,25,5], until call 2 of compute_scale_v_new() */
     float *const d_train_pointwise3_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE3_NORM_AT;
-    /* [16,64,25,5], until call 2 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 2 of compute_scale_v_new() */
     float *const train_pointwise3_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_CONV_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 2 of update_64x16x125_2() */
-    float *const train_pointwise3_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125_2(d_train_pointwise3_norm, d_train_depthwise4_conv,
-            (float *)state->depthwise4_weight, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift);
-    convgradweight_update_64x9((float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
-            d_train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-            train_pointwise3_norm_reciprocal, state->pointwise3_scale, state->pointwise3_shift, state->learning_rate,
-            arena->floats + DS_CNN_SIZE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT);
-    /* [64], until call 4 of update_64() */
+    /* [1,64,1,1], until call 2 of compute_scale_v_new() */
+    float *const train_pointwise3_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 2 of compute_scale_v_new() */
+    float *const train_pointwise3_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE3_NORM_INVERSE_AT;
+    compute_d_train_norm(d_train_pointwise3_norm, d_train_depthwise4_conv, (float *)state->depthwise4_weight,
+                         train_pointwise3_conv, train_pointwise3_norm_mean, train_pointwise3_norm_inverse,
+                         state->pointwise3_scale, state->pointwise3_shift);
+    update_depthwise_weight((float *)state->depthwise4_weight_v, (float *)state->depthwise4_weight,
+                            d_train_depthwise4_conv, train_pointwise3_conv, train_pointwise3_norm_mean,
+                            train_pointwise3_norm_inverse, state->pointwise3_scale, state->pointwise3_shift,
+                            state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE4_WEIGHT_SCRATCH_AT);
+    /* [64], until call 4 of update64() */
     float *const pointwise3_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_POINTWISE3_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 2 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 2 of update_pointwise_weight() */
     float *const d_train_pointwise3_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE3_CONV_AT;
-    update_64x16x125_2(pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
-            state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_reducemean,
-            train_pointwise3_norm_reciprocal, state->learning_rate, state->pointwise3_scale);
-    update_64(state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
-}
-
-/* ds_cnn_size_step(): convgradinput_where_greater_16x64x125() to update_64(). */
-static void ds_cnn_size_step_7(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
-{
-    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    compute_scale_v_new(pointwise3_scale_v_new, state->pointwise3_scale_v, state->pointwise3_shift_v,
+            state->pointwise3_shift, d_train_pointwise3_conv, train_pointwise3_conv, train_pointwise3_norm_mean,
+            train_pointwise3_norm_inverse, state->learning_rate, state->pointwise3_scale);
+    update64(state->pointwise3_scale, state->learning_rate, pointwise3_scale_v_new);
+    /* [16,64,25,5], until call 3 of compute_scale_v_new() */
     float *const d_train_depthwise3_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_DEPTHWISE3_NORM_AT;
-    /* [16,64,25,5], until call 2 of convgradweight_update_64x64() */
-    float *const d_train_pointwise3_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE3_CONV_AT;
-    /* [16,64,25,5], until call 3 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 3 of compute_scale_v_new() */
     float *const train_depthwise3_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_CONV_AT;
-    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 3 of update_64x16x125_2() */
-    float *const train_depthwise3_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125(d_train_depthwise3_norm, d_train_pointwise3_conv,
-            (float *)state->pointwise3_weight, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-            train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift);
-    convgradweight_update_64x64((float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
-            d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-            train_depthwise3_norm_reciprocal, state->depthwise3_scale, state->depthwise3_shift, state->learning_rate,
-            arena->floats + DS_CNN_SIZE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_2);
-    /* [64], until call 5 of update_64() */
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_INVERSE_AT;
+    compute_d_train_depthwise_norm(d_train_depthwise3_norm, d_train_pointwise3_conv,
+            (float *)state->pointwise3_weight, train_depthwise3_conv, train_depthwise3_norm_mean,
+            train_depthwise3_norm_inverse, state->depthwise3_scale, state->depthwise3_shift);
+}
+
+/* ds_cnn_size_step(): update_pointwise_weight() to update64(). */
+static void ds_cnn_size_step_from_pointwise3_weight(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
+{
+    /* [16,64,25,5], until call 2 of update_pointwise_weight() */
+    float *const d_train_pointwise3_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE3_CONV_AT;
+    /* [16,64,25,5], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_CONV_AT;
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 3 of compute_scale_v_new() */
+    float *const train_depthwise3_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE3_NORM_INVERSE_AT;
+    update_pointwise_weight((float *)state->pointwise3_weight_v, (float *)state->pointwise3_weight,
+                            d_train_pointwise3_conv, train_depthwise3_conv, train_depthwise3_norm_mean,
+                            train_depthwise3_norm_inverse, state->depthwise3_scale, state->depthwise3_shift,
+                            state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_POINTWISE3_WEIGHT_SCRATCH_AT);
+    /* [64], until call 5 of update64() */
     float *const depthwise3_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE3_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 2 of convgradweight_update_64x9() */
+    /* [16,64,25,5], until call 2 of update_depthwise_weight() */
     float *const d_train_depthwise3_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_DEPTHWISE3_CONV_AT;
-    update_64x16x125_2(depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
-            state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_reducemean,
-            train_depthwise3_norm_reciprocal, state->learning_rate, state->depthwise3_scale);
-    update_64(state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    compute_scale_v_new(depthwise3_scale_v_new, state->depthwise3_scale_v, state->depthwise3_shift_v,
+            state->depthwise3_shift, d_train_depthwise3_conv, train_depthwise3_conv, train_depthwise3_norm_mean,
+            train_depthwise3_norm_inverse, state->learning_rate, state->depthwise3_scale);
+    update64(state->depthwise3_scale, state->learning_rate, depthwise3_scale_v_new);
+    /* [16,64,25,5], until call 4 of compute_scale_v_new() */
     float *const d_train_pointwise2_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE2_NORM_AT;
-    /* [16,64,25,5], until call 4 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 4 of compute_scale_v_new() */
     float *const train_pointwise2_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_CONV_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 4 of update_64x16x125_2() */
-    float *const train_pointwise2_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125_2(d_train_pointwise2_norm, d_train_depthwise3_conv,
-            (float *)state->depthwise3_weight, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift);
-    convgradweight_update_64x9((float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
-            d_train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-            train_pointwise2_norm_reciprocal, state->pointwise2_scale, state->pointwise2_shift, state->learning_rate,
-            arena->floats + DS_CNN_SIZE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_2);
-    /* [64], until call 6 of update_64() */
+    /* [1,64,1,1], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 4 of compute_scale_v_new() */
+    float *const train_pointwise2_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE2_NORM_INVERSE_AT;
+    compute_d_train_norm(d_train_pointwise2_norm, d_train_depthwise3_conv, (float *)state->depthwise3_weight,
+                         train_pointwise2_conv, train_pointwise2_norm_mean, train_pointwise2_norm_inverse,
+                         state->pointwise2_scale, state->pointwise2_shift);
+    update_depthwise_weight((float *)state->depthwise3_weight_v, (float *)state->depthwise3_weight,
+                            d_train_depthwise3_conv, train_pointwise2_conv, train_pointwise2_norm_mean,
+                            train_pointwise2_norm_inverse, state->pointwise2_scale, state->pointwise2_shift,
+                            state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE3_WEIGHT_SCRATCH_AT);
+    /* [64], until call 6 of update64() */
     float *const pointwise2_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_POINTWISE2_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 3 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 3 of update_pointwise_weight() */
     float *const d_train_pointwise2_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE2_CONV_AT;
-    update_64x16x125_2(pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
-            state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_reducemean,
-            train_pointwise2_norm_reciprocal, state->learning_rate, state->pointwise2_scale);
-    update_64(state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
+    compute_scale_v_new(pointwise2_scale_v_new, state->pointwise2_scale_v, state->pointwise2_shift_v,
+            state->pointwise2_shift, d_train_pointwise2_conv, train_pointwise2_conv, train_pointwise2_norm_mean,
+            train_pointwise2_norm_inverse, state->learning_rate, state->pointwise2_scale);
+    update64(state->pointwise2_scale, state->learning_rate, pointwise2_scale_v_new);
 }
 
-/* ds_cnn_size_step(): convgradinput_where_greater_16x64x125() to update_64(). */
-static void ds_cnn_size_step_8(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
+/* ds_cnn_size_step(): compute_d_train_depthwise_norm() to update64(). */
+static void ds_cnn_size_step_from_d_train_depthwise2_norm(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
 {
-    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 5 of compute_scale_v_new() */
     float *const d_train_depthwise2_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_DEPTHWISE2_NORM_AT;
-    /* [16,64,25,5], until call 3 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 3 of update_pointwise_weight() */
     float *const d_train_pointwise2_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE2_CONV_AT;
-    /* [16,64,25,5], until call 5 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 5 of compute_scale_v_new() */
     float *const train_depthwise2_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_CONV_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 5 of update_64x16x125_2() */
-    float *const train_depthwise2_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125(d_train_depthwise2_norm, d_train_pointwise2_conv,
-            (float *)state->pointwise2_weight, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-            train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift);
-    convgradweight_update_64x64((float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
-            d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-            train_depthwise2_norm_reciprocal, state->depthwise2_scale, state->depthwise2_shift, state->learning_rate,
-            arena->floats + DS_CNN_SIZE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_3);
-    /* [64], until call 7 of update_64() */
+    /* [1,64,1,1], until call 5 of compute_scale_v_new() */
+    float *const train_depthwise2_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 5 of compute_scale_v_new() */
+    float *const train_depthwise2_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE2_NORM_INVERSE_AT;
+    compute_d_train_depthwise_norm(d_train_depthwise2_norm, d_train_pointwise2_conv,
+            (float *)state->pointwise2_weight, train_depthwise2_conv, train_depthwise2_norm_mean,
+            train_depthwise2_norm_inverse, state->depthwise2_scale, state->depthwise2_shift);
+    update_pointwise_weight((float *)state->pointwise2_weight_v, (float *)state->pointwise2_weight,
+                            d_train_pointwise2_conv, train_depthwise2_conv, train_depthwise2_norm_mean,
+                            train_depthwise2_norm_inverse, state->depthwise2_scale, state->depthwise2_shift,
+                            state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_POINTWISE2_WEIGHT_SCRATCH_AT);
+    /* [64], until call 7 of update64() */
     float *const depthwise2_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE2_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 3 of convgradweight_update_64x9() */
+    /* [16,64,25,5], until call 3 of update_depthwise_weight() */
     float *const d_train_depthwise2_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_DEPTHWISE2_CONV_AT;
-    update_64x16x125_2(depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
-            state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_reducemean,
-            train_depthwise2_norm_reciprocal, state->learning_rate, state->depthwise2_scale);
-    update_64(state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
-    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    compute_scale_v_new(depthwise2_scale_v_new, state->depthwise2_scale_v, state->depthwise2_shift_v,
+            state->depthwise2_shift, d_train_depthwise2_conv, train_depthwise2_conv, train_depthwise2_norm_mean,
+            train_depthwise2_norm_inverse, state->learning_rate, state->depthwise2_scale);
+    update64(state->depthwise2_scale, state->learning_rate, depthwise2_scale_v_new);
+    /* [16,64,25,5], until call 6 of compute_scale_v_new() */
     float *const d_train_pointwise1_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE1_NORM_AT;
-    /* [16,64,25,5], until call 6 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 6 of compute_scale_v_new() */
     float *const train_pointwise1_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_CONV_AT;
-    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 6 of update_64x16x125_2() */
-    float *const train_pointwise1_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125_2(d_train_pointwise1_norm, d_train_depthwise2_conv,
-            (float *)state->depthwise2_weight, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift);
-    convgradweight_update_64x9((float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
-            d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-            train_pointwise1_norm_reciprocal, state->pointwise1_scale, state->pointwise1_shift, state->learning_rate,
-            arena->floats + DS_CNN_SIZE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_3);
-    /* [64], until call 8 of update_64() */
+    /* [1,64,1,1], until call 6 of compute_scale_v_new() */
+    float *const train_pointwise1_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 6 of compute_scale_v_new() */
+    float *const train_pointwise1_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_POINTWISE1_NORM_INVERSE_AT;
+    compute_d_train_norm(d_train_pointwise1_norm, d_train_depthwise2_conv, (float *)state->depthwise2_weight,
+                         train_pointwise1_conv, train_pointwise1_norm_mean, train_pointwise1_norm_inverse,
+                         state->pointwise1_scale, state->pointwise1_shift);
+    update_depthwise_weight((float *)state->depthwise2_weight_v, (float *)state->depthwise2_weight,
+                            d_train_depthwise2_conv, train_pointwise1_conv, train_pointwise1_norm_mean,
+                            train_pointwise1_norm_inverse, state->pointwise1_scale, state->pointwise1_shift,
+                            state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE2_WEIGHT_SCRATCH_AT);
+    /* [64], until call 8 of update64() */
     float *const pointwise1_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_POINTWISE1_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 4 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 4 of update_pointwise_weight() */
     float *const d_train_pointwise1_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE1_CONV_AT;
-    update_64x16x125_2(pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
-            state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_reducemean,
-            train_pointwise1_norm_reciprocal, state->learning_rate, state->pointwise1_scale);
-    update_64(state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
+    compute_scale_v_new(pointwise1_scale_v_new, state->pointwise1_scale_v, state->pointwise1_shift_v,
+            state->pointwise1_shift, d_train_pointwise1_conv, train_pointwise1_conv, train_pointwise1_norm_mean,
+            train_pointwise1_norm_inverse, state->learning_rate, state->pointwise1_scale);
+    update64(state->pointwise1_scale, state->learning_rate, pointwise1_scale_v_new);
 }
 
-/* ds_cnn_size_step(): convgradinput_where_greater_16x64x125() to grad_train_first_norm_reducesum_reduce_sum(). */
-static void ds_cnn_size_step_9(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
+/* ds_cnn_size_step(): compute_d_train_depthwise_norm() to compute_grad_train_first_norm_pull(). */
+static void ds_cnn_size_step_from_d_train_depthwise1_norm(ds_cnn_size_state *state, ds_cnn_size_arena *arena)
 {
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 7 of compute_scale_v_new() */
     float *const d_train_depthwise1_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_DEPTHWISE1_NORM_AT;
-    /* [16,64,25,5], until call 4 of convgradweight_update_64x64() */
+    /* [16,64,25,5], until call 4 of update_pointwise_weight() */
     float *const d_train_pointwise1_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_POINTWISE1_CONV_AT;
-    /* [16,64,25,5], until call 7 of update_64x16x125_2() */
+    /* [16,64,25,5], until call 7 of compute_scale_v_new() */
     float *const train_depthwise1_conv = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_CONV_AT;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reducemean =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_NORM_REDUCEMEAN_AT;
-    /* [1,64,1,1], until call 7 of update_64x16x125_2() */
-    float *const train_depthwise1_norm_reciprocal =
-        arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125(d_train_depthwise1_norm, d_train_pointwise1_conv,
-            (float *)state->pointwise1_weight, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-            train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift);
-    convgradweight_update_64x64((float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
-            d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-            train_depthwise1_norm_reciprocal, state->depthwise1_scale, state->depthwise1_shift, state->learning_rate,
-            arena->floats + DS_CNN_SIZE_STEP_CONVGRADWEIGHT_UPDATE_64X64_SCRATCH_AT_4);
-    /* [64], until call 9 of update_64() */
+    /* [1,64,1,1], until call 7 of compute_scale_v_new() */
+    float *const train_depthwise1_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_NORM_MEAN_AT;
+    /* [1,64,1,1], until call 7 of compute_scale_v_new() */
+    float *const train_depthwise1_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_DEPTHWISE1_NORM_INVERSE_AT;
+    compute_d_train_depthwise_norm(d_train_depthwise1_norm, d_train_pointwise1_conv,
+            (float *)state->pointwise1_weight, train_depthwise1_conv, train_depthwise1_norm_mean,
+            train_depthwise1_norm_inverse, state->depthwise1_scale, state->depthwise1_shift);
+    update_pointwise_weight((float *)state->pointwise1_weight_v, (float *)state->pointwise1_weight,
+                            d_train_pointwise1_conv, train_depthwise1_conv, train_depthwise1_norm_mean,
+                            train_depthwise1_norm_inverse, state->depthwise1_scale, state->depthwise1_shift,
+                            state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_POINTWISE1_WEIGHT_SCRATCH_AT);
+    /* [64], until call 9 of update64() */
     float *const depthwise1_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE1_SCALE_V_NEW_AT;
-    /* [16,64,25,5], until call 4 of convgradweight_update_64x9() */
+    /* [16,64,25,5], until call 4 of update_depthwise_weight() */
     float *const d_train_depthwise1_conv = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_DEPTHWISE1_CONV_AT;
-    update_64x16x125_2(depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
-            state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_reducemean,
-            train_depthwise1_norm_reciprocal, state->learning_rate, state->depthwise1_scale);
-    update_64(state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
+    compute_scale_v_new(depthwise1_scale_v_new, state->depthwise1_scale_v, state->depthwise1_shift_v,
+            state->depthwise1_shift, d_train_depthwise1_conv, train_depthwise1_conv, train_depthwise1_norm_mean,
+            train_depthwise1_norm_inverse, state->learning_rate, state->depthwise1_scale);
+    update64(state->depthwise1_scale, state->learning_rate, depthwise1_scale_v_new);
     /* [16,64,25,5], until update_first_weight() */
     float *const d_train_first_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_FIRST_NORM_AT;
     /* [16,64,25,5], until update_first_weight() */
     float *const first_conv = arena->floats + DS_CNN_SIZE_STEP_FIRST_CONV_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reducemean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_REDUCEMEAN_AT;
+    float *const train_first_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_MEAN_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reciprocal = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_RECIPROCAL_AT;
-    convgradinput_where_greater_16x64x125_2(d_train_first_norm, d_train_depthwise1_conv,
-            (float *)state->depthwise1_weight, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
-            state->first_scale, state->first_shift);
-    convgradweight_update_64x9((float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
-            d_train_depthwise1_conv, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal,
-            state->first_scale, state->first_shift, state->learning_rate,
-            arena->floats + DS_CNN_SIZE_STEP_CONVGRADWEIGHT_UPDATE_64X9_SCRATCH_AT_4);
+    float *const train_first_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_INVERSE_AT;
+    compute_d_train_norm(d_train_first_norm, d_train_depthwise1_conv, (float *)state->depthwise1_weight, first_conv,
+                         train_first_norm_mean, train_first_norm_inverse, state->first_scale, state->first_shift);
+    update_depthwise_weight((float *)state->depthwise1_weight_v, (float *)state->depthwise1_weight,
+            d_train_depthwise1_conv, first_conv, train_first_norm_mean, train_first_norm_inverse, state->first_scale,
+            state->first_shift, state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_DEPTHWISE1_WEIGHT_SCRATCH_AT);
     /* [1,64,1,1], until update_first_weight() */
-    float *const grad_train_first_norm_reducesum =
-        arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_FIRST_NORM_REDUCESUM_AT;
-    grad_train_first_norm_reducesum_reduce_sum(grad_train_first_norm_reducesum, state->first_shift_v,
-                                               state->first_shift, d_train_first_norm, state->learning_rate);
+    float *const grad_train_first_norm_sum = arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_FIRST_NORM_SUM_AT;
+    compute_grad_train_first_norm_sum(grad_train_first_norm_sum, state->first_shift_v, state->first_shift,
+                                      d_train_first_norm, state->learning_rate);
+    /* [1,64,1,1], until update_first_weight() */
+    float *const grad_train_first_norm_pull = arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_FIRST_NORM_PULL_AT;
+    /* [64], until call 10 of update64() */
+    float *const first_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_FIRST_SCALE_V_NEW_AT;
+    compute_grad_train_first_norm_pull(grad_train_first_norm_pull, first_scale_v_new, state->first_scale_v,
+            d_train_first_norm, first_conv, train_first_norm_mean, train_first_norm_inverse);
 }
 
-/* ds_cnn_size_step(): grad_train_first_norm_div_mul() to update_64(). */
-static void ds_cnn_size_step_10(ds_cnn_size_state *state, ds_cnn_size_arena *arena, const ds_cnn_size_step_inputs *in)
+/* ds_cnn_size_step(): update_first_weight() to update64(). */
+static void ds_cnn_size_step_from_first_weight(ds_cnn_size_state *state, ds_cnn_size_arena *arena,
+                                               const ds_cnn_size_step_inputs *in)
 {
-    /* [1,64,1,1], until update_first_weight() */
-    float *const grad_train_first_norm_div = arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_FIRST_NORM_DIV_AT;
-    /* [64], until call 10 of update_64() */
-    float *const first_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_FIRST_SCALE_V_NEW_AT;
     /* [16,64,25,5], until update_first_weight() */
     float *const d_train_first_norm = arena->floats + DS_CNN_SIZE_STEP_D_TRAIN_FIRST_NORM_AT;
+    /* [1,64,1,1], until update_first_weight() */
+    float *const grad_train_first_norm_sum = arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_FIRST_NORM_SUM_AT;
     /* [16,64,25,5], until update_first_weight() */
     float *const first_conv = arena->floats + DS_CNN_SIZE_STEP_FIRST_CONV_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reducemean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_REDUCEMEAN_AT;
+    float *const train_first_norm_mean = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_MEAN_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const train_first_norm_reciprocal = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_RECIPROCAL_AT;
-    grad_train_first_norm_div_mul(grad_train_first_norm_div, first_scale_v_new, state->first_scale_v,
-            d_train_first_norm, first_conv, train_first_norm_reducemean, train_first_norm_reciprocal);
+    float *const grad_train_first_norm_pull = arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_FIRST_NORM_PULL_AT;
     /* [1,64,1,1], until update_first_weight() */
-    float *const grad_train_first_norm_reducesum =
-        arena->floats + DS_CNN_SIZE_STEP_GRAD_TRAIN_FIRST_NORM_REDUCESUM_AT;
+    float *const train_first_norm_inverse = arena->floats + DS_CNN_SIZE_STEP_TRAIN_FIRST_NORM_INVERSE_AT;
     update_first_weight((float *)state->first_weight_v, (float *)state->first_weight, d_train_first_norm,
-                        grad_train_first_norm_reducesum, first_conv, train_first_norm_reducemean,
-                        grad_train_first_norm_div, train_first_norm_reciprocal, state->first_scale, in->x,
-                        state->learning_rate, arena->floats + DS_CNN_SIZE_STEP_UPDATE_FIRST_WEIGHT_SCRATCH_AT);
-    update_64(state->first_scale, state->learning_rate, first_scale_v_new);
+                        grad_train_first_norm_sum, first_conv, train_first_norm_mean, grad_train_first_norm_pull,
+                        train_first_norm_inverse, state->first_scale, in->x, state->learning_rate,
+                        arena->floats + DS_CNN_SIZE_STEP_FIRST_WEIGHT_SCRATCH_AT);
+    /* [64], until call 10 of update64() */
+    float *const first_scale_v_new = arena->floats + DS_CNN_SIZE_STEP_FIRST_SCALE_V_NEW_AT;
+    update64(state->first_scale, state->learning_rate, first_scale_v_new);
 }
 
 stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena, const ds_cnn_size_step_inputs *in,
@@ -1707,104 +1658,104 @@ stepc_status ds_cnn_size_step(ds_cnn_size_state *state, ds_cnn_size_arena *arena
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    stepc_status status = ds_cnn_size_step_1(state, arena, in, out);
+    stepc_status status = ds_cnn_size_step_from_check_labels(state, arena, in, out);
     if (status != STEPC_OK)
         return status;
-    ds_cnn_size_step_2(state, arena, out);
-    ds_cnn_size_step_3(state, arena);
-    ds_cnn_size_step_4(state, arena);
-    ds_cnn_size_step_5(state, arena, in, out);
-    ds_cnn_size_step_6(state, arena);
-    ds_cnn_size_step_7(state, arena);
-    ds_cnn_size_step_8(state, arena);
-    ds_cnn_size_step_9(state, arena);
-    ds_cnn_size_step_10(state, arena, in);
+    ds_cnn_size_step_from_depthwise2(state, arena, out);
+    ds_cnn_size_step_from_train_first_norm_mean(state, arena);
+    ds_cnn_size_step_from_train_pointwise2_norm_mean(state, arena);
+    ds_cnn_size_step_from_train_pointwise4_norm_mean(state, arena, in, out);
+    ds_cnn_size_step_from_depthwise4_scale_v_new(state, arena);
+    ds_cnn_size_step_from_pointwise3_weight(state, arena);
+    ds_cnn_size_step_from_d_train_depthwise2_norm(state, arena);
+    ds_cnn_size_step_from_d_train_depthwise1_norm(state, arena);
+    ds_cnn_size_step_from_first_weight(state, arena, in);
     return STEPC_OK;
 }
 
-/* ds_cnn_size_infer(): mul_64() to mul_64(). */
-static void ds_cnn_size_infer_1(const ds_cnn_size_state *state, ds_cnn_size_arena *arena,
-                                const ds_cnn_size_infer_inputs *in, const ds_cnn_size_infer_outputs *out)
+/* ds_cnn_size_infer(): compute_norm_factor() to compute_norm_factor(). */
+static void ds_cnn_size_infer_from_first_norm_factor(const ds_cnn_size_state *state, ds_cnn_size_arena *arena,
+        const ds_cnn_size_infer_inputs *in, const ds_cnn_size_infer_outputs *out)
 {
     if (out->logits != NULL) {
-        /* [1,64,1,1], until first_relu() */
-        float *const first_norm_mul = arena->floats + DS_CNN_SIZE_INFER_FIRST_NORM_MUL_AT;
-        mul_64(first_norm_mul, state->first_variance, state->first_scale);
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until compute_first() */
+        float *const first_norm_factor = arena->floats + DS_CNN_SIZE_INFER_FIRST_NORM_FACTOR_AT;
+        compute_norm_factor(first_norm_factor, state->first_variance, state->first_scale);
+        /* [16,64,25,5], until call 1 of compute_depthwise() */
         float *const first = arena->floats + DS_CNN_SIZE_INFER_FIRST_AT;
-        first_relu(first, in->x, (const float *)state->first_weight, state->first_mean, first_norm_mul,
-                   state->first_shift);
-        /* [1,64,1,1], until call 1 of conv_relu_16x64x125_2() */
-        float *const depthwise1_norm_mul = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE1_NORM_MUL_AT;
-        mul_64(depthwise1_norm_mul, state->depthwise1_variance, state->depthwise1_scale);
-        /* [16,64,25,5], until call 1 of conv_relu_16x64x125() */
+        compute_first(first, in->x, (const float *)state->first_weight, state->first_mean, first_norm_factor,
+                      state->first_shift);
+        /* [1,64,1,1], until call 1 of compute_depthwise() */
+        float *const depthwise1_norm_factor = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE1_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise1_norm_factor, state->depthwise1_variance, state->depthwise1_scale);
+        /* [16,64,25,5], until call 1 of compute_pointwise() */
         float *const depthwise1 = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE1_AT;
-        conv_relu_16x64x125_2(depthwise1, first, (const float *)state->depthwise1_weight, state->depthwise1_mean,
-                              depthwise1_norm_mul, state->depthwise1_shift);
-        /* [1,64,1,1], until call 1 of conv_relu_16x64x125() */
-        float *const pointwise1_norm_mul = arena->floats + DS_CNN_SIZE_INFER_POINTWISE1_NORM_MUL_AT;
-        mul_64(pointwise1_norm_mul, state->pointwise1_variance, state->pointwise1_scale);
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125_2() */
+        compute_depthwise(depthwise1, first, (const float *)state->depthwise1_weight, state->depthwise1_mean,
+                          depthwise1_norm_factor, state->depthwise1_shift);
+        /* [1,64,1,1], until call 1 of compute_pointwise() */
+        float *const pointwise1_norm_factor = arena->floats + DS_CNN_SIZE_INFER_POINTWISE1_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise1_norm_factor, state->pointwise1_variance, state->pointwise1_scale);
+        /* [16,64,25,5], until call 2 of compute_depthwise() */
         float *const pointwise1 = arena->floats + DS_CNN_SIZE_INFER_POINTWISE1_AT;
-        conv_relu_16x64x125(pointwise1, depthwise1, (const float *)state->pointwise1_weight, state->pointwise1_mean,
-                            pointwise1_norm_mul, state->pointwise1_shift);
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125_2() */
-        float *const depthwise2_norm_mul = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE2_NORM_MUL_AT;
-        mul_64(depthwise2_norm_mul, state->depthwise2_variance, state->depthwise2_scale);
-        /* [16,64,25,5], until call 2 of conv_relu_16x64x125() */
+        compute_pointwise(pointwise1, depthwise1, (const float *)state->pointwise1_weight, state->pointwise1_mean,
+                          pointwise1_norm_factor, state->pointwise1_shift);
+        /* [1,64,1,1], until call 2 of compute_depthwise() */
+        float *const depthwise2_norm_factor = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE2_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise2_norm_factor, state->depthwise2_variance, state->depthwise2_scale);
+        /* [16,64,25,5], until call 2 of compute_pointwise() */
         float *const depthwise2 = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE2_AT;
-        conv_relu_16x64x125_2(depthwise2, pointwise1, (const float *)state->depthwise2_weight, state->depthwise2_mean,
-                              depthwise2_norm_mul, state->depthwise2_shift);
-        /* [1,64,1,1], until call 2 of conv_relu_16x64x125() */
-        float *const pointwise2_norm_mul = arena->floats + DS_CNN_SIZE_INFER_POINTWISE2_NORM_MUL_AT;
-        mul_64(pointwise2_norm_mul, state->pointwise2_variance, state->pointwise2_scale);
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        compute_depthwise(depthwise2, pointwise1, (const float *)state->depthwise2_weight, state->depthwise2_mean,
+                          depthwise2_norm_factor, state->depthwise2_shift);
+        /* [1,64,1,1], until call 2 of compute_pointwise() */
+        float *const pointwise2_norm_factor = arena->floats + DS_CNN_SIZE_INFER_POINTWISE2_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise2_norm_factor, state->pointwise2_variance, state->pointwise2_scale);
+        /* [16,64,25,5], until call 3 of compute_depthwise() */
         float *const pointwise2 = arena->floats + DS_CNN_SIZE_INFER_POINTWISE2_AT;
-        conv_relu_16x64x125(pointwise2, depthwise2, (const float *)state->pointwise2_weight, state->pointwise2_mean,
-                            pointwise2_norm_mul, state->pointwise2_shift);
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE3_NORM_MUL_AT;
-        mul_64(depthwise3_norm_mul, state->depthwise3_variance, state->depthwise3_scale);
+        compute_pointwise(pointwise2, depthwise2, (const float *)state->pointwise2_weight, state->pointwise2_mean,
+                          pointwise2_norm_factor, state->pointwise2_shift);
+        /* [1,64,1,1], until call 3 of compute_depthwise() */
+        float *const depthwise3_norm_factor = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE3_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise3_norm_factor, state->depthwise3_variance, state->depthwise3_scale);
     }
 }
 
-/* ds_cnn_size_infer(): conv_relu_16x64x125_2() to logits_gemm(). */
-static void ds_cnn_size_infer_2(const ds_cnn_size_state *state, ds_cnn_size_arena *arena,
-                                const ds_cnn_size_infer_outputs *out)
+/* ds_cnn_size_infer(): compute_depthwise() to compute_logits(). */
+static void ds_cnn_size_infer_from_depthwise3(const ds_cnn_size_state *state, ds_cnn_size_arena *arena,
+                                              const ds_cnn_size_infer_outputs *out)
 {
     if (out->logits != NULL) {
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125() */
+        /* [16,64,25,5], until call 3 of compute_pointwise() */
         float *const depthwise3 = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE3_AT;
-        /* [16,64,25,5], until call 3 of conv_relu_16x64x125_2() */
+        /* [16,64,25,5], until call 3 of compute_depthwise() */
         float *const pointwise2 = arena->floats + DS_CNN_SIZE_INFER_POINTWISE2_AT;
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125_2() */
-        float *const depthwise3_norm_mul = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE3_NORM_MUL_AT;
-        conv_relu_16x64x125_2(depthwise3, pointwise2, (const float *)state->depthwise3_weight, state->depthwise3_mean,
-                              depthwise3_norm_mul, state->depthwise3_shift);
-        /* [1,64,1,1], until call 3 of conv_relu_16x64x125() */
-        float *const pointwise3_norm_mul = arena->floats + DS_CNN_SIZE_INFER_POINTWISE3_NORM_MUL_AT;
-        mul_64(pointwise3_norm_mul, state->pointwise3_variance, state->pointwise3_scale);
-        /* [16,64,25,5], until call 4 of conv_relu_16x64x125_2() */
+        /* [1,64,1,1], until call 3 of compute_depthwise() */
+        float *const depthwise3_norm_factor = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE3_NORM_FACTOR_AT;
+        compute_depthwise(depthwise3, pointwise2, (const float *)state->depthwise3_weight, state->depthwise3_mean,
+                          depthwise3_norm_factor, state->depthwise3_shift);
+        /* [1,64,1,1], until call 3 of compute_pointwise() */
+        float *const pointwise3_norm_factor = arena->floats + DS_CNN_SIZE_INFER_POINTWISE3_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise3_norm_factor, state->pointwise3_variance, state->pointwise3_scale);
+        /* [16,64,25,5], until call 4 of compute_depthwise() */
         float *const pointwise3 = arena->floats + DS_CNN_SIZE_INFER_POINTWISE3_AT;
-        conv_relu_16x64x125(pointwise3, depthwise3, (const float *)state->pointwise3_weight, state->pointwise3_mean,
-                            pointwise3_norm_mul, state->pointwise3_shift);
-        /* [1,64,1,1], until call 4 of conv_relu_16x64x125_2() */
-        float *const depthwise4_norm_mul = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE4_NORM_MUL_AT;
-        mul_64(depthwise4_norm_mul, state->depthwise4_variance, state->depthwise4_scale);
-        /* [16,64,25,5], until pointwise4_conv_conv() */
+        compute_pointwise(pointwise3, depthwise3, (const float *)state->pointwise3_weight, state->pointwise3_mean,
+                          pointwise3_norm_factor, state->pointwise3_shift);
+        /* [1,64,1,1], until call 4 of compute_depthwise() */
+        float *const depthwise4_norm_factor = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE4_NORM_FACTOR_AT;
+        compute_norm_factor(depthwise4_norm_factor, state->depthwise4_variance, state->depthwise4_scale);
+        /* [16,64,25,5], until compute_pointwise4_conv() */
         float *const depthwise4 = arena->floats + DS_CNN_SIZE_INFER_DEPTHWISE4_AT;
-        conv_relu_16x64x125_2(depthwise4, pointwise3, (const float *)state->depthwise4_weight, state->depthwise4_mean,
-                              depthwise4_norm_mul, state->depthwise4_shift);
-        /* [16,64,25,5], until pooled_reduce_mean() */
+        compute_depthwise(depthwise4, pointwise3, (const float *)state->depthwise4_weight, state->depthwise4_mean,
+                          depthwise4_norm_factor, state->depthwise4_shift);
+        /* [16,64,25,5], until compute_pooled() */
         float *const pointwise4_conv = arena->floats + DS_CNN_SIZE_INFER_POINTWISE4_CONV_AT;
-        pointwise4_conv_conv(pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight);
-        /* [1,64,1,1], until pooled_reduce_mean() */
-        float *const pointwise4_norm_mul = arena->floats + DS_CNN_SIZE_INFER_POINTWISE4_NORM_MUL_AT;
-        mul_64(pointwise4_norm_mul, state->pointwise4_variance, state->pointwise4_scale);
-        float *const pooled = arena->floats + DS_CNN_SIZE_INFER_POOLED_AT; /* [16,64,1,1], until logits_gemm() */
-        pooled_reduce_mean(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_mul,
-                           state->pointwise4_shift);
-        logits_gemm(out->logits, pooled, (const float *)state->fc_weight, state->fc_bias);
+        compute_pointwise4_conv(pointwise4_conv, depthwise4, (const float *)state->pointwise4_weight);
+        /* [1,64,1,1], until compute_pooled() */
+        float *const pointwise4_norm_factor = arena->floats + DS_CNN_SIZE_INFER_POINTWISE4_NORM_FACTOR_AT;
+        compute_norm_factor(pointwise4_norm_factor, state->pointwise4_variance, state->pointwise4_scale);
+        float *const pooled = arena->floats + DS_CNN_SIZE_INFER_POOLED_AT; /* [16,64,1,1], until compute_logits() */
+        compute_pooled(pooled, pointwise4_conv, state->pointwise4_mean, pointwise4_norm_factor,
+                       state->pointwise4_shift);
+        compute_logits(out->logits, pooled, (const float *)state->fc_weight, state->fc_bias);
     }
 }
 
@@ -1813,117 +1764,117 @@ stepc_status ds_cnn_size_infer(const ds_cnn_size_state *state, ds_cnn_size_arena
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
-    ds_cnn_size_infer_1(state, arena, in, out);
-    ds_cnn_size_infer_2(state, arena, out);
+    ds_cnn_size_infer_from_first_norm_factor(state, arena, in, out);
+    ds_cnn_size_infer_from_depthwise3(state, arena, out);
     return STEPC_OK;
 }
 
 /* ---- model ------------------------------------------------------------- */
 
-static const size_t dims_64_1_10_4[] = {64, 1, 10, 4}, dims_64[] = {64}, dims_64_1_3_3[] = {64, 1, 3, 3},
-                    dims_64_64_1_1[] = {64, 64, 1, 1}, dims_12_64[] = {12, 64}, dims_12[] = {12},
-                    dims_16_1_49_10[] = {16, 1, 49, 10}, dims_16[] = {16}, dims_16_12[] = {16, 12};
+static const size_t dims64x1x10x4[] = {64, 1, 10, 4}, dims64[] = {64}, dims64x1x3x3[] = {64, 1, 3, 3},
+                    dims64x64x1x1[] = {64, 64, 1, 1}, dims12x64[] = {12, 64}, dims12[] = {12},
+                    dims16x1x49x10[] = {16, 1, 49, 10}, dims16[] = {16}, dims16x12[] = {16, 12};
 
 #define AT(member) offsetof(ds_cnn_size_state, member)
 static const stepc_variable_info ds_cnn_size_variables[] = {
-    {{"first_weight", STEPC_FLOAT, 4, dims_64_1_10_4}, AT(first_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"first_scale", STEPC_FLOAT, 1, dims_64}, AT(first_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"first_shift", STEPC_FLOAT, 1, dims_64}, AT(first_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise1_weight", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise1_scale", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise1_shift", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise1_weight", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise1_scale", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise1_shift", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise2_weight", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise2_scale", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise2_shift", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise2_weight", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise2_scale", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise2_shift", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise3_weight", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise3_scale", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise3_shift", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise3_weight", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise3_scale", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise3_shift", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise4_weight", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise4_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise4_scale", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"depthwise4_shift", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise4_weight", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise4_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise4_scale", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"pointwise4_shift", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc_weight", STEPC_FLOAT, 2, dims_12_64}, AT(fc_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc_bias", STEPC_FLOAT, 1, dims_12}, AT(fc_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"first_mean", STEPC_FLOAT, 1, dims_64}, AT(first_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"first_variance", STEPC_FLOAT, 1, dims_64}, AT(first_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise1_mean", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise1_variance", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise1_mean", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise1_variance", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise2_mean", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise2_variance", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise2_mean", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise2_variance", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise3_mean", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise3_variance", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise3_mean", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise3_variance", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise4_mean", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"depthwise4_variance", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise4_mean", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
-    {{"pointwise4_variance", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"first_weight", STEPC_FLOAT, 4, dims64x1x10x4}, AT(first_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"first_scale", STEPC_FLOAT, 1, dims64}, AT(first_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"first_shift", STEPC_FLOAT, 1, dims64}, AT(first_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise1_weight", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise1_scale", STEPC_FLOAT, 1, dims64}, AT(depthwise1_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise1_shift", STEPC_FLOAT, 1, dims64}, AT(depthwise1_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise1_weight", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise1_scale", STEPC_FLOAT, 1, dims64}, AT(pointwise1_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise1_shift", STEPC_FLOAT, 1, dims64}, AT(pointwise1_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise2_weight", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise2_scale", STEPC_FLOAT, 1, dims64}, AT(depthwise2_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise2_shift", STEPC_FLOAT, 1, dims64}, AT(depthwise2_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise2_weight", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise2_scale", STEPC_FLOAT, 1, dims64}, AT(pointwise2_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise2_shift", STEPC_FLOAT, 1, dims64}, AT(pointwise2_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise3_weight", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise3_scale", STEPC_FLOAT, 1, dims64}, AT(depthwise3_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise3_shift", STEPC_FLOAT, 1, dims64}, AT(depthwise3_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise3_weight", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise3_scale", STEPC_FLOAT, 1, dims64}, AT(pointwise3_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise3_shift", STEPC_FLOAT, 1, dims64}, AT(pointwise3_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise4_weight", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise4_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise4_scale", STEPC_FLOAT, 1, dims64}, AT(depthwise4_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"depthwise4_shift", STEPC_FLOAT, 1, dims64}, AT(depthwise4_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise4_weight", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise4_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise4_scale", STEPC_FLOAT, 1, dims64}, AT(pointwise4_scale), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"pointwise4_shift", STEPC_FLOAT, 1, dims64}, AT(pointwise4_shift), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc_weight", STEPC_FLOAT, 2, dims12x64}, AT(fc_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc_bias", STEPC_FLOAT, 1, dims12}, AT(fc_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"first_mean", STEPC_FLOAT, 1, dims64}, AT(first_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"first_variance", STEPC_FLOAT, 1, dims64}, AT(first_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise1_mean", STEPC_FLOAT, 1, dims64}, AT(depthwise1_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise1_variance", STEPC_FLOAT, 1, dims64}, AT(depthwise1_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise1_mean", STEPC_FLOAT, 1, dims64}, AT(pointwise1_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise1_variance", STEPC_FLOAT, 1, dims64}, AT(pointwise1_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise2_mean", STEPC_FLOAT, 1, dims64}, AT(depthwise2_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise2_variance", STEPC_FLOAT, 1, dims64}, AT(depthwise2_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise2_mean", STEPC_FLOAT, 1, dims64}, AT(pointwise2_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise2_variance", STEPC_FLOAT, 1, dims64}, AT(pointwise2_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise3_mean", STEPC_FLOAT, 1, dims64}, AT(depthwise3_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise3_variance", STEPC_FLOAT, 1, dims64}, AT(depthwise3_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise3_mean", STEPC_FLOAT, 1, dims64}, AT(pointwise3_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise3_variance", STEPC_FLOAT, 1, dims64}, AT(pointwise3_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise4_mean", STEPC_FLOAT, 1, dims64}, AT(depthwise4_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"depthwise4_variance", STEPC_FLOAT, 1, dims64}, AT(depthwise4_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise4_mean", STEPC_FLOAT, 1, dims64}, AT(pointwise4_mean), STEPC_ROLE_STATISTIC, NULL, NULL},
+    {{"pointwise4_variance", STEPC_FLOAT, 1, dims64}, AT(pointwise4_variance), STEPC_ROLE_STATISTIC, NULL, NULL},
     {{"learning_rate", STEPC_FLOAT, 0, NULL}, AT(learning_rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"first_weight.v", STEPC_FLOAT, 4, dims_64_1_10_4}, AT(first_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"first_scale.v", STEPC_FLOAT, 1, dims_64}, AT(first_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"first_shift.v", STEPC_FLOAT, 1, dims_64}, AT(first_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise1_weight.v", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise1_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"first_weight.v", STEPC_FLOAT, 4, dims64x1x10x4}, AT(first_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"first_scale.v", STEPC_FLOAT, 1, dims64}, AT(first_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"first_shift.v", STEPC_FLOAT, 1, dims64}, AT(first_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise1_weight.v", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise1_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"depthwise1_scale.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise1_shift.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise1_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise1_weight.v", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise1_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"depthwise1_scale.v", STEPC_FLOAT, 1, dims64}, AT(depthwise1_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise1_shift.v", STEPC_FLOAT, 1, dims64}, AT(depthwise1_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise1_weight.v", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise1_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"pointwise1_scale.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise1_shift.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise1_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise2_weight.v", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise2_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"pointwise1_scale.v", STEPC_FLOAT, 1, dims64}, AT(pointwise1_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise1_shift.v", STEPC_FLOAT, 1, dims64}, AT(pointwise1_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise2_weight.v", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise2_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"depthwise2_scale.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise2_shift.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise2_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise2_weight.v", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise2_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"depthwise2_scale.v", STEPC_FLOAT, 1, dims64}, AT(depthwise2_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise2_shift.v", STEPC_FLOAT, 1, dims64}, AT(depthwise2_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise2_weight.v", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise2_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"pointwise2_scale.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise2_shift.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise2_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise3_weight.v", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise3_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"pointwise2_scale.v", STEPC_FLOAT, 1, dims64}, AT(pointwise2_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise2_shift.v", STEPC_FLOAT, 1, dims64}, AT(pointwise2_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise3_weight.v", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise3_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"depthwise3_scale.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise3_shift.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise3_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise3_weight.v", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise3_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"depthwise3_scale.v", STEPC_FLOAT, 1, dims64}, AT(depthwise3_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise3_shift.v", STEPC_FLOAT, 1, dims64}, AT(depthwise3_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise3_weight.v", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise3_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"pointwise3_scale.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise3_shift.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise3_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise4_weight.v", STEPC_FLOAT, 4, dims_64_1_3_3}, AT(depthwise4_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"pointwise3_scale.v", STEPC_FLOAT, 1, dims64}, AT(pointwise3_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise3_shift.v", STEPC_FLOAT, 1, dims64}, AT(pointwise3_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise4_weight.v", STEPC_FLOAT, 4, dims64x1x3x3}, AT(depthwise4_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"depthwise4_scale.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"depthwise4_shift.v", STEPC_FLOAT, 1, dims_64}, AT(depthwise4_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise4_weight.v", STEPC_FLOAT, 4, dims_64_64_1_1}, AT(pointwise4_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
+    {{"depthwise4_scale.v", STEPC_FLOAT, 1, dims64}, AT(depthwise4_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"depthwise4_shift.v", STEPC_FLOAT, 1, dims64}, AT(depthwise4_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise4_weight.v", STEPC_FLOAT, 4, dims64x64x1x1}, AT(pointwise4_weight_v), STEPC_ROLE_OPTIMIZER, NULL,
         NULL},
-    {{"pointwise4_scale.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"pointwise4_shift.v", STEPC_FLOAT, 1, dims_64}, AT(pointwise4_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc_weight.v", STEPC_FLOAT, 2, dims_12_64}, AT(fc_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc_bias.v", STEPC_FLOAT, 1, dims_12}, AT(fc_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise4_scale.v", STEPC_FLOAT, 1, dims64}, AT(pointwise4_scale_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"pointwise4_shift.v", STEPC_FLOAT, 1, dims64}, AT(pointwise4_shift_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc_weight.v", STEPC_FLOAT, 2, dims12x64}, AT(fc_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc_bias.v", STEPC_FLOAT, 1, dims12}, AT(fc_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
     {{"step_count", STEPC_INT64, 0, NULL}, AT(step_count), STEPC_ROLE_COUNTER, NULL, NULL},
 };
 
 static const stepc_tensor_info step_inputs[] = {
-    {"x", STEPC_FLOAT, 4, dims_16_1_49_10},
-    {"target", STEPC_INT64, 1, dims_16},
+    {"x", STEPC_FLOAT, 4, dims16x1x49x10},
+    {"target", STEPC_INT64, 1, dims16},
 };
 static const stepc_tensor_info step_outputs[] = {
-    {"logits", STEPC_FLOAT, 2, dims_16_12},
+    {"logits", STEPC_FLOAT, 2, dims16x12},
     {"loss", STEPC_FLOAT, 0, NULL},
 };
-static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_16_1_49_10}};
-static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_16_12}};
+static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims16x1x49x10}};
+static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims16x12}};
 
 static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
 {

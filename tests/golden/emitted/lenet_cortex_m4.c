@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_cortex_m4.h"
-#if !defined(LENET_CORTEX_M4_BUILD_ID) || LENET_CORTEX_M4_BUILD_ID != 0x5a84a9c4716f1988u
+#if !defined(LENET_CORTEX_M4_BUILD_ID) || LENET_CORTEX_M4_BUILD_ID != 0x16355e45a96c88a9u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -29,122 +29,104 @@
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
  * : learning_rate */
-static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
-                                             const float learning_rate)
+static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, const int64_t step_count,
+                                                const float learning_rate)
 {
-    const double t = (double)learning_rate;
-    const double t_2 = (double)step_count;
-    corrected_rate[0] = (float)(0 < step_count ? t * stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, t_2)) /
-        (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
+    const double learning_rate_as_double = (double)learning_rate;
+    const double step_count_as_double = (double)step_count;
+    corrected_rate[0] = (float)(0 < step_count ? learning_rate_as_double *
+        stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, step_count_as_double)) /
+        (1.0 - stepc_pow(0.8999999761581421, step_count_as_double)) : learning_rate_as_double);
 }
 
 /* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])) */
-static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict x,
-                                    const float *restrict conv1_weight, const float *restrict conv1_bias)
+static STEPC_KERNEL void compute_relu1(float *restrict relu1, const float *restrict x,
+                                       const float *restrict conv1_weight, const float *restrict conv1_bias)
 {
     for (int n = 0; n < 32; n++)
         for (int o = 0; o < 6; o += 3)
             for (int oy = 0; oy < 28; oy++)
                 for (int ox = 0; ox < 28; ox++) {
-                    const float *const from = x + n * 784;
-                    const float *const w = conv1_weight + o * 25;
-                    float s0 = 0.0f;
-                    float s1 = 0.0f;
-                    float s2 = 0.0f;
+                    const float *const from = x + n * 784, *const weights = conv1_weight + o * 25;
+                    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f;
                     for (int ky = 0; ky < 5; ky++)
                         for (int kx = 0; kx < 5; kx++) {
-                            const int y = oy + ky - 2;
-                            const int x_2 = ox + kx - 2;
-                            const float v = (y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28) ? from[y * 28 + x_2] : 0.0f;
-                            const float *const weight = w + ky * 5 + kx;
+                            const int iy = oy + ky - 2, ix = ox + kx - 2;
+                            const float v = (iy >= 0 && iy < 28 && ix >= 0 && ix < 28) ? from[iy * 28 + ix] : 0.0f;
+                            const float *const weight = weights + ky * 5 + kx;
                             s0 += v * weight[0];
                             s1 += v * weight[25];
                             s2 += v * weight[50];
                         }
                     const int p = oy * 28 + ox;
-                    float sum[3];
-                    sum[0] = s0;
-                    sum[1] = s1;
-                    sum[2] = s2;
+                    float sum[3] = {s0, s1, s2};
                     for (int r = 0; r < 3; r++) {
-                        const float t = sum[r] + conv1_bias[o + r];
-                        relu1[n * 4704 + (o + r) * 784 + p] = t < 0.0f ? 0.0f : t;
+                        const float conv1 = sum[r] + conv1_bias[o + r];
+                        relu1[n * 4704 + (o + r) * 784 + p] = conv1 < 0.0f ? 0.0f : conv1;
                     }
                 }
 }
 
 /* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]) */
-static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
+static STEPC_KERNEL void compute_pool1(float *restrict pool1, const float *restrict relu1)
 {
     for (int32_t i = 0; i < 2688; i++)
         for (int32_t j = 0; j < 14; j++) {
-            const float relu10 = relu1[i * 56 + j * 2 + 29];
-            const float relu10_2 = relu1[i * 56 + j * 2 + 28];
-            const float relu10_3 = relu1[i * 56 + j * 2 + 1];
-            const float relu10_4 = relu1[i * 56 + j * 2];
-            const float t = relu10_3 == relu10_3 ? (relu10_4 < relu10_3 ? relu10_3 : relu10_4) : relu10_3;
-            const float t_2 = relu10_2 == relu10_2 ? (t < relu10_2 ? relu10_2 : t) : relu10_2;
-            pool1[i * 14 + j] = relu10 == relu10 ? (t_2 < relu10 ? relu10 : t_2) : relu10;
+            const float se = relu1[i * 56 + j * 2 + 29], sw = relu1[i * 56 + j * 2 + 28];
+            const float ne = relu1[i * 56 + j * 2 + 1], nw = relu1[i * 56 + j * 2];
+            const float greatest_of_two = ne == ne ? (nw < ne ? ne : nw) : ne;
+            const float greatest_of_three = sw == sw ? (greatest_of_two < sw ? sw : greatest_of_two) : sw;
+            pool1[i * 14 + j] = se == se ? (greatest_of_three < se ? se : greatest_of_three) : se;
         }
 }
 
 /* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])) */
-static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict pool1,
-                                    const float *restrict conv2_weight, const float *restrict conv2_bias)
+static STEPC_KERNEL void compute_relu2(float *restrict relu2, const float *restrict pool1,
+                                       const float *restrict conv2_weight, const float *restrict conv2_bias)
 {
     for (int n = 0; n < 32; n++)
         for (int o = 0; o < 16; o += 4)
             for (int oy = 0; oy < 10; oy++)
                 for (int ox = 0; ox < 10; ox++) {
                     const float *const from = pool1 + n * 1176;
-                    const float *const w = conv2_weight + o * 150;
-                    float s0 = 0.0f;
-                    float s1 = 0.0f;
-                    float s2 = 0.0f;
-                    float s3 = 0.0f;
+                    const float *const weights = conv2_weight + o * 150;
+                    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                     for (int c = 0; c < 6; c++)
                         for (int ky = 0; ky < 5; ky++)
                             for (int kx = 0; kx < 5; kx++) {
-                                const int y = oy + ky;
-                                const int x = ox + kx;
-                                const float v = from[c * 196 + y * 14 + x];
-                                const float *const weight = w + c * 25 + ky * 5 + kx;
+                                const int iy = oy + ky, ix = ox + kx;
+                                const float v = from[c * 196 + iy * 14 + ix];
+                                const float *const weight = weights + c * 25 + ky * 5 + kx;
                                 s0 += v * weight[0];
                                 s1 += v * weight[150];
                                 s2 += v * weight[300];
                                 s3 += v * weight[450];
                             }
                     const int p = oy * 10 + ox;
-                    float sum[4];
-                    sum[0] = s0;
-                    sum[1] = s1;
-                    sum[2] = s2;
-                    sum[3] = s3;
+                    float sum[4] = {s0, s1, s2, s3};
                     for (int r = 0; r < 4; r++) {
-                        const float t = sum[r] + conv2_bias[o + r];
-                        relu2[n * 1600 + (o + r) * 100 + p] = t < 0.0f ? 0.0f : t;
+                        const float conv2 = sum[r] + conv2_bias[o + r];
+                        relu2[n * 1600 + (o + r) * 100 + p] = conv2 < 0.0f ? 0.0f : conv2;
                     }
                 }
 }
 
 /* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]) */
-static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
+static STEPC_KERNEL void compute_pool2(float *restrict pool2, const float *restrict relu2)
 {
     for (int32_t i = 0; i < 2560; i++)
         for (int32_t j = 0; j < 5; j++) {
-            const float relu20 = relu2[i * 20 + j * 2 + 11];
-            const float relu20_2 = relu2[i * 20 + j * 2 + 10];
-            const float relu20_3 = relu2[i * 20 + j * 2 + 1];
-            const float relu20_4 = relu2[i * 20 + j * 2];
-            const float t = relu20_3 == relu20_3 ? (relu20_4 < relu20_3 ? relu20_3 : relu20_4) : relu20_3;
-            const float t_2 = relu20_2 == relu20_2 ? (t < relu20_2 ? relu20_2 : t) : relu20_2;
-            pool2[i * 5 + j] = relu20 == relu20 ? (t_2 < relu20 ? relu20 : t_2) : relu20;
+            const float se = relu2[i * 20 + j * 2 + 11], sw = relu2[i * 20 + j * 2 + 10];
+            const float ne = relu2[i * 20 + j * 2 + 1], nw = relu2[i * 20 + j * 2];
+            const float greatest_of_two = ne == ne ? (nw < ne ? ne : nw) : ne;
+            const float greatest_of_three = sw == sw ? (greatest_of_two < sw ? sw : greatest_of_two) : sw;
+            pool2[i * 5 + j] = se == se ? (greatest_of_three < se ? se : greatest_of_three) : se;
         }
 }
 
 /* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]) */
-static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict pool2,
-                                    const float *restrict fc1_weight, const float *restrict fc1_bias)
+static STEPC_KERNEL void compute_relu3(float *restrict relu3, const float *restrict pool2,
+                                       const float *restrict fc1_weight, const float *restrict fc1_bias)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 120; j++) {
@@ -156,14 +138,14 @@ static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict
                     part += pool2[i * 400 + l] * fc1_weight[l + j * 400];
                 sum += part;
             }
-            const float t = sum + fc1_bias[j];
-            relu3[i * 120 + j] = t < 0.0f ? 0.0f : t;
+            const float fc1 = sum + fc1_bias[j];
+            relu3[i * 120 + j] = fc1 < 0.0f ? 0.0f : fc1;
         }
 }
 
 /* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]) */
-static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict relu3,
-                                    const float *restrict fc2_weight, const float *restrict fc2_bias)
+static STEPC_KERNEL void compute_relu4(float *restrict relu4, const float *restrict relu3,
+                                       const float *restrict fc2_weight, const float *restrict fc2_bias)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 84; j++) {
@@ -175,14 +157,14 @@ static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict
                     part += relu3[i * 120 + l] * fc2_weight[l + j * 120];
                 sum += part;
             }
-            const float t = sum + fc2_bias[j];
-            relu4[i * 84 + j] = t < 0.0f ? 0.0f : t;
+            const float fc2 = sum + fc2_bias[j];
+            relu4[i * 84 + j] = fc2 < 0.0f ? 0.0f : fc2;
         }
 }
 
 /* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10] */
-static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict relu4,
-                                     const float *restrict fc3_weight, const float *restrict fc3_bias)
+static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict relu4,
+                                        const float *restrict fc3_weight, const float *restrict fc3_bias)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 10; j++) {
@@ -200,26 +182,25 @@ static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restri
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
  * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
-static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
+static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
+                                      const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
     float total = 0.0f;
     for (int n = 0; n < 32; n++) {
         const float *const x = logits + n * 10;
         const int64_t label = target[n];
-        const int target_2 = stepc_class(label, 10);
+        const int hot = stepc_class(label, 10);
         float top = x[0];
         for (int c = 1; c < 10; c++)
             top = x[c] > top ? x[c] : top;
         for (int c = 0; c < 10; c++)
             scratch[c] = stepc_expf(x[c] - top);
-        const float sum = stepc_sum_16(scratch, 10);
-        const float scale = 1.0f / sum;
+        const float sum = stepc_sum16(scratch, 10), scale = 1.0f / sum;
         for (int c = 0; c < 10; c++)
-            d_logits[n * 10 + c] = (scratch[c] * scale - (c == target_2 ? 1.0f : 0.0f)) * share;
+            d_logits[n * 10 + c] = (scratch[c] * scale - (c == hot ? 1.0f : 0.0f)) * share;
         const float log_sum = stepc_logf(sum);
-        total += log_sum - (x[target_2] - top);
+        total += log_sum - (x[hot] - top);
     }
     loss[0] = total / 32.0f;
 }
@@ -238,8 +219,8 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 
 /* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: gradient of node #11 (Gemm), gradient
  * of node #10 (Relu) */
-static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restrict d_logits,
-                                     const float *restrict fc3_weight, const float *restrict relu4)
+static STEPC_KERNEL void compute_d_fc2(float *restrict d_fc2, const float *restrict d_logits,
+                                       const float *restrict fc3_weight, const float *restrict relu4)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 84; j++) {
@@ -266,27 +247,27 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
                 sum += d_logits[i + k * 10] * relu4[k * 84 + j];
-            const float t = 0.9f * fc3_weight_v[i * 84 + j] + 0.100000024f * sum;
-            const float t_2 = 0.999f * fc3_weight_h[i * 84 + j] + 0.0009999871f * (sum * sum);
-            fc3_weight_v[i * 84 + j] = t;
-            fc3_weight[i * 84 + j] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-            fc3_weight_h[i * 84 + j] = t_2;
+            const float new_v = 0.9f * fc3_weight_v[i * 84 + j] + 0.100000024f * sum;
+            const float new_h = 0.999f * fc3_weight_h[i * 84 + j] + 0.0009999871f * (sum * sum);
+            fc3_weight_v[i * 84 + j] = new_v;
+            fc3_weight[i * 84 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            fc3_weight_h[i * 84 + j] = new_h;
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_logits[i + k * 10];
-        const float t = 0.9f * fc3_bias_v[i] + 0.100000024f * sum;
-        const float t_2 = 0.999f * fc3_bias_h[i] + 0.0009999871f * (sum * sum);
-        fc3_bias_v[i] = t;
-        fc3_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-        fc3_bias_h[i] = t_2;
+        const float new_v = 0.9f * fc3_bias_v[i] + 0.100000024f * sum;
+        const float new_h = 0.999f * fc3_bias_h[i] + 0.0009999871f * (sum * sum);
+        fc3_bias_v[i] = new_v;
+        fc3_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        fc3_bias_h[i] = new_h;
     }
 }
 
 /* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: gradient of node #9 (Gemm), gradient of
  * node #8 (Relu) */
-static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restrict d_fc2,
-                                     const float *restrict fc2_weight, const float *restrict relu3)
+static STEPC_KERNEL void compute_d_fc1(float *restrict d_fc1, const float *restrict d_fc2,
+                                       const float *restrict fc2_weight, const float *restrict relu3)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 120; j++) {
@@ -315,26 +296,26 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
                 sum += d_fc2[i + k * 84] * relu3[k * 120 + j];
-            const float t = 0.9f * fc2_weight_v[i * 120 + j] + 0.100000024f * sum;
-            const float t_2 = 0.999f * fc2_weight_h[i * 120 + j] + 0.0009999871f * (sum * sum);
-            fc2_weight_v[i * 120 + j] = t;
-            fc2_weight[i * 120 + j] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-            fc2_weight_h[i * 120 + j] = t_2;
+            const float new_v = 0.9f * fc2_weight_v[i * 120 + j] + 0.100000024f * sum;
+            const float new_h = 0.999f * fc2_weight_h[i * 120 + j] + 0.0009999871f * (sum * sum);
+            fc2_weight_v[i * 120 + j] = new_v;
+            fc2_weight[i * 120 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            fc2_weight_h[i * 120 + j] = new_h;
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc2[i + k * 84];
-        const float t = 0.9f * fc2_bias_v[i] + 0.100000024f * sum;
-        const float t_2 = 0.999f * fc2_bias_h[i] + 0.0009999871f * (sum * sum);
-        fc2_bias_v[i] = t;
-        fc2_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-        fc2_bias_h[i] = t_2;
+        const float new_v = 0.9f * fc2_bias_v[i] + 0.100000024f * sum;
+        const float new_h = 0.999f * fc2_bias_h[i] + 0.0009999871f * (sum * sum);
+        fc2_bias_v[i] = new_v;
+        fc2_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        fc2_bias_h[i] = new_h;
     }
 }
 
 /* d_flat[32,400] = d_fc1[32,120] fc1_weight[120,400]: gradient of node #7 (Gemm) */
-static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restrict d_fc1,
-                                     const float *restrict fc1_weight)
+static STEPC_KERNEL void compute_d_flat(float *restrict d_flat, const float *restrict d_fc1,
+                                        const float *restrict fc1_weight)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 400; j++) {
@@ -363,27 +344,27 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
                 sum += d_fc1[i + k * 120] * pool2[k * 400 + j];
-            const float t = 0.9f * fc1_weight_v[i * 400 + j] + 0.100000024f * sum;
-            const float t_2 = 0.999f * fc1_weight_h[i * 400 + j] + 0.0009999871f * (sum * sum);
-            fc1_weight_v[i * 400 + j] = t;
-            fc1_weight[i * 400 + j] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-            fc1_weight_h[i * 400 + j] = t_2;
+            const float new_v = 0.9f * fc1_weight_v[i * 400 + j] + 0.100000024f * sum;
+            const float new_h = 0.999f * fc1_weight_h[i * 400 + j] + 0.0009999871f * (sum * sum);
+            fc1_weight_v[i * 400 + j] = new_v;
+            fc1_weight[i * 400 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            fc1_weight_h[i * 400 + j] = new_h;
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc1[i + k * 120];
-        const float t = 0.9f * fc1_bias_v[i] + 0.100000024f * sum;
-        const float t_2 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (sum * sum);
-        fc1_bias_v[i] = t;
-        fc1_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-        fc1_bias_h[i] = t_2;
+        const float new_v = 0.9f * fc1_bias_v[i] + 0.100000024f * sum;
+        const float new_h = 0.999f * fc1_bias_h[i] + 0.0009999871f * (sum * sum);
+        fc1_bias_v[i] = new_v;
+        fc1_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        fc1_bias_h[i] = new_h;
     }
 }
 
 /* d_conv2[32,16,10,10] = relu2[32,16,10,10] > 0 ? MaxPoolGrad(relu2, d_pool2[32,16,5,5]) : 0: gradient of node #5
  * (MaxPool), gradient of node #4 (Relu) */
-static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *restrict relu2,
-                                       const float *restrict d_flat)
+static STEPC_KERNEL void compute_d_conv2(float *restrict d_conv2, const float *restrict relu2,
+                                         const float *restrict d_flat)
 {
     for (int p = 0; p < 512; p++)
         for (int oy = 0; oy < 5; oy++)
@@ -393,8 +374,7 @@ static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *res
                 int place = -1;
                 for (int ky = 0; ky < 2; ky++)
                     for (int kx = 0; kx < 2; kx++) {
-                        const int y = oy * 2 + ky;
-                        const int x = ox * 2 + kx;
+                        const int y = oy * 2 + ky, x = ox * 2 + kx;
                         const float v = from[y * 10 + x];
                         if (place < 0 || v > best || v != v) {
                             best = v;
@@ -425,55 +405,50 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
             for (int l = 0; l < 4; l++)
                 partial[l] += d_conv2[j * 1600 + i * 100 + 96 + l];
         }
-        const float sum = stepc_fold_16(partial);
-        const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
-        const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
-        conv2_bias_v[i] = t;
-        conv2_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-        conv2_bias_h[i] = t_2;
+        const float sum = stepc_fold16(partial);
+        const float new_v = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
+        const float new_h = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
+        conv2_bias_v[i] = new_v;
+        conv2_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        conv2_bias_h[i] = new_h;
     }
 }
 
 /* d_pool1[32,6,14,14] = ConvGradInput(d_conv2[32,16,10,10], conv2_weight[16,6,5,5]): gradient of node #3 (Conv) */
-static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
-                                                 const float *restrict conv2_weight)
+static STEPC_KERNEL void compute_d_pool1(float *restrict d_pool1, const float *restrict d_conv2,
+                                         const float *restrict conv2_weight)
 {
     float zero = 0.0f;
     for (int i = 0; i < 2400; i++)
         zero += conv2_weight[i] * 0.0f;
     /* What lies outside counts as zeros, which need not be multiplied by weights that are finite. */
-    const int finite = zero == 0.0f;
+    const int are_finite = zero == 0.0f;
     for (int n = 0; n < 32; n++)
         for (int c = 0; c < 6; c += 3)
             for (int y = 0; y < 14; y++)
                 for (int x = 0; x < 14; x++) {
                     const float *const from = d_conv2 + n * 1600;
-                    const float *const w = conv2_weight + c * 25;
-                    const int first_y = (finite && y >= 10) ? y - 10 + 1 : 0;
-                    const int end_y = (finite && y < 4) ? y + 1 : 5;
-                    const int first_x = (finite && x >= 10) ? x - 10 + 1 : 0;
-                    const int end_x = (finite && x < 4) ? x + 1 : 5;
-                    float s0 = 0.0f;
-                    float s1 = 0.0f;
-                    float s2 = 0.0f;
+                    const float *const weights = conv2_weight + c * 25;
+                    const int first_y = (are_finite && y >= 10) ? y - 10 + 1 : 0;
+                    const int end_y = (are_finite && y < 4) ? y + 1 : 5;
+                    const int first_x = (are_finite && x >= 10) ? x - 10 + 1 : 0;
+                    const int end_x = (are_finite && x < 4) ? x + 1 : 5;
+                    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f;
                     for (int o = 0; o < 16; o++)
                         for (int ky = first_y; ky < end_y; ky++)
                             for (int kx = first_x; kx < end_x; kx++) {
-                                const int line = y - ky;
-                                const int column = x - kx;
-                                const int inside = finite || (line >= 0 && line < 10 && column >= 0 && column < 10);
+                                const int line = y - ky, column = x - kx;
+                                const int inside = are_finite ||
+                                    (line >= 0 && line < 10 && column >= 0 && column < 10);
                                 const int p = line * 10 + column;
                                 const float v = inside ? from[o * 100 + p] : 0.0f;
-                                const float *const weight = w + o * 150 + ky * 5 + kx;
+                                const float *const weight = weights + o * 150 + ky * 5 + kx;
                                 s0 += v * weight[0];
                                 s1 += v * weight[25];
                                 s2 += v * weight[50];
                             }
                     const int p = y * 14 + x;
-                    float sum[3];
-                    sum[0] = s0;
-                    sum[1] = s1;
-                    sum[2] = s2;
+                    float sum[3] = {s0, s1, s2};
                     for (int r = 0; r < 3; r++)
                         d_pool1[n * 1176 + (c + r) * 196 + p] = sum[r];
                 }
@@ -493,16 +468,11 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
                     for (int n = 0; n < 32; n++) {
                         const float *const dy = d_conv2 + (n * 16 + o) * 100;
                         const float *const from = pool1 + (n * 6 + c) * 196;
-                        float s0 = 0.0f;
-                        float s1 = 0.0f;
-                        float s2 = 0.0f;
-                        float s3 = 0.0f;
+                        float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                         for (int oy = 0; oy < 10; oy++)
                             for (int ox = 0; ox < 10; ox++) {
-                                const int y = oy + ky;
-                                const int x = ox + kx;
-                                const float v = from[y * 14 + x];
-                                const float *const flow = dy + oy * 10 + ox;
+                                const int iy = oy + ky, ix = ox + kx;
+                                const float v = from[iy * 14 + ix], *const flow = dy + oy * 10 + ox;
                                 s0 += flow[0] * v;
                                 s1 += flow[100] * v;
                                 s2 += flow[200] * v;
@@ -515,22 +485,22 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
                     }
                     for (int r = 0; r < 4; r++) {
                         const float v = total[r];
-                        const float t = 0.9f * conv2_weight_v[(o + r) * 150 + c * 25 + ky * 5 + kx] + 0.100000024f *
-                            v;
-                        const float t_2 = 0.999f * conv2_weight_h[(o + r) * 150 + c * 25 + ky * 5 + kx] +
+                        const float new_v = 0.9f * conv2_weight_v[(o + r) * 150 + c * 25 + ky * 5 + kx] +
+                            0.100000024f * v;
+                        const float new_h = 0.999f * conv2_weight_h[(o + r) * 150 + c * 25 + ky * 5 + kx] +
                             0.0009999871f * (v * v);
-                        conv2_weight_v[(o + r) * 150 + c * 25 + ky * 5 + kx] = t;
-                        conv2_weight[(o + r) * 150 + c * 25 + ky * 5 + kx] -= corrected_rate * t /
-                            (stepc_sqrtf(t_2) + 1e-6f);
-                        conv2_weight_h[(o + r) * 150 + c * 25 + ky * 5 + kx] = t_2;
+                        conv2_weight_v[(o + r) * 150 + c * 25 + ky * 5 + kx] = new_v;
+                        conv2_weight[(o + r) * 150 + c * 25 + ky * 5 + kx] -= corrected_rate * new_v /
+                            (stepc_sqrtf(new_h) + 1e-6f);
+                        conv2_weight_h[(o + r) * 150 + c * 25 + ky * 5 + kx] = new_h;
                     }
                 }
 }
 
 /* d_conv1[32,6,28,28] = relu1[32,6,28,28] > 0 ? MaxPoolGrad(relu1, d_pool1[32,6,14,14]) : 0: gradient of node #2
  * (MaxPool), gradient of node #1 (Relu) */
-static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *restrict relu1,
-                                       const float *restrict d_pool1)
+static STEPC_KERNEL void compute_d_conv1(float *restrict d_conv1, const float *restrict relu1,
+                                         const float *restrict d_pool1)
 {
     for (int p = 0; p < 192; p++)
         for (int oy = 0; oy < 14; oy++)
@@ -540,8 +510,7 @@ static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *res
                 int place = -1;
                 for (int ky = 0; ky < 2; ky++)
                     for (int kx = 0; kx < 2; kx++) {
-                        const int y = oy * 2 + ky;
-                        const int x = ox * 2 + kx;
+                        const int y = oy * 2 + ky, x = ox * 2 + kx;
                         const float v = from[y * 28 + x];
                         if (place < 0 || v > best || v != v) {
                             best = v;
@@ -569,16 +538,12 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
             for (int kx = 0; kx < 5; kx++) {
                 float total[3] = {0.0f};
                 for (int n = 0; n < 32; n++) {
-                    const float *const dy = d_conv1 + (n * 6 + o) * 784;
-                    const float *const from = x + n * 784;
-                    float s0 = 0.0f;
-                    float s1 = 0.0f;
-                    float s2 = 0.0f;
+                    const float *const dy = d_conv1 + (n * 6 + o) * 784, *const from = x + n * 784;
+                    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f;
                     for (int oy = 0; oy < 28; oy++)
                         for (int ox = 0; ox < 28; ox++) {
-                            const int y = oy + ky - 2;
-                            const int x_2 = ox + kx - 2;
-                            const float v = (y >= 0 && y < 28 && x_2 >= 0 && x_2 < 28) ? from[y * 28 + x_2] : 0.0f;
+                            const int iy = oy + ky - 2, ix = ox + kx - 2;
+                            const float v = (iy >= 0 && iy < 28 && ix >= 0 && ix < 28) ? from[iy * 28 + ix] : 0.0f;
                             const float *const flow = dy + oy * 28 + ox;
                             s0 += flow[0] * v;
                             s1 += flow[784] * v;
@@ -590,11 +555,11 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
                 }
                 for (int r = 0; r < 3; r++) {
                     const float v = total[r];
-                    const float t = 0.9f * conv1_weight_v[(o + r) * 25 + ky * 5 + kx] + 0.100000024f * v;
-                    const float t_2 = 0.999f * conv1_weight_h[(o + r) * 25 + ky * 5 + kx] + 0.0009999871f * (v * v);
-                    conv1_weight_v[(o + r) * 25 + ky * 5 + kx] = t;
-                    conv1_weight[(o + r) * 25 + ky * 5 + kx] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-                    conv1_weight_h[(o + r) * 25 + ky * 5 + kx] = t_2;
+                    const float new_v = 0.9f * conv1_weight_v[(o + r) * 25 + ky * 5 + kx] + 0.100000024f * v;
+                    const float new_h = 0.999f * conv1_weight_h[(o + r) * 25 + ky * 5 + kx] + 0.0009999871f * (v * v);
+                    conv1_weight_v[(o + r) * 25 + ky * 5 + kx] = new_v;
+                    conv1_weight[(o + r) * 25 + ky * 5 + kx] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+                    conv1_weight_h[(o + r) * 25 + ky * 5 + kx] = new_h;
                 }
             }
 }
@@ -605,25 +570,24 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
         float *restrict conv1_bias_h, const float *restrict d_conv1, const float corrected_rate)
 {
     for (int32_t i = 0; i < 6; i++) {
-        float partial[16] = {0.0f};
-        float total[16] = {0.0f};
-        for (int32_t j = 0; j < 32; j += 6) {
-            const int32_t end = 32 - j < 6 ? 32 : j + 6;
-            for (int32_t k = j; k < end; k++)
-                for (int32_t m = 0; m < 784; m += 16)
+        float partial[16] = {0.0f}, total[16] = {0.0f};
+        for (int32_t k = 0; k < 32; k += 6) {
+            const int32_t end = 32 - k < 6 ? 32 : k + 6;
+            for (int32_t m = k; m < end; m++)
+                for (int32_t n = 0; n < 784; n += 16)
                     for (int l = 0; l < 16; l++)
-                        partial[l] += d_conv1[k * 4704 + i * 784 + m + l];
+                        partial[l] += d_conv1[m * 4704 + i * 784 + n + l];
             for (int l = 0; l < 16; l++) {
                 total[l] += partial[l];
                 partial[l] = 0.0f;
             }
         }
-        const float sum = stepc_fold_16(total);
-        const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
-        const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
-        conv1_bias_v[i] = t;
-        conv1_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-        conv1_bias_h[i] = t_2;
+        const float sum = stepc_fold16(total);
+        const float new_v = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
+        const float new_h = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
+        conv1_bias_v[i] = new_v;
+        conv1_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        conv1_bias_h[i] = new_h;
     }
 }
 
@@ -652,53 +616,53 @@ stepc_status lenet_cortex_m4_step(lenet_cortex_m4_state *state, lenet_cortex_m4_
         return STEPC_E_ARGUMENT;
     /* scalar, until update_conv1_bias() */
     float *const corrected_rate = arena->floats + LENET_CORTEX_M4_STEP_CORRECTED_RATE_AT;
-    corrected_rate_cast(corrected_rate, state->step_count, state->learning_rate);
-    float *const relu1 = arena->floats + LENET_CORTEX_M4_STEP_RELU1_AT; /* [32,6,28,28], until d_conv1_where() */
-    relu1_relu(relu1, in->x, (float *)state->conv1_weight, state->conv1_bias);
+    compute_corrected_rate(corrected_rate, state->step_count, state->learning_rate);
+    float *const relu1 = arena->floats + LENET_CORTEX_M4_STEP_RELU1_AT; /* [32,6,28,28], until compute_d_conv1() */
+    compute_relu1(relu1, in->x, (float *)state->conv1_weight, state->conv1_bias);
     /* [32,6,14,14], until update_conv2_weight() */
     float *const pool1 = arena->floats + LENET_CORTEX_M4_STEP_POOL1_AT;
-    pool1_max_pool(pool1, relu1);
-    float *const relu2 = arena->floats + LENET_CORTEX_M4_STEP_RELU2_AT; /* [32,16,10,10], until d_conv2_where() */
-    relu2_relu(relu2, pool1, (float *)state->conv2_weight, state->conv2_bias);
+    compute_pool1(pool1, relu1);
+    float *const relu2 = arena->floats + LENET_CORTEX_M4_STEP_RELU2_AT; /* [32,16,10,10], until compute_d_conv2() */
+    compute_relu2(relu2, pool1, (float *)state->conv2_weight, state->conv2_bias);
     float *const pool2 = arena->floats + LENET_CORTEX_M4_STEP_POOL2_AT; /* [32,16,5,5], until update_fc1_weight() */
-    pool2_max_pool(pool2, relu2);
+    compute_pool2(pool2, relu2);
     float *const relu3 = arena->floats + LENET_CORTEX_M4_STEP_RELU3_AT; /* [32,120], until update_fc2_weight() */
-    relu3_relu(relu3, pool2, (float *)state->fc1_weight, state->fc1_bias);
+    compute_relu3(relu3, pool2, (float *)state->fc1_weight, state->fc1_bias);
     float *const relu4 = arena->floats + LENET_CORTEX_M4_STEP_RELU4_AT; /* [32,84], until update_fc3_weight() */
-    relu4_relu(relu4, relu3, (float *)state->fc2_weight, state->fc2_bias);
-    /* [32,10], until loss_softmax_cross_entropy_loss() */
+    compute_relu4(relu4, relu3, (float *)state->fc2_weight, state->fc2_bias);
+    /* [32,10], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + LENET_CORTEX_M4_STEP_LOGITS_AT;
-    logits_gemm(logits, relu4, (float *)state->fc3_weight, state->fc3_bias);
+    compute_logits(logits, relu4, (float *)state->fc3_weight, state->fc3_bias);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + LENET_CORTEX_M4_STEP_LOSS_AT; /* scalar */
     float *const d_logits = arena->floats + LENET_CORTEX_M4_STEP_D_LOGITS_AT; /* [32,10], until update_fc3_weight() */
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + LENET_CORTEX_M4_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_SCRATCH_AT);
+    compute_loss(loss, d_logits, logits, in->target, arena->floats + LENET_CORTEX_M4_STEP_LOSS_SCRATCH_AT);
     update_step_count(&state->step_count);
     float *const d_fc2 = arena->floats + LENET_CORTEX_M4_STEP_D_FC2_AT; /* [32,84], until update_fc2_weight() */
-    d_fc2_where(d_fc2, d_logits, (float *)state->fc3_weight, relu4);
+    compute_d_fc2(d_fc2, d_logits, (float *)state->fc3_weight, relu4);
     update_fc3_weight((float *)state->fc3_weight_v, (float *)state->fc3_weight, (float *)state->fc3_weight_h,
                       state->fc3_bias_v, state->fc3_bias, state->fc3_bias_h, d_logits, relu4, corrected_rate[0]);
     float *const d_fc1 = arena->floats + LENET_CORTEX_M4_STEP_D_FC1_AT; /* [32,120], until update_fc1_weight() */
-    d_fc1_where(d_fc1, d_fc2, (float *)state->fc2_weight, relu3);
+    compute_d_fc1(d_fc1, d_fc2, (float *)state->fc2_weight, relu3);
     update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
                       state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_fc2, relu3, corrected_rate[0]);
-    float *const d_flat = arena->floats + LENET_CORTEX_M4_STEP_D_FLAT_AT; /* [32,400], until d_conv2_where() */
-    d_flat_gemm(d_flat, d_fc1, (float *)state->fc1_weight);
+    float *const d_flat = arena->floats + LENET_CORTEX_M4_STEP_D_FLAT_AT; /* [32,400], until compute_d_conv2() */
+    compute_d_flat(d_flat, d_fc1, (float *)state->fc1_weight);
     update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
                       state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1, pool2, corrected_rate[0]);
     /* [32,16,10,10], until update_conv2_weight() */
     float *const d_conv2 = arena->floats + LENET_CORTEX_M4_STEP_D_CONV2_AT;
-    d_conv2_where(d_conv2, relu2, d_flat);
+    compute_d_conv2(d_conv2, relu2, d_flat);
     update_conv2_bias(state->conv2_bias_v, state->conv2_bias, state->conv2_bias_h, d_conv2, corrected_rate[0]);
-    float *const d_pool1 = arena->floats + LENET_CORTEX_M4_STEP_D_POOL1_AT; /* [32,6,14,14], until d_conv1_where() */
-    d_pool1_conv_grad_input(d_pool1, d_conv2, (float *)state->conv2_weight);
+    /* [32,6,14,14], until compute_d_conv1() */
+    float *const d_pool1 = arena->floats + LENET_CORTEX_M4_STEP_D_POOL1_AT;
+    compute_d_pool1(d_pool1, d_conv2, (float *)state->conv2_weight);
     update_conv2_weight((float *)state->conv2_weight_v, (float *)state->conv2_weight, (float *)state->conv2_weight_h,
                         d_conv2, pool1, corrected_rate[0]);
     /* [32,6,28,28], until update_conv1_bias() */
     float *const d_conv1 = arena->floats + LENET_CORTEX_M4_STEP_D_CONV1_AT;
-    d_conv1_where(d_conv1, relu1, d_pool1);
+    compute_d_conv1(d_conv1, relu1, d_pool1);
     update_conv1_weight((float *)state->conv1_weight_v, (float *)state->conv1_weight, (float *)state->conv1_weight_h,
                         d_conv1, in->x, corrected_rate[0]);
     update_conv1_bias(state->conv1_bias_v, state->conv1_bias, state->conv1_bias_h, d_conv1, corrected_rate[0]);
@@ -711,78 +675,77 @@ stepc_status lenet_cortex_m4_infer(const lenet_cortex_m4_state *state, lenet_cor
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        /* [32,6,28,28], until pool1_max_pool() */
-        float *const relu1 = arena->floats + LENET_CORTEX_M4_INFER_RELU1_AT;
-        relu1_relu(relu1, in->x, (const float *)state->conv1_weight, state->conv1_bias);
-        float *const pool1 = arena->floats + LENET_CORTEX_M4_INFER_POOL1_AT; /* [32,6,14,14], until relu2_relu() */
-        pool1_max_pool(pool1, relu1);
-        /* [32,16,10,10], until pool2_max_pool() */
+        float *const relu1 = arena->floats + LENET_CORTEX_M4_INFER_RELU1_AT; /* [32,6,28,28], until compute_pool1() */
+        compute_relu1(relu1, in->x, (const float *)state->conv1_weight, state->conv1_bias);
+        float *const pool1 = arena->floats + LENET_CORTEX_M4_INFER_POOL1_AT; /* [32,6,14,14], until compute_relu2() */
+        compute_pool1(pool1, relu1);
+        /* [32,16,10,10], until compute_pool2() */
         float *const relu2 = arena->floats + LENET_CORTEX_M4_INFER_RELU2_AT;
-        relu2_relu(relu2, pool1, (const float *)state->conv2_weight, state->conv2_bias);
-        float *const pool2 = arena->floats + LENET_CORTEX_M4_INFER_POOL2_AT; /* [32,16,5,5], until relu3_relu() */
-        pool2_max_pool(pool2, relu2);
-        float *const relu3 = arena->floats + LENET_CORTEX_M4_INFER_RELU3_AT; /* [32,120], until relu4_relu() */
-        relu3_relu(relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias);
-        float *const relu4 = arena->floats + LENET_CORTEX_M4_INFER_RELU4_AT; /* [32,84], until logits_gemm() */
-        relu4_relu(relu4, relu3, (const float *)state->fc2_weight, state->fc2_bias);
-        logits_gemm(out->logits, relu4, (const float *)state->fc3_weight, state->fc3_bias);
+        compute_relu2(relu2, pool1, (const float *)state->conv2_weight, state->conv2_bias);
+        float *const pool2 = arena->floats + LENET_CORTEX_M4_INFER_POOL2_AT; /* [32,16,5,5], until compute_relu3() */
+        compute_pool2(pool2, relu2);
+        float *const relu3 = arena->floats + LENET_CORTEX_M4_INFER_RELU3_AT; /* [32,120], until compute_relu4() */
+        compute_relu3(relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias);
+        float *const relu4 = arena->floats + LENET_CORTEX_M4_INFER_RELU4_AT; /* [32,84], until compute_logits() */
+        compute_relu4(relu4, relu3, (const float *)state->fc2_weight, state->fc2_bias);
+        compute_logits(out->logits, relu4, (const float *)state->fc3_weight, state->fc3_bias);
     }
     return STEPC_OK;
 }
 
 /* ---- model ------------------------------------------------------------- */
 
-static const size_t dims_6_1_5_5[] = {6, 1, 5, 5}, dims_6[] = {6}, dims_16_6_5_5[] = {16, 6, 5, 5}, dims_16[] = {16},
-                    dims_120_400[] = {120, 400}, dims_120[] = {120}, dims_84_120[] = {84, 120}, dims_84[] = {84},
-                    dims_10_84[] = {10, 84}, dims_10[] = {10}, dims_32_1_28_28[] = {32, 1, 28, 28}, dims_32[] = {32},
-                    dims_32_10[] = {32, 10};
+static const size_t dims6x1x5x5[] = {6, 1, 5, 5}, dims6[] = {6}, dims16x6x5x5[] = {16, 6, 5, 5}, dims16[] = {16},
+                    dims120x400[] = {120, 400}, dims120[] = {120}, dims84x120[] = {84, 120}, dims84[] = {84},
+                    dims10x84[] = {10, 84}, dims10[] = {10}, dims32x1x28x28[] = {32, 1, 28, 28}, dims32[] = {32},
+                    dims32x10[] = {32, 10};
 
 #define AT(member) offsetof(lenet_cortex_m4_state, member)
 static const stepc_variable_info lenet_cortex_m4_variables[] = {
-    {{"conv1_weight", STEPC_FLOAT, 4, dims_6_1_5_5}, AT(conv1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"conv1_bias", STEPC_FLOAT, 1, dims_6}, AT(conv1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"conv2_weight", STEPC_FLOAT, 4, dims_16_6_5_5}, AT(conv2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"conv2_bias", STEPC_FLOAT, 1, dims_16}, AT(conv2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc1_weight", STEPC_FLOAT, 2, dims_120_400}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc1_bias", STEPC_FLOAT, 1, dims_120}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2_weight", STEPC_FLOAT, 2, dims_84_120}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2_bias", STEPC_FLOAT, 1, dims_84}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc3_weight", STEPC_FLOAT, 2, dims_10_84}, AT(fc3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc3_bias", STEPC_FLOAT, 1, dims_10}, AT(fc3_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"conv1_weight", STEPC_FLOAT, 4, dims6x1x5x5}, AT(conv1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"conv1_bias", STEPC_FLOAT, 1, dims6}, AT(conv1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"conv2_weight", STEPC_FLOAT, 4, dims16x6x5x5}, AT(conv2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"conv2_bias", STEPC_FLOAT, 1, dims16}, AT(conv2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1_weight", STEPC_FLOAT, 2, dims120x400}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1_bias", STEPC_FLOAT, 1, dims120}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2_weight", STEPC_FLOAT, 2, dims84x120}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2_bias", STEPC_FLOAT, 1, dims84}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc3_weight", STEPC_FLOAT, 2, dims10x84}, AT(fc3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc3_bias", STEPC_FLOAT, 1, dims10}, AT(fc3_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
     {{"learning_rate", STEPC_FLOAT, 0, NULL}, AT(learning_rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv1_weight.v", STEPC_FLOAT, 4, dims_6_1_5_5}, AT(conv1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv1_weight.h", STEPC_FLOAT, 4, dims_6_1_5_5}, AT(conv1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv1_bias.v", STEPC_FLOAT, 1, dims_6}, AT(conv1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv1_bias.h", STEPC_FLOAT, 1, dims_6}, AT(conv1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv2_weight.v", STEPC_FLOAT, 4, dims_16_6_5_5}, AT(conv2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv2_weight.h", STEPC_FLOAT, 4, dims_16_6_5_5}, AT(conv2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv2_bias.v", STEPC_FLOAT, 1, dims_16}, AT(conv2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv2_bias.h", STEPC_FLOAT, 1, dims_16}, AT(conv2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1_weight.v", STEPC_FLOAT, 2, dims_120_400}, AT(fc1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1_weight.h", STEPC_FLOAT, 2, dims_120_400}, AT(fc1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1_bias.v", STEPC_FLOAT, 1, dims_120}, AT(fc1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1_bias.h", STEPC_FLOAT, 1, dims_120}, AT(fc1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2_weight.v", STEPC_FLOAT, 2, dims_84_120}, AT(fc2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2_weight.h", STEPC_FLOAT, 2, dims_84_120}, AT(fc2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2_bias.v", STEPC_FLOAT, 1, dims_84}, AT(fc2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2_bias.h", STEPC_FLOAT, 1, dims_84}, AT(fc2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc3_weight.v", STEPC_FLOAT, 2, dims_10_84}, AT(fc3_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc3_weight.h", STEPC_FLOAT, 2, dims_10_84}, AT(fc3_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc3_bias.v", STEPC_FLOAT, 1, dims_10}, AT(fc3_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc3_bias.h", STEPC_FLOAT, 1, dims_10}, AT(fc3_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv1_weight.v", STEPC_FLOAT, 4, dims6x1x5x5}, AT(conv1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv1_weight.h", STEPC_FLOAT, 4, dims6x1x5x5}, AT(conv1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv1_bias.v", STEPC_FLOAT, 1, dims6}, AT(conv1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv1_bias.h", STEPC_FLOAT, 1, dims6}, AT(conv1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv2_weight.v", STEPC_FLOAT, 4, dims16x6x5x5}, AT(conv2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv2_weight.h", STEPC_FLOAT, 4, dims16x6x5x5}, AT(conv2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv2_bias.v", STEPC_FLOAT, 1, dims16}, AT(conv2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv2_bias.h", STEPC_FLOAT, 1, dims16}, AT(conv2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1_weight.v", STEPC_FLOAT, 2, dims120x400}, AT(fc1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1_weight.h", STEPC_FLOAT, 2, dims120x400}, AT(fc1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1_bias.v", STEPC_FLOAT, 1, dims120}, AT(fc1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1_bias.h", STEPC_FLOAT, 1, dims120}, AT(fc1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2_weight.v", STEPC_FLOAT, 2, dims84x120}, AT(fc2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2_weight.h", STEPC_FLOAT, 2, dims84x120}, AT(fc2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2_bias.v", STEPC_FLOAT, 1, dims84}, AT(fc2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2_bias.h", STEPC_FLOAT, 1, dims84}, AT(fc2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc3_weight.v", STEPC_FLOAT, 2, dims10x84}, AT(fc3_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc3_weight.h", STEPC_FLOAT, 2, dims10x84}, AT(fc3_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc3_bias.v", STEPC_FLOAT, 1, dims10}, AT(fc3_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc3_bias.h", STEPC_FLOAT, 1, dims10}, AT(fc3_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
     {{"step_count", STEPC_INT64, 0, NULL}, AT(step_count), STEPC_ROLE_COUNTER, NULL, NULL},
 };
 
 static const stepc_tensor_info step_inputs[] = {
-    {"x", STEPC_FLOAT, 4, dims_32_1_28_28},
-    {"target", STEPC_INT64, 1, dims_32},
+    {"x", STEPC_FLOAT, 4, dims32x1x28x28},
+    {"target", STEPC_INT64, 1, dims32},
 };
 static const stepc_tensor_info step_outputs[] = {
-    {"logits", STEPC_FLOAT, 2, dims_32_10},
+    {"logits", STEPC_FLOAT, 2, dims32x10},
     {"loss", STEPC_FLOAT, 0, NULL},
 };
-static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_32_1_28_28}};
-static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
+static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims32x1x28x28}};
+static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims32x10}};
 
 static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
 {

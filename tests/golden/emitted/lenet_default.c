@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_default.h"
-#if !defined(LENET_DEFAULT_BUILD_ID) || LENET_DEFAULT_BUILD_ID != 0x442ca1764e97946au
+#if !defined(LENET_DEFAULT_BUILD_ID) || LENET_DEFAULT_BUILD_ID != 0x21fd86f63941c7e2u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -38,25 +38,25 @@
 
 /* ---- constants and initial values -------------------------------------- */
 
-static const int32_t constant_conv_taps[25] STEPC_CONST = {
+static const int32_t constant_conv1_taps[25] STEPC_CONST = {
     0, 1, 2, 3, 4, 30, 31, 32, 33, 34, 60, 61, 62, 63, 64, 90, 91, 92, 93, 94, 120, 121, 122, 123, 124,
 };
-static const int32_t constant_conv_spans[100] STEPC_CONST = {
+static const int32_t constant_conv2_spans[100] STEPC_CONST = {
     0, 0, 5, 0, 0, 0, 14, 5, 0, 0, 0, 28, 5, 0, 0, 0, 42, 5, 0, 0, 0, 56, 5, 0, 0, 0, 70, 5, 0, 0, 0, 84, 5, 0, 0,
     0, 98, 5, 0, 0, 0, 112, 5, 0, 0, 0, 126, 5, 0, 0, 0, 0, 5, 0, 0, 0, 1, 5, 0, 0, 0, 2, 5, 0, 0, 0, 3, 5, 0, 0, 0,
     4, 5, 0, 0, 0, 5, 5, 0, 0, 0, 6, 5, 0, 0, 0, 7, 5, 0, 0, 0, 8, 5, 0, 0, 0, 9, 5, 0, 0,
 };
-static const int32_t constant_conv_spans_2[140] STEPC_CONST = {
+static const int32_t constant_d_pool1_spans[140] STEPC_CONST = {
     0, 0, 1, 0, 4, 0, 10, 2, 0, 3, 0, 20, 3, 0, 2, 0, 30, 4, 0, 1, 0, 40, 5, 0, 0, 0, 50, 5, 0, 0, 0, 60, 5, 0, 0,
     0, 70, 5, 0, 0, 0, 80, 5, 0, 0, 0, 90, 5, 0, 0, 5, 90, 4, 1, 0, 10, 90, 3, 2, 0, 15, 90, 2, 3, 0, 20, 90, 1, 4,
     0, 0, 0, 1, 0, 4, 0, 1, 2, 0, 3, 0, 2, 3, 0, 2, 0, 3, 4, 0, 1, 0, 4, 5, 0, 0, 0, 5, 5, 0, 0, 0, 6, 5, 0, 0, 0,
     7, 5, 0, 0, 0, 8, 5, 0, 0, 0, 9, 5, 0, 0, 1, 9, 4, 1, 0, 2, 9, 3, 2, 0, 3, 9, 2, 3, 0, 4, 9, 1, 4, 0,
 };
-static const int32_t constant_conv_taps_2[36] STEPC_CONST = {
+static const int32_t constant_conv2_weight_gradient_taps[36] STEPC_CONST = {
     0, 6, 12, 18, 24, 32, 38, 44, 50, 56, 64, 70, 76, 82, 88, 96, 102, 108, 114, 120, 128, 134, 140, 146, 152, 0,
     84, 168, 252, 336, 0, 196, 392, 588, 784, 980,
 };
-static const int32_t constant_conv_taps_3[31] STEPC_CONST = {
+static const int32_t constant_conv1_weight_gradient_taps[31] STEPC_CONST = {
     0, 5, 10, 15, 20, 1, 6, 11, 16, 21, 2, 7, 12, 17, 22, 3, 8, 13, 18, 23, 4, 9, 14, 19, 24, 0, 0, 28, 56, 84, 112,
 };
 
@@ -64,17 +64,18 @@ static const int32_t constant_conv_taps_3[31] STEPC_CONST = {
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
  * : learning_rate */
-static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
-                                             const float learning_rate)
+static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, const int64_t step_count,
+                                                const float learning_rate)
 {
-    const double t = (double)learning_rate;
-    const double t_2 = (double)step_count;
-    corrected_rate[0] = (float)(0 < step_count ? t * stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, t_2)) /
-        (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
+    const double learning_rate_as_double = (double)learning_rate;
+    const double step_count_as_double = (double)step_count;
+    corrected_rate[0] = (float)(0 < step_count ? learning_rate_as_double *
+        stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, step_count_as_double)) /
+        (1.0 - stepc_pow(0.8999999761581421, step_count_as_double)) : learning_rate_as_double);
 }
 
 /* Rows o .. of group g. */
-static STEPC_INLINE void relu1_relu_part(const int rows, const int o, const int n, float *restrict flat,
+static STEPC_INLINE void relu1_part(const int rows, const int o, const int n, float *restrict flat,
         const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
         float *restrict relu1, const float *restrict conv1_bias)
 {
@@ -93,8 +94,8 @@ static STEPC_INLINE void relu1_relu_part(const int rows, const int o, const int 
             for (int i = 0; i < 28; i += STEPC_TOGETHER(16)) {
                 const int begin = STEPC_TOGETHER_FROM(i, 16, 28);
                 STEPC_WHOLE_LOOP for (int column = begin; column < begin + STEPC_TOGETHER(16); column++) {
-                    const float t = line[column] + conv1_bias[row];
-                    relu1[n * 4704 + row * 784 + first + column] = t < 0.0f ? 0.0f : t;
+                    const float conv1 = line[column] + conv1_bias[row];
+                    relu1[n * 4704 + row * 784 + first + column] = conv1 < 0.0f ? 0.0f : conv1;
                 }
             }
         }
@@ -102,9 +103,9 @@ static STEPC_INLINE void relu1_relu_part(const int rows, const int o, const int 
 }
 
 /* relu1[32,6,28,28] = Relu(Conv(x[32,1,28,28], conv1_weight[6,1,5,5], conv1_bias[6])) */
-static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict x,
-                                    const float *restrict conv1_weight, const int32_t *restrict conv_taps,
-                                    const float *restrict conv1_bias, float *restrict scratch)
+static STEPC_KERNEL void compute_relu1(float *restrict relu1, const float *restrict x,
+                                       const float *restrict conv1_weight, const int32_t *restrict conv1_taps,
+                                       const float *restrict conv1_bias, float *restrict scratch)
 {
     for (int i = 0; i < 994; i++)
         scratch[i] = 0.0f;
@@ -112,33 +113,31 @@ static STEPC_KERNEL void relu1_relu(float *restrict relu1, const float *restrict
         const float *const from = x + n * 784;
         stepc_copy_lines(28, 28, 2, scratch + 62, 30, from, 28);
         for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
-            relu1_relu_part(STEPC_WINDOW_ROWS(6), o, n, scratch + 994, conv1_weight, scratch, conv_taps, relu1,
+            relu1_part(STEPC_WINDOW_ROWS(6), o, n, scratch + 994, conv1_weight, scratch, conv1_taps, relu1,
                 conv1_bias);
         }
         if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
-            relu1_relu_part(STEPC_WINDOW_LAST_ROWS(6), 6 - STEPC_WINDOW_LAST_ROWS(6), n, scratch + 994, conv1_weight,
-                scratch, conv_taps, relu1, conv1_bias);
+            relu1_part(STEPC_WINDOW_LAST_ROWS(6), 6 - STEPC_WINDOW_LAST_ROWS(6), n, scratch + 994, conv1_weight,
+                scratch, conv1_taps, relu1, conv1_bias);
         }
     }
 }
 
 /* pool1[32,6,14,14] = MaxPool(relu1[32,6,28,28]) */
-static STEPC_KERNEL void pool1_max_pool(float *restrict pool1, const float *restrict relu1)
+static STEPC_KERNEL void compute_pool1(float *restrict pool1, const float *restrict relu1)
 {
     for (int32_t i = 0; i < 2688; i++)
         STEPC_APART_LOOP for (int32_t j = 0; j < 14; j++) {
-            const float relu10 = relu1[i * 56 + j * 2 + 29];
-            const float relu10_2 = relu1[i * 56 + j * 2 + 28];
-            const float relu10_3 = relu1[i * 56 + j * 2 + 1];
-            const float relu10_4 = relu1[i * 56 + j * 2];
-            const float t = relu10_3 == relu10_3 ? (relu10_4 < relu10_3 ? relu10_3 : relu10_4) : relu10_3;
-            const float t_2 = relu10_2 == relu10_2 ? (t < relu10_2 ? relu10_2 : t) : relu10_2;
-            pool1[i * 14 + j] = relu10 == relu10 ? (t_2 < relu10 ? relu10 : t_2) : relu10;
+            const float se = relu1[i * 56 + j * 2 + 29], sw = relu1[i * 56 + j * 2 + 28];
+            const float ne = relu1[i * 56 + j * 2 + 1], nw = relu1[i * 56 + j * 2];
+            const float greatest_of_two = ne == ne ? (nw < ne ? ne : nw) : ne;
+            const float greatest_of_three = sw == sw ? (greatest_of_two < sw ? sw : greatest_of_two) : sw;
+            pool1[i * 14 + j] = se == se ? (greatest_of_three < se ? se : greatest_of_three) : se;
         }
 }
 
 /* Windows p .. of rows o .. of group g. Images n .. are there; those before n + fresh are finished already. */
-static STEPC_INLINE void relu2_relu_part(const int rows, const int o, const int count, const int p, const int n,
+static STEPC_INLINE void relu2_part(const int rows, const int o, const int count, const int p, const int n,
         float *restrict sums, const float *restrict packed, const float *restrict image,
         const int32_t *restrict spans, float *restrict relu2, const float *restrict conv2_bias)
 {
@@ -150,29 +149,29 @@ static STEPC_INLINE void relu2_relu_part(const int rows, const int o, const int 
         stepc_turn_windows(turned, sums + r * STEPC_BATCH(float));
         for (int l = 0; l < STEPC_WINDOW_COLUMNS(float); l++)
             STEPC_LANE_LOOP for (int i = 0; i < count; i++) {
-                const float t = turned[l * STEPC_WINDOW_LANES(float) + i] + conv2_bias[o + r];
-                relu2[(n + l) * 1600 + (o + r) * 100 + p + i] = t < 0.0f ? 0.0f : t;
+                const float conv2 = turned[l * STEPC_WINDOW_LANES(float) + i] + conv2_bias[o + r];
+                relu2[(n + l) * 1600 + (o + r) * 100 + p + i] = conv2 < 0.0f ? 0.0f : conv2;
             }
     }
 }
 
 /* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
-static STEPC_INLINE void relu2_relu_rows_of_windows(const int rows, const int o, const int n, float *restrict sums,
+static STEPC_INLINE void relu2_rows_of_windows(const int rows, const int o, const int n, float *restrict sums,
         const float *restrict packed, const float *restrict image, const int32_t *restrict spans,
         float *restrict relu2, const float *restrict conv2_bias)
 {
     for (int p = 0; p < 100 - 100 % STEPC_WINDOW_LANES(float); p += STEPC_WINDOW_LANES(float))
-        relu2_relu_part(rows, o, STEPC_WINDOW_LANES(float), p, n, sums, packed, image, spans, relu2, conv2_bias);
+        relu2_part(rows, o, STEPC_WINDOW_LANES(float), p, n, sums, packed, image, spans, relu2, conv2_bias);
     if (100 % STEPC_WINDOW_LANES(float) > 0) {
-        relu2_relu_part(rows, o, 100 % STEPC_WINDOW_LANES(float), 100 - 100 % STEPC_WINDOW_LANES(float), n, sums,
-            packed, image, spans, relu2, conv2_bias);
+        relu2_part(rows, o, 100 % STEPC_WINDOW_LANES(float), 100 - 100 % STEPC_WINDOW_LANES(float), n, sums, packed,
+            image, spans, relu2, conv2_bias);
     }
 }
 
 /* relu2[32,16,10,10] = Relu(Conv(pool1[32,6,14,14], conv2_weight[16,6,5,5], conv2_bias[16])) */
-static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict pool1,
-                                    const float *restrict conv2_weight, const int32_t *restrict conv_spans,
-                                    const float *restrict conv2_bias, float *restrict scratch)
+static STEPC_KERNEL void compute_relu2(float *restrict relu2, const float *restrict pool1,
+                                       const float *restrict conv2_weight, const int32_t *restrict conv2_spans,
+                                       const float *restrict conv2_bias, float *restrict scratch)
 {
     float *const sums = scratch + 1176 * STEPC_WINDOW_COLUMNS(float) + 150 * STEPC_WINDOW_ALL_ROWS(16);
     stepc_pack_window_rows(16, 6, 25, scratch + 1176 * STEPC_WINDOW_COLUMNS(float), conv2_weight, 150, 25);
@@ -180,35 +179,33 @@ static STEPC_KERNEL void relu2_relu(float *restrict relu2, const float *restrict
         stepc_transpose(scratch, STEPC_WINDOW_COLUMNS(float), pool1 + first * 1176, 1176, STEPC_WINDOW_COLUMNS(float),
             1176);
         for (int o = 0; o < 16 - STEPC_WINDOW_LAST_ROWS(16); o += STEPC_WINDOW_ROWS(16)) {
-            relu2_relu_rows_of_windows(STEPC_WINDOW_ROWS(16), o, first, sums,
-                scratch + 1176 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, relu2, conv2_bias);
+            relu2_rows_of_windows(STEPC_WINDOW_ROWS(16), o, first, sums, scratch + 1176 * STEPC_WINDOW_COLUMNS(float),
+                scratch, conv2_spans, relu2, conv2_bias);
         }
         if (STEPC_WINDOW_LAST_ROWS(16) > 0) {
-            relu2_relu_rows_of_windows(STEPC_WINDOW_LAST_ROWS(16), 16 - STEPC_WINDOW_LAST_ROWS(16), first, sums,
-                scratch + 1176 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, relu2, conv2_bias);
+            relu2_rows_of_windows(STEPC_WINDOW_LAST_ROWS(16), 16 - STEPC_WINDOW_LAST_ROWS(16), first, sums,
+                scratch + 1176 * STEPC_WINDOW_COLUMNS(float), scratch, conv2_spans, relu2, conv2_bias);
         }
     }
 }
 
 /* pool2[32,16,5,5] = MaxPool(relu2[32,16,10,10]) */
-static STEPC_KERNEL void pool2_max_pool(float *restrict pool2, const float *restrict relu2)
+static STEPC_KERNEL void compute_pool2(float *restrict pool2, const float *restrict relu2)
 {
     for (int32_t i = 0; i < 2560; i++)
         STEPC_APART_LOOP for (int32_t j = 0; j < 5; j++) {
-            const float relu20 = relu2[i * 20 + j * 2 + 11];
-            const float relu20_2 = relu2[i * 20 + j * 2 + 10];
-            const float relu20_3 = relu2[i * 20 + j * 2 + 1];
-            const float relu20_4 = relu2[i * 20 + j * 2];
-            const float t = relu20_3 == relu20_3 ? (relu20_4 < relu20_3 ? relu20_3 : relu20_4) : relu20_3;
-            const float t_2 = relu20_2 == relu20_2 ? (t < relu20_2 ? relu20_2 : t) : relu20_2;
-            pool2[i * 5 + j] = relu20 == relu20 ? (t_2 < relu20 ? relu20 : t_2) : relu20;
+            const float se = relu2[i * 20 + j * 2 + 11], sw = relu2[i * 20 + j * 2 + 10];
+            const float ne = relu2[i * 20 + j * 2 + 1], nw = relu2[i * 20 + j * 2];
+            const float greatest_of_two = ne == ne ? (nw < ne ? ne : nw) : ne;
+            const float greatest_of_three = sw == sw ? (greatest_of_two < sw ? sw : greatest_of_two) : sw;
+            pool2[i * 5 + j] = se == se ? (greatest_of_three < se ? se : greatest_of_three) : se;
         }
 }
 
 /* Finishes the sums of rows j .. of b, a group or what is left of it. A function of its own: what finishing needs takes
  * no registers from the tile. */
-static STEPC_KERNEL void relu3_relu_finish_group(const int rows, const int j, const float *restrict sums_of_group,
-                                                 float *restrict relu3, const float *restrict fc1_bias)
+static STEPC_KERNEL void relu3_finish_group(const int rows, const int j, const float *restrict sums_of_group,
+                                            float *restrict relu3, const float *restrict fc1_bias)
 {
     float transposed[STEPC_TILE_COLUMNS(float) * STEPC_GROUP_ROWS(120)];
     for (int i = 0; i < 32; i += STEPC_TILE_COLUMNS(float)) {
@@ -216,43 +213,43 @@ static STEPC_KERNEL void relu3_relu_finish_group(const int rows, const int j, co
             STEPC_TILE_COLUMNS(float), rows, STEPC_TILE_COLUMNS(float));
         for (int l = 0; l < STEPC_TILE_COLUMNS(float) && l < 32 - i; l++)
             STEPC_LANE_LOOP for (int r = 0; r < rows; r++) {
-                const float t = transposed[l * STEPC_GROUP_ROWS(120) + r] + fc1_bias[j + r];
-                relu3[(i + l) * 120 + j + r] = t < 0.0f ? 0.0f : t;
+                const float fc1 = transposed[l * STEPC_GROUP_ROWS(120) + r] + fc1_bias[j + r];
+                relu3[(i + l) * 120 + j + r] = fc1 < 0.0f ? 0.0f : fc1;
             }
     }
 }
 
 /* Rows j .. of b, one of the four parts of a group. It is finished behind the last of them. */
-static STEPC_INLINE void relu3_relu_transposed_part(const int rows, const int j, const float *restrict right,
+static STEPC_INLINE void relu3_transposed_part(const int rows, const int j, const float *restrict right,
         const float *restrict packed, float *restrict sums, float *restrict relu3, const float *restrict fc1_bias)
 {
     const int r = j % STEPC_GROUP_ROWS(120);
-    float *const sums_2 = sums + r * STEPC_TILE_COLUMNS(float);
+    float *const tiles = sums + r * STEPC_TILE_COLUMNS(float);
     for (int i = 0; i < 32; i += STEPC_PANEL_TILE(float, 32)) {
-        stepc_tile(rows, STEPC_PANEL_VECTORS(float, 32), 400, 80, STEPC_TILE_SETS, sums_2 + i * STEPC_GROUP_ROWS(120),
+        stepc_tile(rows, STEPC_PANEL_VECTORS(float, 32), 400, 80, STEPC_TILE_SETS, tiles + i * STEPC_GROUP_ROWS(120),
             right + j * 400, 400, 1, packed + i / 32 * 32 * 400 + i % 32, 32);
     }
     if (r + rows == STEPC_GROUP_ROWS(120) || j + rows == 120)
-        relu3_relu_finish_group(r + rows, j - r, sums, relu3, fc1_bias);
+        relu3_finish_group(r + rows, j - r, sums, relu3, fc1_bias);
 }
 
 /* relu3[32,120] = Relu(flat[32,400] fc1_weight[120,400]' + fc1_bias[120]) */
-static STEPC_KERNEL void relu3_relu(float *restrict relu3, const float *restrict pool2,
+static STEPC_KERNEL void compute_relu3(float *restrict relu3, const float *restrict pool2,
         const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 32, pool2, 400, 32, 400);
     for (int j = 0; j < 120 - STEPC_LAST_ROWS(120); j += STEPC_PART_ROWS(120))
-        relu3_relu_transposed_part(STEPC_PART_ROWS(120), j, fc1_weight, panel, panel + 12800, relu3, fc1_bias);
+        relu3_transposed_part(STEPC_PART_ROWS(120), j, fc1_weight, panel, panel + 12800, relu3, fc1_bias);
     if (STEPC_LAST_ROWS(120) > 0) {
-        relu3_relu_transposed_part(STEPC_LAST_ROWS(120), 120 - STEPC_LAST_ROWS(120), fc1_weight, panel, panel + 12800,
+        relu3_transposed_part(STEPC_LAST_ROWS(120), 120 - STEPC_LAST_ROWS(120), fc1_weight, panel, panel + 12800,
             relu3, fc1_bias);
     }
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void relu4_relu_panel_tile(const int rows, const int i, const int to, const int j, const int p,
-                                               const float *restrict left, const float *restrict packed,
-                                               float *restrict relu4, const float *restrict fc2_bias)
+static STEPC_INLINE void relu4_panel_tile(const int rows, const int i, const int to, const int j, const int p,
+                                          const float *restrict left, const float *restrict packed,
+                                          float *restrict relu4, const float *restrict fc2_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 32), 120, 80, STEPC_TILE_SETS, acc, left + i * 120, 120, 1,
@@ -261,50 +258,48 @@ static STEPC_INLINE void relu4_relu_panel_tile(const int rows, const int i, cons
         STEPC_STORED(acc);
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++) {
-            const float t_2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[p + j + l];
-            relu4[(i + r) * 84 + p + j + l] = t_2 < 0.0f ? 0.0f : t_2;
+            const float fc2 = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[p + j + l];
+            relu4[(i + r) * 84 + p + j + l] = fc2 < 0.0f ? 0.0f : fc2;
         }
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void relu4_relu_panel_part(const int rows, const int i, const int columns, const int p,
-                                               const float *restrict left, const float *restrict packed,
-                                               float *restrict relu4, const float *restrict fc2_bias)
+static STEPC_INLINE void relu4_panel_part(const int rows, const int i, const int columns, const int p,
+                                          const float *restrict left, const float *restrict packed,
+                                          float *restrict relu4, const float *restrict fc2_bias)
 {
     for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(float, 32); j += STEPC_PANEL_TILE(float, 32))
-        relu4_relu_panel_tile(rows, i, STEPC_PANEL_TILE(float, 32), j, p, left, packed, relu4, fc2_bias);
+        relu4_panel_tile(rows, i, STEPC_PANEL_TILE(float, 32), j, p, left, packed, relu4, fc2_bias);
     if (columns % STEPC_PANEL_TILE(float, 32) > 0) {
-        relu4_relu_panel_tile(rows, i, columns % STEPC_PANEL_TILE(float, 32),
+        relu4_panel_tile(rows, i, columns % STEPC_PANEL_TILE(float, 32),
             columns - columns % STEPC_PANEL_TILE(float, 32), p, left, packed, relu4, fc2_bias);
     }
 }
 
 /* All rows of the columns p ..: whole tiles, and what is left. */
-static STEPC_INLINE void relu4_relu_packed_strip(const int columns, const int p, const float *restrict left,
+static STEPC_INLINE void relu4_packed_strip(const int columns, const int p, const float *restrict left,
         const float *restrict right, float *restrict packed, float *restrict relu4, const float *restrict fc2_bias)
 {
     stepc_pack_transposed(packed, 32, right + p * 120, 120, columns, 120);
     for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        relu4_relu_panel_part(STEPC_PART_ROWS(32), i, columns, p, left, packed, relu4, fc2_bias);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        relu4_relu_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), columns, p, left, packed, relu4,
-            fc2_bias);
-    }
+        relu4_panel_part(STEPC_PART_ROWS(32), i, columns, p, left, packed, relu4, fc2_bias);
+    if (STEPC_LAST_ROWS(32) > 0)
+        relu4_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), columns, p, left, packed, relu4, fc2_bias);
 }
 
 /* relu4[32,84] = Relu(relu3[32,120] fc2_weight[84,120]' + fc2_bias[84]) */
-static STEPC_KERNEL void relu4_relu(float *restrict relu4, const float *restrict relu3,
+static STEPC_KERNEL void compute_relu4(float *restrict relu4, const float *restrict relu3,
         const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     for (int p = 0; p < 64; p += 32)
-        relu4_relu_packed_strip(32, p, relu3, fc2_weight, panel, relu4, fc2_bias);
-    relu4_relu_packed_strip(20, 64, relu3, fc2_weight, panel, relu4, fc2_bias);
+        relu4_packed_strip(32, p, relu3, fc2_weight, panel, relu4, fc2_bias);
+    relu4_packed_strip(20, 64, relu3, fc2_weight, panel, relu4, fc2_bias);
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, const int to, const int j,
-                                                const float *restrict left, const float *restrict packed,
-                                                float *restrict logits, const float *restrict fc3_bias)
+static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const int to, const int j,
+                                           const float *restrict left, const float *restrict packed,
+                                           float *restrict logits, const float *restrict fc3_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, packed + j,
@@ -317,38 +312,35 @@ static STEPC_INLINE void logits_gemm_panel_tile(const int rows, const int i, con
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void logits_gemm_panel_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void logits_panel_part(const int rows, const int i, const float *restrict left,
         const float *restrict packed, float *restrict logits, const float *restrict fc3_bias)
 {
     for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_gemm_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc3_bias);
+        logits_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc3_bias);
     if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_gemm_panel_tile(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
+        logits_panel_tile(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
             packed, logits, fc3_bias);
     }
 }
 
 /* logits[32,10] = relu4[32,84] fc3_weight[10,84]' + fc3_bias[10] */
-static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict relu4,
+static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict relu4,
         const float *restrict fc3_weight, const float *restrict fc3_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc3_weight, 84, 10, 84);
     for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        logits_gemm_panel_part(STEPC_PART_ROWS(32), i, relu4, panel, logits, fc3_bias);
+        logits_panel_part(STEPC_PART_ROWS(32), i, relu4, panel, logits, fc3_bias);
     if (STEPC_LAST_ROWS(32) > 0)
-        logits_gemm_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), relu4, panel, logits, fc3_bias);
+        logits_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), relu4, panel, logits, fc3_bias);
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
  * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
-static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
+static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
+                                      const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
-    float total[1] = {0.0f};
-    float top[32] = {0.0f};
-    float picked[32] = {0.0f};
-    float sum[32] = {0.0f};
+    float total[1] = {0.0f}, top[32] = {0.0f}, picked[32] = {0.0f}, sum[32] = {0.0f};
     stepc_pack_transposed(scratch, 32, logits, 10, 32, 10);
     for (int i = 0; i < 32; i++)
         top[i] = scratch[i];
@@ -399,9 +391,9 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 }
 
 /* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
-static STEPC_INLINE void d_fc2_where_tile(const int rows, const int i, const int vectors, const int from,
-        const int to, const int j, const float *restrict left, const float *restrict right, float *restrict d_fc2,
-        const float *restrict relu4)
+static STEPC_INLINE void d_fc2_tile(const int rows, const int i, const int vectors, const int from, const int to,
+                                    const int j, const float *restrict left, const float *restrict right,
+                                    float *restrict d_fc2, const float *restrict relu4)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right + j, 84);
@@ -415,31 +407,29 @@ static STEPC_INLINE void d_fc2_where_tile(const int rows, const int i, const int
 }
 
 /* All rows of the columns j ..: whole tiles, and what is left. */
-static STEPC_INLINE void d_fc2_where_strip(const int vectors, const int from, const int to, const int j,
+static STEPC_INLINE void d_fc2_strip(const int vectors, const int from, const int to, const int j,
         const float *restrict left, const float *restrict right, float *restrict d_fc2, const float *restrict relu4)
 {
     for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        d_fc2_where_tile(STEPC_PART_ROWS(32), i, vectors, from, to, j, left, right, d_fc2, relu4);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        d_fc2_where_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), vectors, from, to, j, left, right, d_fc2,
-            relu4);
-    }
+        d_fc2_tile(STEPC_PART_ROWS(32), i, vectors, from, to, j, left, right, d_fc2, relu4);
+    if (STEPC_LAST_ROWS(32) > 0)
+        d_fc2_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), vectors, from, to, j, left, right, d_fc2, relu4);
 }
 
 /* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: gradient of node #11 (Gemm), gradient
  * of node #10 (Relu) */
-static STEPC_KERNEL void d_fc2_where(float *restrict d_fc2, const float *restrict d_logits,
-                                     const float *restrict fc3_weight, const float *restrict relu4)
+static STEPC_KERNEL void compute_d_fc2(float *restrict d_fc2, const float *restrict d_logits,
+                                       const float *restrict fc3_weight, const float *restrict relu4)
 {
     for (int j = 0; j < 84 - 84 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
-        d_fc2_where_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_logits, fc3_weight, d_fc2, relu4);
+        d_fc2_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_logits, fc3_weight, d_fc2, relu4);
     if (84 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
-        d_fc2_where_strip(1, 0, STEPC_LANES(float), 84 - 84 % STEPC_TILE_COLUMNS(float), d_logits, fc3_weight, d_fc2,
+        d_fc2_strip(1, 0, STEPC_LANES(float), 84 - 84 % STEPC_TILE_COLUMNS(float), d_logits, fc3_weight, d_fc2,
             relu4);
     }
     if (84 % STEPC_LANES(float) > 0) {
-        d_fc2_where_strip(1, STEPC_LANES(float) - 84 % STEPC_LANES(float), STEPC_LANES(float),
-            84 - STEPC_LANES(float), d_logits, fc3_weight, d_fc2, relu4);
+        d_fc2_strip(1, STEPC_LANES(float) - 84 % STEPC_LANES(float), STEPC_LANES(float), 84 - STEPC_LANES(float),
+            d_logits, fc3_weight, d_fc2, relu4);
     }
 }
 
@@ -456,11 +446,11 @@ static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, con
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = from; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            const float t_2 = 0.9f * fc3_weight_v[(i + r) * 84 + j + l] + 0.100000024f * v;
-            const float t_3 = 0.999f * fc3_weight_h[(i + r) * 84 + j + l] + 0.0009999871f * (v * v);
-            fc3_weight_v[(i + r) * 84 + j + l] = t_2;
-            fc3_weight[(i + r) * 84 + j + l] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-            fc3_weight_h[(i + r) * 84 + j + l] = t_3;
+            const float new_v = 0.9f * fc3_weight_v[(i + r) * 84 + j + l] + 0.100000024f * v;
+            const float new_h = 0.999f * fc3_weight_h[(i + r) * 84 + j + l] + 0.0009999871f * (v * v);
+            fc3_weight_v[(i + r) * 84 + j + l] = new_v;
+            fc3_weight[(i + r) * 84 + j + l] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            fc3_weight_h[(i + r) * 84 + j + l] = new_h;
         }
 }
 
@@ -507,18 +497,18 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
             sum[r] += d_logits[r + k * 10];
     for (int r = 0; r < 10; r++) {
-        const float t_2 = 0.9f * fc3_bias_v[r] + 0.100000024f * sum[r];
-        const float t_3 = 0.999f * fc3_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
-        fc3_bias_v[r] = t_2;
-        fc3_bias[r] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        fc3_bias_h[r] = t_3;
+        const float new_v = 0.9f * fc3_bias_v[r] + 0.100000024f * sum[r];
+        const float new_h = 0.999f * fc3_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc3_bias_v[r] = new_v;
+        fc3_bias[r] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        fc3_bias_h[r] = new_h;
     }
 }
 
 /* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
-static STEPC_INLINE void d_fc1_where_tile(const int rows, const int i, const int vectors, const int from,
-        const int to, const int j, const float *restrict left, const float *restrict right, float *restrict d_fc1,
-        const float *restrict relu3)
+static STEPC_INLINE void d_fc1_tile(const int rows, const int i, const int vectors, const int from, const int to,
+                                    const int j, const float *restrict left, const float *restrict right,
+                                    float *restrict d_fc1, const float *restrict relu3)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, right + j, 120);
@@ -532,31 +522,27 @@ static STEPC_INLINE void d_fc1_where_tile(const int rows, const int i, const int
 }
 
 /* All rows of the columns j ..: whole tiles, and what is left. */
-static STEPC_INLINE void d_fc1_where_strip(const int vectors, const int from, const int to, const int j,
+static STEPC_INLINE void d_fc1_strip(const int vectors, const int from, const int to, const int j,
         const float *restrict left, const float *restrict right, float *restrict d_fc1, const float *restrict relu3)
 {
     for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        d_fc1_where_tile(STEPC_PART_ROWS(32), i, vectors, from, to, j, left, right, d_fc1, relu3);
-    if (STEPC_LAST_ROWS(32) > 0) {
-        d_fc1_where_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), vectors, from, to, j, left, right, d_fc1,
-            relu3);
-    }
+        d_fc1_tile(STEPC_PART_ROWS(32), i, vectors, from, to, j, left, right, d_fc1, relu3);
+    if (STEPC_LAST_ROWS(32) > 0)
+        d_fc1_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), vectors, from, to, j, left, right, d_fc1, relu3);
 }
 
 /* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: gradient of node #9 (Gemm), gradient of
  * node #8 (Relu) */
-static STEPC_KERNEL void d_fc1_where(float *restrict d_fc1, const float *restrict d_fc2,
-                                     const float *restrict fc2_weight, const float *restrict relu3)
+static STEPC_KERNEL void compute_d_fc1(float *restrict d_fc1, const float *restrict d_fc2,
+                                       const float *restrict fc2_weight, const float *restrict relu3)
 {
     for (int j = 0; j < 120 - 120 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float))
-        d_fc1_where_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_fc2, fc2_weight, d_fc1, relu3);
-    if (120 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float)) {
-        d_fc1_where_strip(1, 0, STEPC_LANES(float), 120 - 120 % STEPC_TILE_COLUMNS(float), d_fc2, fc2_weight, d_fc1,
-            relu3);
-    }
+        d_fc1_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_fc2, fc2_weight, d_fc1, relu3);
+    if (120 % STEPC_TILE_COLUMNS(float) >= STEPC_LANES(float))
+        d_fc1_strip(1, 0, STEPC_LANES(float), 120 - 120 % STEPC_TILE_COLUMNS(float), d_fc2, fc2_weight, d_fc1, relu3);
     if (120 % STEPC_LANES(float) > 0) {
-        d_fc1_where_strip(1, STEPC_LANES(float) - 120 % STEPC_LANES(float), STEPC_LANES(float),
-            120 - STEPC_LANES(float), d_fc2, fc2_weight, d_fc1, relu3);
+        d_fc1_strip(1, STEPC_LANES(float) - 120 % STEPC_LANES(float), STEPC_LANES(float), 120 - STEPC_LANES(float),
+            d_fc2, fc2_weight, d_fc1, relu3);
     }
 }
 
@@ -573,11 +559,11 @@ static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, con
     STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
         STEPC_LANE_LOOP for (int l = from; l < to; l++) {
             const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            const float t_2 = 0.9f * fc2_weight_v[(i + r) * 120 + j + l] + 0.100000024f * v;
-            const float t_3 = 0.999f * fc2_weight_h[(i + r) * 120 + j + l] + 0.0009999871f * (v * v);
-            fc2_weight_v[(i + r) * 120 + j + l] = t_2;
-            fc2_weight[(i + r) * 120 + j + l] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-            fc2_weight_h[(i + r) * 120 + j + l] = t_3;
+            const float new_v = 0.9f * fc2_weight_v[(i + r) * 120 + j + l] + 0.100000024f * v;
+            const float new_h = 0.999f * fc2_weight_h[(i + r) * 120 + j + l] + 0.0009999871f * (v * v);
+            fc2_weight_v[(i + r) * 120 + j + l] = new_v;
+            fc2_weight[(i + r) * 120 + j + l] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            fc2_weight_h[(i + r) * 120 + j + l] = new_h;
         }
 }
 
@@ -621,16 +607,16 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
         STEPC_SUM_LOOP for (int r = 0; r < 84; r++)
             sum[r] += d_fc2[r + k * 84];
     for (int r = 0; r < 84; r++) {
-        const float t_2 = 0.9f * fc2_bias_v[r] + 0.100000024f * sum[r];
-        const float t_3 = 0.999f * fc2_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
-        fc2_bias_v[r] = t_2;
-        fc2_bias[r] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        fc2_bias_h[r] = t_3;
+        const float new_v = 0.9f * fc2_bias_v[r] + 0.100000024f * sum[r];
+        const float new_h = 0.999f * fc2_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc2_bias_v[r] = new_v;
+        fc2_bias[r] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        fc2_bias_h[r] = new_h;
     }
 }
 
 /* Rows i .. of one packed block of columns and terms. */
-static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void d_flat_block_rows(const int rows, const int i, const float *restrict left,
         const float *restrict packed, float *restrict waiting, float *restrict d_flat)
 {
     for (int j = 0; j < 400; j += STEPC_PANEL_TILE(float, 32)) {
@@ -642,24 +628,24 @@ static STEPC_INLINE void d_flat_gemm_block_rows(const int rows, const int i, con
 }
 
 /* The same where rows may lie as they are. */
-static STEPC_INLINE void d_flat_gemm_block_part(const int rows, const int i, const float *restrict left,
-                                                float *restrict panel_2, float *restrict d_flat)
+static STEPC_INLINE void d_flat_block_part(const int rows, const int i, const float *restrict left,
+                                           float *restrict panel, float *restrict d_flat)
 {
-    d_flat_gemm_block_rows(rows, i, left, panel_2, panel_2 + 49920, d_flat);
+    d_flat_block_rows(rows, i, left, panel, panel + 49920, d_flat);
 }
 
 /* d_flat[32,400] = d_fc1[32,120] fc1_weight[120,400]: gradient of node #7 (Gemm) */
-static STEPC_KERNEL void d_flat_gemm(float *restrict d_flat, const float *restrict d_fc1,
-                                     const float *restrict fc1_weight, float *restrict panel)
+static STEPC_KERNEL void compute_d_flat(float *restrict d_flat, const float *restrict d_fc1,
+                                        const float *restrict fc1_weight, float *restrict panel)
 {
     for (int j = 0; j < 400; j += 32) {
         const int columns = 400 - j < 32 ? 400 - j : 32;
         stepc_pack(panel + j * 120, 32, fc1_weight + j, 400, 1, columns, 120);
     }
     for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        d_flat_gemm_block_part(STEPC_PART_ROWS(32), i, d_fc1, panel, d_flat);
+        d_flat_block_part(STEPC_PART_ROWS(32), i, d_fc1, panel, d_flat);
     if (STEPC_LAST_ROWS(32) > 0)
-        d_flat_gemm_block_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), d_fc1, panel, d_flat);
+        d_flat_block_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), d_fc1, panel, d_flat);
 }
 
 /* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
@@ -670,11 +656,11 @@ static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int
     for (int r = 0; r < rows; r++)
         STEPC_WIDE_LOOP for (int l = 0; l < columns; l++) {
             const float v = sums_of_tile[r * STEPC_TILE_COLUMNS(float) + l];
-            const float t_2 = 0.9f * fc1_weight_v[(i + r) * 400 + j + l] + 0.100000024f * v;
-            const float t_3 = 0.999f * fc1_weight_h[(i + r) * 400 + j + l] + 0.0009999871f * (v * v);
-            fc1_weight_v[(i + r) * 400 + j + l] = t_2;
-            fc1_weight[(i + r) * 400 + j + l] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-            fc1_weight_h[(i + r) * 400 + j + l] = t_3;
+            const float new_v = 0.9f * fc1_weight_v[(i + r) * 400 + j + l] + 0.100000024f * v;
+            const float new_h = 0.999f * fc1_weight_h[(i + r) * 400 + j + l] + 0.0009999871f * (v * v);
+            fc1_weight_v[(i + r) * 400 + j + l] = new_v;
+            fc1_weight[(i + r) * 400 + j + l] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            fc1_weight_h[(i + r) * 400 + j + l] = new_h;
         }
 }
 
@@ -694,21 +680,20 @@ static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int 
 
 /* The same where rows may lie as they are. */
 static STEPC_INLINE void update_fc1_weight_block_part(const int rows, const int i, const float *restrict left,
-        float *restrict panel_2, float *restrict fc1_weight_v, float *restrict fc1_weight,
-        float *restrict fc1_weight_h, const float corrected_rate)
+        float *restrict panel, float *restrict fc1_weight_v, float *restrict fc1_weight, float *restrict fc1_weight_h,
+        const float corrected_rate)
 {
     const int t = i / STEPC_PART_ROWS(120) % 4;
-    const int next = i + (4 - t) * STEPC_PART_ROWS(120);
-    const int row = next < 120 ? next : 0;
+    const int next = i + (4 - t) * STEPC_PART_ROWS(120), row = next < 120 ? next : 0;
     const int terms = (next < 120 ? 0 : 32) + t * 8;
     if (t == 0 || rows < STEPC_PART_ROWS(120)) {
-        stepc_pack_rows(rows < STEPC_PART_ROWS(120) ? 1 : (120 - i) / rows, rows, 32, panel_2 + 13312 + t * 256, 32,
-            left + i, 1, 120, 1, 0, panel_2 + 14336 + i);
+        stepc_pack_rows(rows < STEPC_PART_ROWS(120) ? 1 : (120 - i) / rows, rows, 32, panel + 13312 + t * 256, 32,
+            left + i, 1, 120, 1, 0, panel + 14336 + i);
     }
     stepc_ahead(terms, terms + 8, 32, 120 - row < 4 * STEPC_PART_ROWS(120) ? 120 - row : 4 * STEPC_PART_ROWS(120),
         left + row, 120);
-    update_fc1_weight_block_rows(rows, i, panel_2 + 13312 + t * 256, panel_2, panel_2 + 14456, fc1_weight_v,
-        fc1_weight, fc1_weight_h, corrected_rate);
+    update_fc1_weight_block_rows(rows, i, panel + 13312 + t * 256, panel, panel + 14456, fc1_weight_v, fc1_weight,
+        fc1_weight_h, corrected_rate);
 }
 
 /* fc1_weight.gradient[120,400] = d_fc1[32,120]' flat[32,400]; fc1_weight.v, fc1_weight.h and fc1_weight as in
@@ -732,18 +717,18 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
             fc1_weight, fc1_weight_h, corrected_rate);
     }
     STEPC_LANE_LOOP for (int i = 0; i < 120; i++) {
-        const float t_2 = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
-        const float t_3 = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
-        fc1_bias_v[i] = t_2;
-        fc1_bias[i] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        fc1_bias_h[i] = t_3;
+        const float new_v = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
+        const float new_h = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
+        fc1_bias_v[i] = new_v;
+        fc1_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        fc1_bias_h[i] = new_h;
     }
 }
 
 /* d_conv2[32,16,10,10] = relu2[32,16,10,10] > 0 ? MaxPoolGrad(relu2, d_pool2[32,16,5,5]) : 0: gradient of node #5
  * (MaxPool), gradient of node #4 (Relu) */
-static STEPC_KERNEL void d_conv2_where(float *restrict d_conv2, const float *restrict relu2,
-                                       const float *restrict d_flat)
+static STEPC_KERNEL void compute_d_conv2(float *restrict d_conv2, const float *restrict relu2,
+                                         const float *restrict d_flat)
 {
     for (int p = 0; p < 512; p++)
         for (int y = 0; y < 5; y++) {
@@ -779,23 +764,23 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
             STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(4); l++)
                 lane[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
         }
-        const float sum = stepc_fold_16(lane);
-        const float t = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
-        const float t_2 = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
-        conv2_bias_v[i] = t;
-        conv2_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-        conv2_bias_h[i] = t_2;
+        const float sum = stepc_fold16(lane);
+        const float new_v = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
+        const float new_h = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
+        conv2_bias_v[i] = new_v;
+        conv2_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        conv2_bias_h[i] = new_h;
     }
 }
 
 /* Windows p .. of rows o .. of group g. Images n .. are there; those before n + fresh are finished already. */
-static STEPC_INLINE void d_pool1_conv_grad_input_part(const int rows, const int o, const int count, const int p,
-        const int n, float *restrict sums, const float *restrict packed, const float *restrict image,
-        const int32_t *restrict spans, const int finite, float *restrict d_pool1)
+static STEPC_INLINE void d_pool1_part(const int rows, const int o, const int count, const int p, const int n,
+                                      float *restrict sums, const float *restrict packed, const float *restrict image,
+                                      const int32_t *restrict spans, const int are_finite, float *restrict d_pool1)
 {
     const struct stepc_batch batch = {.channels = 16, .plane = 100, .taps = 25, .lines = 14, .columns = 14,
         .line_tap = 5, .tap = 1, .line_place = -10, .place = -1, .tile = STEPC_WINDOW_ROWS(6)};
-    stepc_batch_windows(rows, count, p, batch, sums, packed + o * 400, image, spans, finite);
+    stepc_batch_windows(rows, count, p, batch, sums, packed + o * 400, image, spans, are_finite);
     for (int r = 0; r < rows; r++) {
         float turned[STEPC_BATCH(float)];
         stepc_turn_windows(turned, sums + r * STEPC_BATCH(float));
@@ -806,37 +791,35 @@ static STEPC_INLINE void d_pool1_conv_grad_input_part(const int rows, const int 
 }
 
 /* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
-static STEPC_INLINE void d_pool1_conv_grad_input_rows_of_windows(const int rows, const int o, const int n,
-        float *restrict sums, const float *restrict packed, const float *restrict image,
-        const int32_t *restrict spans, const int finite, float *restrict d_pool1)
+static STEPC_INLINE void d_pool1_rows_of_windows(const int rows, const int o, const int n, float *restrict sums,
+        const float *restrict packed, const float *restrict image, const int32_t *restrict spans,
+        const int are_finite, float *restrict d_pool1)
 {
-    for (int p = 0; p < 196 - 196 % STEPC_WINDOW_LANES(float); p += STEPC_WINDOW_LANES(float)) {
-        d_pool1_conv_grad_input_part(rows, o, STEPC_WINDOW_LANES(float), p, n, sums, packed, image, spans, finite,
-            d_pool1);
-    }
+    for (int p = 0; p < 196 - 196 % STEPC_WINDOW_LANES(float); p += STEPC_WINDOW_LANES(float))
+        d_pool1_part(rows, o, STEPC_WINDOW_LANES(float), p, n, sums, packed, image, spans, are_finite, d_pool1);
     if (196 % STEPC_WINDOW_LANES(float) > 0) {
-        d_pool1_conv_grad_input_part(rows, o, 196 % STEPC_WINDOW_LANES(float), 196 - 196 % STEPC_WINDOW_LANES(float),
-            n, sums, packed, image, spans, finite, d_pool1);
+        d_pool1_part(rows, o, 196 % STEPC_WINDOW_LANES(float), 196 - 196 % STEPC_WINDOW_LANES(float), n, sums, packed,
+            image, spans, are_finite, d_pool1);
     }
 }
 
 /* d_pool1[32,6,14,14] = ConvGradInput(d_conv2[32,16,10,10], conv2_weight[16,6,5,5]): gradient of node #3 (Conv) */
-static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const float *restrict d_conv2,
-        const float *restrict conv2_weight, const int32_t *restrict conv_spans, float *restrict scratch)
+static STEPC_KERNEL void compute_d_pool1(float *restrict d_pool1, const float *restrict d_conv2,
+        const float *restrict conv2_weight, const int32_t *restrict d_pool1_spans, float *restrict scratch)
 {
     float *const sums = scratch + 1600 * STEPC_WINDOW_COLUMNS(float) + 400 * STEPC_WINDOW_ALL_ROWS(6);
-    const int finite = stepc_are_finite(2400, conv2_weight);
+    const int are_finite = stepc_are_finite(2400, conv2_weight);
     stepc_pack_window_rows(6, 16, 25, scratch + 1600 * STEPC_WINDOW_COLUMNS(float), conv2_weight, 25, 150);
     for (int first = 0; first < 32; first += STEPC_WINDOW_COLUMNS(float)) {
         stepc_transpose(scratch, STEPC_WINDOW_COLUMNS(float), d_conv2 + first * 1600, 1600,
             STEPC_WINDOW_COLUMNS(float), 1600);
         for (int o = 0; o < 6 - STEPC_WINDOW_LAST_ROWS(6); o += STEPC_WINDOW_ROWS(6)) {
-            d_pool1_conv_grad_input_rows_of_windows(STEPC_WINDOW_ROWS(6), o, first, sums,
-                scratch + 1600 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, finite, d_pool1);
+            d_pool1_rows_of_windows(STEPC_WINDOW_ROWS(6), o, first, sums,
+                scratch + 1600 * STEPC_WINDOW_COLUMNS(float), scratch, d_pool1_spans, are_finite, d_pool1);
         }
         if (STEPC_WINDOW_LAST_ROWS(6) > 0) {
-            d_pool1_conv_grad_input_rows_of_windows(STEPC_WINDOW_LAST_ROWS(6), 6 - STEPC_WINDOW_LAST_ROWS(6), first,
-                sums, scratch + 1600 * STEPC_WINDOW_COLUMNS(float), scratch, conv_spans, finite, d_pool1);
+            d_pool1_rows_of_windows(STEPC_WINDOW_LAST_ROWS(6), 6 - STEPC_WINDOW_LAST_ROWS(6), first, sums,
+                scratch + 1600 * STEPC_WINDOW_COLUMNS(float), scratch, d_pool1_spans, are_finite, d_pool1);
         }
     }
 }
@@ -845,7 +828,7 @@ static STEPC_KERNEL void d_pool1_conv_grad_input(float *restrict d_pool1, const 
  * conv2_weight.h and conv2_weight as in update_fc3_weight(): gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
         float *restrict conv2_weight_h, const float *restrict d_conv2, const float *restrict pool1,
-        const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
+        const int32_t *restrict conv2_weight_gradient_taps, const float corrected_rate, float *restrict scratch)
 {
     for (int i = 0; i < 3768; i++)
         scratch[i] = 0.0f;
@@ -856,26 +839,27 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
         const struct stepc_window_terms terms = {.planes = 1, .channels = 10, .taps = 10, .w_row = 100,
             .w_plane = 100, .w_channel = 10, .w_tap = 1, .image_plane = 1176, .image_channel = 84, .image_tap = 6};
         const struct stepc_runs runs = {.runs = 5, .length = 30, .step = 32};
-        stepc_fill_columns(columns, scratch, pool1 + n * 1176, conv_taps + 30);
-        stepc_add_window_sums(16, 0, 16, terms, runs, scratch + 1208, scratch, conv_taps + 25, d_conv2 + n * 1600);
+        stepc_fill_columns(columns, scratch, pool1 + n * 1176, conv2_weight_gradient_taps + 30);
+        stepc_add_window_sums(16, 0, 16, terms, runs, scratch + 1208, scratch, conv2_weight_gradient_taps + 25,
+            d_conv2 + n * 1600);
     }
     for (int o = 0; o < 16; o++) {
-        stepc_order_weights(6, 25, 1, scratch + 3768, scratch + 1208 + o * 160, conv_taps);
+        stepc_order_weights(6, 25, 1, scratch + 3768, scratch + 1208 + o * 160, conv2_weight_gradient_taps);
         STEPC_LANE_LOOP for (int k = 0; k < 150; k++) {
             const float v = scratch[3768 + k];
-            const float t = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
-            const float t_2 = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
-            conv2_weight_v[o * 150 + k] = t;
-            conv2_weight[o * 150 + k] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-            conv2_weight_h[o * 150 + k] = t_2;
+            const float new_v = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
+            const float new_h = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
+            conv2_weight_v[o * 150 + k] = new_v;
+            conv2_weight[o * 150 + k] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            conv2_weight_h[o * 150 + k] = new_h;
         }
     }
 }
 
 /* d_conv1[32,6,28,28] = relu1[32,6,28,28] > 0 ? MaxPoolGrad(relu1, d_pool1[32,6,14,14]) : 0: gradient of node #2
  * (MaxPool), gradient of node #1 (Relu) */
-static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *restrict relu1,
-                                       const float *restrict d_pool1)
+static STEPC_KERNEL void compute_d_conv1(float *restrict d_conv1, const float *restrict relu1,
+                                         const float *restrict d_pool1)
 {
     for (int p = 0; p < 192; p++)
         for (int y = 0; y < 14; y++) {
@@ -901,7 +885,7 @@ static STEPC_KERNEL void d_conv1_where(float *restrict d_conv1, const float *res
  * conv1_weight.h and conv1_weight as in update_fc3_weight(): gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
         float *restrict conv1_weight_h, const float *restrict d_conv1, const float *restrict x,
-        const int32_t *restrict conv_taps, const float corrected_rate, float *restrict scratch)
+        const int32_t *restrict conv1_weight_gradient_taps, const float corrected_rate, float *restrict scratch)
 {
     for (int i = 0; i < 4704; i++)
         scratch[i] = 0.0f;
@@ -912,18 +896,19 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
         const struct stepc_window_terms terms = {.planes = 1, .channels = 28, .taps = 28, .w_row = 784,
             .w_plane = 784, .w_channel = 28, .w_tap = 1, .image_plane = 4480, .image_channel = 160, .image_tap = 5};
         const struct stepc_runs runs = {.runs = 1, .length = 25, .step = 32};
-        stepc_fill_columns(columns, scratch, x + n * 784, conv_taps + 26);
-        stepc_add_window_sums(6, 0, 6, terms, runs, scratch + 4512, scratch, conv_taps + 25, d_conv1 + n * 4704);
+        stepc_fill_columns(columns, scratch, x + n * 784, conv1_weight_gradient_taps + 26);
+        stepc_add_window_sums(6, 0, 6, terms, runs, scratch + 4512, scratch, conv1_weight_gradient_taps + 25,
+            d_conv1 + n * 4704);
     }
     for (int o = 0; o < 6; o++) {
-        stepc_order_weights(1, 25, 5, scratch + 4704, scratch + 4512 + o * 32, conv_taps);
+        stepc_order_weights(1, 25, 5, scratch + 4704, scratch + 4512 + o * 32, conv1_weight_gradient_taps);
         STEPC_LANE_LOOP for (int k = 0; k < 25; k++) {
             const float v = scratch[4704 + k];
-            const float t = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
-            const float t_2 = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
-            conv1_weight_v[o * 25 + k] = t;
-            conv1_weight[o * 25 + k] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-            conv1_weight_h[o * 25 + k] = t_2;
+            const float new_v = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
+            const float new_h = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
+            conv1_weight_v[o * 25 + k] = new_v;
+            conv1_weight[o * 25 + k] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            conv1_weight_h[o * 25 + k] = new_h;
         }
     }
 }
@@ -934,25 +919,24 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
         float *restrict conv1_bias_h, const float *restrict d_conv1, const float corrected_rate)
 {
     for (int32_t i = 0; i < 6; i++) {
-        float lane[16] = {0.0f};
-        float total[16] = {0.0f};
-        for (int32_t j = 0; j < 32; j += 6) {
-            const int32_t end = 32 - j < 6 ? 32 : j + 6;
-            for (int32_t k = j; k < end; k++)
-                for (int32_t m = 0; m < 784; m += 16)
+        float lane[16] = {0.0f}, total[16] = {0.0f};
+        for (int32_t k = 0; k < 32; k += 6) {
+            const int32_t end = 32 - k < 6 ? 32 : k + 6;
+            for (int32_t m = k; m < end; m++)
+                for (int32_t n = 0; n < 784; n += 16)
                     for (int l = 0; l < 16; l++)
-                        lane[l] += d_conv1[k * 4704 + i * 784 + m + l];
+                        lane[l] += d_conv1[m * 4704 + i * 784 + n + l];
             for (int l = 0; l < 16; l++) {
                 total[l] += lane[l];
                 lane[l] = 0.0f;
             }
         }
-        const float sum = stepc_fold_16(total);
-        const float t = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
-        const float t_2 = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
-        conv1_bias_v[i] = t;
-        conv1_bias[i] -= corrected_rate * t / (stepc_sqrtf(t_2) + 1e-6f);
-        conv1_bias_h[i] = t_2;
+        const float sum = stepc_fold16(total);
+        const float new_v = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
+        const float new_h = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
+        conv1_bias_v[i] = new_v;
+        conv1_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        conv1_bias_h[i] = new_h;
     }
 }
 
@@ -974,85 +958,83 @@ stepc_status lenet_default_init(lenet_default_state *state, lenet_default_arena 
     return STEPC_OK;
 }
 
-/* lenet_default_step(): corrected_rate_cast() to d_fc1_where(). */
-static stepc_status lenet_default_step_1(lenet_default_state *state, lenet_default_arena *arena,
-                                         const lenet_default_step_inputs *in, const lenet_default_step_outputs *out)
+/* lenet_default_step(): compute_corrected_rate() to update_fc3_weight(). */
+static stepc_status lenet_default_step_from_corrected_rate(lenet_default_state *state, lenet_default_arena *arena,
+        const lenet_default_step_inputs *in, const lenet_default_step_outputs *out)
 {
     /* scalar, until update_conv1_bias() */
     float *const corrected_rate = arena->floats + LENET_DEFAULT_STEP_CORRECTED_RATE_AT;
-    corrected_rate_cast(corrected_rate, state->step_count, state->learning_rate);
-    float *const relu1 = arena->floats + LENET_DEFAULT_STEP_RELU1_AT; /* [32,6,28,28], until d_conv1_where() */
-    relu1_relu(relu1, in->x, (float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
-               arena->floats + LENET_DEFAULT_STEP_RELU1_RELU_SCRATCH_AT);
+    compute_corrected_rate(corrected_rate, state->step_count, state->learning_rate);
+    float *const relu1 = arena->floats + LENET_DEFAULT_STEP_RELU1_AT; /* [32,6,28,28], until compute_d_conv1() */
+    compute_relu1(relu1, in->x, (float *)state->conv1_weight, constant_conv1_taps, state->conv1_bias,
+                  arena->floats + LENET_DEFAULT_STEP_RELU1_SCRATCH_AT);
     float *const pool1 = arena->floats + LENET_DEFAULT_STEP_POOL1_AT; /* [32,6,14,14], until update_conv2_weight() */
-    pool1_max_pool(pool1, relu1);
-    float *const relu2 = arena->floats + LENET_DEFAULT_STEP_RELU2_AT; /* [32,16,10,10], until d_conv2_where() */
-    relu2_relu(relu2, pool1, (float *)state->conv2_weight, constant_conv_spans, state->conv2_bias,
-               arena->floats + LENET_DEFAULT_STEP_RELU2_RELU_SCRATCH_AT);
+    compute_pool1(pool1, relu1);
+    float *const relu2 = arena->floats + LENET_DEFAULT_STEP_RELU2_AT; /* [32,16,10,10], until compute_d_conv2() */
+    compute_relu2(relu2, pool1, (float *)state->conv2_weight, constant_conv2_spans, state->conv2_bias,
+                  arena->floats + LENET_DEFAULT_STEP_RELU2_SCRATCH_AT);
     float *const pool2 = arena->floats + LENET_DEFAULT_STEP_POOL2_AT; /* [32,16,5,5], until update_fc1_weight() */
-    pool2_max_pool(pool2, relu2);
+    compute_pool2(pool2, relu2);
     float *const relu3 = arena->floats + LENET_DEFAULT_STEP_RELU3_AT; /* [32,120], until update_fc2_weight() */
-    relu3_relu(relu3, pool2, (float *)state->fc1_weight, state->fc1_bias,
-               arena->floats + LENET_DEFAULT_STEP_RELU3_RELU_SCRATCH_AT);
+    compute_relu3(relu3, pool2, (float *)state->fc1_weight, state->fc1_bias,
+                  arena->floats + LENET_DEFAULT_STEP_RELU3_SCRATCH_AT);
     float *const relu4 = arena->floats + LENET_DEFAULT_STEP_RELU4_AT; /* [32,84], until update_fc3_weight() */
-    relu4_relu(relu4, relu3, (float *)state->fc2_weight, state->fc2_bias,
-               arena->floats + LENET_DEFAULT_STEP_RELU4_RELU_SCRATCH_AT);
-    /* [32,10], until loss_softmax_cross_entropy_loss() */
+    compute_relu4(relu4, relu3, (float *)state->fc2_weight, state->fc2_bias,
+                  arena->floats + LENET_DEFAULT_STEP_RELU4_SCRATCH_AT);
+    /* [32,10], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + LENET_DEFAULT_STEP_LOGITS_AT;
-    logits_gemm(logits, relu4, (float *)state->fc3_weight, state->fc3_bias,
-                arena->floats + LENET_DEFAULT_STEP_LOGITS_GEMM_SCRATCH_AT);
+    compute_logits(logits, relu4, (float *)state->fc3_weight, state->fc3_bias,
+                   arena->floats + LENET_DEFAULT_STEP_LOGITS_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + LENET_DEFAULT_STEP_LOSS_AT; /* scalar */
     float *const d_logits = arena->floats + LENET_DEFAULT_STEP_D_LOGITS_AT; /* [32,10], until update_fc3_weight() */
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + LENET_DEFAULT_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_L_SCRATCH_AT);
+    compute_loss(loss, d_logits, logits, in->target, arena->floats + LENET_DEFAULT_STEP_LOSS_SCRATCH_AT);
     update_step_count(&state->step_count);
     float *const d_fc2 = arena->floats + LENET_DEFAULT_STEP_D_FC2_AT; /* [32,84], until update_fc2_weight() */
-    d_fc2_where(d_fc2, d_logits, (float *)state->fc3_weight, relu4);
+    compute_d_fc2(d_fc2, d_logits, (float *)state->fc3_weight, relu4);
     update_fc3_weight((float *)state->fc3_weight_v, (float *)state->fc3_weight, (float *)state->fc3_weight_h,
                       state->fc3_bias_v, state->fc3_bias, state->fc3_bias_h, d_logits, relu4, corrected_rate[0]);
-    float *const d_fc1 = arena->floats + LENET_DEFAULT_STEP_D_FC1_AT; /* [32,120], until update_fc1_weight() */
-    d_fc1_where(d_fc1, d_fc2, (float *)state->fc2_weight, relu3);
     return STEPC_OK;
 }
 
-/* lenet_default_step(): update_fc2_weight() to update_conv1_bias(). */
-static void lenet_default_step_2(lenet_default_state *state, lenet_default_arena *arena,
-                                 const lenet_default_step_inputs *in)
+/* lenet_default_step(): compute_d_fc1() to update_conv1_bias(). */
+static void lenet_default_step_from_d_fc1(lenet_default_state *state, lenet_default_arena *arena,
+                                          const lenet_default_step_inputs *in)
 {
+    float *const d_fc1 = arena->floats + LENET_DEFAULT_STEP_D_FC1_AT; /* [32,120], until update_fc1_weight() */
     float *const d_fc2 = arena->floats + LENET_DEFAULT_STEP_D_FC2_AT; /* [32,84], until update_fc2_weight() */
     float *const relu3 = arena->floats + LENET_DEFAULT_STEP_RELU3_AT; /* [32,120], until update_fc2_weight() */
+    compute_d_fc1(d_fc1, d_fc2, (float *)state->fc2_weight, relu3);
     /* scalar, until update_conv1_bias() */
     float *const corrected_rate = arena->floats + LENET_DEFAULT_STEP_CORRECTED_RATE_AT;
     update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
                       state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_fc2, relu3, corrected_rate[0]);
-    float *const d_flat = arena->floats + LENET_DEFAULT_STEP_D_FLAT_AT; /* [32,400], until d_conv2_where() */
-    float *const d_fc1 = arena->floats + LENET_DEFAULT_STEP_D_FC1_AT; /* [32,120], until update_fc1_weight() */
-    d_flat_gemm(d_flat, d_fc1, (float *)state->fc1_weight, arena->floats + LENET_DEFAULT_STEP_D_FLAT_GEMM_SCRATCH_AT);
+    float *const d_flat = arena->floats + LENET_DEFAULT_STEP_D_FLAT_AT; /* [32,400], until compute_d_conv2() */
+    compute_d_flat(d_flat, d_fc1, (float *)state->fc1_weight, arena->floats + LENET_DEFAULT_STEP_D_FLAT_SCRATCH_AT);
     float *const pool2 = arena->floats + LENET_DEFAULT_STEP_POOL2_AT; /* [32,16,5,5], until update_fc1_weight() */
     update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
                       state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1, pool2, corrected_rate[0],
-                      arena->floats + LENET_DEFAULT_STEP_UPDATE_FC1_WEIGHT_SCRATCH_AT);
+                      arena->floats + LENET_DEFAULT_STEP_FC1_BIAS_SCRATCH_AT);
     /* [32,16,10,10], until update_conv2_weight() */
     float *const d_conv2 = arena->floats + LENET_DEFAULT_STEP_D_CONV2_AT;
-    float *const relu2 = arena->floats + LENET_DEFAULT_STEP_RELU2_AT; /* [32,16,10,10], until d_conv2_where() */
-    d_conv2_where(d_conv2, relu2, d_flat);
+    float *const relu2 = arena->floats + LENET_DEFAULT_STEP_RELU2_AT; /* [32,16,10,10], until compute_d_conv2() */
+    compute_d_conv2(d_conv2, relu2, d_flat);
     update_conv2_bias(state->conv2_bias_v, state->conv2_bias, state->conv2_bias_h, d_conv2, corrected_rate[0]);
-    float *const d_pool1 = arena->floats + LENET_DEFAULT_STEP_D_POOL1_AT; /* [32,6,14,14], until d_conv1_where() */
-    d_pool1_conv_grad_input(d_pool1, d_conv2, (float *)state->conv2_weight, constant_conv_spans_2,
-                            arena->floats + LENET_DEFAULT_STEP_D_POOL1_CONV_GRAD_INPUT_SCRATCH_AT);
+    float *const d_pool1 = arena->floats + LENET_DEFAULT_STEP_D_POOL1_AT; /* [32,6,14,14], until compute_d_conv1() */
+    compute_d_pool1(d_pool1, d_conv2, (float *)state->conv2_weight, constant_d_pool1_spans,
+                    arena->floats + LENET_DEFAULT_STEP_D_POOL1_SCRATCH_AT);
     float *const pool1 = arena->floats + LENET_DEFAULT_STEP_POOL1_AT; /* [32,6,14,14], until update_conv2_weight() */
     update_conv2_weight((float *)state->conv2_weight_v, (float *)state->conv2_weight, (float *)state->conv2_weight_h,
-                        d_conv2, pool1, constant_conv_taps_2, corrected_rate[0],
-                        arena->floats + LENET_DEFAULT_STEP_UPDATE_CONV2_WEIGHT_SCRATCH_AT);
+                        d_conv2, pool1, constant_conv2_weight_gradient_taps, corrected_rate[0],
+                        arena->floats + LENET_DEFAULT_STEP_CONV2_WEIGHT_SCRATCH_AT);
     /* [32,6,28,28], until update_conv1_bias() */
     float *const d_conv1 = arena->floats + LENET_DEFAULT_STEP_D_CONV1_AT;
-    float *const relu1 = arena->floats + LENET_DEFAULT_STEP_RELU1_AT; /* [32,6,28,28], until d_conv1_where() */
-    d_conv1_where(d_conv1, relu1, d_pool1);
+    float *const relu1 = arena->floats + LENET_DEFAULT_STEP_RELU1_AT; /* [32,6,28,28], until compute_d_conv1() */
+    compute_d_conv1(d_conv1, relu1, d_pool1);
     update_conv1_weight((float *)state->conv1_weight_v, (float *)state->conv1_weight, (float *)state->conv1_weight_h,
-                        d_conv1, in->x, constant_conv_taps_3, corrected_rate[0],
-                        arena->floats + LENET_DEFAULT_STEP_UPDATE_CONV1_WEIGHT_SCRATCH_AT);
+                        d_conv1, in->x, constant_conv1_weight_gradient_taps, corrected_rate[0],
+                        arena->floats + LENET_DEFAULT_STEP_CONV1_WEIGHT_SCRATCH_AT);
     update_conv1_bias(state->conv1_bias_v, state->conv1_bias, state->conv1_bias_h, d_conv1, corrected_rate[0]);
 }
 
@@ -1061,10 +1043,10 @@ stepc_status lenet_default_step(lenet_default_state *state, lenet_default_arena 
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    stepc_status status = lenet_default_step_1(state, arena, in, out);
+    stepc_status status = lenet_default_step_from_corrected_rate(state, arena, in, out);
     if (status != STEPC_OK)
         return status;
-    lenet_default_step_2(state, arena, in);
+    lenet_default_step_from_d_fc1(state, arena, in);
     return STEPC_OK;
 }
 
@@ -1074,81 +1056,81 @@ stepc_status lenet_default_infer(const lenet_default_state *state, lenet_default
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const relu1 = arena->floats + LENET_DEFAULT_INFER_RELU1_AT; /* [32,6,28,28], until pool1_max_pool() */
-        relu1_relu(relu1, in->x, (const float *)state->conv1_weight, constant_conv_taps, state->conv1_bias,
-                   arena->floats + LENET_DEFAULT_INFER_RELU1_RELU_SCRATCH_AT);
-        float *const pool1 = arena->floats + LENET_DEFAULT_INFER_POOL1_AT; /* [32,6,14,14], until relu2_relu() */
-        pool1_max_pool(pool1, relu1);
-        float *const relu2 = arena->floats + LENET_DEFAULT_INFER_RELU2_AT; /* [32,16,10,10], until pool2_max_pool() */
-        relu2_relu(relu2, pool1, (const float *)state->conv2_weight, constant_conv_spans, state->conv2_bias,
-                   arena->floats + LENET_DEFAULT_INFER_RELU2_RELU_SCRATCH_AT);
-        float *const pool2 = arena->floats + LENET_DEFAULT_INFER_POOL2_AT; /* [32,16,5,5], until relu3_relu() */
-        pool2_max_pool(pool2, relu2);
-        float *const relu3 = arena->floats + LENET_DEFAULT_INFER_RELU3_AT; /* [32,120], until relu4_relu() */
-        relu3_relu(relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias,
-                   arena->floats + LENET_DEFAULT_INFER_RELU3_RELU_SCRATCH_AT);
-        float *const relu4 = arena->floats + LENET_DEFAULT_INFER_RELU4_AT; /* [32,84], until logits_gemm() */
-        relu4_relu(relu4, relu3, (const float *)state->fc2_weight, state->fc2_bias,
-                   arena->floats + LENET_DEFAULT_INFER_RELU4_RELU_SCRATCH_AT);
-        logits_gemm(out->logits, relu4, (const float *)state->fc3_weight, state->fc3_bias,
-                    arena->floats + LENET_DEFAULT_INFER_LOGITS_GEMM_SCRATCH_AT);
+        float *const relu1 = arena->floats + LENET_DEFAULT_INFER_RELU1_AT; /* [32,6,28,28], until compute_pool1() */
+        compute_relu1(relu1, in->x, (const float *)state->conv1_weight, constant_conv1_taps, state->conv1_bias,
+                      arena->floats + LENET_DEFAULT_INFER_RELU1_SCRATCH_AT);
+        float *const pool1 = arena->floats + LENET_DEFAULT_INFER_POOL1_AT; /* [32,6,14,14], until compute_relu2() */
+        compute_pool1(pool1, relu1);
+        float *const relu2 = arena->floats + LENET_DEFAULT_INFER_RELU2_AT; /* [32,16,10,10], until compute_pool2() */
+        compute_relu2(relu2, pool1, (const float *)state->conv2_weight, constant_conv2_spans, state->conv2_bias,
+                      arena->floats + LENET_DEFAULT_INFER_RELU2_SCRATCH_AT);
+        float *const pool2 = arena->floats + LENET_DEFAULT_INFER_POOL2_AT; /* [32,16,5,5], until compute_relu3() */
+        compute_pool2(pool2, relu2);
+        float *const relu3 = arena->floats + LENET_DEFAULT_INFER_RELU3_AT; /* [32,120], until compute_relu4() */
+        compute_relu3(relu3, pool2, (const float *)state->fc1_weight, state->fc1_bias,
+                      arena->floats + LENET_DEFAULT_INFER_RELU3_SCRATCH_AT);
+        float *const relu4 = arena->floats + LENET_DEFAULT_INFER_RELU4_AT; /* [32,84], until compute_logits() */
+        compute_relu4(relu4, relu3, (const float *)state->fc2_weight, state->fc2_bias,
+                      arena->floats + LENET_DEFAULT_INFER_RELU4_SCRATCH_AT);
+        compute_logits(out->logits, relu4, (const float *)state->fc3_weight, state->fc3_bias,
+                       arena->floats + LENET_DEFAULT_INFER_LOGITS_SCRATCH_AT);
     }
     return STEPC_OK;
 }
 
 /* ---- model ------------------------------------------------------------- */
 
-static const size_t dims_6_1_5_5[] = {6, 1, 5, 5}, dims_6[] = {6}, dims_16_6_5_5[] = {16, 6, 5, 5}, dims_16[] = {16},
-                    dims_120_400[] = {120, 400}, dims_120[] = {120}, dims_84_120[] = {84, 120}, dims_84[] = {84},
-                    dims_10_84[] = {10, 84}, dims_10[] = {10}, dims_32_1_28_28[] = {32, 1, 28, 28}, dims_32[] = {32},
-                    dims_32_10[] = {32, 10};
+static const size_t dims6x1x5x5[] = {6, 1, 5, 5}, dims6[] = {6}, dims16x6x5x5[] = {16, 6, 5, 5}, dims16[] = {16},
+                    dims120x400[] = {120, 400}, dims120[] = {120}, dims84x120[] = {84, 120}, dims84[] = {84},
+                    dims10x84[] = {10, 84}, dims10[] = {10}, dims32x1x28x28[] = {32, 1, 28, 28}, dims32[] = {32},
+                    dims32x10[] = {32, 10};
 
 #define AT(member) offsetof(lenet_default_state, member)
 static const stepc_variable_info lenet_default_variables[] = {
-    {{"conv1_weight", STEPC_FLOAT, 4, dims_6_1_5_5}, AT(conv1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"conv1_bias", STEPC_FLOAT, 1, dims_6}, AT(conv1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"conv2_weight", STEPC_FLOAT, 4, dims_16_6_5_5}, AT(conv2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"conv2_bias", STEPC_FLOAT, 1, dims_16}, AT(conv2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc1_weight", STEPC_FLOAT, 2, dims_120_400}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc1_bias", STEPC_FLOAT, 1, dims_120}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2_weight", STEPC_FLOAT, 2, dims_84_120}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2_bias", STEPC_FLOAT, 1, dims_84}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc3_weight", STEPC_FLOAT, 2, dims_10_84}, AT(fc3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc3_bias", STEPC_FLOAT, 1, dims_10}, AT(fc3_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"conv1_weight", STEPC_FLOAT, 4, dims6x1x5x5}, AT(conv1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"conv1_bias", STEPC_FLOAT, 1, dims6}, AT(conv1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"conv2_weight", STEPC_FLOAT, 4, dims16x6x5x5}, AT(conv2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"conv2_bias", STEPC_FLOAT, 1, dims16}, AT(conv2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1_weight", STEPC_FLOAT, 2, dims120x400}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1_bias", STEPC_FLOAT, 1, dims120}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2_weight", STEPC_FLOAT, 2, dims84x120}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2_bias", STEPC_FLOAT, 1, dims84}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc3_weight", STEPC_FLOAT, 2, dims10x84}, AT(fc3_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc3_bias", STEPC_FLOAT, 1, dims10}, AT(fc3_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
     {{"learning_rate", STEPC_FLOAT, 0, NULL}, AT(learning_rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv1_weight.v", STEPC_FLOAT, 4, dims_6_1_5_5}, AT(conv1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv1_weight.h", STEPC_FLOAT, 4, dims_6_1_5_5}, AT(conv1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv1_bias.v", STEPC_FLOAT, 1, dims_6}, AT(conv1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv1_bias.h", STEPC_FLOAT, 1, dims_6}, AT(conv1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv2_weight.v", STEPC_FLOAT, 4, dims_16_6_5_5}, AT(conv2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv2_weight.h", STEPC_FLOAT, 4, dims_16_6_5_5}, AT(conv2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv2_bias.v", STEPC_FLOAT, 1, dims_16}, AT(conv2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"conv2_bias.h", STEPC_FLOAT, 1, dims_16}, AT(conv2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1_weight.v", STEPC_FLOAT, 2, dims_120_400}, AT(fc1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1_weight.h", STEPC_FLOAT, 2, dims_120_400}, AT(fc1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1_bias.v", STEPC_FLOAT, 1, dims_120}, AT(fc1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1_bias.h", STEPC_FLOAT, 1, dims_120}, AT(fc1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2_weight.v", STEPC_FLOAT, 2, dims_84_120}, AT(fc2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2_weight.h", STEPC_FLOAT, 2, dims_84_120}, AT(fc2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2_bias.v", STEPC_FLOAT, 1, dims_84}, AT(fc2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2_bias.h", STEPC_FLOAT, 1, dims_84}, AT(fc2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc3_weight.v", STEPC_FLOAT, 2, dims_10_84}, AT(fc3_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc3_weight.h", STEPC_FLOAT, 2, dims_10_84}, AT(fc3_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc3_bias.v", STEPC_FLOAT, 1, dims_10}, AT(fc3_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc3_bias.h", STEPC_FLOAT, 1, dims_10}, AT(fc3_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv1_weight.v", STEPC_FLOAT, 4, dims6x1x5x5}, AT(conv1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv1_weight.h", STEPC_FLOAT, 4, dims6x1x5x5}, AT(conv1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv1_bias.v", STEPC_FLOAT, 1, dims6}, AT(conv1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv1_bias.h", STEPC_FLOAT, 1, dims6}, AT(conv1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv2_weight.v", STEPC_FLOAT, 4, dims16x6x5x5}, AT(conv2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv2_weight.h", STEPC_FLOAT, 4, dims16x6x5x5}, AT(conv2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv2_bias.v", STEPC_FLOAT, 1, dims16}, AT(conv2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"conv2_bias.h", STEPC_FLOAT, 1, dims16}, AT(conv2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1_weight.v", STEPC_FLOAT, 2, dims120x400}, AT(fc1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1_weight.h", STEPC_FLOAT, 2, dims120x400}, AT(fc1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1_bias.v", STEPC_FLOAT, 1, dims120}, AT(fc1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1_bias.h", STEPC_FLOAT, 1, dims120}, AT(fc1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2_weight.v", STEPC_FLOAT, 2, dims84x120}, AT(fc2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2_weight.h", STEPC_FLOAT, 2, dims84x120}, AT(fc2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2_bias.v", STEPC_FLOAT, 1, dims84}, AT(fc2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2_bias.h", STEPC_FLOAT, 1, dims84}, AT(fc2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc3_weight.v", STEPC_FLOAT, 2, dims10x84}, AT(fc3_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc3_weight.h", STEPC_FLOAT, 2, dims10x84}, AT(fc3_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc3_bias.v", STEPC_FLOAT, 1, dims10}, AT(fc3_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc3_bias.h", STEPC_FLOAT, 1, dims10}, AT(fc3_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
     {{"step_count", STEPC_INT64, 0, NULL}, AT(step_count), STEPC_ROLE_COUNTER, NULL, NULL},
 };
 
 static const stepc_tensor_info step_inputs[] = {
-    {"x", STEPC_FLOAT, 4, dims_32_1_28_28},
-    {"target", STEPC_INT64, 1, dims_32},
+    {"x", STEPC_FLOAT, 4, dims32x1x28x28},
+    {"target", STEPC_INT64, 1, dims32},
 };
 static const stepc_tensor_info step_outputs[] = {
-    {"logits", STEPC_FLOAT, 2, dims_32_10},
+    {"logits", STEPC_FLOAT, 2, dims32x10},
     {"loss", STEPC_FLOAT, 0, NULL},
 };
-static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims_32_1_28_28}};
-static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_32_10}};
+static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 4, dims32x1x28x28}};
+static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims32x10}};
 
 static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
 {

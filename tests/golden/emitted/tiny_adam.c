@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "tiny_adam.h"
-#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0x182351fd334dcdf9u
+#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0x08987f93f940d162u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -32,18 +32,19 @@
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
  * : learning_rate */
-static STEPC_KERNEL void corrected_rate_cast(float *restrict corrected_rate, const int64_t step_count,
-                                             const float learning_rate)
+static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, const int64_t step_count,
+                                                const float learning_rate)
 {
-    const double t = (double)learning_rate;
-    const double t_2 = (double)step_count;
-    corrected_rate[0] = (float)(0 < step_count ? t * stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, t_2)) /
-        (1.0 - stepc_pow(0.8999999761581421, t_2)) : t);
+    const double learning_rate_as_double = (double)learning_rate;
+    const double step_count_as_double = (double)step_count;
+    corrected_rate[0] = (float)(0 < step_count ? learning_rate_as_double *
+        stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, step_count_as_double)) /
+        (1.0 - stepc_pow(0.8999999761581421, step_count_as_double)) : learning_rate_as_double);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, const float *restrict left,
-                                                 const float *restrict right, float *restrict done)
+static STEPC_INLINE void hidden_narrow_part(const int rows, const int i, const float *restrict left,
+                                            const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -51,40 +52,38 @@ static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, co
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void hidden_narrow_group(const int count, const int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
-        hidden_relu_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
+        hidden_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
     if (count % STEPC_NARROW_ROWS > 0) {
-        hidden_relu_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+        hidden_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
-            const float t_2 = done[r * 3 + j] + fc1_bias[j];
-            hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
+            const float fc1_output = done[r * 3 + j] + fc1_bias[j];
+            hidden[(i + r) * 3 + j] = fc1_output < 0.0f ? 0.0f : fc1_output;
         }
 }
 
 /* hidden[8,3] = Relu(x[8,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
-static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
+static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *restrict x,
         const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc1_weight, 4, 3, 4);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
-        hidden_relu_narrow_group(STEPC_NARROW_GROUP, i, x, panel, done, hidden, fc1_bias);
-    if (8 % STEPC_NARROW_GROUP > 0) {
-        hidden_relu_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, x, panel, done, hidden,
-            fc1_bias);
-    }
+        hidden_narrow_group(STEPC_NARROW_GROUP, i, x, panel, done, hidden, fc1_bias);
+    if (8 % STEPC_NARROW_GROUP > 0)
+        hidden_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, x, panel, done, hidden, fc1_bias);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, const float *restrict left,
-                                                 const float *restrict right, float *restrict done)
+static STEPC_INLINE void logits_narrow_part(const int rows, const int i, const float *restrict left,
+                                            const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -92,13 +91,13 @@ static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, co
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void logits_narrow_group(const int count, const int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
-        logits_gemm_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
+        logits_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
     if (count % STEPC_NARROW_ROWS > 0) {
-        logits_gemm_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+        logits_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
@@ -107,30 +106,27 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
 }
 
 /* logits[8,2] = hidden[8,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
-static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
+static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict hidden,
         const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 2, 3);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 2 + STEPC_NARROW_LANES(float)];
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
-        logits_gemm_narrow_group(STEPC_NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
+        logits_narrow_group(STEPC_NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
     if (8 % STEPC_NARROW_GROUP > 0) {
-        logits_gemm_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, hidden, panel, done, logits,
+        logits_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, hidden, panel, done, logits,
             fc2_bias);
     }
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
  * target[8], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
-static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, float *restrict d_logits,
-        const float *restrict logits, const int64_t *restrict target, float *restrict scratch)
+static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
+                                      const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 8.0f;
-    float total[1] = {0.0f};
-    float top[8] = {0.0f};
-    float picked[8] = {0.0f};
-    float sum[8] = {0.0f};
+    float total[1] = {0.0f}, top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f};
     for (int i = 0; i < 8; i++)
         for (int c = 0; c < 2; c++)
             scratch[c * 8 + i] = logits[i * 2 + c];
@@ -145,16 +141,13 @@ static STEPC_KERNEL void loss_softmax_cross_entropy_loss(float *restrict loss, f
     for (int i = 0; i < 8; i++)
         picked[i] = scratch[i];
     for (int i = 0; i < 8; i++) {
-        const float other = scratch[8 + i];
-        const float value = picked[i];
+        const float other = scratch[8 + i], value = picked[i];
         picked[i] = stepc_class(target[i], 2) == 1 ? other : value;
     }
     for (int i = 0; i < 16; i++)
         scratch[i] = stepc_expf(scratch[i]);
     for (int i = 0; i < 8; i++) {
-        const float s0 = scratch[i] + 0.0f;
-        const float s1 = scratch[i + 8] + 0.0f;
-        const float s2 = 0.0f + 0.0f;
+        const float s0 = scratch[i] + 0.0f, s1 = scratch[i + 8] + 0.0f, s2 = 0.0f + 0.0f;
         const float s3 = 0.0f + 0.0f;
         sum[i] = s0 + s2 + (s1 + s3);
     }
@@ -190,8 +183,8 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void d_fc1_output_where_narrow_part(const int rows, const int i, const float *restrict left,
-                                                        const float *restrict right, float *restrict done)
+static STEPC_INLINE void d_fc1_output_narrow_part(const int rows, const int i, const float *restrict left,
+                                                  const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -199,13 +192,13 @@ static STEPC_INLINE void d_fc1_output_where_narrow_part(const int rows, const in
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void d_fc1_output_narrow_group(const int count, const int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict d_fc1_output, const float *restrict hidden)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
-        d_fc1_output_where_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
+        d_fc1_output_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
     if (count % STEPC_NARROW_ROWS > 0) {
-        d_fc1_output_where_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+        d_fc1_output_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
@@ -217,16 +210,16 @@ static STEPC_INLINE void d_fc1_output_where_narrow_group(const int count, const 
 
 /* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: gradient of node 'fc2', gradient of
  * node 'relu' */
-static STEPC_KERNEL void d_fc1_output_where(float *restrict d_fc1_output, const float *restrict d_logits,
+static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
         const float *restrict fc2_weight, const float *restrict hidden, float *restrict panel)
 {
     stepc_pack(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 1, 3, 2);
     float done[(8 < STEPC_NARROW_GROUP ? 8 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
-        d_fc1_output_where_narrow_group(STEPC_NARROW_GROUP, i, d_logits, panel, done, d_fc1_output, hidden);
+        d_fc1_output_narrow_group(STEPC_NARROW_GROUP, i, d_logits, panel, done, d_fc1_output, hidden);
     if (8 % STEPC_NARROW_GROUP > 0) {
-        d_fc1_output_where_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, d_logits, panel, done,
+        d_fc1_output_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, d_logits, panel, done,
             d_fc1_output, hidden);
     }
 }
@@ -240,11 +233,11 @@ static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, STEPC_NARROW_WIDTH, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float t_2 = 0.9f * fc2_bias_v[i + r] + 0.100000024f * sum[r];
-        const float t_3 = 0.999f * fc2_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
-        fc2_bias_v[i + r] = t_2;
-        fc2_bias[i + r] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        fc2_bias_h[i + r] = t_3;
+        const float new_v = 0.9f * fc2_bias_v[i + r] + 0.100000024f * sum[r];
+        const float new_h = 0.999f * fc2_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc2_bias_v[i + r] = new_v;
+        fc2_bias[i + r] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        fc2_bias_h[i + r] = new_h;
     }
 }
 
@@ -265,11 +258,11 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
-            const float t_2 = 0.9f * fc2_weight_v[(i + r) * 3 + j] + 0.100000024f * v;
-            const float t_3 = 0.999f * fc2_weight_h[(i + r) * 3 + j] + 0.0009999871f * (v * v);
-            fc2_weight_v[(i + r) * 3 + j] = t_2;
-            fc2_weight[(i + r) * 3 + j] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-            fc2_weight_h[(i + r) * 3 + j] = t_3;
+            const float new_v = 0.9f * fc2_weight_v[(i + r) * 3 + j] + 0.100000024f * v;
+            const float new_h = 0.999f * fc2_weight_h[(i + r) * 3 + j] + 0.0009999871f * (v * v);
+            fc2_weight_v[(i + r) * 3 + j] = new_v;
+            fc2_weight[(i + r) * 3 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            fc2_weight_h[(i + r) * 3 + j] = new_h;
         }
 }
 
@@ -306,11 +299,11 @@ static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int
     for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float t_2 = 0.9f * fc1_bias_v[i + r] + 0.100000024f * sum[r];
-        const float t_3 = 0.999f * fc1_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
-        fc1_bias_v[i + r] = t_2;
-        fc1_bias[i + r] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-        fc1_bias_h[i + r] = t_3;
+        const float new_v = 0.9f * fc1_bias_v[i + r] + 0.100000024f * sum[r];
+        const float new_h = 0.999f * fc1_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc1_bias_v[i + r] = new_v;
+        fc1_bias[i + r] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+        fc1_bias_h[i + r] = new_h;
     }
 }
 
@@ -331,11 +324,11 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 4; j++) {
             const float v = done[r * 4 + j];
-            const float t_2 = 0.9f * fc1_weight_v[(i + r) * 4 + j] + 0.100000024f * v;
-            const float t_3 = 0.999f * fc1_weight_h[(i + r) * 4 + j] + 0.0009999871f * (v * v);
-            fc1_weight_v[(i + r) * 4 + j] = t_2;
-            fc1_weight[(i + r) * 4 + j] -= corrected_rate * t_2 / (stepc_sqrtf(t_3) + 1e-6f);
-            fc1_weight_h[(i + r) * 4 + j] = t_3;
+            const float new_v = 0.9f * fc1_weight_v[(i + r) * 4 + j] + 0.100000024f * v;
+            const float new_h = 0.999f * fc1_weight_h[(i + r) * 4 + j] + 0.0009999871f * (v * v);
+            fc1_weight_v[(i + r) * 4 + j] = new_v;
+            fc1_weight[(i + r) * 4 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
+            fc1_weight_h[(i + r) * 4 + j] = new_h;
         }
 }
 
@@ -419,30 +412,29 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
         return STEPC_E_ARGUMENT;
     /* scalar, until update_fc1_weight() */
     float *const corrected_rate = arena->floats + TINY_ADAM_STEP_CORRECTED_RATE_AT;
-    corrected_rate_cast(corrected_rate, state->step_count, state->learning_rate);
+    compute_corrected_rate(corrected_rate, state->step_count, state->learning_rate);
     float *const hidden = arena->floats + TINY_ADAM_STEP_HIDDEN_AT; /* [8,3], until update_fc2_weight() */
-    hidden_relu(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
-                arena->floats + TINY_ADAM_STEP_HIDDEN_RELU_SCRATCH_AT);
-    /* [8,2], until loss_softmax_cross_entropy_loss() */
+    compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
+                   arena->floats + TINY_ADAM_STEP_HIDDEN_SCRATCH_AT);
+    /* [8,2], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + TINY_ADAM_STEP_LOGITS_AT;
-    logits_gemm(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
-                arena->floats + TINY_ADAM_STEP_LOGITS_GEMM_SCRATCH_AT);
+    compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
+                   arena->floats + TINY_ADAM_STEP_LOGITS_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + TINY_ADAM_STEP_LOSS_AT; /* scalar */
     float *const d_logits = arena->floats + TINY_ADAM_STEP_D_LOGITS_AT; /* [8,2], until update_fc2_weight() */
-    loss_softmax_cross_entropy_loss(loss, d_logits, logits, in->target,
-                                    arena->floats + TINY_ADAM_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT);
+    compute_loss(loss, d_logits, logits, in->target, arena->floats + TINY_ADAM_STEP_LOSS_SCRATCH_AT);
     update_step_count(&state->step_count);
     float *const d_fc1_output = arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_AT; /* [8,3], until update_fc1_weight() */
-    d_fc1_output_where(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
-                       arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_WHERE_SCRATCH_AT);
+    compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
+                         arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_SCRATCH_AT);
     update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
                       state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits, hidden, corrected_rate[0],
-                      arena->floats + TINY_ADAM_STEP_UPDATE_FC2_WEIGHT_SCRATCH_AT);
+                      arena->floats + TINY_ADAM_STEP_FC2_BIAS_SCRATCH_AT);
     update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
                       state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output, in->x, corrected_rate[0],
-                      arena->floats + TINY_ADAM_STEP_UPDATE_FC1_WEIGHT_SCRATCH_AT);
+                      arena->floats + TINY_ADAM_STEP_FC1_BIAS_SCRATCH_AT);
     return STEPC_OK;
 }
 
@@ -452,48 +444,48 @@ stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *aren
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + TINY_ADAM_INFER_HIDDEN_AT; /* [8,3], until logits_gemm() */
-        hidden_relu(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
-                    arena->floats + TINY_ADAM_INFER_HIDDEN_RELU_SCRATCH_AT);
-        logits_gemm(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                    arena->floats + TINY_ADAM_INFER_LOGITS_GEMM_SCRATCH_AT);
+        float *const hidden = arena->floats + TINY_ADAM_INFER_HIDDEN_AT; /* [8,3], until compute_logits() */
+        compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
+                       arena->floats + TINY_ADAM_INFER_HIDDEN_SCRATCH_AT);
+        compute_logits(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
+                       arena->floats + TINY_ADAM_INFER_LOGITS_SCRATCH_AT);
     }
     return STEPC_OK;
 }
 
 /* ---- model ------------------------------------------------------------- */
 
-static const size_t dims_3_4[] = {3, 4}, dims_3[] = {3}, dims_2_3[] = {2, 3}, dims_2[] = {2}, dims_8_4[] = {8, 4},
-                    dims_8[] = {8}, dims_8_2[] = {8, 2};
+static const size_t dims3x4[] = {3, 4}, dims3[] = {3}, dims2x3[] = {2, 3}, dims2[] = {2}, dims8x4[] = {8, 4},
+                    dims8[] = {8}, dims8x2[] = {8, 2};
 
 #define AT(member) offsetof(tiny_adam_state, member)
 static const stepc_variable_info tiny_adam_variables[] = {
-    {{"fc1.weight", STEPC_FLOAT, 2, dims_3_4}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc1.bias", STEPC_FLOAT, 1, dims_3}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2.weight", STEPC_FLOAT, 2, dims_2_3}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
-    {{"fc2.bias", STEPC_FLOAT, 1, dims_2}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1.weight", STEPC_FLOAT, 2, dims3x4}, AT(fc1_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc1.bias", STEPC_FLOAT, 1, dims3}, AT(fc1_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2.weight", STEPC_FLOAT, 2, dims2x3}, AT(fc2_weight), STEPC_ROLE_WEIGHT, NULL, NULL},
+    {{"fc2.bias", STEPC_FLOAT, 1, dims2}, AT(fc2_bias), STEPC_ROLE_WEIGHT, NULL, NULL},
     {{"learning_rate", STEPC_FLOAT, 0, NULL}, AT(learning_rate), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1.weight.v", STEPC_FLOAT, 2, dims_3_4}, AT(fc1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1.weight.h", STEPC_FLOAT, 2, dims_3_4}, AT(fc1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1.bias.v", STEPC_FLOAT, 1, dims_3}, AT(fc1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc1.bias.h", STEPC_FLOAT, 1, dims_3}, AT(fc1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2.weight.v", STEPC_FLOAT, 2, dims_2_3}, AT(fc2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2.weight.h", STEPC_FLOAT, 2, dims_2_3}, AT(fc2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2.bias.v", STEPC_FLOAT, 1, dims_2}, AT(fc2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
-    {{"fc2.bias.h", STEPC_FLOAT, 1, dims_2}, AT(fc2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1.weight.v", STEPC_FLOAT, 2, dims3x4}, AT(fc1_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1.weight.h", STEPC_FLOAT, 2, dims3x4}, AT(fc1_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1.bias.v", STEPC_FLOAT, 1, dims3}, AT(fc1_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc1.bias.h", STEPC_FLOAT, 1, dims3}, AT(fc1_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2.weight.v", STEPC_FLOAT, 2, dims2x3}, AT(fc2_weight_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2.weight.h", STEPC_FLOAT, 2, dims2x3}, AT(fc2_weight_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2.bias.v", STEPC_FLOAT, 1, dims2}, AT(fc2_bias_v), STEPC_ROLE_OPTIMIZER, NULL, NULL},
+    {{"fc2.bias.h", STEPC_FLOAT, 1, dims2}, AT(fc2_bias_h), STEPC_ROLE_OPTIMIZER, NULL, NULL},
     {{"step_count", STEPC_INT64, 0, NULL}, AT(step_count), STEPC_ROLE_COUNTER, NULL, NULL},
 };
 
 static const stepc_tensor_info step_inputs[] = {
-    {"x", STEPC_FLOAT, 2, dims_8_4},
-    {"target", STEPC_INT64, 1, dims_8},
+    {"x", STEPC_FLOAT, 2, dims8x4},
+    {"target", STEPC_INT64, 1, dims8},
 };
 static const stepc_tensor_info step_outputs[] = {
-    {"logits", STEPC_FLOAT, 2, dims_8_2},
+    {"logits", STEPC_FLOAT, 2, dims8x2},
     {"loss", STEPC_FLOAT, 0, NULL},
 };
-static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_8_4}};
-static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_8_2}};
+static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims8x4}};
+static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims8x2}};
 
 static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
 {

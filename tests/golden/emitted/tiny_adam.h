@@ -16,7 +16,7 @@
  */
 #ifndef TINY_ADAM_H
 #define TINY_ADAM_H
-#define TINY_ADAM_BUILD_ID 0x182351fd334dcdf9u /* the same in tiny_adam.c */
+#define TINY_ADAM_BUILD_ID 0x08987f93f940d162u /* the same in tiny_adam.c */
 
 #include "stepc.h"
 
@@ -87,24 +87,24 @@ stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *aren
 enum {
     TINY_ADAM_STEP_CORRECTED_RATE_AT = 208, /* floats, scalar, until update_fc1_weight() */
     TINY_ADAM_STEP_HIDDEN_AT = 128, /* floats [8,3], until update_fc2_weight() */
-    TINY_ADAM_STEP_HIDDEN_RELU_SCRATCH_AT = 0, /* floats [64] */
-    TINY_ADAM_STEP_LOGITS_AT = 48, /* floats [8,2], until loss_softmax_cross_entropy_loss() */
-    TINY_ADAM_STEP_LOGITS_GEMM_SCRATCH_AT = 0, /* floats [48] */
+    TINY_ADAM_STEP_HIDDEN_SCRATCH_AT = 0, /* floats [64] */
+    TINY_ADAM_STEP_LOGITS_AT = 48, /* floats [8,2], until compute_loss() */
+    TINY_ADAM_STEP_LOGITS_SCRATCH_AT = 0, /* floats [48] */
     TINY_ADAM_STEP_LOSS_AT = 16, /* floats, scalar */
     TINY_ADAM_STEP_D_LOGITS_AT = 192, /* floats [8,2], until update_fc2_weight() */
-    TINY_ADAM_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT = 0, /* floats [16] */
+    TINY_ADAM_STEP_LOSS_SCRATCH_AT = 0, /* floats [16] */
     TINY_ADAM_STEP_D_FC1_OUTPUT_AT = 160, /* floats [8,3], until update_fc1_weight() */
-    TINY_ADAM_STEP_D_FC1_OUTPUT_WHERE_SCRATCH_AT = 0, /* floats [32] */
-    TINY_ADAM_STEP_UPDATE_FC2_WEIGHT_SCRATCH_AT = 0, /* floats [128] */
-    TINY_ADAM_STEP_UPDATE_FC1_WEIGHT_SCRATCH_AT = 0, /* floats [128] */
+    TINY_ADAM_STEP_D_FC1_OUTPUT_SCRATCH_AT = 0, /* floats [32] */
+    TINY_ADAM_STEP_FC2_BIAS_SCRATCH_AT = 0, /* floats [128] */
+    TINY_ADAM_STEP_FC1_BIAS_SCRATCH_AT = 0, /* floats [128] */
 };
 
 /* Where tiny_adam_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same
  * time may share memory. */
 enum {
-    TINY_ADAM_INFER_HIDDEN_AT = 64, /* floats [8,3], until logits_gemm() */
-    TINY_ADAM_INFER_HIDDEN_RELU_SCRATCH_AT = 0, /* floats [64] */
-    TINY_ADAM_INFER_LOGITS_GEMM_SCRATCH_AT = 0, /* floats [48] */
+    TINY_ADAM_INFER_HIDDEN_AT = 64, /* floats [8,3], until compute_logits() */
+    TINY_ADAM_INFER_HIDDEN_SCRATCH_AT = 0, /* floats [64] */
+    TINY_ADAM_INFER_LOGITS_SCRATCH_AT = 0, /* floats [48] */
 };
 
 /* Names, types, offsets, and the entries in generic form. */

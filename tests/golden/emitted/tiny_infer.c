@@ -6,7 +6,7 @@
  *   memory   state 0 bytes, arena 320 bytes; no heap, no mutable globals
  */
 #include "tiny_infer.h"
-#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0x5cf0e487d5a54f75u
+#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0x3ec6d2f4445f25dau
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -29,8 +29,8 @@ static const float constant_fc2_bias[2] STEPC_CONST = {-0.625f, 0.25f};
 /* ---- kernels ----------------------------------------------------------- */
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, const float *restrict left,
-                                                 const float *restrict right, float *restrict done)
+static STEPC_INLINE void hidden_narrow_part(const int rows, const int i, const float *restrict left,
+                                            const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -38,40 +38,38 @@ static STEPC_INLINE void hidden_relu_narrow_part(const int rows, const int i, co
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void hidden_relu_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void hidden_narrow_group(const int count, const int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
-        hidden_relu_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
+        hidden_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
     if (count % STEPC_NARROW_ROWS > 0) {
-        hidden_relu_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+        hidden_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 3);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
-            const float t_2 = done[r * 3 + j] + fc1_bias[j];
-            hidden[(i + r) * 3 + j] = t_2 < 0.0f ? 0.0f : t_2;
+            const float fc1_output = done[r * 3 + j] + fc1_bias[j];
+            hidden[(i + r) * 3 + j] = fc1_output < 0.0f ? 0.0f : fc1_output;
         }
 }
 
 /* hidden[2,3] = Relu(x[2,4] fc1.weight[3,4]' + fc1.bias[3]): Gemm "fc1", Relu "relu" */
-static STEPC_KERNEL void hidden_relu(float *restrict hidden, const float *restrict x,
+static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *restrict x,
         const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc1_weight, 4, 3, 4);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
-        hidden_relu_narrow_group(STEPC_NARROW_GROUP, i, x, panel, done, hidden, fc1_bias);
-    if (2 % STEPC_NARROW_GROUP > 0) {
-        hidden_relu_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, x, panel, done, hidden,
-            fc1_bias);
-    }
+        hidden_narrow_group(STEPC_NARROW_GROUP, i, x, panel, done, hidden, fc1_bias);
+    if (2 % STEPC_NARROW_GROUP > 0)
+        hidden_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, x, panel, done, hidden, fc1_bias);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, const float *restrict left,
-                                                 const float *restrict right, float *restrict done)
+static STEPC_INLINE void logits_narrow_part(const int rows, const int i, const float *restrict left,
+                                            const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -79,13 +77,13 @@ static STEPC_INLINE void logits_gemm_narrow_part(const int rows, const int i, co
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void logits_narrow_group(const int count, const int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
-        logits_gemm_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
+        logits_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
     if (count % STEPC_NARROW_ROWS > 0) {
-        logits_gemm_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
+        logits_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
             done + (count - count % STEPC_NARROW_ROWS) * 2);
     }
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
@@ -94,16 +92,16 @@ static STEPC_INLINE void logits_gemm_narrow_group(const int count, const int i, 
 }
 
 /* logits[2,2] = hidden[2,3] fc2.weight[2,3]' + fc2.bias[2]: Gemm "fc2" */
-static STEPC_KERNEL void logits_gemm(float *restrict logits, const float *restrict hidden,
+static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict hidden,
         const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, STEPC_NARROW_WIDTH, fc2_weight, 3, 2, 3);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 2 + STEPC_NARROW_LANES(float)];
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
-        logits_gemm_narrow_group(STEPC_NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
+        logits_narrow_group(STEPC_NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
     if (2 % STEPC_NARROW_GROUP > 0) {
-        logits_gemm_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, hidden, panel, done, logits,
+        logits_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, hidden, panel, done, logits,
             fc2_bias);
     }
 }
@@ -125,21 +123,21 @@ stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *a
     if (arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + TINY_INFER_INFER_HIDDEN_AT; /* [2,3], until logits_gemm() */
-        hidden_relu(hidden, in->x, constant_fc1_weight, constant_fc1_bias,
-                    arena->floats + TINY_INFER_INFER_HIDDEN_RELU_SCRATCH_AT);
-        logits_gemm(out->logits, hidden, constant_fc2_weight, constant_fc2_bias,
-                    arena->floats + TINY_INFER_INFER_LOGITS_GEMM_SCRATCH_AT);
+        float *const hidden = arena->floats + TINY_INFER_INFER_HIDDEN_AT; /* [2,3], until compute_logits() */
+        compute_hidden(hidden, in->x, constant_fc1_weight, constant_fc1_bias,
+                       arena->floats + TINY_INFER_INFER_HIDDEN_SCRATCH_AT);
+        compute_logits(out->logits, hidden, constant_fc2_weight, constant_fc2_bias,
+                       arena->floats + TINY_INFER_INFER_LOGITS_SCRATCH_AT);
     }
     return STEPC_OK;
 }
 
 /* ---- model ------------------------------------------------------------- */
 
-static const size_t dims_2_4[] = {2, 4}, dims_2_2[] = {2, 2};
+static const size_t dims2x4[] = {2, 4}, dims2x2[] = {2, 2};
 
-static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims_2_4}};
-static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims_2_2}};
+static const stepc_tensor_info infer_inputs[] = {{"x", STEPC_FLOAT, 2, dims2x4}};
+static const stepc_tensor_info infer_outputs[] = {{"logits", STEPC_FLOAT, 2, dims2x2}};
 
 static stepc_status call_init(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
 {

@@ -16,7 +16,7 @@
  */
 #ifndef TINY_INFER_H
 #define TINY_INFER_H
-#define TINY_INFER_BUILD_ID 0x5cf0e487d5a54f75u /* the same in tiny_infer.c */
+#define TINY_INFER_BUILD_ID 0x3ec6d2f4445f25dau /* the same in tiny_infer.c */
 
 #include "stepc.h"
 
@@ -56,9 +56,9 @@ stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *a
 /* Where tiny_infer_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same
  * time may share memory. */
 enum {
-    TINY_INFER_INFER_HIDDEN_AT = 64, /* floats [2,3], until logits_gemm() */
-    TINY_INFER_INFER_HIDDEN_RELU_SCRATCH_AT = 0, /* floats [64] */
-    TINY_INFER_INFER_LOGITS_GEMM_SCRATCH_AT = 0, /* floats [48] */
+    TINY_INFER_INFER_HIDDEN_AT = 64, /* floats [2,3], until compute_logits() */
+    TINY_INFER_INFER_HIDDEN_SCRATCH_AT = 0, /* floats [64] */
+    TINY_INFER_INFER_LOGITS_SCRATCH_AT = 0, /* floats [48] */
 };
 
 /* Names, types, offsets, and the entries in generic form. */

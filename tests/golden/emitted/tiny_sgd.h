@@ -16,7 +16,7 @@
  */
 #ifndef TINY_SGD_H
 #define TINY_SGD_H
-#define TINY_SGD_BUILD_ID 0xf478ff6a9cac2486u /* the same in tiny_sgd.c */
+#define TINY_SGD_BUILD_ID 0xc66534ff28060d4eu /* the same in tiny_sgd.c */
 
 #include "stepc.h"
 
@@ -77,24 +77,24 @@ stepc_status tiny_sgd_infer(const tiny_sgd_state *state, tiny_sgd_arena *arena, 
  * time may share memory. */
 enum {
     TINY_SGD_STEP_HIDDEN_AT = 128, /* floats [8,3], until update_fc2_weight() */
-    TINY_SGD_STEP_HIDDEN_RELU_SCRATCH_AT = 0, /* floats [64] */
-    TINY_SGD_STEP_LOGITS_AT = 48, /* floats [8,2], until loss_softmax_cross_entropy_loss() */
-    TINY_SGD_STEP_LOGITS_GEMM_SCRATCH_AT = 0, /* floats [48] */
+    TINY_SGD_STEP_HIDDEN_SCRATCH_AT = 0, /* floats [64] */
+    TINY_SGD_STEP_LOGITS_AT = 48, /* floats [8,2], until compute_loss() */
+    TINY_SGD_STEP_LOGITS_SCRATCH_AT = 0, /* floats [48] */
     TINY_SGD_STEP_LOSS_AT = 16, /* floats, scalar */
     TINY_SGD_STEP_D_LOGITS_AT = 192, /* floats [8,2], until update_fc2_weight() */
-    TINY_SGD_STEP_LOSS_SOFTMAX_CROSS_ENTROPY_LOSS_SCRATCH_AT = 0, /* floats [16] */
+    TINY_SGD_STEP_LOSS_SCRATCH_AT = 0, /* floats [16] */
     TINY_SGD_STEP_D_FC1_OUTPUT_AT = 160, /* floats [8,3], until update_fc1_weight() */
-    TINY_SGD_STEP_D_FC1_OUTPUT_WHERE_SCRATCH_AT = 0, /* floats [32] */
-    TINY_SGD_STEP_UPDATE_FC2_WEIGHT_SCRATCH_AT = 0, /* floats [128] */
-    TINY_SGD_STEP_UPDATE_FC1_WEIGHT_SCRATCH_AT = 0, /* floats [128] */
+    TINY_SGD_STEP_D_FC1_OUTPUT_SCRATCH_AT = 0, /* floats [32] */
+    TINY_SGD_STEP_FC2_BIAS_SCRATCH_AT = 0, /* floats [128] */
+    TINY_SGD_STEP_FC1_BIAS_SCRATCH_AT = 0, /* floats [128] */
 };
 
 /* Where tiny_sgd_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same
  * time may share memory. */
 enum {
-    TINY_SGD_INFER_HIDDEN_AT = 64, /* floats [8,3], until logits_gemm() */
-    TINY_SGD_INFER_HIDDEN_RELU_SCRATCH_AT = 0, /* floats [64] */
-    TINY_SGD_INFER_LOGITS_GEMM_SCRATCH_AT = 0, /* floats [48] */
+    TINY_SGD_INFER_HIDDEN_AT = 64, /* floats [8,3], until compute_logits() */
+    TINY_SGD_INFER_HIDDEN_SCRATCH_AT = 0, /* floats [64] */
+    TINY_SGD_INFER_LOGITS_SCRATCH_AT = 0, /* floats [48] */
 };
 
 /* Names, types, offsets, and the entries in generic form. */
