@@ -51,12 +51,13 @@ static bool is_of_window(const struct access *a, const struct access *b)
 }
 
 /* Rows and columns of a window, and where one element of it is. */
-struct window {
+struct window_position {
     int64_t row, column, rows, columns;
 };
 
 /* Where `at` elements behind the window's first are, as lines of so many columns. */
-static bool find_position(const struct access *x, const struct expr *const *all, size_t count, struct window *w)
+static bool find_position(const struct access *x, const struct expr *const *all, size_t count,
+                          struct window_position *w)
 {
     const struct shape *const shape = &x->buffer->shape;
     const int64_t line = shape->rank > 1 ? shape->dim[shape->rank - 1] : 0;
@@ -72,13 +73,13 @@ static bool find_position(const struct access *x, const struct expr *const *all,
     }
     if (members < 2 || line < 2)
         return false;
-    *w = (struct window){.row = (x->offset - first) / line, .column = (x->offset - first) % line,
+    *w = (struct window_position){.row = (x->offset - first) / line, .column = (x->offset - first) % line,
                          .rows = (last - first) / line + 1, .columns = (last - first) % line + 1};
     return w->rows * w->columns == members && w->column < w->columns;
 }
 
 /* On a plane as on a map: nw is above and left. */
-static const char *position_wish(struct arena *a, const struct window *w)
+static const char *position_wish(struct arena *a, const struct window_position *w)
 {
     static const char *const rows[][3] = {{"", "", ""}, {"n", "s", ""}, {"n", "", "s"}};
     static const char *const columns[][3] = {{"", "", ""}, {"w", "e", ""}, {"w", "", "e"}};
@@ -94,7 +95,7 @@ static const char *position_wish(struct arena *a, const struct window *w)
 static const char *element_wish(const struct expr_scope *s, const struct access *x, const struct expr *const *all,
                                 size_t count)
 {
-    struct window w;
+    struct window_position w;
     const char *const name = find_param(s, x->buffer)->name;
     if (find_position(x, all, count, &w))
         return position_wish(s->arena, &w);

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include <string.h>
 
-struct naming {
+struct variable_naming {
     struct arena *arena;
     bool (*is_reserved)(const char *name);
     struct map called;  /* functions that the one at hand calls (values unused) */
@@ -62,7 +62,7 @@ static bool is_declared_as(const struct stmt *s, void *data)
 }
 
 /* Is the name that of something around, or of something in `rest`, where v is in scope? */
-static bool is_taken(const struct naming *n, const struct tree_var *v, const char *name, const stmt_list *rest)
+static bool is_taken(const struct variable_naming *n, const struct tree_var *v, const char *name, const stmt_list *rest)
 {
     for (size_t i = 0; i < n->scope.count; i++)
         if (str_equal(n->scope.data[i]->name, name))
@@ -72,7 +72,7 @@ static bool is_taken(const struct naming *n, const struct tree_var *v, const cha
 }
 
 /* Names v, which is in scope in `rest`. */
-static void declare(struct naming *n, const struct tree_var *v, const stmt_list *rest)
+static void declare(struct variable_naming *n, const struct tree_var *v, const stmt_list *rest)
 {
     const char *name = v->name;
     for (int nth = 1; !v->is_named && is_taken(n, v, name, rest); nth++)
@@ -82,7 +82,7 @@ static void declare(struct naming *n, const struct tree_var *v, const stmt_list 
     vec_push(n->arena, &n->scope, v);
 }
 
-static void name_list(struct naming *n, const stmt_list *list)
+static void name_list(struct variable_naming *n, const stmt_list *list)
 {
     const size_t outer = n->scope.count;
     for (size_t i = 0; i < list->count; i++) {
@@ -101,13 +101,13 @@ static void name_list(struct naming *n, const stmt_list *list)
 
 static bool note_called(const struct expr *e, void *data)
 {
-    struct naming *const n = data;
+    struct variable_naming *const n = data;
     if (e->op == EXPR_CALL && e->call->name)
         map_set(&n->called, e->call->name, NULL);
     return false;
 }
 
-static void name_function(struct naming *n, const struct tree_function *f)
+static void name_function(struct variable_naming *n, const struct tree_function *f)
 {
     n->scope.count = 0;
     n->called = (struct map){.arena = n->arena};
@@ -124,7 +124,7 @@ static void name_function(struct naming *n, const struct tree_function *f)
 void tree_name(struct arena *a, struct tree_function *const *functions, size_t count,
                bool (*is_reserved)(const char *name))
 {
-    struct naming n = {.arena = a, .is_reserved = is_reserved};
+    struct variable_naming n = {.arena = a, .is_reserved = is_reserved};
     for (size_t i = count; i-- > 0;)
         name_function(&n, functions[i]);
 }
