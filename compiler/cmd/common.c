@@ -482,7 +482,7 @@ const char *changing_options_text(struct arena *a, const struct options *o)
 {
     static const char *const names[] = {"entries",      "dim",          "shape",      "set",     "bound",   "outputs",
                                         "reproducible", "check-finite", "standalone", "trace",   "weights", "machine",
-                                        "optimize",     "simd",         "threads",    "blas"};
+                                        "optimize",     "simd",         "dispatch",   "threads", "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const str_list l = option_list(o, names[i]);

@@ -186,13 +186,53 @@ static void reserve_local_names(struct emission *e)
     reserve_temporaries(e);
 }
 
+/* "x_v3": so functions are called on levels. */
+static bool may_be_of_level(const struct emission *e, const char *name)
+{
+    return e->options->levels &&
+           (str_ends_with(name, "_v1") || str_ends_with(name, "_v3") || str_ends_with(name, "_v4"));
+}
+
 const char *file_name(struct emission *e, const char *wish)
 {
     const char *name = name_mangle(e->arena, wish);
     const bool is_public =
         str_starts_with(name, arena_printf(e->arena, "%s_", e->name)) || str_starts_with(name, e->upper);
-    const bool collides = is_public || map_has(&e->param_names, name);
+    const bool collides = is_public || map_has(&e->param_names, name) || may_be_of_level(e, name);
     return name_in(&e->file, collides ? arena_printf(e->arena, "constant_%s", name) : name);
+}
+
+static void section_functions(struct emission *e)
+{
+    section_shared(e);
+    section_kernels(e);
+    write_section(&e->c, "entries");
+    write_copy(e);
+    write_arithmetic_check(e);
+    strbuf_add(&e->c.text, strbuf_text(&e->entries_text.text));
+}
+
+static void sections(struct emission *e)
+{
+    section_includes(e);
+    section_data(e);
+    section_functions(e);
+}
+
+/* Constants come first, as all levels share them. */
+static void sections_by_level(struct emission *e)
+{
+    const struct writer before = e->c;
+    e->c = (struct writer){.text = {.arena = e->arena}};
+    section_functions(e);
+    const char *const functions = strbuf_text(&e->c.text);
+    e->c = before;
+    levels_begin(e);
+    section_data(e);
+    levels_include(e, functions);
+    section_includes(e);
+    strbuf_add(&e->c.text, functions);
+    levels_choose(e);
 }
 
 /* ---- the list of sections ---------------------------------------------------------------------------------------- */
@@ -226,15 +266,12 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     section_header(&e);
 
     section_preamble(&e);
-    section_includes(&e);
-    section_data(&e);
-    section_shared(&e);
-    section_kernels(&e);
-    write_section(&e.c, "entries");
-    write_copy(&e);
-    write_arithmetic_check(&e);
-    strbuf_add(&e.c.text, strbuf_text(&e.entries_text.text));
+    if (o->levels)
+        sections_by_level(&e);
+    else
+        sections(&e);
     section_model(&e);
+    levels_end(&e);
 
     out->header = strbuf_text(&e.h.text);
     out->source = strbuf_text(&e.c.text);

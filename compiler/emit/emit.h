@@ -28,6 +28,8 @@ struct weights_image {
 };
 
 enum { SIMD_AUTO = 0, SIMD_NONE = 1 };
+/* Levels of x86 above what the C compiler's options say (runtime/kernels/stepc_levels.h). */
+enum { LEVEL_3 = 1u << 3, LEVEL_4 = 1u << 4 };
 
 struct emit_options {
     const char *name;         /* C prefix of everything: "digits" */
@@ -44,6 +46,7 @@ struct emit_options {
     const struct target *target; /* the machine that it is for; NULL: any */
     /* lanes of a vector of floats: 4, 8, 16; SIMD_AUTO: as the target has, SIMD_NONE: the scalar form only */
     int simd;
+    unsigned levels;          /* LEVEL_3 | LEVEL_4: the text is compiled for these, too (--dispatch) */
     bool small;               /* long elementary functions are not inlined */
     bool without_data;        /* the contents of constants are left out: for who wants sizes and names only */
 };

@@ -310,6 +310,14 @@ void section_arithmetic(struct emission *e); /* what the C compiler's numbers mu
 void write_arithmetic_check(struct emission *e); /* the function of that name, among the entries */
 void section_data(struct emission *e);    /* constants and initial values */
 void section_includes(struct emission *e); /* register tiles and elementary functions */
+/* "kernels/stepc_levels.h": an #include of it, or with --standalone its text. */
+void write_runtime_header(struct emission *e, const char *name);
+/* With --dispatch, else nothing: what stands around sections. `functions` are all that every level has its own of:
+ * those that stand at the beginning of a line. */
+void levels_begin(struct emission *e); /* before constants, which all levels share */
+void levels_include(struct emission *e, const char *functions); /* behind them: the levels above the first */
+void levels_choose(struct emission *e); /* behind the entries */
+void levels_end(struct emission *e);    /* behind all */
 const char *helper_with_double(const struct emission *e); /* an elementary function that is used, or NULL */
 const struct double_user *find_double_user(struct emission *e);
 /* Is the text without vectors, so that it says nothing about vectors? (machine.c) */

@@ -733,6 +733,8 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     struct writer calls = {.text = {.arena = e->arena}, .depth = 1};
     const struct entry_function f = {e->name, entry->name, entry_mutates(entry), &e->file};
     print_entry_parts(&t.body, &f, w, &calls);
+    if (e->options->levels)
+        write_line(w, "STEPC_LEVEL_ENTRY");
     write_entry_head(e, w, entry, "");
     write_line(w, "{");
     w->depth++;

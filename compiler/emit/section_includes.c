@@ -60,6 +60,20 @@ static void write_file(struct emission *e, const char *name, struct map *written
     }
 }
 
+static void write_header(struct emission *e, const char *name, struct map *written)
+{
+    if (e->options->standalone)
+        write_file(e, name, written);
+    else
+        write_line(&e->c, "#include \"%s\"", name);
+}
+
+void write_runtime_header(struct emission *e, const char *name)
+{
+    struct map written = {.arena = e->arena};
+    write_header(e, name, &written);
+}
+
 /* ---- the section ------------------------------------------------------------------------------------------------- */
 
 /* What the headers are to know of the options. */
@@ -73,14 +87,6 @@ static void write_settings(struct emission *e, bool has_kernels)
         write_line(&e->c, "#define STEPC_FORM 0 /* numbers one by one */");
     if (o->simd > SIMD_NONE && !is_own)
         write_line(&e->c, "#define STEPC_VECTOR_BYTES %d", o->simd * (int)sizeof(float));
-}
-
-static void write_header(struct emission *e, const char *name, struct map *written)
-{
-    if (e->options->standalone)
-        write_file(e, name, written);
-    else
-        write_line(&e->c, "#include \"%s\"", name);
 }
 
 void section_includes(struct emission *e)

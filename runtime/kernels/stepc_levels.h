@@ -61,7 +61,7 @@ static inline int stepc_level(void)
 #define STEPC_ON_LEVEL_3(level, call) (void)(level)
 #endif
 
-/* What a function is called on the level at hand: hidden_relu is hidden_relu_v3 on level 3. */
+/* What a function is called on the level at hand: compute_hidden is compute_hidden_v3 on level 3. */
 #define STEPC_LEVEL_JOIN(name, level) name##_v##level
 #define STEPC_LEVEL_EXPAND(name, level) STEPC_LEVEL_JOIN(name, level)
 #define STEPC_LEVEL_NAME(name) STEPC_LEVEL_EXPAND(name, STEPC_LEVEL)

@@ -1,0 +1,164 @@
+/* What --dispatch adds to the source file: it includes itself once for each level of the processor above the first, and
+ * each entry calls the code of the highest level that the processor has. runtime/kernels/stepc_levels.h and what it
+ * includes say how a level is opened for the C compiler; where that cannot be, the file is compiled once.
+ *
+ *   constants                  once
+ *   #include of itself         kernels and entries of levels 4 and 3: static functions with names of their own
+ *   kernels and entries        of level 1, or where there are no levels the only ones
+ *   entries that choose        once, where there are levels
+ *   the model                  once */
+#include "emit/emit_internal.h"
+
+#include "base/str.h"
+#include <string.h>
+
+static const struct {
+    unsigned bit;
+    int number;
+    const char *condition; /* is it above the options of the C compiler? NULL: always, where there are levels */
+} levels[] = {{LEVEL_4, 4, NULL}, {LEVEL_3, 3, "!defined(__AVX__)"}};
+enum { LEVELS = sizeof levels / sizeof *levels };
+
+/* An entry `train` is train_v3 on level 3: no other may be called so. */
+static void check_entries(struct emission *e)
+{
+    const struct program *const p = e->program;
+    for (size_t i = 0; i < p->entries.count * p->entries.count; i++) {
+        const char *const name = p->entries.data[i / p->entries.count].name;
+        const char *const other = p->entries.data[i % p->entries.count].name;
+        const size_t n = strlen(name);
+        if (strncmp(name, other, n) == 0 &&
+            (str_equal(other + n, "_v1") || str_equal(other + n, "_v3") || str_equal(other + n, "_v4")))
+            diag_error(e->diag, &LOC_FILE(p->model->file),
+                       "--dispatch: entry '%s' is called as entry '%s' is on a level; rename one of them", other,
+                       name);
+    }
+}
+
+void levels_begin(struct emission *e)
+{
+    struct writer *const c = &e->c;
+    check_entries(e);
+    write_blank(c);
+    write_comment(c, "This file is compiled several times in one run of the compiler: below the constants it includes "
+                     "itself for each level of the processor above what the compiler's options say, with the level's "
+                     "vectors and instructions. Its functions have names of their own on each (compute_hidden_v3). At "
+                     "the end each entry calls the code of the highest level that the processor has. Where a compiler "
+                     "or processor has no such levels, all this is left out.");
+    write_runtime_header(e, "kernels/stepc_levels.h");
+    write_line(c, "#if !defined(STEPC_LEVEL)");
+}
+
+/* "compute_hidden" of "static STEPC_KERNEL void compute_hidden(float *restrict y,"; NULL: no function begins there. */
+static const char *function_name(struct arena *a, const char *line)
+{
+    const char *end = line + strcspn(line, "(\n");
+    if (!str_starts_with(line, "static ") || *end != '(')
+        return NULL;
+    const char *begin = end;
+    while (begin[-1] != ' ' && begin[-1] != '*')
+        begin--;
+    return arena_strndup(a, begin, (size_t)(end - begin));
+}
+
+static void write_name(struct emission *e, const char *name)
+{
+    write_line(&e->c, "#define %s(...) STEPC_LEVEL_NAME(%s)(__VA_ARGS__)", name, name);
+}
+
+static const char *entry_function(struct emission *e, size_t i)
+{
+    return arena_printf(e->arena, "%s_%s", e->name, e->program->entries.data[i].name);
+}
+
+static void write_names(struct emission *e, const char *functions)
+{
+    for (const char *line = functions; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *const name = function_name(e->arena, line);
+        if (name)
+            write_name(e, name);
+    }
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        write_name(e, entry_function(e, i));
+}
+
+static void write_level(struct emission *e, size_t i)
+{
+    struct writer *const c = &e->c;
+    if (levels[i].condition)
+        write_line(c, "#if %s", levels[i].condition);
+    write_line(c, "#define STEPC_LEVEL %d", levels[i].number);
+    write_line(c, "#include \"%s.c\"", e->stem);
+    if (levels[i].condition)
+        write_line(c, "#endif");
+}
+
+void levels_include(struct emission *e, const char *functions)
+{
+    struct writer *const c = &e->c;
+    write_section(c, "levels");
+    write_line(c, "#if defined(STEPC_LEVELS)");
+    write_names(e, functions);
+    write_blank(c);
+    for (size_t i = 0; i < LEVELS; i++)
+        if (e->options->levels & levels[i].bit)
+            write_level(e, i);
+    write_line(c, "#define STEPC_LEVEL 1");
+    write_line(c, "#endif");
+    write_line(c, "#endif");
+    write_blank(c);
+    write_line(c, "#if defined(STEPC_LEVEL)");
+    write_runtime_header(e, "kernels/stepc_level_begin.h");
+    write_line(c, "#endif");
+}
+
+/* "digits_step_v3(state, arena, in, out)" */
+static const char *level_call(struct emission *e, size_t i, int level)
+{
+    const struct entry *const x = &e->program->entries.data[i];
+    return arena_printf(e->arena, "%s_v%d(state, arena%s%s%s)", entry_function(e, i), level,
+                        x->kind == ENTRY_INIT ? ", seed" : "", has_inputs(e, x) ? ", in" : "",
+                        x->graph->outputs.count ? ", out" : "");
+}
+
+static void write_choice(struct emission *e, size_t i)
+{
+    struct writer *const c = &e->c;
+    write_line(c, "#undef %s", entry_function(e, i));
+    write_entry_head(e, c, &e->program->entries.data[i], "");
+    write_line(c, "{");
+    c->depth++;
+    write_line(c, "const int level = stepc_level();");
+    for (size_t l = 0; l < LEVELS; l++)
+        if (e->options->levels & levels[l].bit)
+            write_line(c, "STEPC_ON_LEVEL_%d(level, %s);", levels[l].number, level_call(e, i, levels[l].number));
+    write_line(c, "return %s;", level_call(e, i, 1));
+    write_close(c, "");
+}
+
+void levels_choose(struct emission *e)
+{
+    struct writer *const c = &e->c;
+    write_blank(c);
+    write_line(c, "#if !defined(STEPC_LEVEL) || STEPC_LEVEL == 1 /* once: behind the other levels */");
+    write_section(c, "the level of this processor");
+    write_line(c, "#if defined(STEPC_LEVEL)");
+    for (size_t i = 0; i < e->program->entries.count; i++) {
+        write_choice(e, i);
+        if (i + 1 < e->program->entries.count)
+            write_blank(c);
+    }
+    write_line(c, "#endif");
+}
+
+void levels_end(struct emission *e)
+{
+    struct writer *const c = &e->c;
+    if (!e->options->levels)
+        return;
+    write_line(c, "#endif");
+    write_blank(c);
+    write_line(c, "#if defined(STEPC_LEVEL)");
+    write_runtime_header(e, "kernels/stepc_level_end.h");
+    write_line(c, "#endif");
+}
