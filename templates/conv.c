@@ -331,7 +331,7 @@ static STEPC_INLINE void finish_rows(const int rows, const int n, const int o, T
     }
 }
 
-/* Rows o .. of group g. */
+/* Rows o ..{ of group g}. */
 static STEPC_INLINE void part(const int rows, const int o, const int n, const int g, T *restrict flat,
                               const T *restrict weights, const T *restrict image, const int32_t *restrict taps,
                               const int are_finite)
@@ -470,7 +470,7 @@ static STEPC_INLINE void finish_channel(const int n, const int channel, const T 
         finish_elements(n, channel, XD * XH * XW, line);
 }
 
-/* Rows c .. of group g: one phase of dx after the other. */
+/* Rows c ..{ of group g}: one phase of dx after the other. */
 static STEPC_INLINE void phases_part(const int rows, const int c, const int n, const int g, T *restrict flat,
                                      const T *restrict weights, const T *restrict image, const int32_t *restrict taps,
                                      const int are_finite)
@@ -544,8 +544,8 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
 
 /* ---- conv_grad_weight -------------------------------------------------------------------------------------------- */
 
-/* Adds what image n gives to the sums of rows first .. end - 1 of group g, which lie `total` elements behind the image
- * in `own`. What is computed is not read from x or dy. */
+/* Adds what image n gives to the sums of rows first .. end - 1{ of group g}, which lie `total` elements behind the
+ * image in `own`. What is computed is not read from x or dy. */
 static STEPC_INLINE void add_image(const int n, const int g, const int first, const int end, const int total,
                                    const T *restrict dy, const T *restrict x, const int32_t *restrict taps,
                                    T *restrict own)

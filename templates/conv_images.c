@@ -79,7 +79,7 @@ static inline void compute_planes(T *restrict to, const int n, const int k)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* Windows p .. of rows o .. of group g. Images n .. are there; those before n + fresh are finished already. */
+/* Windows p .. of rows o ..{ of group g}. Images n .. are there; those before n + fresh are finished already. */
 static STEPC_INLINE void part(const int rows, const int o, const int count, const int p, const int n, const int fresh,
                               const int g, T *restrict sums, const T *restrict packed, const T *restrict image,
                               const int32_t *restrict spans, const int are_finite)
@@ -114,7 +114,7 @@ static inline int group_at(const int g)
     return g * (CHANNELS * TAPS) * STEPC_WINDOW_ALL_ROWS(ROWS);
 }
 
-/* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
+/* All windows of rows o ..{ of group g}: whole vectors, and what is left of one. */
 static STEPC_INLINE void rows_of_windows(const int rows, const int o, const int n, const int fresh, const int g,
                                          T *restrict sums, const T *restrict packed, const T *restrict image,
                                          const int32_t *restrict spans, const int are_finite)

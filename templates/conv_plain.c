@@ -204,8 +204,7 @@ KERNEL static void conv_grad_input_plain(const T *restrict dy, const T *restrict
 
 /* ---- the gradient of the weights --------------------------------------------------------------------------------- */
 
-/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
- * channel of x. */
+/* Adds the sums of one image, of the weights at ({kz,}ky,kx), to total[0]{, total[step]} .. */
 static inline void add_image(T *restrict total, const int step, const T *restrict dy, const T *restrict from,
                              const int kz, const int ky, const int kx)
 {

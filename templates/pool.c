@@ -272,7 +272,7 @@ static STEPC_INLINE void finish_zeros(const int p, const int first, const int co
         finish(p, first + i, (T)0);
 }
 
-/* `count` windows from `begin` on of a line, which begins at element `first`. Vectors run across windows. */
+/* `count` windows{ from `begin` on} of a line{, which begins at element `first`}. Vectors run across windows. */
 static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict flow,
                                        const int begin, const int count)
 {

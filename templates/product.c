@@ -91,7 +91,8 @@ static inline int end_row(void)
     return SHARES > 1 ? M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M) : M - STEPC_LAST_ROWS(M);
 }
 
-/* One tile: rows i .. and columns j .. of those p .. of b, which `right` holds; the columns from .. to - 1 are new. */
+/* One tile: rows i ..{ and columns j ..}{ of those p .. of b, which `right` holds}{; the columns from .. to - 1 are
+ * new}. */
 static STEPC_INLINE void tile_of(const int rows, const int i, const int vectors, const int from, const int to,
                                  const int j, const int p, const T *restrict left, const T *restrict right,
                                  const int step)
@@ -124,14 +125,14 @@ static STEPC_INLINE void tile_of(const int rows, const int i, const int vectors,
     }
 }
 
-/* One tile: rows i .. and columns j .. */
+/* One tile: rows i ..{ and columns j ..} */
 static STEPC_INLINE void whole_tile(const int rows, const int i, const int j, const T *restrict left,
                                     const T *restrict right)
 {
     tile_of(rows, i, STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, 0, left, right, B_ROW);
 }
 
-/* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
+/* One tile: rows i ..{ and columns j ..}; what the tile before it has stored is not stored again. */
 static STEPC_INLINE void tile(const int rows, const int i, const int vectors, const int from, const int to, const int j,
                               const T *restrict left, const T *restrict right)
 {
@@ -233,14 +234,14 @@ static STEPC_INLINE void pack_panel(const int columns, const int p, T *restrict 
         stepc_pack(packed, PANEL, right + p * B_COL, B_ROW, B_COL, columns, K);
 }
 
-/* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
+/* One tile: rows i ..{ and columns j ..} of a panel of columns{, of which the first `to` are wanted}. */
 static STEPC_INLINE void panel_tile(const int rows, const int i, const int to, const int j, const int p,
                                     const T *restrict left, const T *restrict packed)
 {
     tile_of(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, to, j, p, left, packed, PANEL);
 }
 
-/* One tile: rows i .. and columns j .. of a panel of columns. */
+/* One tile: rows i ..{ and columns j ..} of a panel of columns. */
 static STEPC_INLINE void whole_panel_tile(const int rows, const int i, const int j, const int p, const T *restrict left,
                                           const T *restrict packed)
 {
@@ -471,7 +472,8 @@ static STEPC_INLINE int terms_from(const int k)
         return K;
 }
 
-/* Asks for a part of a panel of the next block, columns j .., terms k .., while rows i .. of a panel are computed. */
+/* Asks for a part of a panel of the next block{, columns j ..}{, terms k ..}{, while rows i .. of a panel are
+ * computed}. */
 static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, const int k, const T *restrict right)
 {
     const int columns = N - j < 32 ? N - j : 32, depth = terms_from(k);
@@ -523,7 +525,7 @@ static STEPC_INLINE void block_rows(const int rows, const int i, const int first
     }
 }
 
-/* Rows i .. of those first .. end - 1. Those of four tiles are packed together; meanwhile a part of the next four is
+/* Rows i ..{ of those first .. end - 1}. Those of four tiles are packed together; meanwhile a part of the next four is
  * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
 static STEPC_INLINE void packed_part(const int rows, const int i, const int first, const int end, const int p,
                                      const int k, const T *restrict left, const T *restrict right, T *restrict panel)
@@ -555,7 +557,7 @@ static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed
     }
 }
 
-/* The same where rows may lie as they are. */
+/* Rows i .. of one packed block of columns and terms, where rows may lie as they are. */
 static STEPC_INLINE void block_part(const int rows, const int i, const int first, const int end, const int p,
                                     const int k, const T *restrict left, const T *restrict right, T *restrict panel)
 {
@@ -565,7 +567,7 @@ static STEPC_INLINE void block_part(const int rows, const int i, const int first
         block_rows(rows, i, first, p, k, left, right, panel, panel + BLOCK * LONGEST);
 }
 
-/* Rows first .. end - 1 of the columns p .. and terms k .. */
+/* Rows first .. end - 1{ of the columns p ..}{ and terms k ..} */
 static STEPC_INLINE void block_terms(const int first, const int end, const int p, const int k, const T *restrict left,
                                      const T *restrict right, T *restrict panel)
 {
@@ -583,7 +585,7 @@ static STEPC_INLINE void block_terms(const int first, const int end, const int p
     }
 }
 
-/* Rows first .. end - 1 of the columns p .. */
+/* Rows first .. end - 1{ of the columns p ..} */
 static STEPC_INLINE void block_sums(const int first, const int end, const int p, const T *restrict left,
                                     const T *restrict right, T *restrict panel)
 {
@@ -595,7 +597,7 @@ static STEPC_INLINE void block_sums(const int first, const int end, const int p,
     }
 }
 
-/* Rows first .. end - 1 of the columns p .., of which as many are computed at a time as ROWS hold: whole tiles. */
+/* Rows first .. end - 1{ of the columns p ..}, of which as many are computed at a time as memory holds: whole tiles. */
 static STEPC_INLINE void block_columns(const int first, const int end, const int p, const T *restrict left,
                                        const T *restrict right, T *restrict panel)
 {

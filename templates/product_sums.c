@@ -51,7 +51,7 @@ static STEPC_INLINE int depth_behind(const int terms, const int left)
     return left < TERMS - open ? left : TERMS - open;
 }
 
-/* Rows i .. and columns j .. of one tile, of which the columns from .. to - 1 are new. */
+/* Rows i ..{ and columns j ..} of one tile{, of which the columns from .. to - 1 are new}. */
 static STEPC_INLINE void part(const int rows, const int vectors, const int from, const int to, const int i, const int j,
                               const int skipped, const int done, const T *restrict left, const T *restrict right,
                               T *restrict waiting)

@@ -59,7 +59,7 @@ static STEPC_KERNEL void finish_group(const int rows, const int j, const T *rest
     }
 }
 
-/* Rows j .. of b, all rows of a, the terms k .. of each sum. */
+/* Rows j .. of b, all rows of a{, the terms k .. of each sum}. */
 static STEPC_INLINE void transposed_rows(const int rows, const int j, const int k, const T *restrict right,
                                          const T *restrict packed, T *restrict tiles)
 {

@@ -44,9 +44,11 @@
  * Whatever else stands there is an error of the build. Types of operands must fit: what is compared with an element
  * is (T)0, not 0.
  *
- * The comment directly above a kernel, a function or a statement goes with it into emitted code. A comment that begins
- * with "Why:" and has lines of its own stays here: measurements, and what compilers would do otherwise. It stands below
- * the one that says what the code does.
+ * The comment directly above a kernel, a function or a statement goes with it into emitted code. That of a function
+ * says what is there: its parameters (of one letter, in backticks, or beside .. + - [), operands and sizes go by the
+ * names and numbers that they have; {what stands in braces} goes if something in it is not there, else the sentence.
+ * A comment that begins with "Why:" and has lines of its own stays here: measurements, and what compilers would do
+ * otherwise. It stands below the one that says what the code does.
  *
  * Functions of the runtime's headers (stepc_expf) and routines of runtime/kernels/ (stepc_tile) are called there, and
  * emitted code includes their headers. A template calls the routine for float; emitted code for double calls the one

@@ -220,6 +220,9 @@ void emit_row_calls(struct arena *a, stmt_list *list);
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
 /* Functions as C: their comments, heads and bodies (tree_text.c). */
 void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f);
+/* The comment of a function of the template of kernel k, with the names that are there; NULL: it says nothing. */
+const char *template_comment(struct arena *a, const struct tree_function *f, const struct kernel *k,
+                             const kernel_params *params);
 /* The body of a template kernel; functions that it calls go to the emission's `instance` (kernel_template.c). */
 void emit_template_body(struct expr_scope *s, struct tree_builder *b, const struct kernel *k);
 /* Where a stage of a kernel stands: the scope has the loops' indices, the last of which is the block's first row. */

@@ -474,6 +474,11 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
     for (size_t i = 0; i < parts.functions.count; i++)
         tree_inline_elements(a, &parts.functions.data[i]->body);
     tree_name(a, parts.functions.data, parts.functions.count, name_is_reserved);
+    for (size_t i = 0; i + 1 < parts.functions.count; i++) {
+        const int stage = e->instance_stages.data[i];
+        parts.functions.data[i]->comment =
+            template_comment(a, parts.functions.data[i], stage > 0 ? k->blocks.stages.data[stage - 1] : k, params);
+    }
     for (size_t i = 0; i < parts.functions.count; i++)
         check_tree(e, k, &parts.functions.data[i]->params, &parts.functions.data[i]->body);
     f->attributes = attributes_of(&parts);

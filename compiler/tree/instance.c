@@ -693,6 +693,7 @@ static struct tree_function *function_of(struct instance *in, const struct tree_
         made->name = arena_printf(in->arena, "%s_%s", f->name, element_type(in)->type);
     made->type = bound_type(in, f->type);
     made->dtype = bound_dtype(in, f->dtype);
+    made->written = &f->params;
     made->params = (tree_vars){0};
     made->body = (stmt_list){0};
     return made;

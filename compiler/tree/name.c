@@ -77,6 +77,8 @@ static void declare(struct variable_naming *n, const struct tree_var *v, const s
     const char *name = v->name;
     for (int nth = 1; !v->is_named && is_taken(n, v, name, rest); nth++)
         name = candidate(n->arena, v, nth);
+    if (!v->is_named)
+        changeable(v)->wish = v->name;
     changeable(v)->name = name;
     changeable(v)->is_named = true;
     vec_push(n->arena, &n->scope, v);

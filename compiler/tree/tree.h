@@ -26,6 +26,7 @@ struct tree_var {
     enum dtype dtype;          /* of its elements; DTYPE_INDEX: an index */
     const char *type, *name;   /* as C spells them; a POINTER's type is that of its elements */
     bool is_named;
+    const char *wish;          /* of what is_named: what it had wished */
     int64_t count;             /* POINTER, ARRAY */
     const struct expr *extent; /* ARRAY: how many elements, where the user's compiler has to compute it; else NULL */
     const char *from;          /* MACRO: the header of runtime/ that has it, "kernels/stepc_tile.h"; else NULL */
@@ -86,6 +87,7 @@ struct tree_function {
     /* Of a template: where it stands in its file, and whether what is emitted depends on nothing, on types only
      * (then it is shared by all kernels of those types), or on the kernel. */
     int place;
+    const tree_vars *written;  /* of an instance: the template's parameters */
     enum function_kind { FUNCTION_SHARED, FUNCTION_BY_TYPE, FUNCTION_OWN } kind;
 };
 

@@ -834,8 +834,7 @@ static STEPC_KERNEL void compute_grad_train_first_norm_pull(float *restrict grad
     }
 }
 
-/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
- * channel of x. */
+/* Adds the sums of one image, of the weights at (kz,ky,kx), to total[0] .. */
 static inline void update_first_weight_add_image(float *restrict total, const float *restrict dy,
                                                  const float *restrict from, const int ky, const int kx)
 {

@@ -90,7 +90,7 @@ static STEPC_KERNEL void compute_norm_factor(float *restrict norm_factor, const 
         norm_factor[i] = 1.0f / stepc_sqrtf(variance[i] + 0.00001f) * scale[i];
 }
 
-/* Rows o .. of group g. */
+/* Rows o .. */
 static STEPC_INLINE void first_conv_part(const int rows, const int o, const int n, float *restrict flat,
                                          const float *restrict weights, const float *restrict image,
                                          const int32_t *restrict taps, float *restrict first_conv)
@@ -177,7 +177,7 @@ static STEPC_KERNEL void compute_depthwise1(float *restrict depthwise1, const fl
         }
 }
 
-/* Rows o .. of group g. */
+/* Rows o .. */
 static STEPC_INLINE void pointwise_part(const int rows, const int o, const int n, float *restrict flat,
         const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
         float *restrict pointwise, const float *restrict pointwise_mean, const float *restrict pointwise_norm_factor,
@@ -274,7 +274,7 @@ static STEPC_KERNEL void compute_depthwise(float *restrict depthwise, const floa
         }
 }
 
-/* Rows o .. of group g. */
+/* Rows o .. */
 static STEPC_INLINE void pointwise4_conv_part(const int rows, const int o, const int n, float *restrict flat,
                                               const float *restrict weights, const float *restrict image,
                                               const int32_t *restrict taps, float *restrict pointwise4_conv)
@@ -499,7 +499,7 @@ static STEPC_KERNEL void compute_train_depthwise_conv(float *restrict train_dept
         }
 }
 
-/* Rows o .. of group g. */
+/* Rows o .. */
 static STEPC_INLINE void train_pointwise_conv_part(const int rows, const int o, const int n, float *restrict flat,
                                                    const float *restrict weights, const float *restrict image,
                                                    const int32_t *restrict taps, float *restrict train_pointwise_conv)
@@ -846,7 +846,7 @@ static STEPC_KERNEL void update64(float *restrict w, const float learning_rate, 
         w[i] -= learning_rate * v_new[i];
 }
 
-/* Rows o .. of group g. */
+/* Rows o .. */
 static STEPC_INLINE void d_train_depthwise_norm_part(const int rows, const int o, const int n, float *restrict flat,
         const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
         float *restrict d_train_depthwise_norm, const float *restrict train_depthwise_conv,
@@ -1317,7 +1317,7 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
     }
 }
 
-/* Rows o .. of group g. */
+/* Rows o .. */
 static STEPC_INLINE void first_part(const int rows, const int o, const int n, float *restrict flat,
         const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
         float *restrict first, const float *restrict first_mean, const float *restrict first_norm_factor,

@@ -662,8 +662,7 @@ static STEPC_KERNEL void compute_d_train_depthwise_norm(float *restrict d_train_
             }
 }
 
-/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
- * channel of x. */
+/* Adds the sums of one image, of the weights at (kz,ky,kx), to total[0] .. */
 static inline void update_pointwise_weight_add_image(float *restrict total, const float *restrict dy,
                                                      const float *restrict from)
 {
@@ -886,8 +885,7 @@ static STEPC_KERNEL void compute_d_train_norm(float *restrict d_train_norm,
                 }
 }
 
-/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
- * channel of x. */
+/* Adds the sums of one image, of the weights at (kz,ky,kx), to total[0] .. */
 static inline void update_depthwise_weight_add_image(float *restrict total, const float *restrict dy,
                                                      const float *restrict from, const int ky, const int kx)
 {
@@ -1007,8 +1005,7 @@ static STEPC_KERNEL void compute_grad_train_first_norm_pull(float *restrict grad
     }
 }
 
-/* total[0], total[step] .. += the sums of one image, of the weights at (kz,ky,kx) of ROWS channels of dy, which see a
- * channel of x. */
+/* Adds the sums of one image, of the weights at (kz,ky,kx), to total[0] .. */
 static inline void update_first_weight_add_image(float *restrict total, const float *restrict dy,
                                                  const float *restrict from, const int ky, const int kx)
 {

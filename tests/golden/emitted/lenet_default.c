@@ -74,7 +74,7 @@ static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, 
         (1.0 - stepc_pow(0.8999999761581421, step_count_as_double)) : learning_rate_as_double);
 }
 
-/* Rows o .. of group g. */
+/* Rows o .. */
 static STEPC_INLINE void relu1_part(const int rows, const int o, const int n, float *restrict flat,
         const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
         float *restrict relu1, const float *restrict conv1_bias)
@@ -136,7 +136,7 @@ static STEPC_KERNEL void compute_pool1(float *restrict pool1, const float *restr
         }
 }
 
-/* Windows p .. of rows o .. of group g. Images n .. are there; those before n + fresh are finished already. */
+/* Windows p .. of rows o .. Images n .. are there. */
 static STEPC_INLINE void relu2_part(const int rows, const int o, const int count, const int p, const int n,
         float *restrict sums, const float *restrict packed, const float *restrict image,
         const int32_t *restrict spans, float *restrict relu2, const float *restrict conv2_bias)
@@ -155,7 +155,7 @@ static STEPC_INLINE void relu2_part(const int rows, const int o, const int count
     }
 }
 
-/* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
+/* All windows of rows o ..: whole vectors, and what is left of one. */
 static STEPC_INLINE void relu2_rows_of_windows(const int rows, const int o, const int n, float *restrict sums,
         const float *restrict packed, const float *restrict image, const int32_t *restrict spans,
         float *restrict relu2, const float *restrict conv2_bias)
@@ -202,8 +202,8 @@ static STEPC_KERNEL void compute_pool2(float *restrict pool2, const float *restr
         }
 }
 
-/* Finishes the sums of rows j .. of b, a group or what is left of it. A function of its own: what finishing needs takes
- * no registers from the tile. */
+/* Finishes the sums of rows j .. of fc1_weight, a group or what is left of it. A function of its own: what
+ * finishing needs takes no registers from the tile. */
 static STEPC_KERNEL void relu3_finish_group(const int rows, const int j, const float *restrict sums_of_group,
                                             float *restrict relu3, const float *restrict fc1_bias)
 {
@@ -219,7 +219,7 @@ static STEPC_KERNEL void relu3_finish_group(const int rows, const int j, const f
     }
 }
 
-/* Rows j .. of b, one of the four parts of a group. It is finished behind the last of them. */
+/* Rows j .. of fc1_weight, one of the four parts of a group. It is finished behind the last of them. */
 static STEPC_INLINE void relu3_transposed_part(const int rows, const int j, const float *restrict right,
         const float *restrict packed, float *restrict sums, float *restrict relu3, const float *restrict fc1_bias)
 {
@@ -627,7 +627,7 @@ static STEPC_INLINE void d_flat_block_rows(const int rows, const int i, const fl
     }
 }
 
-/* The same where rows may lie as they are. */
+/* Rows i .. of one packed block of columns and terms, where rows may lie as they are. */
 static STEPC_INLINE void d_flat_block_part(const int rows, const int i, const float *restrict left,
                                            float *restrict panel, float *restrict d_flat)
 {
@@ -678,7 +678,7 @@ static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int 
     }
 }
 
-/* The same where rows may lie as they are. */
+/* Rows i .. of one packed block of columns and terms, where rows may lie as they are. */
 static STEPC_INLINE void update_fc1_weight_block_part(const int rows, const int i, const float *restrict left,
         float *restrict panel, float *restrict fc1_weight_v, float *restrict fc1_weight, float *restrict fc1_weight_h,
         const float corrected_rate)
@@ -773,7 +773,7 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
     }
 }
 
-/* Windows p .. of rows o .. of group g. Images n .. are there; those before n + fresh are finished already. */
+/* Windows p .. of rows o .. Images n .. are there. */
 static STEPC_INLINE void d_pool1_part(const int rows, const int o, const int count, const int p, const int n,
                                       float *restrict sums, const float *restrict packed, const float *restrict image,
                                       const int32_t *restrict spans, const int are_finite, float *restrict d_pool1)
@@ -790,7 +790,7 @@ static STEPC_INLINE void d_pool1_part(const int rows, const int o, const int cou
     }
 }
 
-/* All windows of rows o .. of group g, or those of a share: whole vectors, and what is left of one. */
+/* All windows of rows o ..: whole vectors, and what is left of one. */
 static STEPC_INLINE void d_pool1_rows_of_windows(const int rows, const int o, const int n, float *restrict sums,
         const float *restrict packed, const float *restrict image, const int32_t *restrict spans,
         const int are_finite, float *restrict d_pool1)
