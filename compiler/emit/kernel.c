@@ -660,6 +660,23 @@ static void build_check(struct expr_scope *s, struct name_scope *names, const st
     tree_return(&b, index_text(a, arena_printf(a, "%s == 0 ? STEPC_OK : %s", wrong->name, c->status)));
 }
 
+/* check_indices, check_4_indices, check_4_of_16_indices: none is called after a tensor, for it may serve several. */
+static const char *check_name(struct emission *e, const struct check *c)
+{
+    struct arena *const a = e->arena;
+    const char *const what = str_equal(c->status, "STEPC_E_LABEL")        ? "labels"
+                             : str_equal(c->status, "STEPC_E_NOT_FINITE") ? "finite"
+                                                                          : "indices";
+    int64_t count = 1;
+    for (int d = 0; d < c->rank; d++)
+        count *= c->extent[d];
+    const char *const wishes[] = {arena_printf(a, "check_%s", what),
+                                  arena_printf(a, "check_%" PRId64 "_%s", count, what),
+                                  arena_printf(a, "check_%" PRId64 "_of_%" PRIu64 "_%s", count,
+                                               (uint64_t)c->high - (uint64_t)c->low, what)};
+    return name_first_free(&e->file, wishes, sizeof wishes / sizeof *wishes);
+}
+
 /* The function of a check, whose parameters and body are made. */
 static struct kernel_function *check_function(struct emission *e, const struct check *c, struct expr_scope *s,
                                               struct tree_function *t)
@@ -670,9 +687,7 @@ static struct kernel_function *check_function(struct emission *e, const struct c
         return f;
     const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
     f = arena_new(e->arena, struct kernel_function);
-    t->name = f->name = name_in(&e->file, !strcmp(c->status, "STEPC_E_LABEL") ? "check_labels"
-                                          : is_finite                         ? "check_finite"
-                                                                              : "check_indices");
+    t->name = f->name = check_name(e, c);
     f->text = "";
     f->definition = function_text(s, t);
     vec_push(e->arena, &f->comments,

@@ -348,7 +348,7 @@ static const char *declaration_text(struct arena *a, const struct tree_var *v)
     if (v->kind == VAR_POINTER)
         return arena_printf(a, "%s%s *%s%s", v->written ? "" : "const ", v->type, v->is_restrict ? "restrict " : "",
                             v->name);
-    return arena_printf(a, "%s%s %s", v->kind == VAR_CELL ? "" : "const ", v->type, v->name);
+    return arena_printf(a, "%s %s", v->type, v->name);
 }
 
 void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f)

@@ -204,7 +204,7 @@ static bool has_function(const struct instance *in, const char *name)
 START_TEST(sizes_decide)
 {
     ck_assert_str_eq(kernel_text(instantiate("sample_folds", (struct sizes){3, 8, 2, 1, 0})),
-                     "static void sample_folds(float *restrict y, const float *restrict x, const float rate)\n"
+                     "static void sample_folds(float *restrict y, const float *restrict x, float rate)\n"
                      "{\n"
                      "    float sum = 0.0f;\n"
                      "    /* Each row. */\n"
@@ -227,7 +227,7 @@ END_TEST
 START_TEST(one_iteration_is_no_loop)
 {
     ck_assert_str_eq(kernel_text(instantiate("sample_folds", (struct sizes){1, 4, 1, 0, 2})),
-                     "static void sample_folds(float *restrict y, const float *restrict x, const float rate)\n"
+                     "static void sample_folds(float *restrict y, const float *restrict x, float rate)\n"
                      "{\n"
                      "    float sum = 0.0f;\n"
                      "    /* Each row. */\n"
@@ -287,15 +287,15 @@ START_TEST(functions_stay_or_become_parts)
     const struct instance *const in = instantiate("sample_parts", (struct sizes){3, 8, 2, 1, 0});
     ck_assert_str_eq(text_of(in, "part"),
                      "/* One row from `from` on; `unused` is never read. */\n"
-                     "static inline void part(const int i, const int from, float *restrict y, const float *restrict x, "
-                     "const float rate)\n"
+                     "static inline void part(int i, int from, float *restrict y, const float *restrict x, "
+                     "float rate)\n"
                      "{\n"
                      "    for (int j = from; j < 8; j += 2)\n"
                      "        y[i * 8 + j] = twice_float(x[i * 8 + j]) + (float)j;\n"
                      "    y[i * 8] += rate;\n"
                      "}\n");
     ck_assert_str_eq(kernel_text(in),
-                     "static void sample_parts(float *restrict y, const float *restrict x, const float rate)\n"
+                     "static void sample_parts(float *restrict y, const float *restrict x, float rate)\n"
                      "{\n"
                      "    for (int i = 0; i < 3; i++) {\n"
                      "        if (x[i] > 0.0f) {\n"
@@ -327,13 +327,13 @@ START_TEST(shared_functions_are_the_same_everywhere)
     const struct instance *const in = instantiate("sample_parts", sizes);
     const struct instance *const wide = instantiate_for("sample_parts", "double", "int32_t", sizes, false);
     ck_assert_str_eq(text_of(in, "twice_float"), "/* Twice: needs types only. */\n"
-                                                 "static inline float twice_float(const float x)\n"
+                                                 "static inline float twice_float(float x)\n"
                                                  "{\n"
                                                  "    float both[2] = {x};\n"
                                                  "    return both[0] + x;\n"
                                                  "}\n");
     ck_assert_str_eq(text_of(in, "smaller"), "/* The same of all kernels. */\n"
-                                             "static inline int smaller(const int x, const int y)\n"
+                                             "static inline int smaller(int x, int y)\n"
                                              "{\n"
                                              "    return x < y ? x : y;\n"
                                              "}\n");
@@ -366,7 +366,7 @@ END_TEST
 START_TEST(captures_go_where_their_hole_is_live)
 {
     const struct instance *const in = instantiate("sample_parts", (struct sizes){3, 8, 2, 0, 0});
-    ck_assert_ptr_nonnull(strstr(text_of(in, "part"), "part(const int i, const int from, float *restrict y, "
+    ck_assert_ptr_nonnull(strstr(text_of(in, "part"), "part(int i, int from, float *restrict y, "
                                                       "const float *restrict x)\n"));
     ck_assert_ptr_nonnull(strstr(kernel_text(in), "    part(i, 1, y, x);\n"));
     ck_assert_ptr_null(strstr(kernel_text(in), "rate"));
@@ -376,7 +376,7 @@ END_TEST
 START_TEST(only_holes_are_called)
 {
     ck_assert_str_eq(kernel_text(instantiate("sample_nothing", (struct sizes){3, 8, 2, 1, 0})),
-                     "static void sample_nothing(float *restrict y, const float rate)\n"
+                     "static void sample_nothing(float *restrict y, float rate)\n"
                      "{\n"
                      "    y[0] += rate;\n"
                      "}\n");

@@ -23,7 +23,7 @@
 /* ---- kernels ----------------------------------------------------------- */
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void hidden_panel_part(const int rows, const int i, const int p, const float *restrict left,
+static STEPC_INLINE void hidden_panel_part(int rows, int i, int p, const float *restrict left,
         const float *restrict packed, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int j = 0; j < 16; j += STEPC_PANEL_TILE(float, 16)) {
@@ -52,9 +52,8 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const int to, const int j,
-                                           const float *restrict left, const float *restrict packed,
-                                           float *restrict logits, const float *restrict fc2_bias)
+static STEPC_INLINE void logits_panel_tile(int rows, int i, int to, int j, const float *restrict left,
+        const float *restrict packed, float *restrict logits, const float *restrict fc2_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 32, 32, STEPC_TILE_SETS, acc, left + i * 32, 32, 1, packed + j,
@@ -67,8 +66,8 @@ static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const in
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void logits_panel_part(const int rows, const int i, const float *restrict left,
-        const float *restrict packed, float *restrict logits, const float *restrict fc2_bias)
+static STEPC_INLINE void logits_panel_part(int rows, int i, const float *restrict left, const float *restrict packed,
+                                           float *restrict logits, const float *restrict fc2_bias)
 {
     for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
         logits_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc2_bias);
@@ -140,7 +139,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 }
 
 /* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void d_fc1_output_whole_tile(const int rows, const int i, const int j, const float *restrict left,
+static STEPC_INLINE void d_fc1_output_whole_tile(int rows, int i, int j, const float *restrict left,
         const float *restrict right, float *restrict d_fc1_output, const float *restrict hidden)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
@@ -168,9 +167,8 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
 }
 
 /* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void update_fc2_weight_whole_tile(const int rows, const int i, const int j,
-                                                      const float *restrict left, const float *restrict right,
-                                                      float *restrict fc2_weight, const float learning_rate)
+static STEPC_INLINE void update_fc2_weight_whole_tile(int rows, int i, int j, const float *restrict left,
+        const float *restrict right, float *restrict fc2_weight, float learning_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right + j, 32);
@@ -182,7 +180,7 @@ static STEPC_INLINE void update_fc2_weight_whole_tile(const int rows, const int 
 /* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
  * learning_rate * ReduceSum(d_logits[32,10]): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
-        const float *restrict d_logits, const float *restrict hidden, const float learning_rate)
+        const float *restrict d_logits, const float *restrict hidden, float learning_rate)
 {
     for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float)) {
         for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10))
@@ -201,9 +199,8 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
 }
 
 /* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void update_fc1_weight_whole_tile(const int rows, const int i, const int j,
-                                                      const float *restrict left, const float *restrict right,
-                                                      float *restrict fc1_weight, const float learning_rate)
+static STEPC_INLINE void update_fc1_weight_whole_tile(int rows, int i, int j, const float *restrict left,
+        const float *restrict right, float *restrict fc1_weight, float learning_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 32, right + j, 64);
@@ -215,7 +212,7 @@ static STEPC_INLINE void update_fc1_weight_whole_tile(const int rows, const int 
 /* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
  * learning_rate * ReduceSum(d_fc1.output[32,32]): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
-        const float *restrict d_fc1_output, const float *restrict x, const float learning_rate)
+        const float *restrict d_fc1_output, const float *restrict x, float learning_rate)
 {
     for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float)) {
         for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))

@@ -96,7 +96,7 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
 /* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
  * learning_rate * ReduceSum(d_logits[32,10]): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
-        const float *restrict d_logits, const float *restrict hidden, const float learning_rate)
+        const float *restrict d_logits, const float *restrict hidden, float learning_rate)
 {
     for (int i = 0; i < 10; i++) {
         for (int j = 0; j < 32; j++) {
@@ -115,7 +115,7 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
 /* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
  * learning_rate * ReduceSum(d_fc1.output[32,32]): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
-        const float *restrict d_fc1_output, const float *restrict x, const float learning_rate)
+        const float *restrict d_fc1_output, const float *restrict x, float learning_rate)
 {
     for (int i = 0; i < 32; i++) {
         for (int j = 0; j < 64; j++) {

@@ -448,7 +448,7 @@ static STEPC_KERNEL void compute_grad_train_pooled_div(float *restrict grad_trai
  * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
         float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
-        const float *restrict train_pooled, const float learning_rate)
+        const float *restrict train_pooled, float learning_rate)
 {
     for (int i = 0; i < 12; i++) {
         for (int j = 0; j < 64; j++) {
@@ -555,7 +555,7 @@ static STEPC_KERNEL void compute_d_train_pointwise4_norm(float *restrict d_train
 static STEPC_KERNEL void compute_scale_v_new(float *restrict scale_v_new, float *restrict scale_v,
         float *restrict shift_v, float *restrict shift, float *restrict d_train_conv,
         const float *restrict train_conv, const float *restrict train_norm_mean,
-        const float *restrict train_norm_inverse, const float learning_rate, const float *restrict scale)
+        const float *restrict train_norm_inverse, float learning_rate, const float *restrict scale)
 {
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f}, other_partial[16] = {0.0f};
@@ -608,8 +608,7 @@ static STEPC_KERNEL void compute_scale_v_new(float *restrict scale_v_new, float 
 /* Sub, Mul; scale is "depthwise1_scale" [64], learning_rate is "learning_rate", scale_v_new is
  * "depthwise1_scale.v.new" [64] */
 /* Sub, Mul; scale is "first_scale" [64], learning_rate is "learning_rate", scale_v_new is "first_scale.v.new" [64] */
-static STEPC_KERNEL void update_scale(float *restrict scale, const float learning_rate,
-                                      const float *restrict scale_v_new)
+static STEPC_KERNEL void update_scale(float *restrict scale, float learning_rate, const float *restrict scale_v_new)
 {
     for (int i = 0; i < 64; i++)
         scale[i] -= learning_rate * scale_v_new[i];
@@ -673,8 +672,7 @@ static STEPC_KERNEL void compute_d_train_depthwise_norm(float *restrict d_train_
  * is "d_train/pointwise1_conv" [16,64,25,5], train_depthwise is "train/depthwise1" [16,64,25,5], learning_rate is
  * "learning_rate" */
 static STEPC_KERNEL void update_pointwise_weight(float *restrict pointwise_weight_v, float *restrict pointwise_weight,
-                                                 const float *restrict d_train_pointwise_conv,
-                                                 const float *restrict train_depthwise, const float learning_rate)
+        const float *restrict d_train_pointwise_conv, const float *restrict train_depthwise, float learning_rate)
 {
     for (int o = 0; o < 64; o += 4)
         for (int c = 0; c < 64; c++) {
@@ -755,7 +753,7 @@ static STEPC_KERNEL void compute_d_train_norm(float *restrict d_train_norm,
  * "depthwise1_weight.v" [64,1,3,3], depthwise_weight is "depthwise1_weight" [64,1,3,3], d_train_depthwise_conv is
  * "d_train/depthwise1_conv" [16,64,25,5], train is "train/first" [16,64,25,5], learning_rate is "learning_rate" */
 static STEPC_KERNEL void update_depthwise_weight(float *restrict depthwise_weight_v, float *restrict depthwise_weight,
-        const float *restrict d_train_depthwise_conv, const float *restrict train, const float learning_rate)
+        const float *restrict d_train_depthwise_conv, const float *restrict train, float learning_rate)
 {
     for (int g = 0; g < 64; g++)
         for (int ky = 0; ky < 3; ky++)
@@ -785,7 +783,7 @@ static STEPC_KERNEL void update_depthwise_weight(float *restrict depthwise_weigh
  * node #0 (BatchNormalization) */
 static STEPC_KERNEL void compute_grad_train_first_norm_sum(float *restrict grad_train_first_norm_sum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
-        const float learning_rate)
+        float learning_rate)
 {
     for (int32_t i = 0; i < 64; i++) {
         float partial[16] = {0.0f};
@@ -836,7 +834,7 @@ static STEPC_KERNEL void compute_grad_train_first_norm_pull(float *restrict grad
 
 /* Adds the sums of one image, of the weights at (kz,ky,kx), to total[0] .. */
 static inline void update_first_weight_add_image(float *restrict total, const float *restrict dy,
-                                                 const float *restrict from, const int ky, const int kx)
+                                                 const float *restrict from, int ky, int kx)
 {
     float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
     for (int oy = 0; oy < 25; oy++)
@@ -864,8 +862,7 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_sum,
         const float *restrict first_conv, const float *restrict train_first_norm_mean,
         const float *restrict grad_train_first_norm_pull, const float *restrict train_first_norm_inverse,
-        const float *restrict first_scale, const float *restrict x, const float learning_rate,
-        float *restrict scratch)
+        const float *restrict first_scale, const float *restrict x, float learning_rate, float *restrict scratch)
 {
     for (int i = 0; i < 2560; i++)
         scratch[i] = 0.0f;
@@ -933,7 +930,7 @@ static STEPC_KERNEL void compute_first(float *restrict first, const float *restr
 /* copy; scale is "pointwise3_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
 /* copy; scale is "depthwise4_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
 /* copy; scale is "pointwise4_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
-static STEPC_KERNEL void init_scale(float *restrict scale, const float first_scale_initial_const)
+static STEPC_KERNEL void init_scale(float *restrict scale, float first_scale_initial_const)
 {
     for (int i = 0; i < 64; i++)
         scale[i] = first_scale_initial_const;

@@ -91,9 +91,8 @@ static STEPC_KERNEL void compute_norm_factor(float *restrict norm_factor, const 
 }
 
 /* Rows o .. */
-static STEPC_INLINE void first_conv_part(const int rows, const int o, const int n, float *restrict flat,
-                                         const float *restrict weights, const float *restrict image,
-                                         const int32_t *restrict taps, float *restrict first_conv)
+static STEPC_INLINE void first_conv_part(int rows, int o, int n, float *restrict flat, const float *restrict weights,
+        const float *restrict image, const int32_t *restrict taps, float *restrict first_conv)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 40, .w_row = 40, .w_channel = 40,
         .w_tap = 1, .image_channel = 696, .at = taps};
@@ -178,9 +177,9 @@ static STEPC_KERNEL void compute_depthwise1(float *restrict depthwise1, const fl
 }
 
 /* Rows o .. */
-static STEPC_INLINE void pointwise_part(const int rows, const int o, const int n, float *restrict flat,
-        const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
-        float *restrict pointwise, const float *restrict pointwise_mean, const float *restrict pointwise_norm_factor,
+static STEPC_INLINE void pointwise_part(int rows, int o, int n, float *restrict flat, const float *restrict weights,
+        const float *restrict image, const int32_t *restrict taps, float *restrict pointwise,
+        const float *restrict pointwise_mean, const float *restrict pointwise_norm_factor,
         const float *restrict pointwise_shift)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 64, .taps = 1, .w_row = 64, .w_channel = 1,
@@ -275,7 +274,7 @@ static STEPC_KERNEL void compute_depthwise(float *restrict depthwise, const floa
 }
 
 /* Rows o .. */
-static STEPC_INLINE void pointwise4_conv_part(const int rows, const int o, const int n, float *restrict flat,
+static STEPC_INLINE void pointwise4_conv_part(int rows, int o, int n, float *restrict flat,
                                               const float *restrict weights, const float *restrict image,
                                               const int32_t *restrict taps, float *restrict pointwise4_conv)
 {
@@ -342,9 +341,8 @@ static STEPC_KERNEL void compute_pooled(float *restrict pooled, const float *res
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const int to, const int j,
-                                           const float *restrict left, const float *restrict packed,
-                                           float *restrict logits, const float *restrict fc_bias)
+static STEPC_INLINE void logits_panel_tile(int rows, int i, int to, int j, const float *restrict left,
+        const float *restrict packed, float *restrict logits, const float *restrict fc_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, packed + j,
@@ -357,8 +355,8 @@ static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const in
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void logits_panel_part(const int rows, const int i, const float *restrict left,
-        const float *restrict packed, float *restrict logits, const float *restrict fc_bias)
+static STEPC_INLINE void logits_panel_part(int rows, int i, const float *restrict left, const float *restrict packed,
+                                           float *restrict logits, const float *restrict fc_bias)
 {
     for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
         logits_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc_bias);
@@ -500,7 +498,7 @@ static STEPC_KERNEL void compute_train_depthwise_conv(float *restrict train_dept
 }
 
 /* Rows o .. */
-static STEPC_INLINE void train_pointwise_conv_part(const int rows, const int o, const int n, float *restrict flat,
+static STEPC_INLINE void train_pointwise_conv_part(int rows, int o, int n, float *restrict flat,
                                                    const float *restrict weights, const float *restrict image,
                                                    const int32_t *restrict taps, float *restrict train_pointwise_conv)
 {
@@ -605,9 +603,8 @@ static STEPC_KERNEL void compute_train_pooled(float *restrict train_pooled,
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void train_logits_panel_tile(const int rows, const int i, const int to, const int j,
-                                                 const float *restrict left, const float *restrict packed,
-                                                 float *restrict train_logits, const float *restrict fc_bias)
+static STEPC_INLINE void train_logits_panel_tile(int rows, int i, int to, int j, const float *restrict left,
+        const float *restrict packed, float *restrict train_logits, const float *restrict fc_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1, packed + j,
@@ -620,7 +617,7 @@ static STEPC_INLINE void train_logits_panel_tile(const int rows, const int i, co
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void train_logits_panel_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void train_logits_panel_part(int rows, int i, const float *restrict left,
         const float *restrict packed, float *restrict train_logits, const float *restrict fc_bias)
 {
     for (int j = 0; j < 12 - 12 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
@@ -689,8 +686,8 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_tr
 }
 
 /* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void grad_train_pooled_div_whole_tile(const int rows, const int i, const int j,
-        const float *restrict left, const float *restrict right, float *restrict grad_train_pooled_div)
+static STEPC_INLINE void grad_train_pooled_div_whole_tile(int rows, int i, int j, const float *restrict left,
+        const float *restrict right, float *restrict grad_train_pooled_div)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 12, 12, STEPC_TILE_SETS, acc, left + i * 12, 12, 1, right + j, 64);
@@ -717,9 +714,8 @@ static STEPC_KERNEL void compute_grad_train_pooled_div(float *restrict grad_trai
 }
 
 /* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void update_fc_weight_whole_tile(const int rows, const int i, const int j,
-        const float *restrict left, const float *restrict right, float *restrict fc_weight_v,
-        float *restrict fc_weight, const float learning_rate)
+static STEPC_INLINE void update_fc_weight_whole_tile(int rows, int i, int j, const float *restrict left,
+        const float *restrict right, float *restrict fc_weight_v, float *restrict fc_weight, float learning_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_VECTORS, 16, 16, STEPC_TILE_SETS, acc, left + i, 1, 12, right + j, 64);
@@ -736,7 +732,7 @@ static STEPC_INLINE void update_fc_weight_whole_tile(const int rows, const int i
  * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
         float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
-        const float *restrict train_pooled, const float learning_rate)
+        const float *restrict train_pooled, float learning_rate)
 {
     for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float)) {
         for (int i = 0; i < 12 - STEPC_LAST_ROWS(12); i += STEPC_PART_ROWS(12)) {
@@ -840,14 +836,14 @@ static STEPC_KERNEL void compute_pointwise4_scale_v_new(float *restrict pointwis
 /* Sub, Mul; w is "pointwise1_scale" [64], learning_rate is "learning_rate", v_new is "pointwise1_scale.v.new" [64] */
 /* Sub, Mul; w is "depthwise1_scale" [64], learning_rate is "learning_rate", v_new is "depthwise1_scale.v.new" [64] */
 /* Sub, Mul; w is "first_scale" [64], learning_rate is "learning_rate", v_new is "first_scale.v.new" [64] */
-static STEPC_KERNEL void update64(float *restrict w, const float learning_rate, const float *restrict v_new)
+static STEPC_KERNEL void update64(float *restrict w, float learning_rate, const float *restrict v_new)
 {
     for (int i = 0; i < 64; i++)
         w[i] -= learning_rate * v_new[i];
 }
 
 /* Rows o .. */
-static STEPC_INLINE void d_train_depthwise_norm_part(const int rows, const int o, const int n, float *restrict flat,
+static STEPC_INLINE void d_train_depthwise_norm_part(int rows, int o, int n, float *restrict flat,
         const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
         float *restrict d_train_depthwise_norm, const float *restrict train_depthwise_conv,
         const float *restrict train_depthwise_norm_mean, const float *restrict train_depthwise_norm_inverse,
@@ -958,7 +954,7 @@ static STEPC_KERNEL void update_pointwise_weight(float *restrict pointwise_weigh
         const float *restrict d_train_pointwise_conv, const float *restrict train_depthwise_conv,
         const float *restrict train_depthwise_norm_mean, const float *restrict train_depthwise_norm_inverse,
         const float *restrict depthwise_scale, const float *restrict depthwise_shift,
-        const int32_t *restrict pointwise_weight_gradient_taps, const float learning_rate, float *restrict scratch)
+        const int32_t *restrict pointwise_weight_gradient_taps, float learning_rate, float *restrict scratch)
 {
     for (int i = 0; i < 12128; i++)
         scratch[i] = 0.0f;
@@ -1061,7 +1057,7 @@ static STEPC_KERNEL void update_pointwise_weight(float *restrict pointwise_weigh
 static STEPC_KERNEL void compute_scale_v_new(float *restrict scale_v_new, float *restrict scale_v,
         float *restrict shift_v, float *restrict shift, float *restrict d_train_conv,
         const float *restrict train_conv, const float *restrict train_norm_mean,
-        const float *restrict train_norm_inverse, const float learning_rate, const float *restrict scale)
+        const float *restrict train_norm_inverse, float learning_rate, const float *restrict scale)
 {
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f}, other_lane[16] = {0.0f};
@@ -1176,7 +1172,7 @@ static STEPC_KERNEL void compute_d_train_norm(float *restrict d_train_norm,
 static STEPC_KERNEL void update_depthwise_weight(float *restrict depthwise_weight_v, float *restrict depthwise_weight,
         const int32_t *restrict depthwise_weight_gradient_taps, const float *restrict d_train_depthwise_conv,
         const float *restrict conv, const float *restrict train_norm_mean, const float *restrict train_norm_inverse,
-        const float *restrict scale, const float *restrict shift, const float learning_rate, float *restrict scratch)
+        const float *restrict scale, const float *restrict shift, float learning_rate, float *restrict scratch)
 {
     const struct stepc_image padded = {.planes = 1, .lines = 25, .columns = 5, .plane_stride = 1, .line_stride = 1,
         .column_stride = 1, .line_pad = 1, .column_pad = 1, .plane_phases = 1, .line_phases = 1, .column_phases = 1,
@@ -1222,7 +1218,7 @@ static STEPC_KERNEL void update_depthwise_weight(float *restrict depthwise_weigh
  * node #0 (BatchNormalization) */
 static STEPC_KERNEL void compute_grad_train_first_norm_sum(float *restrict grad_train_first_norm_sum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
-        const float learning_rate)
+        float learning_rate)
 {
     for (int32_t i = 0; i < 64; i++) {
         float lane[16] = {0.0f};
@@ -1281,7 +1277,7 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         const float *restrict first_conv, const float *restrict train_first_norm_mean,
         const float *restrict grad_train_first_norm_pull, const float *restrict train_first_norm_inverse,
         const float *restrict first_scale, const float *restrict x,
-        const int32_t *restrict first_weight_gradient_taps, const float learning_rate, float *restrict scratch)
+        const int32_t *restrict first_weight_gradient_taps, float learning_rate, float *restrict scratch)
 {
     for (int i = 0; i < 6104; i++)
         scratch[i] = 0.0f;
@@ -1318,10 +1314,9 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
 }
 
 /* Rows o .. */
-static STEPC_INLINE void first_part(const int rows, const int o, const int n, float *restrict flat,
-        const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
-        float *restrict first, const float *restrict first_mean, const float *restrict first_norm_factor,
-        const float *restrict first_shift)
+static STEPC_INLINE void first_part(int rows, int o, int n, float *restrict flat, const float *restrict weights,
+        const float *restrict image, const int32_t *restrict taps, float *restrict first,
+        const float *restrict first_mean, const float *restrict first_norm_factor, const float *restrict first_shift)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 40, .w_row = 40, .w_channel = 40,
         .w_tap = 1, .image_channel = 696, .at = taps};
@@ -1377,7 +1372,7 @@ static STEPC_KERNEL void compute_first(float *restrict first, const float *restr
 /* copy; scale is "pointwise3_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
 /* copy; scale is "depthwise4_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
 /* copy; scale is "pointwise4_scale" [64], first_scale_initial_const is "first_scale.initial.const" */
-static STEPC_KERNEL void init_scale(float *restrict scale, const float first_scale_initial_const)
+static STEPC_KERNEL void init_scale(float *restrict scale, float first_scale_initial_const)
 {
     for (int i = 0; i < 64; i++)
         scale[i] = first_scale_initial_const;

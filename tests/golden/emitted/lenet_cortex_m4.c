@@ -29,8 +29,8 @@
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
  * : learning_rate */
-static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, const int64_t step_count,
-                                                const float learning_rate)
+static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, int64_t step_count,
+                                                float learning_rate)
 {
     const double learning_rate_as_double = (double)learning_rate;
     const double step_count_as_double = (double)step_count;
@@ -239,8 +239,7 @@ static STEPC_KERNEL void compute_d_fc2(float *restrict d_fc2, const float *restr
  * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
         float *restrict fc3_weight_h, float *restrict fc3_bias_v, float *restrict fc3_bias,
-        float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4,
-        const float corrected_rate)
+        float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4, float corrected_rate)
 {
     for (int i = 0; i < 10; i++) {
         for (int j = 0; j < 84; j++) {
@@ -288,8 +287,7 @@ static STEPC_KERNEL void compute_d_fc1(float *restrict d_fc1, const float *restr
  * update_fc3_weight(): gradient of node #9 (Gemm) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
-        float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3,
-        const float corrected_rate)
+        float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3, float corrected_rate)
 {
     for (int i = 0; i < 84; i++) {
         for (int j = 0; j < 120; j++) {
@@ -336,8 +334,7 @@ static STEPC_KERNEL void compute_d_flat(float *restrict d_flat, const float *res
  * in update_fc3_weight(): gradient of node #7 (Gemm) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
-        float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2,
-        const float corrected_rate)
+        float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2, float corrected_rate)
 {
     for (int i = 0; i < 120; i++) {
         for (int j = 0; j < 400; j++) {
@@ -394,7 +391,7 @@ static STEPC_KERNEL void compute_d_conv2(float *restrict d_conv2, const float *r
 /* conv2_bias.gradient[16] = ReduceSum(d_conv2[32,16,10,10]); conv2_bias.v, conv2_bias.h and conv2_bias as in
  * update_fc3_weight(): gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
-        float *restrict conv2_bias_h, const float *restrict d_conv2, const float corrected_rate)
+        float *restrict conv2_bias_h, const float *restrict d_conv2, float corrected_rate)
 {
     for (int32_t i = 0; i < 16; i++) {
         float partial[16] = {0.0f};
@@ -458,7 +455,7 @@ static STEPC_KERNEL void compute_d_pool1(float *restrict d_pool1, const float *r
  * conv2_weight.h and conv2_weight as in update_fc3_weight(): gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
                                              float *restrict conv2_weight_h, const float *restrict d_conv2,
-                                             const float *restrict pool1, const float corrected_rate)
+                                             const float *restrict pool1, float corrected_rate)
 {
     for (int o = 0; o < 16; o += 4)
         for (int c = 0; c < 6; c++)
@@ -530,8 +527,7 @@ static STEPC_KERNEL void compute_d_conv1(float *restrict d_conv1, const float *r
 /* conv1_weight.gradient[6,1,5,5] = ConvGradWeight(d_conv1[32,6,28,28], x[32,1,28,28]); conv1_weight.v,
  * conv1_weight.h and conv1_weight as in update_fc3_weight(): gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
-                                             float *restrict conv1_weight_h, const float *restrict d_conv1,
-                                             const float *restrict x, const float corrected_rate)
+        float *restrict conv1_weight_h, const float *restrict d_conv1, const float *restrict x, float corrected_rate)
 {
     for (int o = 0; o < 6; o += 3)
         for (int ky = 0; ky < 5; ky++)
@@ -567,7 +563,7 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
 /* conv1_bias.gradient[6] = ReduceSum(d_conv1[32,6,28,28]); conv1_bias.v, conv1_bias.h and conv1_bias as in
  * update_fc3_weight(): gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
-        float *restrict conv1_bias_h, const float *restrict d_conv1, const float corrected_rate)
+        float *restrict conv1_bias_h, const float *restrict d_conv1, float corrected_rate)
 {
     for (int32_t i = 0; i < 6; i++) {
         float partial[16] = {0.0f}, total[16] = {0.0f};

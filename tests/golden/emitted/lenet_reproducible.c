@@ -66,8 +66,8 @@ static const int32_t constant_conv1_weight_gradient_taps[31] STEPC_CONST = {
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
  * : learning_rate */
-static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, const int64_t step_count,
-                                                const float learning_rate)
+static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, int64_t step_count,
+                                                float learning_rate)
 {
     const double learning_rate_as_double = (double)learning_rate;
     const double step_count_as_double = (double)step_count;
@@ -77,9 +77,9 @@ static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, 
 }
 
 /* Rows o .. */
-static STEPC_INLINE void relu1_part(const int rows, const int o, const int n, float *restrict flat,
-        const float *restrict weights, const float *restrict image, const int32_t *restrict taps,
-        float *restrict relu1, const float *restrict conv1_bias)
+static STEPC_INLINE void relu1_part(int rows, int o, int n, float *restrict flat, const float *restrict weights,
+                                    const float *restrict image, const int32_t *restrict taps, float *restrict relu1,
+                                    const float *restrict conv1_bias)
 {
     const struct stepc_window_terms terms = {.planes = 1, .channels = 1, .taps = 25, .w_row = 25, .w_channel = 25,
         .w_tap = 1, .image_channel = 960, .at = taps};
@@ -139,9 +139,9 @@ static STEPC_KERNEL void compute_pool1(float *restrict pool1, const float *restr
 }
 
 /* Windows p .. of rows o .. Images n .. are there. */
-static STEPC_INLINE void relu2_part(const int rows, const int o, const int count, const int p, const int n,
-        float *restrict sums, const float *restrict packed, const float *restrict image,
-        const int32_t *restrict spans, float *restrict relu2, const float *restrict conv2_bias)
+static STEPC_INLINE void relu2_part(int rows, int o, int count, int p, int n, float *restrict sums,
+        const float *restrict packed, const float *restrict image, const int32_t *restrict spans,
+        float *restrict relu2, const float *restrict conv2_bias)
 {
     const struct stepc_batch batch = {.channels = 6, .plane = 196, .taps = 25, .lines = 10, .columns = 10,
         .line_tap = 5, .tap = 1, .line_place = 14, .place = 1, .tile = STEPC_WINDOW_ROWS(16)};
@@ -158,7 +158,7 @@ static STEPC_INLINE void relu2_part(const int rows, const int o, const int count
 }
 
 /* All windows of rows o ..: whole vectors, and what is left of one. */
-static STEPC_INLINE void relu2_rows_of_windows(const int rows, const int o, const int n, float *restrict sums,
+static STEPC_INLINE void relu2_rows_of_windows(int rows, int o, int n, float *restrict sums,
         const float *restrict packed, const float *restrict image, const int32_t *restrict spans,
         float *restrict relu2, const float *restrict conv2_bias)
 {
@@ -206,7 +206,7 @@ static STEPC_KERNEL void compute_pool2(float *restrict pool2, const float *restr
 
 /* Finishes the sums of rows j .. of fc1_weight, a group or what is left of it. A function of its own: what
  * finishing needs takes no registers from the tile. */
-static STEPC_KERNEL void relu3_finish_group(const int rows, const int j, const float *restrict sums_of_group,
+static STEPC_KERNEL void relu3_finish_group(int rows, int j, const float *restrict sums_of_group,
                                             float *restrict relu3, const float *restrict fc1_bias)
 {
     float transposed[STEPC_TILE_COLUMNS(float) * STEPC_GROUP_ROWS(120)];
@@ -222,7 +222,7 @@ static STEPC_KERNEL void relu3_finish_group(const int rows, const int j, const f
 }
 
 /* Rows j .. of fc1_weight, one of the four parts of a group. It is finished behind the last of them. */
-static STEPC_INLINE void relu3_transposed_part(const int rows, const int j, const float *restrict right,
+static STEPC_INLINE void relu3_transposed_part(int rows, int j, const float *restrict right,
         const float *restrict packed, float *restrict sums, float *restrict relu3, const float *restrict fc1_bias)
 {
     const int r = j % STEPC_GROUP_ROWS(120);
@@ -249,9 +249,8 @@ static STEPC_KERNEL void compute_relu3(float *restrict relu3, const float *restr
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void relu4_panel_tile(const int rows, const int i, const int to, const int j, const int p,
-                                          const float *restrict left, const float *restrict packed,
-                                          float *restrict relu4, const float *restrict fc2_bias)
+static STEPC_INLINE void relu4_panel_tile(int rows, int i, int to, int j, int p, const float *restrict left,
+        const float *restrict packed, float *restrict relu4, const float *restrict fc2_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 32), 120, 80, STEPC_TILE_SETS, acc, left + i * 120, 120, 1,
@@ -266,9 +265,8 @@ static STEPC_INLINE void relu4_panel_tile(const int rows, const int i, const int
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void relu4_panel_part(const int rows, const int i, const int columns, const int p,
-                                          const float *restrict left, const float *restrict packed,
-                                          float *restrict relu4, const float *restrict fc2_bias)
+static STEPC_INLINE void relu4_panel_part(int rows, int i, int columns, int p, const float *restrict left,
+        const float *restrict packed, float *restrict relu4, const float *restrict fc2_bias)
 {
     for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(float, 32); j += STEPC_PANEL_TILE(float, 32))
         relu4_panel_tile(rows, i, STEPC_PANEL_TILE(float, 32), j, p, left, packed, relu4, fc2_bias);
@@ -279,7 +277,7 @@ static STEPC_INLINE void relu4_panel_part(const int rows, const int i, const int
 }
 
 /* All rows of the columns p ..: whole tiles, and what is left. */
-static STEPC_INLINE void relu4_packed_strip(const int columns, const int p, const float *restrict left,
+static STEPC_INLINE void relu4_packed_strip(int columns, int p, const float *restrict left,
         const float *restrict right, float *restrict packed, float *restrict relu4, const float *restrict fc2_bias)
 {
     stepc_pack_transposed(packed, 32, right + p * 120, 120, columns, 120);
@@ -299,9 +297,8 @@ static STEPC_KERNEL void compute_relu4(float *restrict relu4, const float *restr
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const int to, const int j,
-                                           const float *restrict left, const float *restrict packed,
-                                           float *restrict logits, const float *restrict fc3_bias)
+static STEPC_INLINE void logits_panel_tile(int rows, int i, int to, int j, const float *restrict left,
+        const float *restrict packed, float *restrict logits, const float *restrict fc3_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, packed + j,
@@ -314,8 +311,8 @@ static STEPC_INLINE void logits_panel_tile(const int rows, const int i, const in
 }
 
 /* Rows i .. of one panel of columns. */
-static STEPC_INLINE void logits_panel_part(const int rows, const int i, const float *restrict left,
-        const float *restrict packed, float *restrict logits, const float *restrict fc3_bias)
+static STEPC_INLINE void logits_panel_part(int rows, int i, const float *restrict left, const float *restrict packed,
+                                           float *restrict logits, const float *restrict fc3_bias)
 {
     for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
         logits_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc3_bias);
@@ -393,9 +390,8 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 }
 
 /* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
-static STEPC_INLINE void d_fc2_tile(const int rows, const int i, const int vectors, const int from, const int to,
-                                    const int j, const float *restrict left, const float *restrict right,
-                                    float *restrict d_fc2, const float *restrict relu4)
+static STEPC_INLINE void d_fc2_tile(int rows, int i, int vectors, int from, int to, int j, const float *restrict left,
+                                    const float *restrict right, float *restrict d_fc2, const float *restrict relu4)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right + j, 84);
@@ -409,8 +405,8 @@ static STEPC_INLINE void d_fc2_tile(const int rows, const int i, const int vecto
 }
 
 /* All rows of the columns j ..: whole tiles, and what is left. */
-static STEPC_INLINE void d_fc2_strip(const int vectors, const int from, const int to, const int j,
-        const float *restrict left, const float *restrict right, float *restrict d_fc2, const float *restrict relu4)
+static STEPC_INLINE void d_fc2_strip(int vectors, int from, int to, int j, const float *restrict left,
+                                     const float *restrict right, float *restrict d_fc2, const float *restrict relu4)
 {
     for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
         d_fc2_tile(STEPC_PART_ROWS(32), i, vectors, from, to, j, left, right, d_fc2, relu4);
@@ -436,10 +432,9 @@ static STEPC_KERNEL void compute_d_fc2(float *restrict d_fc2, const float *restr
 }
 
 /* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
-static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, const int vectors, const int from,
-        const int to, const int j, const float *restrict left, const float *restrict right,
-        float *restrict fc3_weight_v, float *restrict fc3_weight, float *restrict fc3_weight_h,
-        const float corrected_rate)
+static STEPC_INLINE void update_fc3_weight_tile(int rows, int i, int vectors, int from, int to, int j,
+        const float *restrict left, const float *restrict right, float *restrict fc3_weight_v,
+        float *restrict fc3_weight, float *restrict fc3_weight_h, float corrected_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right + j, 84);
@@ -457,9 +452,9 @@ static STEPC_INLINE void update_fc3_weight_tile(const int rows, const int i, con
 }
 
 /* All rows of the columns j ..: whole tiles, and what is left. */
-static STEPC_INLINE void update_fc3_weight_strip(const int vectors, const int from, const int to, const int j,
-        const float *restrict left, const float *restrict right, float *restrict fc3_weight_v,
-        float *restrict fc3_weight, float *restrict fc3_weight_h, const float corrected_rate)
+static STEPC_INLINE void update_fc3_weight_strip(int vectors, int from, int to, int j, const float *restrict left,
+        const float *restrict right, float *restrict fc3_weight_v, float *restrict fc3_weight,
+        float *restrict fc3_weight_h, float corrected_rate)
 {
     for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10)) {
         update_fc3_weight_tile(STEPC_PART_ROWS(10), i, vectors, from, to, j, left, right, fc3_weight_v, fc3_weight,
@@ -479,8 +474,7 @@ static STEPC_INLINE void update_fc3_weight_strip(const int vectors, const int fr
  * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
         float *restrict fc3_weight_h, float *restrict fc3_bias_v, float *restrict fc3_bias,
-        float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4,
-        const float corrected_rate)
+        float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4, float corrected_rate)
 {
     for (int j = 0; j < 84 - 84 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
         update_fc3_weight_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_logits, relu4, fc3_weight_v,
@@ -508,9 +502,8 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
 }
 
 /* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
-static STEPC_INLINE void d_fc1_tile(const int rows, const int i, const int vectors, const int from, const int to,
-                                    const int j, const float *restrict left, const float *restrict right,
-                                    float *restrict d_fc1, const float *restrict relu3)
+static STEPC_INLINE void d_fc1_tile(int rows, int i, int vectors, int from, int to, int j, const float *restrict left,
+                                    const float *restrict right, float *restrict d_fc1, const float *restrict relu3)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 84, 80, STEPC_TILE_SETS, acc, left + i * 84, 84, 1, right + j, 120);
@@ -524,8 +517,8 @@ static STEPC_INLINE void d_fc1_tile(const int rows, const int i, const int vecto
 }
 
 /* All rows of the columns j ..: whole tiles, and what is left. */
-static STEPC_INLINE void d_fc1_strip(const int vectors, const int from, const int to, const int j,
-        const float *restrict left, const float *restrict right, float *restrict d_fc1, const float *restrict relu3)
+static STEPC_INLINE void d_fc1_strip(int vectors, int from, int to, int j, const float *restrict left,
+                                     const float *restrict right, float *restrict d_fc1, const float *restrict relu3)
 {
     for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
         d_fc1_tile(STEPC_PART_ROWS(32), i, vectors, from, to, j, left, right, d_fc1, relu3);
@@ -549,10 +542,9 @@ static STEPC_KERNEL void compute_d_fc1(float *restrict d_fc1, const float *restr
 }
 
 /* One tile: rows i .. and columns j ..; what the tile before it has stored is not stored again. */
-static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, const int vectors, const int from,
-        const int to, const int j, const float *restrict left, const float *restrict right,
-        float *restrict fc2_weight_v, float *restrict fc2_weight, float *restrict fc2_weight_h,
-        const float corrected_rate)
+static STEPC_INLINE void update_fc2_weight_tile(int rows, int i, int vectors, int from, int to, int j,
+        const float *restrict left, const float *restrict right, float *restrict fc2_weight_v,
+        float *restrict fc2_weight, float *restrict fc2_weight_h, float corrected_rate)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
     stepc_tile(rows, vectors, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 84, right + j, 120);
@@ -570,9 +562,9 @@ static STEPC_INLINE void update_fc2_weight_tile(const int rows, const int i, con
 }
 
 /* All rows of the columns j ..: whole tiles, and what is left. */
-static STEPC_INLINE void update_fc2_weight_strip(const int vectors, const int from, const int to, const int j,
-        const float *restrict left, const float *restrict right, float *restrict fc2_weight_v,
-        float *restrict fc2_weight, float *restrict fc2_weight_h, const float corrected_rate)
+static STEPC_INLINE void update_fc2_weight_strip(int vectors, int from, int to, int j, const float *restrict left,
+        const float *restrict right, float *restrict fc2_weight_v, float *restrict fc2_weight,
+        float *restrict fc2_weight_h, float corrected_rate)
 {
     for (int i = 0; i < 84 - STEPC_LAST_ROWS(84); i += STEPC_PART_ROWS(84)) {
         update_fc2_weight_tile(STEPC_PART_ROWS(84), i, vectors, from, to, j, left, right, fc2_weight_v, fc2_weight,
@@ -589,8 +581,7 @@ static STEPC_INLINE void update_fc2_weight_strip(const int vectors, const int fr
  * update_fc3_weight(): gradient of node #9 (Gemm) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
-        float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3,
-        const float corrected_rate)
+        float *restrict fc2_bias_h, const float *restrict d_fc2, const float *restrict relu3, float corrected_rate)
 {
     for (int j = 0; j < 120 - 120 % STEPC_TILE_COLUMNS(float); j += STEPC_TILE_COLUMNS(float)) {
         update_fc2_weight_strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(float), j, d_fc2, relu3, fc2_weight_v,
@@ -618,8 +609,8 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
 }
 
 /* Rows i .. of one packed block of columns and terms. */
-static STEPC_INLINE void d_flat_block_rows(const int rows, const int i, const float *restrict left,
-        const float *restrict packed, float *restrict waiting, float *restrict d_flat)
+static STEPC_INLINE void d_flat_block_rows(int rows, int i, const float *restrict left, const float *restrict packed,
+                                           float *restrict waiting, float *restrict d_flat)
 {
     for (int j = 0; j < 400; j += STEPC_PANEL_TILE(float, 32)) {
         const int columns = 400 - j < STEPC_PANEL_TILE(float, 32) ? 400 - j : STEPC_PANEL_TILE(float, 32);
@@ -630,8 +621,8 @@ static STEPC_INLINE void d_flat_block_rows(const int rows, const int i, const fl
 }
 
 /* Rows i .. of one packed block of columns and terms, where rows may lie as they are. */
-static STEPC_INLINE void d_flat_block_part(const int rows, const int i, const float *restrict left,
-                                           float *restrict panel, float *restrict d_flat)
+static STEPC_INLINE void d_flat_block_part(int rows, int i, const float *restrict left, float *restrict panel,
+                                           float *restrict d_flat)
 {
     d_flat_block_rows(rows, i, left, panel, panel + 49920, d_flat);
 }
@@ -651,9 +642,9 @@ static STEPC_KERNEL void compute_d_flat(float *restrict d_flat, const float *res
 }
 
 /* Finishes the sums of one tile. A function of its own: what finishing needs takes no registers from the tile. */
-static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int columns, const int i, const int j,
+static STEPC_KERNEL void update_fc1_weight_finish_tile(int rows, int columns, int i, int j,
         const float *restrict sums_of_tile, float *restrict fc1_weight_v, float *restrict fc1_weight,
-        float *restrict fc1_weight_h, const float corrected_rate)
+        float *restrict fc1_weight_h, float corrected_rate)
 {
     for (int r = 0; r < rows; r++)
         STEPC_WIDE_LOOP for (int l = 0; l < columns; l++) {
@@ -667,9 +658,9 @@ static STEPC_KERNEL void update_fc1_weight_finish_tile(const int rows, const int
 }
 
 /* Rows i .. of one packed block of columns and terms. */
-static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void update_fc1_weight_block_rows(int rows, int i, const float *restrict left,
         const float *restrict packed, float *restrict waiting, float *restrict fc1_weight_v,
-        float *restrict fc1_weight, float *restrict fc1_weight_h, const float corrected_rate)
+        float *restrict fc1_weight, float *restrict fc1_weight_h, float corrected_rate)
 {
     for (int j = 0; j < 400; j += STEPC_PANEL_TILE(float, 32)) {
         const int columns = 400 - j < STEPC_PANEL_TILE(float, 32) ? 400 - j : STEPC_PANEL_TILE(float, 32);
@@ -681,9 +672,9 @@ static STEPC_INLINE void update_fc1_weight_block_rows(const int rows, const int 
 }
 
 /* Rows i .. of one packed block of columns and terms, where rows may lie as they are. */
-static STEPC_INLINE void update_fc1_weight_block_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void update_fc1_weight_block_part(int rows, int i, const float *restrict left,
         float *restrict panel, float *restrict fc1_weight_v, float *restrict fc1_weight, float *restrict fc1_weight_h,
-        const float corrected_rate)
+        float corrected_rate)
 {
     const int t = i / STEPC_PART_ROWS(120) % 4;
     const int next = i + (4 - t) * STEPC_PART_ROWS(120), row = next < 120 ? next : 0;
@@ -703,8 +694,8 @@ static STEPC_INLINE void update_fc1_weight_block_part(const int rows, const int 
  * in update_fc3_weight(): gradient of node #7 (Gemm) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
-        float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2,
-        const float corrected_rate, float *restrict panel)
+        float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2, float corrected_rate,
+        float *restrict panel)
 {
     for (int j = 0; j < 400; j += 32) {
         const int columns = 400 - j < 32 ? 400 - j : 32;
@@ -755,7 +746,7 @@ static STEPC_KERNEL void compute_d_conv2(float *restrict d_conv2, const float *r
 /* conv2_bias.gradient[16] = ReduceSum(d_conv2[32,16,10,10]); conv2_bias.v, conv2_bias.h and conv2_bias as in
  * update_fc3_weight(): gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *restrict conv2_bias,
-        float *restrict conv2_bias_h, const float *restrict d_conv2, const float corrected_rate)
+        float *restrict conv2_bias_h, const float *restrict d_conv2, float corrected_rate)
 {
     for (int32_t i = 0; i < 16; i++) {
         float lane[16] = {0.0f};
@@ -776,9 +767,9 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
 }
 
 /* Windows p .. of rows o .. Images n .. are there. */
-static STEPC_INLINE void d_pool1_part(const int rows, const int o, const int count, const int p, const int n,
-                                      float *restrict sums, const float *restrict packed, const float *restrict image,
-                                      const int32_t *restrict spans, const int are_finite, float *restrict d_pool1)
+static STEPC_INLINE void d_pool1_part(int rows, int o, int count, int p, int n, float *restrict sums,
+                                      const float *restrict packed, const float *restrict image,
+                                      const int32_t *restrict spans, int are_finite, float *restrict d_pool1)
 {
     const struct stepc_batch batch = {.channels = 16, .plane = 100, .taps = 25, .lines = 14, .columns = 14,
         .line_tap = 5, .tap = 1, .line_place = -10, .place = -1, .tile = STEPC_WINDOW_ROWS(6)};
@@ -793,9 +784,9 @@ static STEPC_INLINE void d_pool1_part(const int rows, const int o, const int cou
 }
 
 /* All windows of rows o ..: whole vectors, and what is left of one. */
-static STEPC_INLINE void d_pool1_rows_of_windows(const int rows, const int o, const int n, float *restrict sums,
-        const float *restrict packed, const float *restrict image, const int32_t *restrict spans,
-        const int are_finite, float *restrict d_pool1)
+static STEPC_INLINE void d_pool1_rows_of_windows(int rows, int o, int n, float *restrict sums,
+        const float *restrict packed, const float *restrict image, const int32_t *restrict spans, int are_finite,
+        float *restrict d_pool1)
 {
     for (int p = 0; p < 196 - 196 % STEPC_WINDOW_LANES(float); p += STEPC_WINDOW_LANES(float))
         d_pool1_part(rows, o, STEPC_WINDOW_LANES(float), p, n, sums, packed, image, spans, are_finite, d_pool1);
@@ -830,7 +821,7 @@ static STEPC_KERNEL void compute_d_pool1(float *restrict d_pool1, const float *r
  * conv2_weight.h and conv2_weight as in update_fc3_weight(): gradient of node #3 (Conv) */
 static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, float *restrict conv2_weight,
         float *restrict conv2_weight_h, const float *restrict d_conv2, const float *restrict pool1,
-        const int32_t *restrict conv2_weight_gradient_taps, const float corrected_rate, float *restrict scratch)
+        const int32_t *restrict conv2_weight_gradient_taps, float corrected_rate, float *restrict scratch)
 {
     for (int i = 0; i < 3768; i++)
         scratch[i] = 0.0f;
@@ -887,7 +878,7 @@ static STEPC_KERNEL void compute_d_conv1(float *restrict d_conv1, const float *r
  * conv1_weight.h and conv1_weight as in update_fc3_weight(): gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, float *restrict conv1_weight,
         float *restrict conv1_weight_h, const float *restrict d_conv1, const float *restrict x,
-        const int32_t *restrict conv1_weight_gradient_taps, const float corrected_rate, float *restrict scratch)
+        const int32_t *restrict conv1_weight_gradient_taps, float corrected_rate, float *restrict scratch)
 {
     for (int i = 0; i < 4704; i++)
         scratch[i] = 0.0f;
@@ -918,7 +909,7 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
 /* conv1_bias.gradient[6] = ReduceSum(d_conv1[32,6,28,28]); conv1_bias.v, conv1_bias.h and conv1_bias as in
  * update_fc3_weight(): gradient of node #0 (Conv) */
 static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *restrict conv1_bias,
-        float *restrict conv1_bias_h, const float *restrict d_conv1, const float corrected_rate)
+        float *restrict conv1_bias_h, const float *restrict d_conv1, float corrected_rate)
 {
     for (int32_t i = 0; i < 6; i++) {
         float lane[16] = {0.0f}, total[16] = {0.0f};

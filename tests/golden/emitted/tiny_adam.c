@@ -32,8 +32,8 @@
 
 /* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
  * : learning_rate */
-static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, const int64_t step_count,
-                                                const float learning_rate)
+static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, int64_t step_count,
+                                                float learning_rate)
 {
     const double learning_rate_as_double = (double)learning_rate;
     const double step_count_as_double = (double)step_count;
@@ -43,8 +43,8 @@ static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, 
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void hidden_narrow_part(const int rows, const int i, const float *restrict left,
-                                            const float *restrict right, float *restrict done)
+static STEPC_INLINE void hidden_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
+                                            float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -52,7 +52,7 @@ static STEPC_INLINE void hidden_narrow_part(const int rows, const int i, const f
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void hidden_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void hidden_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
@@ -82,8 +82,8 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void logits_narrow_part(const int rows, const int i, const float *restrict left,
-                                            const float *restrict right, float *restrict done)
+static STEPC_INLINE void logits_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
+                                            float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -91,7 +91,7 @@ static STEPC_INLINE void logits_narrow_part(const int rows, const int i, const f
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void logits_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void logits_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
@@ -183,7 +183,7 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void d_fc1_output_narrow_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void d_fc1_output_narrow_part(int rows, int i, const float *restrict left,
                                                   const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
@@ -192,7 +192,7 @@ static STEPC_INLINE void d_fc1_output_narrow_part(const int rows, const int i, c
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void d_fc1_output_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void d_fc1_output_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict d_fc1_output, const float *restrict hidden)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
@@ -225,9 +225,9 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void update_fc2_weight_narrow_part(int rows, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict fc2_bias_v, float *restrict fc2_bias,
-        float *restrict fc2_bias_h, const float corrected_rate)
+        float *restrict fc2_bias_h, float corrected_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -242,10 +242,10 @@ static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void update_fc2_weight_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
-        float *restrict fc2_bias_h, const float corrected_rate)
+        float *restrict fc2_bias_h, float corrected_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
         update_fc2_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias_v, fc2_bias,
@@ -275,7 +275,7 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, const float *restrict d_logits, const float *restrict hidden,
-        const float corrected_rate, float *restrict panel)
+        float corrected_rate, float *restrict panel)
 {
     stepc_pack(panel, STEPC_NARROW_WIDTH, hidden, 3, 1, 3, 8);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
@@ -291,9 +291,9 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int i, const float *restrict left,
-        const float *restrict right, const int step, float *restrict done, float *restrict fc1_bias_v,
-        float *restrict fc1_bias, float *restrict fc1_bias_h, const float corrected_rate)
+static STEPC_INLINE void update_fc1_weight_narrow_part(int rows, int i, const float *restrict left,
+        const float *restrict right, int step, float *restrict done, float *restrict fc1_bias_v,
+        float *restrict fc1_bias, float *restrict fc1_bias_h, float corrected_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -308,10 +308,10 @@ static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const int i, const float *restrict left,
-        const float *restrict right, const int step, float *restrict done, float *restrict fc1_weight_v,
+static STEPC_INLINE void update_fc1_weight_narrow_group(int count, int i, const float *restrict left,
+        const float *restrict right, int step, float *restrict done, float *restrict fc1_weight_v,
         float *restrict fc1_weight, float *restrict fc1_weight_h, float *restrict fc1_bias_v,
-        float *restrict fc1_bias, float *restrict fc1_bias_h, const float corrected_rate)
+        float *restrict fc1_bias, float *restrict fc1_bias_h, float corrected_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
         update_fc1_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias_v, fc1_bias,
@@ -333,8 +333,8 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
 }
 
 static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
-        const int step, float *restrict fc1_weight_v, float *restrict fc1_weight, float *restrict fc1_weight_h,
-        float *restrict fc1_bias_v, float *restrict fc1_bias, float *restrict fc1_bias_h, const float corrected_rate)
+        int step, float *restrict fc1_weight_v, float *restrict fc1_weight, float *restrict fc1_weight_h,
+        float *restrict fc1_bias_v, float *restrict fc1_bias, float *restrict fc1_bias_h, float corrected_rate)
 {
     float done[(3 < STEPC_NARROW_GROUP ? 3 : STEPC_NARROW_GROUP) * 4 + STEPC_NARROW_LANES(float)];
     const int end = 3 - 3 % STEPC_NARROW_GROUP;
@@ -353,8 +353,8 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
  * in update_fc2_weight(): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
-        float *restrict fc1_bias_h, const float *restrict d_fc1_output, const float *restrict x,
-        const float corrected_rate, float *restrict panel)
+        float *restrict fc1_bias_h, const float *restrict d_fc1_output, const float *restrict x, float corrected_rate,
+        float *restrict panel)
 {
     if (4 % STEPC_NARROW_LANES(float) == 0) {
         update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v,

@@ -29,8 +29,8 @@ static const float constant_fc2_bias[2] STEPC_CONST = {-0.625f, 0.25f};
 /* ---- kernels ----------------------------------------------------------- */
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void hidden_narrow_part(const int rows, const int i, const float *restrict left,
-                                            const float *restrict right, float *restrict done)
+static STEPC_INLINE void hidden_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
+                                            float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -38,7 +38,7 @@ static STEPC_INLINE void hidden_narrow_part(const int rows, const int i, const f
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void hidden_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void hidden_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
@@ -68,8 +68,8 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void logits_narrow_part(const int rows, const int i, const float *restrict left,
-                                            const float *restrict right, float *restrict done)
+static STEPC_INLINE void logits_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
+                                            float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -77,7 +77,7 @@ static STEPC_INLINE void logits_narrow_part(const int rows, const int i, const f
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void logits_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void logits_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)

@@ -31,8 +31,8 @@ static const float constant_initial_fc2_bias[2] STEPC_CONST = {-0.625f, 0.25f};
 /* ---- kernels ----------------------------------------------------------- */
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void hidden_narrow_part(const int rows, const int i, const float *restrict left,
-                                            const float *restrict right, float *restrict done)
+static STEPC_INLINE void hidden_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
+                                            float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -40,7 +40,7 @@ static STEPC_INLINE void hidden_narrow_part(const int rows, const int i, const f
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void hidden_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void hidden_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict hidden, const float *restrict fc1_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
@@ -70,8 +70,8 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void logits_narrow_part(const int rows, const int i, const float *restrict left,
-                                            const float *restrict right, float *restrict done)
+static STEPC_INLINE void logits_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
+                                            float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -79,7 +79,7 @@ static STEPC_INLINE void logits_narrow_part(const int rows, const int i, const f
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void logits_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void logits_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict logits, const float *restrict fc2_bias)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
@@ -165,7 +165,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void d_fc1_output_narrow_part(const int rows, const int i, const float *restrict left,
+static STEPC_INLINE void d_fc1_output_narrow_part(int rows, int i, const float *restrict left,
                                                   const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
@@ -174,7 +174,7 @@ static STEPC_INLINE void d_fc1_output_narrow_part(const int rows, const int i, c
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void d_fc1_output_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void d_fc1_output_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict d_fc1_output, const float *restrict hidden)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
@@ -207,8 +207,8 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int i, const float *restrict left,
-        const float *restrict right, float *restrict done, float *restrict fc2_bias, const float learning_rate)
+static STEPC_INLINE void update_fc2_weight_narrow_part(int rows, int i, const float *restrict left,
+        const float *restrict right, float *restrict done, float *restrict fc2_bias, float learning_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -218,9 +218,9 @@ static STEPC_INLINE void update_fc2_weight_narrow_part(const int rows, const int
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const int i, const float *restrict left,
+static STEPC_INLINE void update_fc2_weight_narrow_group(int count, int i, const float *restrict left,
         const float *restrict right, float *restrict done, float *restrict fc2_weight, float *restrict fc2_bias,
-        const float learning_rate)
+        float learning_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         update_fc2_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias, learning_rate);
@@ -236,8 +236,7 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(const int count, const i
 /* fc2.weight[2,3] = fc2.weight - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias -
  * learning_rate * ReduceSum(d_logits[8,2]): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
-                                           const float *restrict d_logits, const float *restrict hidden,
-                                           const float learning_rate, float *restrict panel)
+        const float *restrict d_logits, const float *restrict hidden, float learning_rate, float *restrict panel)
 {
     stepc_pack(panel, STEPC_NARROW_WIDTH, hidden, 3, 1, 3, 8);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
@@ -253,9 +252,8 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
-static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int i, const float *restrict left,
-        const float *restrict right, const int step, float *restrict done, float *restrict fc1_bias,
-        const float learning_rate)
+static STEPC_INLINE void update_fc1_weight_narrow_part(int rows, int i, const float *restrict left,
+        const float *restrict right, int step, float *restrict done, float *restrict fc1_bias, float learning_rate)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -265,9 +263,9 @@ static STEPC_INLINE void update_fc1_weight_narrow_part(const int rows, const int
 }
 
 /* `count` rows: whole tiles, and what is left of one. */
-static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const int i, const float *restrict left,
-        const float *restrict right, const int step, float *restrict done, float *restrict fc1_weight,
-        float *restrict fc1_bias, const float learning_rate)
+static STEPC_INLINE void update_fc1_weight_narrow_group(int count, int i, const float *restrict left,
+        const float *restrict right, int step, float *restrict done, float *restrict fc1_weight,
+        float *restrict fc1_bias, float learning_rate)
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
         update_fc1_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias,
@@ -283,7 +281,7 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(const int count, const i
 }
 
 static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict left, const float *restrict right,
-        const int step, float *restrict fc1_weight, float *restrict fc1_bias, const float learning_rate)
+        int step, float *restrict fc1_weight, float *restrict fc1_bias, float learning_rate)
 {
     float done[(3 < STEPC_NARROW_GROUP ? 3 : STEPC_NARROW_GROUP) * 4 + STEPC_NARROW_LANES(float)];
     const int end = 3 - 3 % STEPC_NARROW_GROUP;
@@ -300,7 +298,7 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
 /* fc1.weight[3,4] = fc1.weight - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias -
  * learning_rate * ReduceSum(d_fc1.output[8,3]): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
-        const float *restrict d_fc1_output, const float *restrict x, const float learning_rate, float *restrict panel)
+        const float *restrict d_fc1_output, const float *restrict x, float learning_rate, float *restrict panel)
 {
     if (4 % STEPC_NARROW_LANES(float) == 0) {
         update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight, fc1_bias, learning_rate);
