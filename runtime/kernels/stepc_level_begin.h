@@ -7,18 +7,20 @@
 #if STEPC_LEVEL >= 3 && !defined(__AVX__)
 #define STEPC_LEVEL_ADDS_AVX
 #endif
+/* Why: GCC orders instructions for a processor of the level then, not for those of all times (the digits' MLP: 0.7 of
+ * the time on a Xeon with AVX-512, 0.85 on an EPYC with AVX2). Clang gains nothing by it. */
 #if STEPC_LEVEL == 4 && defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt,avx512f,avx512bw,avx512cd,avx512dq,"      \
                                                    "avx512vl"))),                                                      \
                              apply_to = function)
 #elif STEPC_LEVEL == 4
 #pragma GCC push_options
-#pragma GCC target("avx2,fma,bmi,bmi2,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
+#pragma GCC target("avx2,fma,bmi,bmi2,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,tune=icelake-server")
 #elif STEPC_LEVEL == 3 && defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
 #elif STEPC_LEVEL == 3
 #pragma GCC push_options
-#pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
+#pragma GCC target("avx2,fma,bmi,bmi2,popcnt,tune=haswell")
 #endif
 #if STEPC_LEVEL >= 3 && !defined(__AVX__)
 #define __AVX__ 1
