@@ -1,4 +1,4 @@
-# stepc_add_model(NAME MODEL FILE [MACHINE NAME] [PREPARE OPTION...] [OPTIONS OPTION...] [DEPENDS FILE...])
+# stepc_add_model(NAME MODEL FILE [MACHINE NAME | DISPATCH] [PREPARE OPTION...] [OPTIONS OPTION...] [DEPENDS FILE...])
 #
 # Adds the static library NAME: the C that `stepc compile` makes of the model FILE, linked to the runtime. Its header is
 # NAME.h, and every name in it starts with NAME. It is made anew when FILE, its external data, a file that an option names, an
@@ -11,6 +11,8 @@
 #             library is linked to stepc::blas, which is OpenBLAS unless the project has made a target of that name before
 #   MACHINE   the machine that the C is for, of those that `stepc help machines` lists; without it the Cortex-M that a build for a
 #             bare machine names (CMAKE_SYSTEM_NAME Generic, -mcpu= in CMAKE_C_FLAGS or CMAKE_SYSTEM_PROCESSOR), else generic
+#   DISPATCH  the library has code for every x86 of 64 bits, and a program takes what its processor has: compile --dispatch with all
+#             levels. Where the project is built for other processors it means nothing
 #   DEPENDS   more files to watch
 #
 #   stepc_add_model(digits MODEL model.onnx PREPARE --loss softmax-cross-entropy --optimizer adam OPTIONS --dim batch=32)
@@ -74,16 +76,21 @@ function(stepc_guess_machine result)
 endfunction()
 
 function(stepc_add_model name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;MACHINE" "PREPARE;OPTIONS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "DISPATCH" "MODEL;MACHINE" "PREPARE;OPTIONS;DEPENDS")
   if(NOT arg_MODEL OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "usage: stepc_add_model(NAME MODEL FILE [MACHINE NAME] [PREPARE OPTION...] [OPTIONS OPTION...] "
+    message(FATAL_ERROR "usage: stepc_add_model(NAME MODEL FILE [MACHINE NAME | DISPATCH] [PREPARE OPTION...] [OPTIONS OPTION...] "
                         "[DEPENDS FILE...])")
+  endif()
+  if(arg_DISPATCH AND arg_MACHINE)
+    message(FATAL_ERROR "stepc_add_model(${name}): MACHINE says which one processor the C is for, DISPATCH that it is for every x86")
   endif()
   if(NOT arg_MACHINE)
     stepc_guess_machine(arg_MACHINE)
   endif()
   if(NOT arg_MACHINE STREQUAL "generic" AND NOT "${arg_OPTIONS}" MATCHES "--machine")
     list(PREPEND arg_OPTIONS --machine ${arg_MACHINE})
+  elseif(arg_DISPATCH)
+    list(PREPEND arg_OPTIONS --dispatch x86-64,x86-64-v3,x86-64-v4)
   endif()
   get_property(stepc GLOBAL PROPERTY STEPC_EXECUTABLE)
   cmake_path(ABSOLUTE_PATH arg_MODEL NORMALIZE)
