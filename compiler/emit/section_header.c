@@ -205,6 +205,12 @@ static bool has_outputs(const struct program *p)
     return any;
 }
 
+/* Do the C compiler's options decide which vectors there are? */
+static bool takes_vectors_of_flags(const struct emit_options *o)
+{
+    return !emits_plain(o) && !o->levels && !target_is_named(o->target);
+}
+
 static void write_usage(struct emission *e, struct writer *h)
 {
     const char *n = e->name;
@@ -227,6 +233,10 @@ static void write_usage(struct emission *e, struct writer *h)
         strbuf_add(&h->text, " *\n"
                              " * A member of outputs that is NULL is not wanted, and not computed if nothing else "
                              "needs it.\n");
+    if (takes_vectors_of_flags(e->options))
+        strbuf_add(&h->text, " *\n"
+                             " * Speed: -O3 -march=native, or stepc compile --dispatch; plain -O2 takes two to four "
+                             "times as long on x86.\n");
     write_line(h, " */");
 }
 

@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_default.h"
-#if !defined(LENET_DEFAULT_BUILD_ID) || LENET_DEFAULT_BUILD_ID != 0x21fd86f63941c7e2u
+#if !defined(LENET_DEFAULT_BUILD_ID) || LENET_DEFAULT_BUILD_ID != 0x917a86ea8de8ebcbu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
