@@ -4,7 +4,7 @@
  *
  * A product is written without a sign, a transposed matrix with a dash; a shape stands behind a name where it appears
  * first, and of several results where it changes. What only changes a shape or a type is passed through. Of several
- * results one may stand in the formula of the next, as in a program: "v = 0.9 * v + 0.1 * g; w = w - rate * v"; so may
+ * results one may stand in the formula of the next, as in a program: "v = 0.9 * v + 0.1 * g; w -= rate * v"; so may
  * what several nodes of the kernel read. How an optimizer makes variables of a gradient is said once, by the first
  * kernel that does so: "v and w as in update_w()". */
 #include "emit/emit_internal.h"
@@ -28,11 +28,13 @@ struct said_value {
     bool is_said;
 };
 
+typedef VEC(const struct value *) said_shapes; /* values whose shape was said */
+
 struct formula {
     struct arena *arena;
     const struct kernel *kernel;
     const struct graph *graph;
-    VEC(const struct value *) named; /* those whose shape was said */
+    said_shapes *named;
     int operations;
     struct said_value *made; /* all results; */
     size_t count, at;  /* of which this is the formula; count 0: none is named */
@@ -76,10 +78,10 @@ static const char *with_shape(struct formula *f, const struct value *v)
             return result_name(f, i);
         f->made[f->at].before |= (uint64_t)1 << i;
     }
-    for (size_t i = 0; i < f->named.count; i++)
-        if (f->named.data[i] == v)
+    for (size_t i = 0; i < f->named->count; i++)
+        if (f->named->data[i] == v)
             return v->name;
-    vec_push(f->arena, &f->named, v);
+    vec_push(f->arena, f->named, v);
     return v->shape.rank > 0
                ? arena_printf(f->arena, "%s%s", v->name, value_shape_text(f->arena, f->graph->program, v))
                : v->name;
@@ -213,10 +215,11 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
 /* What stands on the right of "hidden[32,32] = Relu(..)", or NULL where there is none; of results that may be named so
  * many. */
 static const char *formula_text(struct arena *a, const struct kernel *k, const struct graph *g, struct said_value *made,
-                                size_t at, size_t count, struct slots *slots)
+                                size_t at, size_t count, struct slots *slots, said_shapes *named)
 {
     const struct value *v = made[at].value;
-    struct formula f = {.arena = a, .kernel = k, .graph = g, .made = made, .count = count, .at = at, .slots = slots};
+    struct formula f = {
+        .arena = a, .kernel = k, .graph = g, .made = made, .count = count, .at = at, .slots = slots, .named = named};
     while (v && k->nodes.count == 0 && v->kind == VALUE_RESULT && is_written(v->producer, "="))
         v = node_input(v->producer, 0);
     if (v && k->nodes.count == 0) /* a copy */
@@ -243,7 +246,7 @@ static const size_t *order_formulas(struct arena *a, const struct kernel *k, con
     size_t *const order = arena_array(a, size_t, count + 1);
     for (size_t i = 0; i < count; i++) {
         made[i].after = made[i].before = 0;
-        made[i].text = formula_text(a, k, g, made, i, are_named ? count : 0, NULL);
+        made[i].text = formula_text(a, k, g, made, i, are_named ? count : 0, NULL, &(said_shapes){0});
         if (!made[i].text)
             return NULL;
     }
@@ -311,14 +314,33 @@ static const char *pattern_of(struct arena *a, const struct kernel *k, const str
     for (size_t i = 0; i < length; i++) {
         struct formula left = {.arena = a, .made = made, .slots = &slots};
         const char *const name = result_name(&left, update[i]);
-        strbuf_addf(&b, "%s = %s; ", name, formula_text(a, k, g, made, update[i], count, &slots));
+        strbuf_addf(&b, "%s = %s; ", name, formula_text(a, k, g, made, update[i], count, &slots, &(said_shapes){0}));
     }
     return strbuf_text(&b);
 }
 
+/* w = w - x or w = w + x? What follows the sign binds as tightly as what follows -=. */
+static bool is_change(const struct said_value *m)
+{
+    const struct value *v = m->value;
+    while (v && v->kind == VALUE_RESULT && is_written(v->producer, "="))
+        v = node_input(v->producer, 0);
+    if (!is_variable(m) || !v || v->kind != VALUE_RESULT ||
+        !(is_written(v->producer, "-") || is_written(v->producer, "+")))
+        return false;
+    const struct value *const x = node_input(v->producer, 0);
+    return x->kind == VALUE_VARIABLE && x->variable == m->buffer->variable &&
+           str_starts_with(m->text, m->name) && m->text[strlen(m->name)] == ' ';
+}
+
 static void add_formula(struct strbuf *b, const struct said_value *m, const char **shape)
 {
-    strbuf_addf(b, "%s%s%s = %s", b->length ? "; " : "", m->name, str_equal(m->shape, *shape) ? "" : m->shape, m->text);
+    const char *const change = is_change(m) ? m->text + strlen(m->name) + 1 : NULL; /* "- x" */
+    strbuf_addf(b, "%s%s%s ", b->length ? "; " : "", m->name, str_equal(m->shape, *shape) ? "" : m->shape);
+    if (change)
+        strbuf_addf(b, "%c= %s", *change, change + 2);
+    else
+        strbuf_addf(b, "= %s", m->text);
     *shape = m->shape;
 }
 
@@ -340,6 +362,7 @@ static const char *all_formulas(struct arena *a, const struct kernel *k, const s
 {
     struct strbuf b = {.arena = a};
     const char *shape = ""; /* said last */
+    said_shapes named = {0};
     const size_t *const order = order_formulas(a, k, g, made, count, are_named);
     for (size_t i = 0, n = 0; order && i < count; i += n) {
         n = are_named ? length_of_update(a, made, order, i, count) : 0;
@@ -352,8 +375,11 @@ static const char *all_formulas(struct arena *a, const struct kernel *k, const s
         if (pattern && !first)
             map_set(updates, pattern, (void *)(uintptr_t)function);
         n = n > 0 ? n : 1;
-        for (size_t j = 0; j < n; j++)
-            add_formula(&b, &made[order[i + j]], &shape);
+        for (size_t j = 0; j < n; j++) {
+            struct said_value *const m = &made[order[i + j]];
+            m->text = formula_text(a, k, g, made, order[i + j], are_named ? count : 0, NULL, &named);
+            add_formula(&b, m, &shape);
+        }
     }
     return order ? strbuf_text(&b) : NULL;
 }

@@ -277,20 +277,42 @@ static bool has_origin_of_later(const struct kernel *k, size_t i, bool any)
     return false;
 }
 
+/* "gradient of node 'fc1'", and behind such a one: "gradient of nodes 'fc1', 'relu'". `plural` is where its s goes, 0:
+ * there is none. */
+static void add_origin(struct strbuf *b, const char *origin, size_t *plural)
+{
+    static const char one[] = "gradient of node ";
+    const bool is_gradient = str_starts_with(origin, one);
+    if (is_gradient && *plural > 0) {
+        const char *const before = arena_strndup(b->arena, strbuf_text(b), *plural);
+        const char *const behind = arena_strdup(b->arena, strbuf_text(b) + *plural);
+        b->length = 0;
+        strbuf_addf(b, "%s%s%s, %s", before, *behind == 's' ? "" : "s", behind, origin + strlen(one));
+        return;
+    }
+    strbuf_add(b, b->length ? ", " : "");
+    *plural = is_gradient ? b->length + strlen(one) - 1 : 0;
+    strbuf_add(b, origin);
+}
+
 /* With a formula, which says the operators: the names of nodes, and where those without one come from. */
 const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula)
 {
     struct strbuf b = {.arena = e->arena};
+    size_t plural = 0;
     for (size_t i = 0; i < k->nodes.count; i++) {
         const struct node *n = k->nodes.data[i];
         const char *const op = op_display_name(n->def), *const origin = n->loc.origin;
         const bool is_last = !has_origin_of_later(k, i, has_formula);
         if (has_formula && (origin ? !is_last : !n->name[0]))
             continue;
+        if (origin && has_formula) {
+            add_origin(&b, origin, &plural);
+            continue;
+        }
+        plural = 0;
         strbuf_add(&b, b.length ? ", " : "");
-        if (origin && has_formula)
-            strbuf_add(&b, origin);
-        else if (origin && is_last)
+        if (origin && is_last)
             strbuf_addf(&b, "%s (%s)", op, origin);
         else if (!origin && n->name[0])
             strbuf_addf(&b, "%s \"%s\"", op, n->name);
