@@ -103,8 +103,7 @@ static bool uses_double(struct emission *e)
 void section_arithmetic(struct emission *e)
 {
     if (uses_double(e))
-        strbuf_add(&e->c.text, "\n"
-                               "#include <float.h>\n"
+        strbuf_add(&e->c.text, "#include <float.h>\n"
                                "#if DBL_MANT_DIG != 53\n"
                                "#error \"this file computes with numbers of 64 bits, which double has not: GCC 10 for "
                                "AVR knows -mdouble=64\"\n"

@@ -99,9 +99,8 @@ void section_includes(struct emission *e)
         has_kernels |= str_starts_with(names.entries[i].key, "kernels/");
     if (names.count == 0 && !has_hints && !e->options->reproducible)
         return;
-    write_blank(&e->c);
     if (e->options->standalone) /* Clang asks of what is not in a header whether it is used */
-        strbuf_add(&e->c.text, "/* ======== routines of the runtime, which this file brings along ======== */\n\n"
+        strbuf_add(&e->c.text, "\n/* ======== routines of the runtime, which this file brings along ======== */\n\n"
                                "#if defined(__clang__)\n"
                                "#pragma clang diagnostic ignored \"-Wunused-function\"\n"
                                "#endif\n\n");

@@ -258,7 +258,7 @@ static const char *declarator_text(struct expr_scope *s, const struct stmt *d)
 /* Declarations of a type share a line as long as it is a short one. Returns how many statements are printed. */
 static size_t print_declarations(struct expr_scope *s, struct writer *w, const struct stmt_list_rest *r)
 {
-    enum { SHORT = 80 };
+    enum { SHORT = 96 };
     const size_t elements = count_elements_set(r);
     const char *const type = declared_type(s->arena, r->at[0]->var);
     if (elements > 0) {
@@ -271,7 +271,7 @@ static size_t print_declarations(struct expr_scope *s, struct writer *w, const s
         const struct stmt *const next = r->at[count];
         const struct stmt_list_rest rest = {r->at + count, r->count - count};
         if (next->kind != STMT_DECLARE || next->comment || !str_equal(declared_type(s->arena, next->var), type) ||
-            count_elements_set(&rest) > 0)
+            (next->var->kind == VAR_POINTER) != (r->at[0]->var->kind == VAR_POINTER) || count_elements_set(&rest) > 0)
             break;
         const char *const longer = arena_printf(s->arena, "%s,\v%s", text, declarator_text(s, next));
         if (strlen(longer) > SHORT)

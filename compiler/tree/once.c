@@ -4,11 +4,12 @@
  *   const float v = acc[l];
  *   y[l] = y[l] - rate * v;           ->   y[l] = y[l] - rate * acc[l];
  *
- * Not where it would be loaded in one branch of a select only: compilers would jump, or mask the load. Not what is
- * computed, unless it is stored as it is: compilers may contract within an expression. An index that fills a line keeps
- * its statement. */
+ * So does what a function of the runtime gives. Not where it would be loaded in one branch of a select only: compilers
+ * would jump, or mask the load. Not what is computed otherwise, unless it is stored as it is: compilers may contract
+ * within an expression. An index that fills a line keeps its statement. */
 #include "tree/tree.h"
 
+#include "base/str.h"
 #include <ctype.h>
 
 static bool is_var(const struct expr *e, void *v)
@@ -72,12 +73,26 @@ static bool is_apart(const struct stmt *n, const struct stmt *s)
            !expr_any(s->value, names_target, (void *)(uintptr_t)n->target);
 }
 
+/* Has the value the variable's type? */
+static bool is_of_type(const struct expr *value, const struct tree_var *v)
+{
+    return value->dtype == v->dtype || (value->op == EXPR_ELEMENT && str_equal(value->var->type, v->type));
+}
+
+/* An element; or what a function of the runtime computes of one, which compilers do not contract with anything. */
+static bool may_stand_inside(const struct expr *value)
+{
+    enum { LONGEST = 9 };
+    const bool is_function = (value->op == EXPR_MATH && dtype_is_float(value->dtype)) ||
+                             (value->op == EXPR_CALL && value->call->kind == CALL_HELPER);
+    return (value->op == EXPR_ELEMENT || is_function) && size_of(value) <= LONGEST;
+}
+
 /* Where in the list the statement is that alone reads what `s` declares, which stands before `next`; 0: nowhere. Right
  * behind it, but for stores in between where it is only stored. */
 static size_t reader_of(const struct stmt *s, const stmt_list *list, size_t next)
 {
-    enum { LONGEST = 9 };
-    if (s->kind != STMT_DECLARE || s->var->kind != VAR_VALUE || !s->value || s->value->dtype != s->var->dtype ||
+    if (s->kind != STMT_DECLARE || s->var->kind != VAR_VALUE || !s->value || !is_of_type(s->value, s->var) ||
         s->comment)
         return 0;
     size_t at = next;
@@ -89,7 +104,7 @@ static size_t reader_of(const struct stmt *s, const stmt_list *list, size_t next
         return 0;
     const bool is_copy = n->value->op == EXPR_VAR &&
                          (n->kind == STMT_DECLARE ? n->var->dtype == s->var->dtype : n->op == SET_TO);
-    if (!is_copy && (at > next || s->value->op != EXPR_ELEMENT || size_of(s->value) > LONGEST))
+    if (!is_copy && (at > next || !may_stand_inside(s->value)))
         return 0;
     if (n->kind == STMT_SET && (n->op == SET_MAX || n->op == SET_TOP || n->op == SET_MIN))
         return 0; /* these read the value several times */
@@ -127,6 +142,96 @@ static void set_by_itself(struct stmt *s)
     s->value = s->value->arg[1];
 }
 
+/* ---- stores that come at once ------------------------------------------------------------------------------------ */
+
+/* Does e name the memory of the target, or may it be a part of that by another name? */
+static bool may_name_target(const struct expr *e, void *target)
+{
+    const bool has_elements = e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS;
+    return names_target(e, target) || (has_elements && e->var->kind == VAR_POINTER && !e->var->is_restrict);
+}
+
+static bool holds_place(const struct expr *e, void *unused)
+{
+    (void)unused;
+    return e->op == EXPR_ELEMENT || e->op == EXPR_CALL;
+}
+
+/* Is it y[i] = v for the v that d declares, in memory that nothing else names? */
+static bool stores_value(const struct stmt *s, const struct stmt *d)
+{
+    enum { LONGEST = 9 };
+    if (s->kind != STMT_SET || s->op != SET_TO || s->comment || !is_var(s->value, (void *)(uintptr_t)d->var))
+        return false;
+    const struct expr *const to = s->target;
+    return to->op == EXPR_ELEMENT && to->dtype == d->var->dtype && to->var->kind == VAR_POINTER &&
+           to->var->is_restrict && size_of(to) <= LONGEST && !expr_any(to->arg[0], holds_place, NULL);
+}
+
+/* May the store of d's value stand before s? It declares or stores something else, and the place is known there. */
+static bool may_pass(const struct stmt *s, const struct expr *place)
+{
+    void *const to = (void *)(uintptr_t)place;
+    if ((s->kind != STMT_DECLARE && s->kind != STMT_SET) || !s->value || expr_any(s->value, may_name_target, to) ||
+        (s->kind == STMT_SET && expr_any(s->target, may_name_target, to)))
+        return false;
+    return s->kind == STMT_SET || !expr_any(place->arg[0], is_var, (void *)(uintptr_t)s->var);
+}
+
+/* Reads s the value once and at most, in any case, and leaves the place alone? */
+static bool may_read_place(const struct stmt *s, const struct tree_var *v, const struct expr *place)
+{
+    void *const var = (void *)(uintptr_t)v, *const to = (void *)(uintptr_t)place;
+    const stmt_list alone = {.data = &s, .count = 1};
+    if (!tree_any(&alone, is_var, var))
+        return !tree_any(&alone, may_name_target, to);
+    return (s->kind == STMT_DECLARE || (s->kind == STMT_SET && s->op <= SET_PRODUCT)) &&
+           !tree_any(&alone, may_name_target, to) && reads_of(s->value, v) == 1 &&
+           (s->kind == STMT_DECLARE || !expr_any(s->target, is_var, var));
+}
+
+/* Where in the list the value that list[at] declares is stored, so that all others may read it there; 0: nowhere. */
+static size_t store_of(const stmt_list *list, size_t at)
+{
+    const struct stmt *const d = list->data[at];
+    if (d->kind != STMT_DECLARE || d->var->kind != VAR_VALUE || !d->value || d->comment ||
+        d->value->dtype != d->var->dtype)
+        return 0;
+    size_t store = at + 1;
+    while (store < list->count && !stores_value(list->data[store], d))
+        store++;
+    if (store == list->count)
+        return 0;
+    const struct expr *const place = list->data[store]->target;
+    bool ok = !expr_any(place->arg[0], is_var, (void *)(uintptr_t)d->var);
+    for (size_t i = at + 1; i < list->count; i++)
+        ok = ok && (i == store || (may_read_place(list->data[i], d->var, place) &&
+                                   (i > store || may_pass(list->data[i], place))));
+    return ok ? store : 0;
+}
+
+/*   new = 0.9 * v[i] + g;  v[i] = new;  w[i] -= rate * new;     ->    v[i] = 0.9 * v[i] + g;  w[i] -= rate * v[i]; */
+static void store_at_once(struct arena *a, stmt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const size_t store = store_of(list, i);
+        if (store == 0)
+            continue;
+        const struct stmt *const d = list->data[i], *const set = list->data[store];
+        struct stmt *const made = arena_copy(a, set, sizeof *set, alignof(struct stmt));
+        made->value = d->value;
+        list->data[i] = made;
+        vec_remove(list, store);
+        for (size_t k = i + 1; k < list->count; k++) {
+            struct stmt *const s = (struct stmt *)(uintptr_t)list->data[k];
+            if (s->value && reads_of(s->value, d->var) > 0)
+                s->value = with(a, s->value, d->var, made->target);
+        }
+    }
+}
+
+/* ---- a list ------------------------------------------------------------------------------------------------------ */
+
 void tree_inline_elements(struct arena *a, stmt_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -143,6 +248,7 @@ void tree_inline_elements(struct arena *a, stmt_list *list)
         reader->value = with(a, reader->value, s->var, s->value);
         vec_remove(list, i);
     }
+    store_at_once(a, list);
     for (size_t i = 0; i < list->count; i++)
         set_by_itself((struct stmt *)(uintptr_t)list->data[i]);
 }

@@ -11,7 +11,6 @@
 #endif
 
 #include <string.h>
-
 #define STEPC_SMALL /* size goes before speed */
 #define STEPC_FORM 0 /* numbers one by one */
 #include "kernels/stepc_labels.h"
@@ -48,8 +47,8 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
         }
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] = SoftmaxCrossEntropyGrad(logits,
+ * target, 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
                                       const int64_t *restrict target, float *restrict scratch)
 {
@@ -57,8 +56,7 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_lo
     float total = 0.0f;
     for (int n = 0; n < 32; n++) {
         const float *const x = logits + n * 10;
-        const int64_t label = target[n];
-        const int hot = stepc_class(label, 10);
+        const int hot = stepc_class(target[n], 10);
         float top = x[0];
         for (int c = 1; c < 10; c++)
             top = x[c] > top ? x[c] : top;
@@ -67,8 +65,7 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_lo
         const float sum = stepc_sum16(scratch, 10), scale = 1.0f / sum;
         for (int c = 0; c < 10; c++)
             d_logits[n * 10 + c] = (scratch[c] * scale - (c == hot ? 1.0f : 0.0f)) * share;
-        const float log_sum = stepc_logf(sum);
-        total += log_sum - (x[hot] - top);
+        total += stepc_logf(sum) - (x[hot] - top);
     }
     loss[0] = total / 32.0f;
 }
@@ -79,8 +76,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return stepc_outside64(x, 32, 0, 10) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of node 'fc2',
- * gradient of node 'relu' */
+/* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of nodes 'fc2', 'relu' */
 static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
                                               const float *restrict fc2_weight, const float *restrict hidden)
 {
@@ -93,8 +89,8 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
         }
 }
 
-/* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
- * learning_rate * ReduceSum(d_logits[32,10]): gradient of node 'fc2' */
+/* fc2.weight[10,32] -= learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] -= learning_rate *
+ * ReduceSum(d_logits): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
         const float *restrict d_logits, const float *restrict hidden, float learning_rate)
 {
@@ -112,8 +108,8 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
     }
 }
 
-/* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
- * learning_rate * ReduceSum(d_fc1.output[32,32]): gradient of node 'fc1' */
+/* fc1.weight[32,64] -= learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] -= learning_rate *
+ * ReduceSum(d_fc1.output): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, float learning_rate)
 {

@@ -52,7 +52,6 @@
 #if defined(STEPC_LEVEL)
 #include "kernels/stepc_level_begin.h"
 #endif
-
 #include "kernels/stepc_compiler.h"
 #include "kernels/stepc_labels.h"
 #include "kernels/stepc_pack.h"
@@ -129,8 +128,8 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
         logits_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), hidden, panel, logits, fc2_bias);
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] = SoftmaxCrossEntropyGrad(logits,
+ * target, 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
                                       const int64_t *restrict target, float *restrict scratch)
 {
@@ -152,8 +151,7 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_lo
     for (int i = 0; i < 32; i++) {
         const float s0 = scratch[i] + scratch[i + 256] + scratch[i + 128];
         const float s1 = scratch[i + 32] + scratch[i + 288] + scratch[i + 160];
-        const float s2 = scratch[i + 64] + scratch[i + 192];
-        const float s3 = scratch[i + 96] + scratch[i + 224];
+        const float s2 = scratch[i + 64] + scratch[i + 192], s3 = scratch[i + 96] + scratch[i + 224];
         sum[i] = s0 + s2 + (s1 + s3);
     }
     int hot[32] = {0};
@@ -192,8 +190,7 @@ static STEPC_INLINE void d_fc1_output_whole_tile(int rows, int i, int j, const f
         }
 }
 
-/* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of node 'fc2',
- * gradient of node 'relu' */
+/* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of nodes 'fc2', 'relu' */
 static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
                                               const float *restrict fc2_weight, const float *restrict hidden)
 {
@@ -218,8 +215,8 @@ static STEPC_INLINE void update_fc2_weight_whole_tile(int rows, int i, int j, co
             fc2_weight[(i + r) * 32 + j + l] -= learning_rate * acc[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
-/* fc2.weight[10,32] = fc2.weight - learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] = fc2.bias -
- * learning_rate * ReduceSum(d_logits[32,10]): gradient of node 'fc2' */
+/* fc2.weight[10,32] -= learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] -= learning_rate *
+ * ReduceSum(d_logits): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
         const float *restrict d_logits, const float *restrict hidden, float learning_rate)
 {
@@ -250,8 +247,8 @@ static STEPC_INLINE void update_fc1_weight_whole_tile(int rows, int i, int j, co
             fc1_weight[(i + r) * 64 + j + l] -= learning_rate * acc[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
-/* fc1.weight[32,64] = fc1.weight - learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] = fc1.bias -
- * learning_rate * ReduceSum(d_fc1.output[32,32]): gradient of node 'fc1' */
+/* fc1.weight[32,64] -= learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] -= learning_rate *
+ * ReduceSum(d_fc1.output): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, float learning_rate)
 {

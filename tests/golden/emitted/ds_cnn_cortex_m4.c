@@ -11,7 +11,6 @@
 #endif
 
 #include <string.h>
-
 #define STEPC_SMALL /* size goes before speed */
 #define STEPC_FORM 0 /* numbers one by one */
 #include "kernels/stepc_labels.h"
@@ -28,7 +27,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return stepc_outside64(x, 16, 0, 12) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* step_count = step_count + 1 */
+/* step_count += 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -136,8 +135,7 @@ static STEPC_KERNEL void compute_pointwise(float *restrict pointwise, const floa
     for (int n = 0; n < 16; n++)
         for (int o = 0; o < 64; o += 4)
             for (int ox = 0; ox < 125; ox++) {
-                const float *const from = depthwise + n * 8000;
-                const float *const weights = pointwise_weight + o * 64;
+                const float *const from = depthwise + n * 8000, *const weights = pointwise_weight + o * 64;
                 float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                 for (int c = 0; c < 64; c++) {
                     const float v = from[c * 125 + ox];
@@ -175,8 +173,7 @@ static STEPC_KERNEL void compute_depthwise(float *restrict depthwise, const floa
         for (int g = 0; g < 64; g++)
             for (int oy = 0; oy < 25; oy++)
                 for (int ox = 0; ox < 5; ox++) {
-                    const float *const from = x + (n * 64 + g) * 125;
-                    const float *const weights = depthwise_weight + g * 9;
+                    const float *const from = x + (n * 64 + g) * 125, *const weights = depthwise_weight + g * 9;
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
@@ -207,8 +204,7 @@ static STEPC_KERNEL void compute_pointwise_conv(float *restrict pointwise_conv, 
     for (int n = 0; n < 16; n++)
         for (int o = 0; o < 64; o += 4)
             for (int ox = 0; ox < 125; ox++) {
-                const float *const from = depthwise + n * 8000;
-                const float *const weights = pointwise_weight + o * 64;
+                const float *const from = depthwise + n * 8000, *const weights = pointwise_weight + o * 64;
                 float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                 for (int c = 0; c < 64; c++) {
                     const float v = from[c * 125 + ox];
@@ -333,8 +329,7 @@ static STEPC_KERNEL void compute_train_norm_mean(float *restrict train_norm_mean
                 other_partial[l] += difference * difference;
             }
         }
-        const float other_sum = stepc_fold16(other_partial);
-        const float other_quotient = other_sum / 2000.0f;
+        const float other_sum = stepc_fold16(other_partial), other_quotient = other_sum / 2000.0f;
         train_norm_inverse[i] = 1.0f / stepc_sqrtf(other_quotient + 0.00001f);
         variance[i] = variance[i] * 0.9f + other_quotient * 0.100000024f;
         for (int32_t j = 0; j < 16; j++)
@@ -361,8 +356,7 @@ static STEPC_KERNEL void compute_train_depthwise_conv(float *restrict train_dept
         for (int g = 0; g < 64; g++)
             for (int oy = 0; oy < 25; oy++)
                 for (int ox = 0; ox < 5; ox++) {
-                    const float *const from = train + (n * 64 + g) * 125;
-                    const float *const weights = depthwise_weight + g * 9;
+                    const float *const from = train + (n * 64 + g) * 125, *const weights = depthwise_weight + g * 9;
                     float s0 = 0.0f;
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
@@ -405,7 +399,7 @@ static STEPC_KERNEL void compute_train_logits(float *restrict train_logits, cons
 }
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
- * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): gradient of node #29 (SoftmaxCrossEntropyLoss) */
+ * SoftmaxCrossEntropyGrad(train/logits, target, 1): gradient of node #29 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_train_logits,
         const float *restrict train_logits, const int64_t *restrict target, float *restrict scratch)
 {
@@ -413,8 +407,7 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_tr
     float total = 0.0f;
     for (int n = 0; n < 16; n++) {
         const float *const x = train_logits + n * 12;
-        const int64_t label = target[n];
-        const int hot = stepc_class(label, 12);
+        const int hot = stepc_class(target[n], 12);
         float top = x[0];
         for (int c = 1; c < 12; c++)
             top = x[c] > top ? x[c] : top;
@@ -423,14 +416,13 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_tr
         const float sum = stepc_sum16(scratch, 12), scale = 1.0f / sum;
         for (int c = 0; c < 12; c++)
             d_train_logits[n * 12 + c] = (scratch[c] * scale - (c == hot ? 1.0f : 0.0f)) * share;
-        const float log_sum = stepc_logf(sum);
-        total += log_sum - (x[hot] - top);
+        total += stepc_logf(sum) - (x[hot] - top);
     }
     loss[0] = total / 16.0f;
 }
 
-/* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: gradient of node #28 (Gemm), gradient of
- * node #26 (ReduceMean) */
+/* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: gradient of nodes #28 (Gemm), #26
+ * (ReduceMean) */
 static STEPC_KERNEL void compute_grad_train_pooled_div(float *restrict grad_train_pooled_div,
         const float *restrict d_train_logits, const float *restrict fc_weight)
 {
@@ -443,9 +435,9 @@ static STEPC_KERNEL void compute_grad_train_pooled_div(float *restrict grad_trai
         }
 }
 
-/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight = fc_weight -
- * learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias =
- * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm) */
+/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight -= learning_rate *
+ * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits); fc_bias -= learning_rate * fc_bias.v:
+ * gradient of node #28 (Gemm) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
         float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
         const float *restrict train_pooled, float learning_rate)
@@ -455,16 +447,14 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
             float sum = 0.0f;
             for (int k = 0; k < 16; k++)
                 sum += d_train_logits[i + k * 12] * train_pooled[k * 64 + j];
-            const float new_v = 0.9f * fc_weight_v[i * 64 + j] + sum;
-            fc_weight_v[i * 64 + j] = new_v;
-            fc_weight[i * 64 + j] -= learning_rate * new_v;
+            fc_weight_v[i * 64 + j] = 0.9f * fc_weight_v[i * 64 + j] + sum;
+            fc_weight[i * 64 + j] -= learning_rate * fc_weight_v[i * 64 + j];
         }
         float sum = 0.0f;
         for (int k = 0; k < 16; k++)
             sum += d_train_logits[i + k * 12];
-        const float new_v = 0.9f * fc_bias_v[i] + sum;
-        fc_bias_v[i] = new_v;
-        fc_bias[i] -= learning_rate * new_v;
+        fc_bias_v[i] = 0.9f * fc_bias_v[i] + sum;
+        fc_bias[i] -= learning_rate * fc_bias_v[i];
     }
 }
 
@@ -572,19 +562,16 @@ static STEPC_KERNEL void compute_scale_v_new(float *restrict scale_v_new, float 
                 other_partial[l] += d_train_conv[i * 125 + j * 8000 + 112 + l];
             }
         }
-        const float sum = stepc_fold16(partial);
-        const float train_norm_inverse_i = train_norm_inverse[i];
-        const float other_sum = 0.9f * scale_v[i] + sum * train_norm_inverse_i;
+        const float sum = stepc_fold16(partial), train_norm_inverse_i = train_norm_inverse[i];
+        scale_v_new[i] = 0.9f * scale_v[i] + sum * train_norm_inverse_i;
         const float row_sum = sum * (train_norm_inverse_i * train_norm_inverse_i) * 0.0005f;
-        scale_v_new[i] = other_sum;
-        scale_v[i] = other_sum;
-        const float third_sum = stepc_fold16(other_partial);
-        const float fourth_sum = 0.9f * shift_v[i] + third_sum;
-        shift_v[i] = fourth_sum;
-        shift[i] -= learning_rate * fourth_sum;
+        scale_v[i] = scale_v_new[i];
+        const float other_sum = stepc_fold16(other_partial);
+        shift_v[i] = 0.9f * shift_v[i] + other_sum;
+        shift[i] -= learning_rate * shift_v[i];
         for (int32_t j = 0; j < 16; j++)
             for (int32_t k = 0; k < 125; k++) {
-                d_train_conv[i * 125 + j * 8000 + k] = (d_train_conv[i * 125 + j * 8000 + k] - third_sum * 0.0005f -
+                d_train_conv[i * 125 + j * 8000 + k] = (d_train_conv[i * 125 + j * 8000 + k] - other_sum * 0.0005f -
                     (train_conv[i * 125 + j * 8000 + k] - train_norm_mean[i]) * row_sum) * (train_norm_inverse[i] *
                     scale[i]);
             }
@@ -640,7 +627,8 @@ static STEPC_KERNEL void compute_d_train_depthwise_norm(float *restrict d_train_
                 const float *const from = d_train_pointwise_conv + n * 8000;
                 float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                 for (int o = 0; o < 64; o++) {
-                    const float v = from[o * 125 + x], *const weight = pointwise_weight + c + o * 64;
+                    const float v = from[o * 125 + x];
+                    const float *const weight = pointwise_weight + c + o * 64;
                     s0 += v * weight[0];
                     s1 += v * weight[1];
                     s2 += v * weight[2];
@@ -694,9 +682,8 @@ static STEPC_KERNEL void update_pointwise_weight(float *restrict pointwise_weigh
                 total[3] += s3;
             }
             for (int r = 0; r < 4; r++) {
-                const float sum = 0.9f * pointwise_weight_v[(o + r) * 64 + c] + total[r];
-                pointwise_weight_v[(o + r) * 64 + c] = sum;
-                pointwise_weight[(o + r) * 64 + c] -= learning_rate * sum;
+                pointwise_weight_v[(o + r) * 64 + c] = 0.9f * pointwise_weight_v[(o + r) * 64 + c] + total[r];
+                pointwise_weight[(o + r) * 64 + c] -= learning_rate * pointwise_weight_v[(o + r) * 64 + c];
             }
         }
 }
@@ -727,9 +714,10 @@ static STEPC_KERNEL void compute_d_train_norm(float *restrict d_train_norm,
                     for (int ky = 0; ky < 3; ky++)
                         for (int kx = 0; kx < 3; kx++) {
                             const int line = y + 1 - ky, column = x + 1 - kx;
-                            const int inside = line >= 0 && line < 25 && column >= 0 && column < 5;
-                            const int p = line * 5 + column;
-                            const float v = inside ? from[p] : 0.0f, *const weight = weights + ky * 3 + kx;
+                            const int inside = line >= 0 && line < 25 && column >= 0 && column < 5,
+                                p = line * 5 + column;
+                            const float v = inside ? from[p] : 0.0f;
+                            const float *const weight = weights + ky * 3 + kx;
                             s0 += v * weight[0];
                         }
                     const int p = y * 5 + x;
@@ -779,8 +767,8 @@ static STEPC_KERNEL void update_depthwise_weight(float *restrict depthwise_weigh
 }
 
 /* grad.train/first_norm.sum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
- * first_shift.v + first_shift.gradient[64]; first_shift = first_shift - learning_rate * first_shift.v: gradient of
- * node #0 (BatchNormalization) */
+ * first_shift.v + first_shift.gradient[64]; first_shift -= learning_rate * first_shift.v: gradient of node #0
+ * (BatchNormalization) */
 static STEPC_KERNEL void compute_grad_train_first_norm_sum(float *restrict grad_train_first_norm_sum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         float learning_rate)
@@ -794,15 +782,14 @@ static STEPC_KERNEL void compute_grad_train_first_norm_sum(float *restrict grad_
             for (int l = 0; l < 13; l++)
                 partial[l] += d_train_first_norm[j * 8000 + i * 125 + 112 + l];
         }
-        const float sum = stepc_fold16(partial), new_v = 0.9f * first_shift_v[i] + sum;
-        grad_train_first_norm_sum[i] = sum;
-        first_shift_v[i] = new_v;
-        first_shift[i] -= learning_rate * new_v;
+        grad_train_first_norm_sum[i] = stepc_fold16(partial);
+        first_shift_v[i] = 0.9f * first_shift_v[i] + grad_train_first_norm_sum[i];
+        first_shift[i] -= learning_rate * first_shift_v[i];
     }
 }
 
 /* first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v = 0.9 * first_scale.v
- * + first_scale.gradient[64]; grad.train/first_norm.moment[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] *
+ * + first_scale.gradient; grad.train/first_norm.moment[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] *
  * (first_conv[16,64,25,5] - train/first_norm.mean[1,64,1,1])); grad.train/first_norm.pull =
  * grad.train/first_norm.moment * (train/first_norm.inverse[1,64,1,1] * train/first_norm.inverse) * 0.0005:
  * gradient of node #0 (BatchNormalization) */
@@ -825,10 +812,9 @@ static STEPC_KERNEL void compute_grad_train_first_norm_pull(float *restrict grad
             }
         }
         const float sum = stepc_fold16(partial), x_i = train_first_norm_inverse[i];
-        const float new_v = 0.9f * first_scale_v[i] + sum * x_i;
+        first_scale_v_new[i] = 0.9f * first_scale_v[i] + sum * x_i;
         grad_train_first_norm_pull[i] = sum * (x_i * x_i) * 0.0005f;
-        first_scale_v_new[i] = new_v;
-        first_scale_v[i] = new_v;
+        first_scale_v[i] = first_scale_v_new[i];
     }
 }
 
@@ -856,8 +842,8 @@ static inline void update_first_weight_add_image(float *restrict total, const fl
 /* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
  * grad.train/first_norm.sum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] - train/first_norm.mean[1,64,1,1]) *
  * grad.train/first_norm.pull[1,64,1,1]) * (train/first_norm.inverse[1,64,1,1] * first_norm.scale[1,64,1,1]),
- * x[16,1,49,10]); first_weight = first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv),
- * gradient of node #0 (BatchNormalization) */
+ * x[16,1,49,10]); first_weight -= learning_rate * first_weight.v: gradient of nodes #0 (Conv), #0
+ * (BatchNormalization) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
         const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_sum,
         const float *restrict first_conv, const float *restrict train_first_norm_mean,
@@ -883,9 +869,8 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
         }
     for (int o = 0; o < 64; o++)
         for (int k = 0; k < 40; k++) {
-            const float new_v = 0.9f * first_weight_v[o * 40 + k] + scratch[o * 40 + k];
-            first_weight_v[o * 40 + k] = new_v;
-            first_weight[o * 40 + k] -= learning_rate * new_v;
+            first_weight_v[o * 40 + k] = 0.9f * first_weight_v[o * 40 + k] + scratch[o * 40 + k];
+            first_weight[o * 40 + k] -= learning_rate * first_weight_v[o * 40 + k];
         }
 }
 

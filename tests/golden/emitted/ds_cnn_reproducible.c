@@ -12,7 +12,6 @@
 #endif
 
 #include <string.h>
-
 #include "kernels/stepc_reproducible.h"
 #include "kernels/stepc_compiler.h"
 #include "kernels/stepc_labels.h"
@@ -59,7 +58,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return stepc_outside64(x, 16, 0, 12) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* step_count = step_count + 1 */
+/* step_count += 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -439,8 +438,7 @@ static STEPC_KERNEL void compute_train_norm_mean(float *restrict train_norm_mean
                     (conv[i * 125 + j * 8000 + 112 + l] - train_norm_mean[i]) : 0.0f;
             }
         }
-        const float other_sum = stepc_fold16(other_lane);
-        const float other_quotient = other_sum / 2000.0f;
+        const float other_sum = stepc_fold16(other_lane), other_quotient = other_sum / 2000.0f;
         train_norm_inverse[i] = 1.0f / stepc_sqrtf(other_quotient + 0.00001f);
         variance[i] = variance[i] * 0.9f + other_quotient * 0.100000024f;
     }
@@ -642,7 +640,7 @@ static STEPC_KERNEL void compute_train_logits(float *restrict train_logits, cons
 }
 
 /* loss = SoftmaxCrossEntropyLoss(train/logits[16,12], target[16]); d_train/logits[16,12] =
- * SoftmaxCrossEntropyGrad(train/logits[16,12], target[16], 1): gradient of node #29 (SoftmaxCrossEntropyLoss) */
+ * SoftmaxCrossEntropyGrad(train/logits, target, 1): gradient of node #29 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_train_logits,
         const float *restrict train_logits, const int64_t *restrict target, float *restrict scratch)
 {
@@ -696,8 +694,8 @@ static STEPC_INLINE void grad_train_pooled_div_whole_tile(int rows, int i, int j
             grad_train_pooled_div[(i + r) * 64 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] * 0.008f;
 }
 
-/* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: gradient of node #28 (Gemm), gradient of
- * node #26 (ReduceMean) */
+/* grad.train/pooled.div[16,64,1,1] = d_train/pooled[16,64,1,1] * 0.008: gradient of nodes #28 (Gemm), #26
+ * (ReduceMean) */
 static STEPC_KERNEL void compute_grad_train_pooled_div(float *restrict grad_train_pooled_div,
         const float *restrict d_train_logits, const float *restrict fc_weight)
 {
@@ -727,9 +725,9 @@ static STEPC_INLINE void update_fc_weight_whole_tile(int rows, int i, int j, con
         }
 }
 
-/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight = fc_weight -
- * learning_rate * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits[16,12]); fc_bias =
- * fc_bias - learning_rate * fc_bias.v: gradient of node #28 (Gemm) */
+/* fc_weight.v[12,64] = 0.9 * fc_weight.v + d_train/logits[16,12]' train/flat[16,64]; fc_weight -= learning_rate *
+ * fc_weight.v; fc_bias.v[12] = 0.9 * fc_bias.v + ReduceSum(d_train/logits); fc_bias -= learning_rate * fc_bias.v:
+ * gradient of node #28 (Gemm) */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *restrict fc_weight,
         float *restrict fc_bias_v, float *restrict fc_bias, const float *restrict d_train_logits,
         const float *restrict train_pooled, float learning_rate)
@@ -749,15 +747,14 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
         STEPC_SUM_LOOP for (int r = 0; r < 12; r++)
             sum[r] += d_train_logits[r + k * 12];
     for (int r = 0; r < 12; r++) {
-        const float new_v = 0.9f * fc_bias_v[r] + sum[r];
-        fc_bias_v[r] = new_v;
-        fc_bias[r] -= learning_rate * new_v;
+        fc_bias_v[r] = 0.9f * fc_bias_v[r] + sum[r];
+        fc_bias[r] -= learning_rate * fc_bias_v[r];
     }
 }
 
 /* pointwise4_scale.v.new[64] = 0.9 * pointwise4_scale.v[64] + pointwise4_scale.gradient[64]; pointwise4_scale.v =
- * 0.9 * pointwise4_scale.v + pointwise4_scale.gradient[64]; pointwise4_shift.v.new = 0.9 * pointwise4_shift.v[64]
- * + pointwise4_shift.gradient[64]; pointwise4_shift.v = 0.9 * pointwise4_shift.v + pointwise4_shift.gradient[64];
+ * 0.9 * pointwise4_scale.v + pointwise4_scale.gradient; pointwise4_shift.v.new = 0.9 * pointwise4_shift.v[64] +
+ * pointwise4_shift.gradient[64]; pointwise4_shift.v = 0.9 * pointwise4_shift.v + pointwise4_shift.gradient;
  * train/pointwise4_norm.deviation[16,64,25,5] = train/pointwise4_conv[16,64,25,5] -
  * train/pointwise4_norm.mean[1,64,1,1]; train/pointwise4_norm.factor[1,64,1,1] =
  * train/pointwise4_norm.inverse[1,64,1,1] * pointwise4_norm.scale[1,64,1,1]; d_train/pointwise4_norm[16,64,25,5] =
@@ -765,8 +762,8 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight_v, float *re
  * grad.train/pooled.div[16,64,1,1] : 0; grad.train/pointwise4_norm.moment[1,64,1,1] =
  * ReduceSum(d_train/pointwise4_norm * train/pointwise4_norm.deviation); d_train/pointwise4_conv[16,64,25,5] =
  * (d_train/pointwise4_norm - ReduceSum(d_train/pointwise4_norm) * 0.0005 - train/pointwise4_norm.deviation *
- * (grad.train/pointwise4_norm.moment * (train/pointwise4_norm.inverse[1,64,1,1] * train/pointwise4_norm.inverse) *
- * 0.0005)) * train/pointwise4_norm.factor: gradient of node #25 (Relu), gradient of node #24 (BatchNormalization) */
+ * (grad.train/pointwise4_norm.moment * (train/pointwise4_norm.inverse * train/pointwise4_norm.inverse) * 0.0005))
+ * * train/pointwise4_norm.factor: gradient of nodes #25 (Relu), #24 (BatchNormalization) */
 static STEPC_KERNEL void compute_pointwise4_scale_v_new(float *restrict pointwise4_scale_v_new,
         float *restrict pointwise4_scale_v, float *restrict pointwise4_shift_v_new,
         float *restrict pointwise4_shift_v, float *restrict d_train_pointwise4_conv,
@@ -805,14 +802,12 @@ static STEPC_KERNEL void compute_pointwise4_scale_v_new(float *restrict pointwis
             }
         }
         const float sum = stepc_fold16(lane), x_i = train_pointwise4_norm_inverse[i];
-        const float new_v = 0.9f * pointwise4_scale_v[i] + sum * x_i;
+        pointwise4_scale_v_new[i] = 0.9f * pointwise4_scale_v[i] + sum * x_i;
         const float pull = sum * (x_i * x_i) * 0.0005f;
-        pointwise4_scale_v_new[i] = new_v;
-        pointwise4_scale_v[i] = new_v;
+        pointwise4_scale_v[i] = pointwise4_scale_v_new[i];
         const float other_sum = stepc_fold16(other_lane);
-        const float other_new_v = 0.9f * pointwise4_shift_v[i] + other_sum;
-        pointwise4_shift_v_new[i] = other_new_v;
-        pointwise4_shift_v[i] = other_new_v;
+        pointwise4_shift_v_new[i] = 0.9f * pointwise4_shift_v[i] + other_sum;
+        pointwise4_shift_v[i] = pointwise4_shift_v_new[i];
         for (int32_t j = 0; j < 16; j++)
             for (int32_t k = 0; k < 125; k++) {
                 const float deviation = d_train_pointwise4_conv[i * 125 + j * 8000 + k] -
@@ -984,9 +979,8 @@ static STEPC_KERNEL void update_pointwise_weight(float *restrict pointwise_weigh
     for (int o = 0; o < 64; o++) {
         stepc_order_weights(64, 1, 1, scratch + 12128, scratch + 8032 + o * 64, pointwise_weight_gradient_taps);
         STEPC_LANE_LOOP for (int k = 0; k < 64; k++) {
-            const float sum = 0.9f * pointwise_weight_v[o * 64 + k] + scratch[12128 + k];
-            pointwise_weight_v[o * 64 + k] = sum;
-            pointwise_weight[o * 64 + k] -= learning_rate * sum;
+            pointwise_weight_v[o * 64 + k] = 0.9f * pointwise_weight_v[o * 64 + k] + scratch[12128 + k];
+            pointwise_weight[o * 64 + k] -= learning_rate * pointwise_weight_v[o * 64 + k];
         }
     }
 }
@@ -1074,19 +1068,16 @@ static STEPC_KERNEL void compute_scale_v_new(float *restrict scale_v_new, float 
                 other_lane[l] += l < 13 ? d_train_conv[i * 125 + j * 8000 + 112 + l] : 0.0f;
             }
         }
-        const float sum = stepc_fold16(lane);
-        const float train_norm_inverse_i = train_norm_inverse[i];
-        const float other_sum = 0.9f * scale_v[i] + sum * train_norm_inverse_i;
+        const float sum = stepc_fold16(lane), train_norm_inverse_i = train_norm_inverse[i];
+        scale_v_new[i] = 0.9f * scale_v[i] + sum * train_norm_inverse_i;
         const float row_sum = sum * (train_norm_inverse_i * train_norm_inverse_i) * 0.0005f;
-        scale_v_new[i] = other_sum;
-        scale_v[i] = other_sum;
-        const float third_sum = stepc_fold16(other_lane);
-        const float fourth_sum = 0.9f * shift_v[i] + third_sum;
-        shift_v[i] = fourth_sum;
-        shift[i] -= learning_rate * fourth_sum;
+        scale_v[i] = scale_v_new[i];
+        const float other_sum = stepc_fold16(other_lane);
+        shift_v[i] = 0.9f * shift_v[i] + other_sum;
+        shift[i] -= learning_rate * shift_v[i];
         for (int32_t j = 0; j < 16; j++)
             for (int32_t k = 0; k < 125; k++) {
-                d_train_conv[i * 125 + j * 8000 + k] = (d_train_conv[i * 125 + j * 8000 + k] - third_sum * 0.0005f -
+                d_train_conv[i * 125 + j * 8000 + k] = (d_train_conv[i * 125 + j * 8000 + k] - other_sum * 0.0005f -
                     (train_conv[i * 125 + j * 8000 + k] - train_norm_mean[i]) * row_sum) * (train_norm_inverse[i] *
                     scale[i]);
             }
@@ -1206,16 +1197,15 @@ static STEPC_KERNEL void update_depthwise_weight(float *restrict depthwise_weigh
         for (int l = 0; l < STEPC_WINDOW_LANES(float); l++)
             for (int t = 0; t < 9; t++) {
                 const float v = scratch[439 * STEPC_WINDOW_LANES(float) + t * STEPC_WINDOW_LANES(float) + l];
-                const float sum = 0.9f * depthwise_weight_v[(g + l) * 9 + t] + v;
-                depthwise_weight_v[(g + l) * 9 + t] = sum;
-                depthwise_weight[(g + l) * 9 + t] -= learning_rate * sum;
+                depthwise_weight_v[(g + l) * 9 + t] = 0.9f * depthwise_weight_v[(g + l) * 9 + t] + v;
+                depthwise_weight[(g + l) * 9 + t] -= learning_rate * depthwise_weight_v[(g + l) * 9 + t];
             }
     }
 }
 
 /* grad.train/first_norm.sum[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5]); first_shift.v[64] = 0.9 *
- * first_shift.v + first_shift.gradient[64]; first_shift = first_shift - learning_rate * first_shift.v: gradient of
- * node #0 (BatchNormalization) */
+ * first_shift.v + first_shift.gradient[64]; first_shift -= learning_rate * first_shift.v: gradient of node #0
+ * (BatchNormalization) */
 static STEPC_KERNEL void compute_grad_train_first_norm_sum(float *restrict grad_train_first_norm_sum,
         float *restrict first_shift_v, float *restrict first_shift, const float *restrict d_train_first_norm,
         float learning_rate)
@@ -1229,15 +1219,14 @@ static STEPC_KERNEL void compute_grad_train_first_norm_sum(float *restrict grad_
             STEPC_REST_LOOP for (int l = 0; l < STEPC_REST(13); l++)
                 lane[l] += l < 13 ? d_train_first_norm[j * 8000 + i * 125 + 112 + l] : 0.0f;
         }
-        const float sum = stepc_fold16(lane), new_v = 0.9f * first_shift_v[i] + sum;
-        grad_train_first_norm_sum[i] = sum;
-        first_shift_v[i] = new_v;
-        first_shift[i] -= learning_rate * new_v;
+        grad_train_first_norm_sum[i] = stepc_fold16(lane);
+        first_shift_v[i] = 0.9f * first_shift_v[i] + grad_train_first_norm_sum[i];
+        first_shift[i] -= learning_rate * first_shift_v[i];
     }
 }
 
 /* first_scale.v.new[64] = 0.9 * first_scale.v[64] + first_scale.gradient[64]; first_scale.v = 0.9 * first_scale.v
- * + first_scale.gradient[64]; grad.train/first_norm.moment[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] *
+ * + first_scale.gradient; grad.train/first_norm.moment[1,64,1,1] = ReduceSum(d_train/first_norm[16,64,25,5] *
  * (first_conv[16,64,25,5] - train/first_norm.mean[1,64,1,1])); grad.train/first_norm.pull =
  * grad.train/first_norm.moment * (train/first_norm.inverse[1,64,1,1] * train/first_norm.inverse) * 0.0005:
  * gradient of node #0 (BatchNormalization) */
@@ -1260,18 +1249,17 @@ static STEPC_KERNEL void compute_grad_train_first_norm_pull(float *restrict grad
             }
         }
         const float sum = stepc_fold16(lane), x_i = train_first_norm_inverse[i];
-        const float new_v = 0.9f * first_scale_v[i] + sum * x_i;
+        first_scale_v_new[i] = 0.9f * first_scale_v[i] + sum * x_i;
         grad_train_first_norm_pull[i] = sum * (x_i * x_i) * 0.0005f;
-        first_scale_v_new[i] = new_v;
-        first_scale_v[i] = new_v;
+        first_scale_v[i] = first_scale_v_new[i];
     }
 }
 
 /* first_weight.v[64,1,10,4] = 0.9 * first_weight.v + ConvGradWeight((d_train/first_norm[16,64,25,5] -
  * grad.train/first_norm.sum[1,64,1,1] * 0.0005 - (first_conv[16,64,25,5] - train/first_norm.mean[1,64,1,1]) *
  * grad.train/first_norm.pull[1,64,1,1]) * (train/first_norm.inverse[1,64,1,1] * first_norm.scale[1,64,1,1]),
- * x[16,1,49,10]); first_weight = first_weight - learning_rate * first_weight.v: gradient of node #0 (Conv),
- * gradient of node #0 (BatchNormalization) */
+ * x[16,1,49,10]); first_weight -= learning_rate * first_weight.v: gradient of nodes #0 (Conv), #0
+ * (BatchNormalization) */
 static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, float *restrict first_weight,
         const float *restrict d_train_first_norm, const float *restrict grad_train_first_norm_sum,
         const float *restrict first_conv, const float *restrict train_first_norm_mean,
@@ -1306,9 +1294,8 @@ static STEPC_KERNEL void update_first_weight(float *restrict first_weight_v, flo
     for (int o = 0; o < 64; o++) {
         stepc_order_weights(1, 40, 10, scratch + 6104, scratch + 3032 + o * 48, first_weight_gradient_taps);
         STEPC_LANE_LOOP for (int k = 0; k < 40; k++) {
-            const float new_v = 0.9f * first_weight_v[o * 40 + k] + scratch[6104 + k];
-            first_weight_v[o * 40 + k] = new_v;
-            first_weight[o * 40 + k] -= learning_rate * new_v;
+            first_weight_v[o * 40 + k] = 0.9f * first_weight_v[o * 40 + k] + scratch[6104 + k];
+            first_weight[o * 40 + k] -= learning_rate * first_weight_v[o * 40 + k];
         }
     }
 }

@@ -11,12 +11,10 @@
 #endif
 
 #include <string.h>
-
 #include <float.h>
 #if DBL_MANT_DIG != 53
 #error "this file computes with numbers of 64 bits, which double has not: GCC 10 for AVR knows -mdouble=64"
 #endif
-
 #define STEPC_SMALL /* size goes before speed */
 #define STEPC_FORM 0 /* numbers one by one */
 #include "kernels/stepc_labels.h"
@@ -88,8 +86,7 @@ static STEPC_KERNEL void compute_relu2(float *restrict relu2, const float *restr
         for (int o = 0; o < 16; o += 4)
             for (int oy = 0; oy < 10; oy++)
                 for (int ox = 0; ox < 10; ox++) {
-                    const float *const from = pool1 + n * 1176;
-                    const float *const weights = conv2_weight + o * 150;
+                    const float *const from = pool1 + n * 1176, *const weights = conv2_weight + o * 150;
                     float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                     for (int c = 0; c < 6; c++)
                         for (int ky = 0; ky < 5; ky++)
@@ -180,8 +177,8 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
         }
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] = SoftmaxCrossEntropyGrad(logits,
+ * target, 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
                                       const int64_t *restrict target, float *restrict scratch)
 {
@@ -189,8 +186,7 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_lo
     float total = 0.0f;
     for (int n = 0; n < 32; n++) {
         const float *const x = logits + n * 10;
-        const int64_t label = target[n];
-        const int hot = stepc_class(label, 10);
+        const int hot = stepc_class(target[n], 10);
         float top = x[0];
         for (int c = 1; c < 10; c++)
             top = x[c] > top ? x[c] : top;
@@ -199,8 +195,7 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_lo
         const float sum = stepc_sum16(scratch, 10), scale = 1.0f / sum;
         for (int c = 0; c < 10; c++)
             d_logits[n * 10 + c] = (scratch[c] * scale - (c == hot ? 1.0f : 0.0f)) * share;
-        const float log_sum = stepc_logf(sum);
-        total += log_sum - (x[hot] - top);
+        total += stepc_logf(sum) - (x[hot] - top);
     }
     loss[0] = total / 32.0f;
 }
@@ -211,14 +206,14 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return stepc_outside64(x, 32, 0, 10) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* step_count = step_count + 1 */
+/* step_count += 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
 }
 
-/* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: gradient of node #11 (Gemm), gradient
- * of node #10 (Relu) */
+/* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: gradient of nodes #11 (Gemm), #10
+ * (Relu) */
 static STEPC_KERNEL void compute_d_fc2(float *restrict d_fc2, const float *restrict d_logits,
                                        const float *restrict fc3_weight, const float *restrict relu4)
 {
@@ -233,10 +228,10 @@ static STEPC_KERNEL void compute_d_fc2(float *restrict d_fc2, const float *restr
 
 /* fc3_weight.gradient[10,84] = d_logits[32,10]' relu4[32,84]; fc3_weight.v = 0.9 * fc3_weight.v + 0.1 *
  * fc3_weight.gradient; fc3_weight.h = 0.999 * fc3_weight.h + 0.000999987 * (fc3_weight.gradient *
- * fc3_weight.gradient); fc3_weight = fc3_weight - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
- * fc3_bias.gradient[10] = ReduceSum(d_logits[32,10]); fc3_bias.v = 0.9 * fc3_bias.v + 0.1 * fc3_bias.gradient;
- * fc3_bias.h = 0.999 * fc3_bias.h + 0.000999987 * (fc3_bias.gradient * fc3_bias.gradient); fc3_bias = fc3_bias -
- * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm) */
+ * fc3_weight.gradient); fc3_weight -= corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
+ * fc3_bias.gradient[10] = ReduceSum(d_logits); fc3_bias.v = 0.9 * fc3_bias.v + 0.1 * fc3_bias.gradient; fc3_bias.h
+ * = 0.999 * fc3_bias.h + 0.000999987 * (fc3_bias.gradient * fc3_bias.gradient); fc3_bias -= corrected_rate *
+ * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
         float *restrict fc3_weight_h, float *restrict fc3_bias_v, float *restrict fc3_bias,
         float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4, float corrected_rate)
@@ -246,25 +241,21 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
                 sum += d_logits[i + k * 10] * relu4[k * 84 + j];
-            const float new_v = 0.9f * fc3_weight_v[i * 84 + j] + 0.100000024f * sum;
-            const float new_h = 0.999f * fc3_weight_h[i * 84 + j] + 0.0009999871f * (sum * sum);
-            fc3_weight_v[i * 84 + j] = new_v;
-            fc3_weight[i * 84 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-            fc3_weight_h[i * 84 + j] = new_h;
+            fc3_weight_v[i * 84 + j] = 0.9f * fc3_weight_v[i * 84 + j] + 0.100000024f * sum;
+            fc3_weight_h[i * 84 + j] = 0.999f * fc3_weight_h[i * 84 + j] + 0.0009999871f * (sum * sum);
+            fc3_weight[i * 84 + j] -= corrected_rate * fc3_weight_v[i * 84 + j] /
+                (stepc_sqrtf(fc3_weight_h[i * 84 + j]) + 1e-6f);
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_logits[i + k * 10];
-        const float new_v = 0.9f * fc3_bias_v[i] + 0.100000024f * sum;
-        const float new_h = 0.999f * fc3_bias_h[i] + 0.0009999871f * (sum * sum);
-        fc3_bias_v[i] = new_v;
-        fc3_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        fc3_bias_h[i] = new_h;
+        fc3_bias_v[i] = 0.9f * fc3_bias_v[i] + 0.100000024f * sum;
+        fc3_bias_h[i] = 0.999f * fc3_bias_h[i] + 0.0009999871f * (sum * sum);
+        fc3_bias[i] -= corrected_rate * fc3_bias_v[i] / (stepc_sqrtf(fc3_bias_h[i]) + 1e-6f);
     }
 }
 
-/* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: gradient of node #9 (Gemm), gradient of
- * node #8 (Relu) */
+/* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: gradient of nodes #9 (Gemm), #8 (Relu) */
 static STEPC_KERNEL void compute_d_fc1(float *restrict d_fc1, const float *restrict d_fc2,
                                        const float *restrict fc2_weight, const float *restrict relu3)
 {
@@ -283,7 +274,7 @@ static STEPC_KERNEL void compute_d_fc1(float *restrict d_fc1, const float *restr
 }
 
 /* fc2_weight.gradient[84,120] = d_fc2[32,84]' relu3[32,120]; fc2_weight.v, fc2_weight.h and fc2_weight as in
- * update_fc3_weight(); fc2_bias.gradient[84] = ReduceSum(d_fc2[32,84]); fc2_bias.v, fc2_bias.h and fc2_bias as in
+ * update_fc3_weight(); fc2_bias.gradient[84] = ReduceSum(d_fc2); fc2_bias.v, fc2_bias.h and fc2_bias as in
  * update_fc3_weight(): gradient of node #9 (Gemm) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
@@ -294,20 +285,17 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
                 sum += d_fc2[i + k * 84] * relu3[k * 120 + j];
-            const float new_v = 0.9f * fc2_weight_v[i * 120 + j] + 0.100000024f * sum;
-            const float new_h = 0.999f * fc2_weight_h[i * 120 + j] + 0.0009999871f * (sum * sum);
-            fc2_weight_v[i * 120 + j] = new_v;
-            fc2_weight[i * 120 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-            fc2_weight_h[i * 120 + j] = new_h;
+            fc2_weight_v[i * 120 + j] = 0.9f * fc2_weight_v[i * 120 + j] + 0.100000024f * sum;
+            fc2_weight_h[i * 120 + j] = 0.999f * fc2_weight_h[i * 120 + j] + 0.0009999871f * (sum * sum);
+            fc2_weight[i * 120 + j] -= corrected_rate * fc2_weight_v[i * 120 + j] /
+                (stepc_sqrtf(fc2_weight_h[i * 120 + j]) + 1e-6f);
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc2[i + k * 84];
-        const float new_v = 0.9f * fc2_bias_v[i] + 0.100000024f * sum;
-        const float new_h = 0.999f * fc2_bias_h[i] + 0.0009999871f * (sum * sum);
-        fc2_bias_v[i] = new_v;
-        fc2_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        fc2_bias_h[i] = new_h;
+        fc2_bias_v[i] = 0.9f * fc2_bias_v[i] + 0.100000024f * sum;
+        fc2_bias_h[i] = 0.999f * fc2_bias_h[i] + 0.0009999871f * (sum * sum);
+        fc2_bias[i] -= corrected_rate * fc2_bias_v[i] / (stepc_sqrtf(fc2_bias_h[i]) + 1e-6f);
     }
 }
 
@@ -330,8 +318,8 @@ static STEPC_KERNEL void compute_d_flat(float *restrict d_flat, const float *res
 }
 
 /* fc1_weight.gradient[120,400] = d_fc1[32,120]' flat[32,400]; fc1_weight.v, fc1_weight.h and fc1_weight as in
- * update_fc3_weight(); fc1_bias.gradient[120] = ReduceSum(d_fc1[32,120]); fc1_bias.v, fc1_bias.h and fc1_bias as
- * in update_fc3_weight(): gradient of node #7 (Gemm) */
+ * update_fc3_weight(); fc1_bias.gradient[120] = ReduceSum(d_fc1); fc1_bias.v, fc1_bias.h and fc1_bias as in
+ * update_fc3_weight(): gradient of node #7 (Gemm) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2, float corrected_rate)
@@ -341,25 +329,22 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
                 sum += d_fc1[i + k * 120] * pool2[k * 400 + j];
-            const float new_v = 0.9f * fc1_weight_v[i * 400 + j] + 0.100000024f * sum;
-            const float new_h = 0.999f * fc1_weight_h[i * 400 + j] + 0.0009999871f * (sum * sum);
-            fc1_weight_v[i * 400 + j] = new_v;
-            fc1_weight[i * 400 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-            fc1_weight_h[i * 400 + j] = new_h;
+            fc1_weight_v[i * 400 + j] = 0.9f * fc1_weight_v[i * 400 + j] + 0.100000024f * sum;
+            fc1_weight_h[i * 400 + j] = 0.999f * fc1_weight_h[i * 400 + j] + 0.0009999871f * (sum * sum);
+            fc1_weight[i * 400 + j] -= corrected_rate * fc1_weight_v[i * 400 + j] /
+                (stepc_sqrtf(fc1_weight_h[i * 400 + j]) + 1e-6f);
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
             sum += d_fc1[i + k * 120];
-        const float new_v = 0.9f * fc1_bias_v[i] + 0.100000024f * sum;
-        const float new_h = 0.999f * fc1_bias_h[i] + 0.0009999871f * (sum * sum);
-        fc1_bias_v[i] = new_v;
-        fc1_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        fc1_bias_h[i] = new_h;
+        fc1_bias_v[i] = 0.9f * fc1_bias_v[i] + 0.100000024f * sum;
+        fc1_bias_h[i] = 0.999f * fc1_bias_h[i] + 0.0009999871f * (sum * sum);
+        fc1_bias[i] -= corrected_rate * fc1_bias_v[i] / (stepc_sqrtf(fc1_bias_h[i]) + 1e-6f);
     }
 }
 
-/* d_conv2[32,16,10,10] = relu2[32,16,10,10] > 0 ? MaxPoolGrad(relu2, d_pool2[32,16,5,5]) : 0: gradient of node #5
- * (MaxPool), gradient of node #4 (Relu) */
+/* d_conv2[32,16,10,10] = relu2[32,16,10,10] > 0 ? MaxPoolGrad(relu2, d_pool2[32,16,5,5]) : 0: gradient of nodes #5
+ * (MaxPool), #4 (Relu) */
 static STEPC_KERNEL void compute_d_conv2(float *restrict d_conv2, const float *restrict relu2,
                                          const float *restrict d_flat)
 {
@@ -403,11 +388,9 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
                 partial[l] += d_conv2[j * 1600 + i * 100 + 96 + l];
         }
         const float sum = stepc_fold16(partial);
-        const float new_v = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
-        const float new_h = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
-        conv2_bias_v[i] = new_v;
-        conv2_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        conv2_bias_h[i] = new_h;
+        conv2_bias_v[i] = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
+        conv2_bias_h[i] = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
+        conv2_bias[i] -= corrected_rate * conv2_bias_v[i] / (stepc_sqrtf(conv2_bias_h[i]) + 1e-6f);
     }
 }
 
@@ -424,8 +407,7 @@ static STEPC_KERNEL void compute_d_pool1(float *restrict d_pool1, const float *r
         for (int c = 0; c < 6; c += 3)
             for (int y = 0; y < 14; y++)
                 for (int x = 0; x < 14; x++) {
-                    const float *const from = d_conv2 + n * 1600;
-                    const float *const weights = conv2_weight + c * 25;
+                    const float *const from = d_conv2 + n * 1600, *const weights = conv2_weight + c * 25;
                     const int first_y = (are_finite && y >= 10) ? y - 10 + 1 : 0;
                     const int end_y = (are_finite && y < 4) ? y + 1 : 5;
                     const int first_x = (are_finite && x >= 10) ? x - 10 + 1 : 0;
@@ -463,13 +445,13 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
                 for (int kx = 0; kx < 5; kx++) {
                     float total[4] = {0.0f};
                     for (int n = 0; n < 32; n++) {
-                        const float *const dy = d_conv2 + (n * 16 + o) * 100;
-                        const float *const from = pool1 + (n * 6 + c) * 196;
+                        const float *const dy = d_conv2 + (n * 16 + o) * 100, *const from = pool1 + (n * 6 + c) * 196;
                         float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
                         for (int oy = 0; oy < 10; oy++)
                             for (int ox = 0; ox < 10; ox++) {
                                 const int iy = oy + ky, ix = ox + kx;
-                                const float v = from[iy * 14 + ix], *const flow = dy + oy * 10 + ox;
+                                const float v = from[iy * 14 + ix];
+                                const float *const flow = dy + oy * 10 + ox;
                                 s0 += flow[0] * v;
                                 s1 += flow[100] * v;
                                 s2 += flow[200] * v;
@@ -494,8 +476,8 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
                 }
 }
 
-/* d_conv1[32,6,28,28] = relu1[32,6,28,28] > 0 ? MaxPoolGrad(relu1, d_pool1[32,6,14,14]) : 0: gradient of node #2
- * (MaxPool), gradient of node #1 (Relu) */
+/* d_conv1[32,6,28,28] = relu1[32,6,28,28] > 0 ? MaxPoolGrad(relu1, d_pool1[32,6,14,14]) : 0: gradient of nodes #2
+ * (MaxPool), #1 (Relu) */
 static STEPC_KERNEL void compute_d_conv1(float *restrict d_conv1, const float *restrict relu1,
                                          const float *restrict d_pool1)
 {
@@ -579,11 +561,9 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
             }
         }
         const float sum = stepc_fold16(total);
-        const float new_v = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
-        const float new_h = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
-        conv1_bias_v[i] = new_v;
-        conv1_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        conv1_bias_h[i] = new_h;
+        conv1_bias_v[i] = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
+        conv1_bias_h[i] = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
+        conv1_bias[i] -= corrected_rate * conv1_bias_v[i] / (stepc_sqrtf(conv1_bias_h[i]) + 1e-6f);
     }
 }
 

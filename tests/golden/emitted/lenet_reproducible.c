@@ -12,12 +12,10 @@
 #endif
 
 #include <string.h>
-
 #include <float.h>
 #if DBL_MANT_DIG != 53
 #error "this file computes with numbers of 64 bits, which double has not: GCC 10 for AVR knows -mdouble=64"
 #endif
-
 #include "kernels/stepc_reproducible.h"
 #include "kernels/stepc_compiler.h"
 #include "kernels/stepc_block.h"
@@ -333,8 +331,8 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
         logits_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), relu4, panel, logits, fc3_bias);
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] =
- * SoftmaxCrossEntropyGrad(logits[32,10], target[32], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] = SoftmaxCrossEntropyGrad(logits,
+ * target, 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
                                       const int64_t *restrict target, float *restrict scratch)
 {
@@ -356,8 +354,7 @@ static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_lo
     for (int i = 0; i < 32; i++) {
         const float s0 = scratch[i] + scratch[i + 256] + scratch[i + 128];
         const float s1 = scratch[i + 32] + scratch[i + 288] + scratch[i + 160];
-        const float s2 = scratch[i + 64] + scratch[i + 192];
-        const float s3 = scratch[i + 96] + scratch[i + 224];
+        const float s2 = scratch[i + 64] + scratch[i + 192], s3 = scratch[i + 96] + scratch[i + 224];
         sum[i] = s0 + s2 + (s1 + s3);
     }
     int hot[32] = {0};
@@ -383,7 +380,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return stepc_outside64(x, 32, 0, 10) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* step_count = step_count + 1 */
+/* step_count += 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -414,8 +411,8 @@ static STEPC_INLINE void d_fc2_strip(int vectors, int from, int to, int j, const
         d_fc2_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), vectors, from, to, j, left, right, d_fc2, relu4);
 }
 
-/* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: gradient of node #11 (Gemm), gradient
- * of node #10 (Relu) */
+/* d_fc2[32,84] = relu4[32,84] > 0 ? d_logits[32,10] fc3_weight[10,84] : 0: gradient of nodes #11 (Gemm), #10
+ * (Relu) */
 static STEPC_KERNEL void compute_d_fc2(float *restrict d_fc2, const float *restrict d_logits,
                                        const float *restrict fc3_weight, const float *restrict relu4)
 {
@@ -468,10 +465,10 @@ static STEPC_INLINE void update_fc3_weight_strip(int vectors, int from, int to, 
 
 /* fc3_weight.gradient[10,84] = d_logits[32,10]' relu4[32,84]; fc3_weight.v = 0.9 * fc3_weight.v + 0.1 *
  * fc3_weight.gradient; fc3_weight.h = 0.999 * fc3_weight.h + 0.000999987 * (fc3_weight.gradient *
- * fc3_weight.gradient); fc3_weight = fc3_weight - corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
- * fc3_bias.gradient[10] = ReduceSum(d_logits[32,10]); fc3_bias.v = 0.9 * fc3_bias.v + 0.1 * fc3_bias.gradient;
- * fc3_bias.h = 0.999 * fc3_bias.h + 0.000999987 * (fc3_bias.gradient * fc3_bias.gradient); fc3_bias = fc3_bias -
- * corrected_rate * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm) */
+ * fc3_weight.gradient); fc3_weight -= corrected_rate * fc3_weight.v / (Sqrt(fc3_weight.h) + 1e-06);
+ * fc3_bias.gradient[10] = ReduceSum(d_logits); fc3_bias.v = 0.9 * fc3_bias.v + 0.1 * fc3_bias.gradient; fc3_bias.h
+ * = 0.999 * fc3_bias.h + 0.000999987 * (fc3_bias.gradient * fc3_bias.gradient); fc3_bias -= corrected_rate *
+ * fc3_bias.v / (Sqrt(fc3_bias.h) + 1e-06): gradient of node #11 (Gemm) */
 static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *restrict fc3_weight,
         float *restrict fc3_weight_h, float *restrict fc3_bias_v, float *restrict fc3_bias,
         float *restrict fc3_bias_h, const float *restrict d_logits, const float *restrict relu4, float corrected_rate)
@@ -493,11 +490,9 @@ static STEPC_KERNEL void update_fc3_weight(float *restrict fc3_weight_v, float *
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
             sum[r] += d_logits[r + k * 10];
     for (int r = 0; r < 10; r++) {
-        const float new_v = 0.9f * fc3_bias_v[r] + 0.100000024f * sum[r];
-        const float new_h = 0.999f * fc3_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
-        fc3_bias_v[r] = new_v;
-        fc3_bias[r] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        fc3_bias_h[r] = new_h;
+        fc3_bias_v[r] = 0.9f * fc3_bias_v[r] + 0.100000024f * sum[r];
+        fc3_bias_h[r] = 0.999f * fc3_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc3_bias[r] -= corrected_rate * fc3_bias_v[r] / (stepc_sqrtf(fc3_bias_h[r]) + 1e-6f);
     }
 }
 
@@ -526,8 +521,7 @@ static STEPC_INLINE void d_fc1_strip(int vectors, int from, int to, int j, const
         d_fc1_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), vectors, from, to, j, left, right, d_fc1, relu3);
 }
 
-/* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: gradient of node #9 (Gemm), gradient of
- * node #8 (Relu) */
+/* d_fc1[32,120] = relu3[32,120] > 0 ? d_fc2[32,84] fc2_weight[84,120] : 0: gradient of nodes #9 (Gemm), #8 (Relu) */
 static STEPC_KERNEL void compute_d_fc1(float *restrict d_fc1, const float *restrict d_fc2,
                                        const float *restrict fc2_weight, const float *restrict relu3)
 {
@@ -577,7 +571,7 @@ static STEPC_INLINE void update_fc2_weight_strip(int vectors, int from, int to, 
 }
 
 /* fc2_weight.gradient[84,120] = d_fc2[32,84]' relu3[32,120]; fc2_weight.v, fc2_weight.h and fc2_weight as in
- * update_fc3_weight(); fc2_bias.gradient[84] = ReduceSum(d_fc2[32,84]); fc2_bias.v, fc2_bias.h and fc2_bias as in
+ * update_fc3_weight(); fc2_bias.gradient[84] = ReduceSum(d_fc2); fc2_bias.v, fc2_bias.h and fc2_bias as in
  * update_fc3_weight(): gradient of node #9 (Gemm) */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
@@ -600,11 +594,9 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
         STEPC_SUM_LOOP for (int r = 0; r < 84; r++)
             sum[r] += d_fc2[r + k * 84];
     for (int r = 0; r < 84; r++) {
-        const float new_v = 0.9f * fc2_bias_v[r] + 0.100000024f * sum[r];
-        const float new_h = 0.999f * fc2_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
-        fc2_bias_v[r] = new_v;
-        fc2_bias[r] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        fc2_bias_h[r] = new_h;
+        fc2_bias_v[r] = 0.9f * fc2_bias_v[r] + 0.100000024f * sum[r];
+        fc2_bias_h[r] = 0.999f * fc2_bias_h[r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc2_bias[r] -= corrected_rate * fc2_bias_v[r] / (stepc_sqrtf(fc2_bias_h[r]) + 1e-6f);
     }
 }
 
@@ -676,9 +668,8 @@ static STEPC_INLINE void update_fc1_weight_block_part(int rows, int i, const flo
         float *restrict panel, float *restrict fc1_weight_v, float *restrict fc1_weight, float *restrict fc1_weight_h,
         float corrected_rate)
 {
-    const int t = i / STEPC_PART_ROWS(120) % 4;
-    const int next = i + (4 - t) * STEPC_PART_ROWS(120), row = next < 120 ? next : 0;
-    const int terms = (next < 120 ? 0 : 32) + t * 8;
+    const int t = i / STEPC_PART_ROWS(120) % 4, next = i + (4 - t) * STEPC_PART_ROWS(120);
+    const int row = next < 120 ? next : 0, terms = (next < 120 ? 0 : 32) + t * 8;
     if (t == 0 || rows < STEPC_PART_ROWS(120)) {
         stepc_pack_rows(rows < STEPC_PART_ROWS(120) ? 1 : (120 - i) / rows, rows, 32, panel + 13312 + t * 256, 32,
             left + i, 1, 120, 1, 0, panel + 14336 + i);
@@ -690,8 +681,8 @@ static STEPC_INLINE void update_fc1_weight_block_part(int rows, int i, const flo
 }
 
 /* fc1_weight.gradient[120,400] = d_fc1[32,120]' flat[32,400]; fc1_weight.v, fc1_weight.h and fc1_weight as in
- * update_fc3_weight(); fc1_bias.gradient[120] = ReduceSum(d_fc1[32,120]); fc1_bias.v, fc1_bias.h and fc1_bias as
- * in update_fc3_weight(): gradient of node #7 (Gemm) */
+ * update_fc3_weight(); fc1_bias.gradient[120] = ReduceSum(d_fc1); fc1_bias.v, fc1_bias.h and fc1_bias as in
+ * update_fc3_weight(): gradient of node #7 (Gemm) */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1, const float *restrict pool2, float corrected_rate,
@@ -710,24 +701,21 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
             fc1_weight, fc1_weight_h, corrected_rate);
     }
     STEPC_LANE_LOOP for (int i = 0; i < 120; i++) {
-        const float new_v = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
-        const float new_h = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
-        fc1_bias_v[i] = new_v;
-        fc1_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        fc1_bias_h[i] = new_h;
+        fc1_bias_v[i] = 0.9f * fc1_bias_v[i] + 0.100000024f * panel[14336 + i];
+        fc1_bias_h[i] = 0.999f * fc1_bias_h[i] + 0.0009999871f * (panel[14336 + i] * panel[14336 + i]);
+        fc1_bias[i] -= corrected_rate * fc1_bias_v[i] / (stepc_sqrtf(fc1_bias_h[i]) + 1e-6f);
     }
 }
 
-/* d_conv2[32,16,10,10] = relu2[32,16,10,10] > 0 ? MaxPoolGrad(relu2, d_pool2[32,16,5,5]) : 0: gradient of node #5
- * (MaxPool), gradient of node #4 (Relu) */
+/* d_conv2[32,16,10,10] = relu2[32,16,10,10] > 0 ? MaxPoolGrad(relu2, d_pool2[32,16,5,5]) : 0: gradient of nodes #5
+ * (MaxPool), #4 (Relu) */
 static STEPC_KERNEL void compute_d_conv2(float *restrict d_conv2, const float *restrict relu2,
                                          const float *restrict d_flat)
 {
     for (int p = 0; p < 512; p++)
         for (int y = 0; y < 5; y++) {
             const int first = y * 2 * 10;
-            const float *const from = relu2 + p * 100 + y * 2 * 10;
-            const float *const flow = d_flat + (p * 5 + y) * 5;
+            const float *const from = relu2 + p * 100 + y * 2 * 10, *const flow = d_flat + (p * 5 + y) * 5;
             STEPC_UNROLL for (int i = 0; i < 5; i += STEPC_TOGETHER(4)) {
                 const int begin = STEPC_TOGETHER_FROM(i, 4, 5);
                 STEPC_LANE_LOOP for (int o = begin; o < begin + STEPC_TOGETHER(4); o++) {
@@ -758,11 +746,9 @@ static STEPC_KERNEL void update_conv2_bias(float *restrict conv2_bias_v, float *
                 lane[l] += l < 4 ? d_conv2[j * 1600 + i * 100 + 96 + l] : 0.0f;
         }
         const float sum = stepc_fold16(lane);
-        const float new_v = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
-        const float new_h = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
-        conv2_bias_v[i] = new_v;
-        conv2_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        conv2_bias_h[i] = new_h;
+        conv2_bias_v[i] = 0.9f * conv2_bias_v[i] + 0.100000024f * sum;
+        conv2_bias_h[i] = 0.999f * conv2_bias_h[i] + 0.0009999871f * (sum * sum);
+        conv2_bias[i] -= corrected_rate * conv2_bias_v[i] / (stepc_sqrtf(conv2_bias_h[i]) + 1e-6f);
     }
 }
 
@@ -840,17 +826,16 @@ static STEPC_KERNEL void update_conv2_weight(float *restrict conv2_weight_v, flo
         stepc_order_weights(6, 25, 1, scratch + 3768, scratch + 1208 + o * 160, conv2_weight_gradient_taps);
         STEPC_LANE_LOOP for (int k = 0; k < 150; k++) {
             const float v = scratch[3768 + k];
-            const float new_v = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
-            const float new_h = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
-            conv2_weight_v[o * 150 + k] = new_v;
-            conv2_weight[o * 150 + k] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-            conv2_weight_h[o * 150 + k] = new_h;
+            conv2_weight_v[o * 150 + k] = 0.9f * conv2_weight_v[o * 150 + k] + 0.100000024f * v;
+            conv2_weight_h[o * 150 + k] = 0.999f * conv2_weight_h[o * 150 + k] + 0.0009999871f * (v * v);
+            conv2_weight[o * 150 + k] -= corrected_rate * conv2_weight_v[o * 150 + k] /
+                (stepc_sqrtf(conv2_weight_h[o * 150 + k]) + 1e-6f);
         }
     }
 }
 
-/* d_conv1[32,6,28,28] = relu1[32,6,28,28] > 0 ? MaxPoolGrad(relu1, d_pool1[32,6,14,14]) : 0: gradient of node #2
- * (MaxPool), gradient of node #1 (Relu) */
+/* d_conv1[32,6,28,28] = relu1[32,6,28,28] > 0 ? MaxPoolGrad(relu1, d_pool1[32,6,14,14]) : 0: gradient of nodes #2
+ * (MaxPool), #1 (Relu) */
 static STEPC_KERNEL void compute_d_conv1(float *restrict d_conv1, const float *restrict relu1,
                                          const float *restrict d_pool1)
 {
@@ -897,11 +882,10 @@ static STEPC_KERNEL void update_conv1_weight(float *restrict conv1_weight_v, flo
         stepc_order_weights(1, 25, 5, scratch + 4704, scratch + 4512 + o * 32, conv1_weight_gradient_taps);
         STEPC_LANE_LOOP for (int k = 0; k < 25; k++) {
             const float v = scratch[4704 + k];
-            const float new_v = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
-            const float new_h = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
-            conv1_weight_v[o * 25 + k] = new_v;
-            conv1_weight[o * 25 + k] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-            conv1_weight_h[o * 25 + k] = new_h;
+            conv1_weight_v[o * 25 + k] = 0.9f * conv1_weight_v[o * 25 + k] + 0.100000024f * v;
+            conv1_weight_h[o * 25 + k] = 0.999f * conv1_weight_h[o * 25 + k] + 0.0009999871f * (v * v);
+            conv1_weight[o * 25 + k] -= corrected_rate * conv1_weight_v[o * 25 + k] /
+                (stepc_sqrtf(conv1_weight_h[o * 25 + k]) + 1e-6f);
         }
     }
 }
@@ -925,11 +909,9 @@ static STEPC_KERNEL void update_conv1_bias(float *restrict conv1_bias_v, float *
             }
         }
         const float sum = stepc_fold16(total);
-        const float new_v = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
-        const float new_h = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
-        conv1_bias_v[i] = new_v;
-        conv1_bias[i] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        conv1_bias_h[i] = new_h;
+        conv1_bias_v[i] = 0.9f * conv1_bias_v[i] + 0.100000024f * sum;
+        conv1_bias_h[i] = 0.999f * conv1_bias_h[i] + 0.0009999871f * (sum * sum);
+        conv1_bias[i] -= corrected_rate * conv1_bias_v[i] / (stepc_sqrtf(conv1_bias_h[i]) + 1e-6f);
     }
 }
 

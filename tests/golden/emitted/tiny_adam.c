@@ -12,12 +12,10 @@
 #endif
 
 #include <string.h>
-
 #include <float.h>
 #if DBL_MANT_DIG != 53
 #error "this file computes with numbers of 64 bits, which double has not: GCC 10 for AVR knows -mdouble=64"
 #endif
-
 #include "kernels/stepc_reproducible.h"
 #include "kernels/stepc_compiler.h"
 #include "kernels/stepc_labels.h"
@@ -120,8 +118,8 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
     }
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
- * target[8], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits, target,
+ * 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
                                       const int64_t *restrict target, float *restrict scratch)
 {
@@ -176,7 +174,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return stepc_outside64(x, 8, 0, 2) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* step_count = step_count + 1 */
+/* step_count += 1 */
 static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 {
     step_count[0] = stepc_add64(step_count[0], 1);
@@ -208,8 +206,7 @@ static STEPC_INLINE void d_fc1_output_narrow_group(int count, int i, const float
         }
 }
 
-/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: gradient of node 'fc2', gradient of
- * node 'relu' */
+/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: gradient of nodes 'fc2', 'relu' */
 static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
         const float *restrict fc2_weight, const float *restrict hidden, float *restrict panel)
 {
@@ -233,11 +230,9 @@ static STEPC_INLINE void update_fc2_weight_narrow_part(int rows, int i, const fl
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 3 - j, 8, 8, done + j, 3, left + i, 1, 2, right + j, STEPC_NARROW_WIDTH, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float new_v = 0.9f * fc2_bias_v[i + r] + 0.100000024f * sum[r];
-        const float new_h = 0.999f * fc2_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
-        fc2_bias_v[i + r] = new_v;
-        fc2_bias[i + r] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        fc2_bias_h[i + r] = new_h;
+        fc2_bias_v[i + r] = 0.9f * fc2_bias_v[i + r] + 0.100000024f * sum[r];
+        fc2_bias_h[i + r] = 0.999f * fc2_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc2_bias[i + r] -= corrected_rate * fc2_bias_v[i + r] / (stepc_sqrtf(fc2_bias_h[i + r]) + 1e-6f);
     }
 }
 
@@ -258,20 +253,19 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(int count, int i, const 
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
-            const float new_v = 0.9f * fc2_weight_v[(i + r) * 3 + j] + 0.100000024f * v;
-            const float new_h = 0.999f * fc2_weight_h[(i + r) * 3 + j] + 0.0009999871f * (v * v);
-            fc2_weight_v[(i + r) * 3 + j] = new_v;
-            fc2_weight[(i + r) * 3 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-            fc2_weight_h[(i + r) * 3 + j] = new_h;
+            fc2_weight_v[(i + r) * 3 + j] = 0.9f * fc2_weight_v[(i + r) * 3 + j] + 0.100000024f * v;
+            fc2_weight_h[(i + r) * 3 + j] = 0.999f * fc2_weight_h[(i + r) * 3 + j] + 0.0009999871f * (v * v);
+            fc2_weight[(i + r) * 3 + j] -= corrected_rate * fc2_weight_v[(i + r) * 3 + j] /
+                (stepc_sqrtf(fc2_weight_h[(i + r) * 3 + j]) + 1e-6f);
         }
 }
 
 /* fc2.weight.gradient[2,3] = d_logits[8,2]' hidden[8,3]; fc2.weight.v = 0.9 * fc2.weight.v + 0.1 *
  * fc2.weight.gradient; fc2.weight.h = 0.999 * fc2.weight.h + 0.000999987 * (fc2.weight.gradient *
- * fc2.weight.gradient); fc2.weight = fc2.weight - corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06);
- * fc2.bias.gradient[2] = ReduceSum(d_logits[8,2]); fc2.bias.v = 0.9 * fc2.bias.v + 0.1 * fc2.bias.gradient;
- * fc2.bias.h = 0.999 * fc2.bias.h + 0.000999987 * (fc2.bias.gradient * fc2.bias.gradient); fc2.bias = fc2.bias -
- * corrected_rate * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): gradient of node 'fc2' */
+ * fc2.weight.gradient); fc2.weight -= corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06);
+ * fc2.bias.gradient[2] = ReduceSum(d_logits); fc2.bias.v = 0.9 * fc2.bias.v + 0.1 * fc2.bias.gradient; fc2.bias.h
+ * = 0.999 * fc2.bias.h + 0.000999987 * (fc2.bias.gradient * fc2.bias.gradient); fc2.bias -= corrected_rate *
+ * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, const float *restrict d_logits, const float *restrict hidden,
@@ -299,11 +293,9 @@ static STEPC_INLINE void update_fc1_weight_narrow_part(int rows, int i, const fl
     for (int j = 3 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
         stepc_narrow_tile(rows, 4 - j, 8, 8, done + j, 4, left + i, 1, 3, right + j, step, j == 0, sum);
     for (int r = 0; r < rows; r++) {
-        const float new_v = 0.9f * fc1_bias_v[i + r] + 0.100000024f * sum[r];
-        const float new_h = 0.999f * fc1_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
-        fc1_bias_v[i + r] = new_v;
-        fc1_bias[i + r] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-        fc1_bias_h[i + r] = new_h;
+        fc1_bias_v[i + r] = 0.9f * fc1_bias_v[i + r] + 0.100000024f * sum[r];
+        fc1_bias_h[i + r] = 0.999f * fc1_bias_h[i + r] + 0.0009999871f * (sum[r] * sum[r]);
+        fc1_bias[i + r] -= corrected_rate * fc1_bias_v[i + r] / (stepc_sqrtf(fc1_bias_h[i + r]) + 1e-6f);
     }
 }
 
@@ -324,11 +316,10 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(int count, int i, const 
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 4; j++) {
             const float v = done[r * 4 + j];
-            const float new_v = 0.9f * fc1_weight_v[(i + r) * 4 + j] + 0.100000024f * v;
-            const float new_h = 0.999f * fc1_weight_h[(i + r) * 4 + j] + 0.0009999871f * (v * v);
-            fc1_weight_v[(i + r) * 4 + j] = new_v;
-            fc1_weight[(i + r) * 4 + j] -= corrected_rate * new_v / (stepc_sqrtf(new_h) + 1e-6f);
-            fc1_weight_h[(i + r) * 4 + j] = new_h;
+            fc1_weight_v[(i + r) * 4 + j] = 0.9f * fc1_weight_v[(i + r) * 4 + j] + 0.100000024f * v;
+            fc1_weight_h[(i + r) * 4 + j] = 0.999f * fc1_weight_h[(i + r) * 4 + j] + 0.0009999871f * (v * v);
+            fc1_weight[(i + r) * 4 + j] -= corrected_rate * fc1_weight_v[(i + r) * 4 + j] /
+                (stepc_sqrtf(fc1_weight_h[(i + r) * 4 + j]) + 1e-6f);
         }
 }
 
@@ -349,8 +340,8 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
 }
 
 /* fc1.weight.gradient[3,4] = d_fc1.output[8,3]' x[8,4]; fc1.weight.v, fc1.weight.h and fc1.weight as in
- * update_fc2_weight(); fc1.bias.gradient[3] = ReduceSum(d_fc1.output[8,3]); fc1.bias.v, fc1.bias.h and fc1.bias as
- * in update_fc2_weight(): gradient of node 'fc1' */
+ * update_fc2_weight(); fc1.bias.gradient[3] = ReduceSum(d_fc1.output); fc1.bias.v, fc1.bias.h and fc1.bias as in
+ * update_fc2_weight(): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *restrict fc1_weight,
         float *restrict fc1_weight_h, float *restrict fc1_bias_v, float *restrict fc1_bias,
         float *restrict fc1_bias_h, const float *restrict d_fc1_output, const float *restrict x, float corrected_rate,

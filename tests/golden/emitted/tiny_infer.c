@@ -11,7 +11,6 @@
 #endif
 
 #include <string.h>
-
 #include "kernels/stepc_compiler.h"
 #include "kernels/stepc_narrow.h"
 #include "kernels/stepc_pack.h"

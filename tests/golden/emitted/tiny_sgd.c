@@ -11,7 +11,6 @@
 #endif
 
 #include <string.h>
-
 #include "kernels/stepc_compiler.h"
 #include "kernels/stepc_labels.h"
 #include "kernels/stepc_narrow.h"
@@ -108,8 +107,8 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
     }
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits[8,2],
- * target[8], 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits, target,
+ * 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
                                       const int64_t *restrict target, float *restrict scratch)
 {
@@ -190,8 +189,7 @@ static STEPC_INLINE void d_fc1_output_narrow_group(int count, int i, const float
         }
 }
 
-/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: gradient of node 'fc2', gradient of
- * node 'relu' */
+/* d_fc1.output[8,3] = hidden[8,3] > 0 ? d_logits[8,2] fc2.weight[2,3] : 0: gradient of nodes 'fc2', 'relu' */
 static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
         const float *restrict fc2_weight, const float *restrict hidden, float *restrict panel)
 {
@@ -233,8 +231,8 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(int count, int i, const 
             fc2_weight[(i + r) * 3 + j] -= learning_rate * done[r * 3 + j];
 }
 
-/* fc2.weight[2,3] = fc2.weight - learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] = fc2.bias -
- * learning_rate * ReduceSum(d_logits[8,2]): gradient of node 'fc2' */
+/* fc2.weight[2,3] -= learning_rate * (d_logits[8,2]' hidden[8,3]); fc2.bias[2] -= learning_rate *
+ * ReduceSum(d_logits): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
         const float *restrict d_logits, const float *restrict hidden, float learning_rate, float *restrict panel)
 {
@@ -295,8 +293,8 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
     }
 }
 
-/* fc1.weight[3,4] = fc1.weight - learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] = fc1.bias -
- * learning_rate * ReduceSum(d_fc1.output[8,3]): gradient of node 'fc1' */
+/* fc1.weight[3,4] -= learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] -= learning_rate *
+ * ReduceSum(d_fc1.output): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, float learning_rate, float *restrict panel)
 {
