@@ -32,7 +32,7 @@ static const struct option_spec specs[] = {
     {"arithmetic", 0, OPTION_TEXT, "double|same", "of the interpreter: same gives the bits of --reproducible code"},
     {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
     CODE_OPTIONS,
-    {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine (default: $CC or cc, -O2)"},
+    {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler of the generated engine (default: $CC or cc, -O2 -march=native)"},
     OPTION_HEADING("tensors, step by step"),
     {"feed", 0, OPTION_LIST, "NAME=FILE", ".pb or .npy; one leading axis more than declared: a slice per step"},
     {"fetch", 0, OPTION_LIST, "NAME=FILE",
@@ -121,6 +121,7 @@ static bool read_engine_options(struct run_job *r, struct engine_options *e)
         e->arithmetic = (enum arithmetic)option_choice(&r->s->diag, r->o, "arithmetic", arithmetics, &ok);
     e->reproducible = option_given(r->o, "reproducible");
     e->cc = option_text(r->o, "cc");
+    e->native = true;
     if (!ok || !read_code_options(&r->s->diag, r->o, &e->pipeline))
         return false;
     /* Generated code runs the canonical graph: what the interpreter repeats of it, it repeats in

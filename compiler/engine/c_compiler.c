@@ -100,28 +100,6 @@ static const char *escaped_path(struct arena *a, const char *path)
     return strbuf_text(&text);
 }
 
-static bool find_words(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out,
-                       word_list *words)
-{
-    const char *const from_environment = getenv("CC"), *const macro = job->text->weights_path_macro;
-    add_words(a, words, job->cc ? job->cc : from_environment && *from_environment ? from_environment : "cc");
-    if (words->count == 0)
-        return diag_error(d, NULL, "the C compiler's name is empty");
-    if (words->count == 1)
-        add_word(a, words, "-O2");
-    for (const char *const *flag = job->flags; *flag; flag++)
-        add_word(a, words, *flag);
-    if (macro)
-        add_word(a, words, arena_printf(a, "-D%s=\"%s/weights\"", macro, escaped_path(a, dir)));
-    add_word(a, words, "-I");
-    add_word(a, words, dir);
-    add_word(a, words, "-o");
-    add_word(a, words, out);
-    add_word(a, words, path_join(a, dir, arena_printf(a, "%s.c", job->stem)));
-    vec_push(a, words, NULL);
-    return true;
-}
-
 /* The compiler's own temporary files are to lie in the folder, too. Returns the exit status, -1 if the program could
  * not be started, -1 - N if the signal N ended it. */
 static int run(char **argv, const char *dir, const char *messages)
@@ -147,6 +125,40 @@ static int run(char **argv, const char *dir, const char *messages)
     if (WIFSIGNALED(status))
         return -1 - WTERMSIG(status);
     return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? WEXITSTATUS(status) : -1;
+}
+
+/* Compilers know it for some processors, or never. */
+static bool knows_march_native(struct arena *a, const char *program, const char *dir)
+{
+    char *argv[] = {arena_strdup(a, program),        arena_strdup(a, "-march=native"), arena_strdup(a, "-E"),
+                    arena_strdup(a, "-x"),           arena_strdup(a, "c"),             arena_strdup(a, "/dev/null"),
+                    NULL};
+    return run(argv, dir, path_join(a, dir, "messages")) == 0;
+}
+
+static bool find_words(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out,
+                       word_list *words)
+{
+    const char *const from_environment = getenv("CC"), *const macro = job->text->weights_path_macro;
+    add_words(a, words, job->cc ? job->cc : from_environment && *from_environment ? from_environment : "cc");
+    if (words->count == 0)
+        return diag_error(d, NULL, "the C compiler's name is empty");
+    const bool has_flags = words->count > 1;
+    if (!has_flags)
+        add_word(a, words, "-O2");
+    if (!has_flags && !job->cc && job->for_this_machine && knows_march_native(a, words->data[0], dir))
+        add_word(a, words, "-march=native");
+    for (const char *const *flag = job->flags; *flag; flag++)
+        add_word(a, words, *flag);
+    if (macro)
+        add_word(a, words, arena_printf(a, "-D%s=\"%s/weights\"", macro, escaped_path(a, dir)));
+    add_word(a, words, "-I");
+    add_word(a, words, dir);
+    add_word(a, words, "-o");
+    add_word(a, words, out);
+    add_word(a, words, path_join(a, dir, arena_printf(a, "%s.c", job->stem)));
+    vec_push(a, words, NULL);
+    return true;
 }
 
 bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out)

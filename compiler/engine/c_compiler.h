@@ -9,6 +9,7 @@ struct c_job {
     const char *stem;         /* of its two files */
     const char *cc;           /* program and flags, "gcc -O3 -march=native"; NULL: $CC or "cc", with -O2 */
     const char *const *flags; /* more of them, NULL-terminated */
+    bool for_this_machine;    /* without flags of the user's: with -march=native, if the compiler knows it */
     const char *what;         /* what messages call the text: "the emitted file" */
 };
 

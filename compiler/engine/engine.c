@@ -78,7 +78,8 @@ static bool start_generated(struct engine *e, const struct engine_options *o)
     emit.name = e->program->name;
     if (!pipeline_plans(e->diag, e->arena, e->program, &o->pipeline, &plans) ||
         !emit_program(e->diag, e->arena, e->program, plans, &emit, &text) ||
-        !shared_object_build(e->diag, e->arena, e->program->name, &text, o->cc, o->reproducible, &e->so))
+        !shared_object_build(e->diag, e->arena, e->program->name, &text, o->cc, o->reproducible, o->native,
+                             &e->so))
         return false;
     e->model = e->so.model;
     return get_memory(e, "state", e->model->state_bytes, &e->state) &&

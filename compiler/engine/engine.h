@@ -14,6 +14,7 @@ struct engine_options {
     enum arithmetic arithmetic;
     bool reproducible;          /* of generated code: contraction off */
     const char *cc;             /* compiler and flags; NULL: $CC or cc, with -O2 */
+    bool native;                /* and with -march=native, where neither says flags and the compiler knows it */
     struct pipeline_options pipeline;
 };
 

@@ -5,11 +5,11 @@
 #include <dlfcn.h>
 
 bool shared_object_build(struct diag *d, struct arena *a, const char *name, const struct emitted *text, const char *cc,
-                         bool reproducible, struct shared_object *out)
+                         bool reproducible, bool native, struct shared_object *out)
 {
     const char *const flags[] = {"-std=c99", "-fPIC", "-shared", "-w", reproducible ? "-ffp-contract=off" : NULL, NULL};
     const struct c_job job = {.text = text, .stem = SHARED_OBJECT_STEM, .cc = cc, .flags = flags,
-                              .what = "the generated code"};
+                              .for_this_machine = native, .what = "the generated code"};
     const char *directory;
     *out = (struct shared_object){0};
     if (!temp_directory(d, a, &directory))
