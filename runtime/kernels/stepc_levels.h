@@ -10,10 +10,12 @@
 
 #include "stepc.h"
 
+/* Why: on Windows GCC takes the stack for aligned as wide vectors want it, which it is not (its bug 54412). */
 #if defined(__x86_64__) && !defined(STEPC_NO_LEVELS) && !defined(__AVX512F__) && !defined(__FRAMAC__)
 #if defined(__clang__) && __clang_major__ >= 9
 #define STEPC_LEVELS
-#elif !defined(__clang__) && !defined(__INTEL_COMPILER) && defined(__GNUC__) && __GNUC__ >= 8
+#elif !defined(__clang__) && !defined(__INTEL_COMPILER) && !defined(_WIN32) && !defined(__CYGWIN__) && \
+    defined(__GNUC__) && __GNUC__ >= 8
 #define STEPC_LEVELS
 #endif
 #endif

@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 5204864 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_default.h"
-#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0x9d45a230bbf4fed3u
+#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0xedcbb5cfbe7e1988u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
