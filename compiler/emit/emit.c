@@ -186,19 +186,12 @@ static void reserve_local_names(struct emission *e)
     reserve_temporaries(e);
 }
 
-/* "x_v3": so functions are called on levels. */
-static bool may_be_of_level(const struct emission *e, const char *name)
-{
-    return e->options->levels &&
-           (str_ends_with(name, "_v1") || str_ends_with(name, "_v3") || str_ends_with(name, "_v4"));
-}
-
 const char *file_name(struct emission *e, const char *wish)
 {
     const char *name = name_mangle(e->arena, wish);
     const bool is_public =
         str_starts_with(name, arena_printf(e->arena, "%s_", e->name)) || str_starts_with(name, e->upper);
-    const bool collides = is_public || map_has(&e->param_names, name) || may_be_of_level(e, name);
+    const bool collides = is_public || map_has(&e->param_names, name);
     return name_in(&e->file, collides ? arena_printf(e->arena, "constant_%s", name) : name);
 }
 

@@ -14,8 +14,8 @@ struct shared_object {
 #define SHARED_OBJECT_STEM "model"
 
 /* `text` was emitted with the file_stem SHARED_OBJECT_STEM and the name `name`. cc: program and flags separated by
- * blanks ("gcc -O3 -march=native"), NULL: $CC or "cc", with -O2, and `native` with -march=native. A failure of the compiler is reported with its first
- * lines. */
+ * blanks ("gcc -O3 -march=native"), NULL: $CC or "cc", with -O2, and `native` with -march=native. A failure of the
+ * compiler is reported with its first lines. */
 bool shared_object_build(struct diag *d, struct arena *a, const char *name, const struct emitted *text, const char *cc,
                          bool reproducible, bool native, struct shared_object *out) MUST_USE;
 void shared_object_close(struct shared_object *so);

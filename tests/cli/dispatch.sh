@@ -39,15 +39,7 @@ expect 0 "${compile[@]}" --name "it" -o 'a name.c' "${levels[@]}" --check
 has 'a name.c' '#include "a name.c"'
 expect 0 "$stepc" inspect "$source_folder/examples/digits/model.onnx" --dim batch=32 "${levels[@]}"
 
-# The constant would be called as the function is on a level.
-cat >constant.onnxtxt <<'END'
-<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x) => (float[2] y) <float[2] compute_y_v3 = {1, 2}> { y = Add(x, compute_y_v3) }
-END
-expect 0 "$stepc" compile constant.onnxtxt -o constant.c "${levels[@]}" --check
-has constant.c '#define compute_y(...) STEPC_LEVEL_NAME(compute_y)(__VA_ARGS__)'
-
-# So would be another entry.
+# An entry is called as another is on a level.
 prepare=("$stepc" prepare "$source_folder/examples/digits/model.onnx" --loss softmax-cross-entropy --quiet)
 expect 0 "${prepare[@]}" -o a.onnx --entry first --train 'fc1*'
 expect 0 "${prepare[@]}" -o b.onnx --entry first_v3 --train 'fc2*'
