@@ -16,6 +16,40 @@ static const char *wish_name(const struct builder *b, const char *what)
     return name;
 }
 
+/* What tells a value from others of its operator: "less" of "y.less_of_x". */
+static const char *kind_of(struct arena *a, const char *name)
+{
+    const char *begin = name + strlen(name);
+    while (begin > name && strchr("./:", begin[-1]) == NULL)
+        begin--;
+    const char *const of = strstr(begin, "_of_");
+    size_t length = of != NULL ? (size_t)(of - begin) : strlen(begin), digits = length;
+    while (digits > 0 && isdigit((unsigned char)begin[digits - 1]))
+        digits--;
+    if (digits > 1 && digits < length && begin[digits - 1] == '_')
+        length = digits - 1;
+    return arena_strndup(a, begin, length);
+}
+
+/* "y.where", or if there is one "y.where_of_less". */
+static const char *result_name(const struct builder *b, const struct node *n)
+{
+    struct graph *const g = b->graph;
+    const char *const wish = wish_name(b, n->def->name);
+    const bool is_own = b->prefix != NULL && b->prefix[0] != '\0';
+    if (!is_own || map_get(&g->names, wish) == NULL)
+        return wish;
+    for (size_t i = 0; i < n->inputs.count; i++) {
+        const struct value *const x = node_input(n, i);
+        if (x == NULL || x->kind == VALUE_CONSTANT)
+            continue;
+        const char *const name = arena_printf(g->arena, "%s_of_%s", wish, kind_of(g->arena, x->name));
+        if (map_get(&g->names, name) == NULL)
+            return name;
+    }
+    return wish;
+}
+
 static void take_stream(struct builder *b, struct node *n)
 {
     struct program *p = b->graph->program;
@@ -50,7 +84,7 @@ struct node *build_node(struct builder *b, const char *op, const struct attr *at
     for (; attrs != NULL && attrs->name != NULL; attrs++)
         node_set_attr(n, *attrs);
     for (size_t i = 0; i < outputs; i++)
-        node_add_output(n, wish_name(b, def->name));
+        node_add_output(n, outputs == 1 ? result_name(b, n) : wish_name(b, def->name));
     /* What follows from a failure is not a failure of its own. */
     if (b->failed || !node_infer(n)) {
         b->failed = true;
