@@ -197,7 +197,8 @@ static const char *sizes_suffix(struct emission *e, const struct kernel *k)
     struct strbuf b = {.arena = e->arena};
     const bool has_stages = k->blocks.stages.count > 0; /* the first is a product; of all its rows */
     const struct kernel *const product = has_stages ? k->blocks.stages.data[0] : k;
-    if (product->tmpl.traits && (has_stages || kernel_int(k, "K") >= 0))
+    const bool is_product = kernel_int(k, "M") >= 0 && kernel_int(k, "N") >= 0 && kernel_int(k, "K") >= 0;
+    if (product->tmpl.traits && (has_stages || is_product))
         return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64,
                             has_stages ? k->outer_extent[k->outer_rank - 1] : kernel_int(k, "M"),
                             kernel_int(product, "N"), kernel_int(product, "K"));

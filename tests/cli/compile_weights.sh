@@ -180,4 +180,4 @@ fi
     printf '}\n'
 } >long.onnxtxt
 expect 0 "$stepc" compile long.onnxtxt -o long.c --weights file --loss mse --train '*' --quiet --check
-has long.c 'long_init_1('
+has long.c 'long_init_from_'
