@@ -58,8 +58,8 @@ compiles int64_t 'float[3000000000] x' 'float[40000] y' \
 
 # places in the arena behind 2^31 elements are no constants of an enumeration
 compiles int64_t 'float[60000,60000] x' 'float[60000,60000] y' 'a = Softmax <axis = 1> (x) b = Softmax <axis = 0> (a) c = Softmax <axis = 1> (b) y = Add(c, b)'
-has huge.h '#define HUGE_INFER_A_RECIPROCAL_AT ((size_t)3600000000) /* floats [60000,1], until b_exp_exp() */'
-has huge.h '    HUGE_INFER_A_EXP_AT = 0, /* floats [60000,60000], until b_exp_exp() */'
+has huge.h '#define HUGE_INFER_A_RECIPROCAL_AT ((size_t)3600000000) /* floats [60000,1], until compute_b_exp() */'
+has huge.h '    HUGE_INFER_A_EXP_AT = 0, /* floats [60000,60000], until compute_b_exp() */'
 
 # ---- templates --------------------------------------------------------------------------------------------------------
 
