@@ -23,6 +23,7 @@ static const struct {
              {"block1.conv1", "block1.conv2", "block1_conv"},
              {"conv1_bias", "fc2_bias", "bias"},
              {"a.b.c", "a.c", "a_c"},
+             {"conv.2.bias.1", "conv.3.bias.1", "conv_bias"},
              {"fc1", "fc1.weight", "fc1"},
              {"first", "second", NULL},
              {"1", "12", NULL},
