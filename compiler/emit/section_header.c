@@ -236,7 +236,7 @@ static void write_usage(struct emission *e, struct writer *h)
     if (takes_vectors_of_flags(e->options))
         strbuf_add(&h->text, " *\n"
                              " * Speed: -O3 -march=native, or stepc compile --dispatch; plain -O2 takes two to five "
-                             "times as long on x86.\n");
+                             "times as long on PCs and servers.\n");
     write_line(h, " */");
 }
 

@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_default.h"
-#if !defined(DIGITS_DEFAULT_BUILD_ID) || DIGITS_DEFAULT_BUILD_ID != 0x7e01c8f53e9b63f8u
+#if !defined(DIGITS_DEFAULT_BUILD_ID) || DIGITS_DEFAULT_BUILD_ID != 0xe3ffab5fea4bc35du
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

@@ -6,7 +6,7 @@
  *   memory   state 190064 bytes, arena 5204864 bytes; no heap, no mutable globals
  */
 #include "ds_cnn_default.h"
-#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0xedcbb5cfbe7e1988u
+#if !defined(DS_CNN_DEFAULT_BUILD_ID) || DS_CNN_DEFAULT_BUILD_ID != 0x260ae5ae768c75bfu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

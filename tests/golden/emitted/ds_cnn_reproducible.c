@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "ds_cnn_reproducible.h"
-#if !defined(DS_CNN_REPRODUCIBLE_BUILD_ID) || DS_CNN_REPRODUCIBLE_BUILD_ID != 0xf32b40e030dbf563u
+#if !defined(DS_CNN_REPRODUCIBLE_BUILD_ID) || DS_CNN_REPRODUCIBLE_BUILD_ID != 0x09cbc4015be7d80eu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

@@ -6,7 +6,7 @@
  *   memory   state 740488 bytes, arena 1354816 bytes; no heap, no mutable globals
  */
 #include "lenet_default.h"
-#if !defined(LENET_DEFAULT_BUILD_ID) || LENET_DEFAULT_BUILD_ID != 0x9f0d1b79d6e00dc4u
+#if !defined(LENET_DEFAULT_BUILD_ID) || LENET_DEFAULT_BUILD_ID != 0xef68637528402f50u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

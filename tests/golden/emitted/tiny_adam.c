@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "tiny_adam.h"
-#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0x3cb38fc48f464120u
+#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0xc040c3daf9dfa61bu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

@@ -6,7 +6,7 @@
  *   memory   state 0 bytes, arena 320 bytes; no heap, no mutable globals
  */
 #include "tiny_infer.h"
-#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0x91ab0a2ad608e90au
+#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0x149fefac9e7d32e9u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 

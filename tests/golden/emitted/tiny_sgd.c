@@ -6,7 +6,7 @@
  *   memory   state 96 bytes, arena 832 bytes; no heap, no mutable globals
  */
 #include "tiny_sgd.h"
-#if !defined(TINY_SGD_BUILD_ID) || TINY_SGD_BUILD_ID != 0x50f3f5130313d493u
+#if !defined(TINY_SGD_BUILD_ID) || TINY_SGD_BUILD_ID != 0xe3e2cb9aba11f06fu
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
