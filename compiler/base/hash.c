@@ -15,7 +15,7 @@ void sha256_add(struct sha256 *s, const void *bytes, size_t size)
 
 void sha256_end(struct sha256 *s, unsigned char digest[32])
 {
-#if NETTLE_VERSION_MAJOR < 4
+#if NETTLE_VERSION_MAJOR < 4 /* later ones know how long a digest is */
     sha256_digest(&s->nettle, 32, digest);
 #else
     sha256_digest(&s->nettle, digest);
