@@ -9,6 +9,7 @@
  *   the model                  once */
 #include "emit/emit_internal.h"
 
+#include "base/map.h"
 #include "base/str.h"
 #include <string.h>
 
@@ -23,14 +24,16 @@ enum { LEVELS = sizeof levels / sizeof *levels };
 static void check_entries(struct emission *e)
 {
     const struct program *const p = e->program;
-    for (size_t i = 0; i < p->entries.count * p->entries.count; i++) {
-        const char *const name = p->entries.data[i / p->entries.count].name;
-        const char *const other = p->entries.data[i % p->entries.count].name;
-        const size_t n = strlen(name);
-        if (strncmp(name, other, n) == 0 &&
-            (str_equal(other + n, "_v1") || str_equal(other + n, "_v3") || str_equal(other + n, "_v4")))
+    static const char *const ends[] = {"_v1", "_v3", "_v4"};
+    struct map names = {.arena = e->arena};
+    for (size_t i = 0; i < p->entries.count; i++)
+        map_set(&names, p->entries.data[i].name, &p->entries.data[i]);
+    for (size_t i = 0; i < p->entries.count * 3; i++) {
+        const char *const name = p->entries.data[i / 3].name;
+        const char *const on_level = arena_printf(e->arena, "%s%s", name, ends[i % 3]);
+        if (map_has(&names, on_level))
             diag_error(e->diag, &LOC_FILE(p->model->file),
-                       "--dispatch: entry '%s' is called as entry '%s' is on a level; rename one of them", other,
+                       "--dispatch: entry '%s' is called as entry '%s' is on a level; rename one of them", on_level,
                        name);
     }
 }
