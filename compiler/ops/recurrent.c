@@ -200,7 +200,7 @@ static struct value *add_input(struct direction *l, struct value *outer, const c
         s.rank--;
         memmove(s.dim, s.dim + 1, (size_t)s.rank * sizeof *s.dim);
     }
-    vec_push(arena_of(l), &l->inputs, outer);
+    vec_push(arena_of(l), &l->inputs, build_called(l->c->b, name, outer));
     return region_input(l->region, name, outer->dtype, &s, is_slice);
 }
 
@@ -247,7 +247,7 @@ static struct value *inputs_of_steps(const struct direction *l)
     struct value *const bias = common_bias(l);
     if (bias)
         sum = build(l->c, "Add", sum, bias);
-    return build_reshape(b, sum, &SHAPE(r->steps, r->batch, rows));
+    return build_reshape(b, build_called(b, "from_x", sum), &SHAPE(r->steps, r->batch, rows));
 }
 
 /* [steps, batch, 1]: is step t before the end of the sequence? */
@@ -263,20 +263,29 @@ static struct value *steps_going_on(const struct direction *l)
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-static struct value *activate(const struct direction *l, int function, struct value *x)
+/* v, a result of the region, by its own name: all of its values are made here. */
+static struct value *called(const struct direction *l, const char *name, struct value *v)
 {
-    return recurrent_activate(l->b, &l->r, &l->r.activations[l->direction][function], x);
+    if (v->kind == VALUE_RESULT)
+        graph_rename(l->b->graph, v, graph_fresh_name(l->b->graph, name));
+    return v;
+}
+
+static struct value *activate(const struct direction *l, int function, const char *name, struct value *x)
+{
+    return called(l, name, recurrent_activate(l->b, &l->r, &l->r.activations[l->direction][function], x));
 }
 
 enum { MOST_GATES = 4 };
 
-/* The parts of all gates along the last axis. */
-static void split(const struct direction *l, struct value *all, int count, struct value **parts)
+/* The parts of all gates along the last axis, called what they are for. */
+static void split(const struct direction *l, struct value *all, int count, const char *const *names,
+                  struct value **parts)
 {
     const struct attr *const how = ATTRS(attr_int("axis", all->shape.rank - 1), attr_int("num_outputs", count));
     const struct node *const n = build_node(l->b, "Split", how, &all, 1, (size_t)count);
     for (int g = 0; g < count; g++)
-        parts[g] = l->b->failed ? all : n->outputs.data[g];
+        parts[g] = l->b->failed ? all : called(l, names[g], n->outputs.data[g]);
 }
 
 static struct value *one_minus(const struct direction *l, struct value *x)
@@ -284,17 +293,17 @@ static struct value *one_minus(const struct direction *l, struct value *x)
     return build(l, "Sub", build_scalar(l->b, x->dtype, 1), x);
 }
 
-/* The product's operand with rows from .. to of R as columns. */
-static struct value *recurrent_weights(struct direction *l, const char *name, int64_t from, int64_t to)
+/* h and rows from .. to of R. */
+static struct value *from_h(struct direction *l, struct value *h, const char *weights, int64_t from, int64_t to)
 {
     struct builder *const b = l->c->b;
-    return add_input(l, transposed(b, slice(b, of_direction(l, RECURRENT_R), 0, from, to)), name, false);
+    struct value *const columns = transposed(b, slice(b, of_direction(l, RECURRENT_R), 0, from, to));
+    return called(l, "from_h", product(l->b, h, add_input(l, columns, weights, false)));
 }
 
 static struct value *rnn_cell(struct direction *l)
 {
-    struct value *const from_h = product(l->b, l->h, recurrent_weights(l, "R", 0, l->r.hidden));
-    return activate(l, 0, build(l, "Add", l->x, from_h));
+    return activate(l, 0, "h_next", build(l, "Add", l->x, from_h(l, l->h, "R", 0, l->r.hidden)));
 }
 
 static struct value *bias_of_candidate(struct direction *l)
@@ -306,24 +315,23 @@ static struct value *bias_of_candidate(struct direction *l)
 static struct value *gru_cell(struct direction *l)
 {
     enum { Z, R, N };
-    struct builder *const b = l->b;
     const int64_t hidden = l->r.hidden, in_common = l->r.reset_behind ? 3 * hidden : 2 * hidden;
-    struct value *const from_h = product(b, l->h, recurrent_weights(l, "R", 0, in_common));
+    struct value *const common = from_h(l, l->h, "R", 0, in_common);
     struct value *of_x[MOST_GATES], *of_h[MOST_GATES];
-    split(l, l->x, 3, of_x);
-    split(l, from_h, l->r.reset_behind ? 3 : 2, of_h);
-    struct value *const z = activate(l, 0, build(l, "Add", of_x[Z], of_h[Z]));
-    struct value *const r = activate(l, 0, build(l, "Add", of_x[R], of_h[R]));
+    split(l, l->x, 3, (const char *const[]){"x_to_update", "x_to_reset", "x_to_candidate"}, of_x);
+    split(l, common, l->r.reset_behind ? 3 : 2, (const char *const[]){"h_to_update", "h_to_reset", "h_to_candidate"},
+          of_h);
+    struct value *const z = activate(l, 0, "update_gate", build(l, "Add", of_x[Z], of_h[Z]));
+    struct value *const r = activate(l, 0, "reset_gate", build(l, "Add", of_x[R], of_h[R]));
     struct value *const bias = bias_of_candidate(l);
     struct value *candidate;
     if (l->r.reset_behind) {
         candidate = build(l, "Mul", r, bias ? build(l, "Add", of_h[N], bias) : of_h[N]);
     } else {
-        struct value *const weights = recurrent_weights(l, "R_candidate", in_common, 3 * hidden);
-        candidate = product(b, build(l, "Mul", r, l->h), weights);
+        candidate = from_h(l, build(l, "Mul", r, l->h), "R_candidate", in_common, 3 * hidden);
         candidate = bias ? build(l, "Add", candidate, bias) : candidate;
     }
-    struct value *const n = activate(l, 1, build(l, "Add", of_x[N], candidate));
+    struct value *const n = activate(l, 1, "candidate", build(l, "Add", of_x[N], candidate));
     struct value *const kept = build(l, "Mul", z, l->h);
     return build(l, "Add", build(l, "Mul", one_minus(l, z), n), kept);
 }
@@ -337,21 +345,21 @@ static struct value *peep(const struct direction *l, struct value *x, struct val
 static struct value *lstm_cell(struct direction *l, struct value **next_cell)
 {
     enum { I, O, F, C };
-    struct builder *const b = l->b;
-    struct value *const from_h = product(b, l->h, recurrent_weights(l, "R", 0, 4 * l->r.hidden));
-    struct value *const all = build(l, "Add", l->x, from_h);
+    struct value *const all = build(l, "Add", l->x, from_h(l, l->h, "R", 0, 4 * l->r.hidden));
     struct value *const outer = of_direction(l, RECURRENT_P);
     struct value *gate[MOST_GATES], *p[MOST_GATES] = {0};
-    split(l, all, 4, gate);
+    split(l, called(l, "gates", all), 4, (const char *const[]){"to_input", "to_output", "to_forget", "to_candidate"}, gate);
     if (outer)
-        split(l, add_input(l, outer, "P", false), 3, p);
-    struct value *const i = activate(l, 0, peep(l, gate[I], p[I], l->cell));
-    struct value *const f = l->r.coupled ? one_minus(l, i) : activate(l, 0, peep(l, gate[F], p[F], l->cell));
-    struct value *const c = activate(l, 1, gate[C]);
+        split(l, add_input(l, outer, "P", false), 3,
+              (const char *const[]){"P_of_input", "P_of_output", "P_of_forget"}, p);
+    struct value *const i = activate(l, 0, "input_gate", peep(l, gate[I], p[I], l->cell));
+    struct value *const f = l->r.coupled ? one_minus(l, i)
+                                        : activate(l, 0, "forget_gate", peep(l, gate[F], p[F], l->cell));
+    struct value *const c = activate(l, 1, "candidate", gate[C]);
     struct value *const added = build(l, "Mul", i, c);
-    *next_cell = build(l, "Add", build(l, "Mul", f, l->cell), added);
-    struct value *const o = activate(l, 0, peep(l, gate[O], p[O], *next_cell));
-    return build(l, "Mul", o, activate(l, 2, *next_cell));
+    *next_cell = called(l, "c_next", build(l, "Add", build(l, "Mul", f, l->cell), added));
+    struct value *const o = activate(l, 0, "output_gate", peep(l, gate[O], p[O], *next_cell));
+    return build(l, "Mul", o, activate(l, 2, "cell_output", *next_cell));
 }
 
 /* ---- the region -------------------------------------------------------------------------------------------------- */
@@ -379,6 +387,9 @@ static void build_layer(struct direction *l, struct value **y, struct value **fi
     const struct shape shape = SHAPE(l->r.batch, l->r.hidden);
     const bool is_lstm = l->r.cell == CELL_LSTM;
     struct builder *const outer = l->c->b;
+    const char *const prefix = outer->prefix;
+    if (l->r.directions > 1)
+        outer->prefix = arena_printf(arena_of(l), "%s%s.", prefix, l->direction > 0 ? "backward" : "forward");
     l->region = region_new(outer->graph, l->r.steps, recurrent_is_backwards(&l->r, l->direction));
     struct builder b = {.graph = region_graph(l->region), .loc = outer->loc, .prefix = ""};
     l->b = &b;
@@ -408,6 +419,7 @@ static void build_layer(struct direction *l, struct value **y, struct value **fi
     *y = n->outputs.data[states];
     final[0] = n->outputs.data[0];
     final[1] = is_lstm ? n->outputs.data[1] : NULL;
+    outer->prefix = prefix;
 }
 
 /* Directions side by side along `axis`, a new one; with layout 1 `perm` brings the batch to the front. */

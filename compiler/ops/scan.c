@@ -134,8 +134,11 @@ static void bring_products(struct backward *s)
         struct value *const v = n->def->is_sum ? node_output(n, 0) : NULL;
         if (v == NULL || v->uses.count == 0)
             continue;
-        struct value *const slice = bring_over(s, v);
-        graph_replace(s->b->graph, s->now[v->id], slice);
+        struct value *const copy = s->now[v->id], *const slice = bring_over(s, v);
+        const char *const name = copy->name;
+        graph_replace(s->b->graph, copy, slice);
+        graph_rename(s->b->graph, copy, graph_fresh_name(s->b->graph, "replaced"));
+        graph_rename(s->b->graph, slice, name);
         s->now[v->id] = slice;
     }
 }
@@ -199,8 +202,11 @@ static bool take_gradient(struct backward *s, size_t count, struct value **dx)
     const struct node *const n = build_node(s->b, "ai.onnx.preview.training.Gradient",
                                             ATTRS(xs, attr_string("y", s->sum->name)), listed.data, listed.count,
                                             listed.count);
-    for (size_t i = 0; i < listed.count; i++)
+    for (size_t i = 0; i < listed.count; i++) {
+        const char *const name = arena_printf(s->arena, "%s_of_step", adjoint_name(s, s->inner[from[i]]->name));
         dx[from[i]] = n->outputs.data[i];
+        graph_rename(s->b->graph, dx[from[i]], graph_fresh_name(s->b->graph, name));
+    }
     return !s->b->failed;
 }
 

@@ -6,7 +6,7 @@
  *   memory   state 2160 bytes, arena 25216 bytes; no heap, no mutable globals
  */
 #include "lstm_cortex_m4.h"
-#if !defined(LSTM_CORTEX_M4_BUILD_ID) || LSTM_CORTEX_M4_BUILD_ID != 0x7d873f40414b6d72u
+#if !defined(LSTM_CORTEX_M4_BUILD_ID) || LSTM_CORTEX_M4_BUILD_ID != 0xf0f3fcefa065a757u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -20,32 +20,30 @@
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* states.add_of_matmul[48,32] = states.reshape[48,6] states.transpose[6,32] + (states.slice[32] +
+/* states.from_x[48,32] = states.reshape[48,6] states.transpose[6,32] + (states.slice[32] +
  * states.slice_of_reshape[32]) */
-static STEPC_KERNEL void compute_states_add_of_matmul(float *restrict states_add_of_matmul, const float *restrict x,
-        const float *restrict input_weight, const float *restrict lstm_bias)
+static STEPC_KERNEL void compute_states_from_x(float *restrict states_from_x, const float *restrict x,
+                                               const float *restrict input_weight, const float *restrict lstm_bias)
 {
     for (int i = 0; i < 48; i++)
         for (int j = 0; j < 32; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 6; k++)
                 sum += x[i * 6 + k] * input_weight[k + j * 6];
-            states_add_of_matmul[i * 32 + j] = sum + (lstm_bias[j] + lstm_bias[j + 32]);
+            states_from_x[i * 32 + j] = sum + (lstm_bias[j] + lstm_bias[j + 32]);
         }
 }
 
-/* stepc.Scan; states_transpose_of_reshape is "states.transpose_of_reshape" [8,32], state_weight is "state_weight"
- * [1,32,8] */
-static STEPC_KERNEL void compute_states_transpose_of_reshape(float *restrict states_transpose_of_reshape,
-                                                             const float *restrict state_weight)
+/* stepc.Scan; states_r is "states.r" [8,32], state_weight is "state_weight" [1,32,8] */
+static STEPC_KERNEL void compute_states_r(float *restrict states_r, const float *restrict state_weight)
 {
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 32; j++)
-            states_transpose_of_reshape[i * 32 + j] = state_weight[i + j * 8];
+            states_r[i * 32 + j] = state_weight[i + j * 8];
 }
 
-/* matmul[4,32] = h[4,8] R[8,32]; matmul_steps = h R */
-static STEPC_KERNEL void compute_matmul(float *restrict matmul, float *restrict matmul_steps, const float *restrict h,
+/* from_h[4,32] = h[4,8] R[8,32]; from_h_steps = h R */
+static STEPC_KERNEL void compute_from_h(float *restrict from_h, float *restrict from_h_steps, const float *restrict h,
                                         const float *restrict R)
 {
     for (int i = 0; i < 4; i++)
@@ -53,29 +51,28 @@ static STEPC_KERNEL void compute_matmul(float *restrict matmul, float *restrict 
             float sum = 0.0f;
             for (int k = 0; k < 8; k++)
                 sum += h[i * 8 + k] * R[k * 32 + j];
-            matmul[i * 32 + j] = sum;
-            matmul_steps[i * 32 + j] = sum;
+            from_h[i * 32 + j] = sum;
+            from_h_steps[i * 32 + j] = sum;
         }
 }
 
-/* c[4,8] = Sigmoid(split_3[4,8]) * c + Sigmoid(split[4,8]) * Tanh(split_4[4,8]); h = Sigmoid(split_2[4,8]) *
- * Tanh(c) */
+/* c[4,8] = Sigmoid(to_forget[4,8]) * c + Sigmoid(to_input[4,8]) * Tanh(to_candidate[4,8]); h =
+ * Sigmoid(to_output[4,8]) * Tanh(c) */
 static STEPC_KERNEL void update_h(float *restrict h, float *restrict c, const float *restrict x,
-                                  const float *restrict matmul)
+                                  const float *restrict from_h)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
-            c[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + matmul[i * 32 + j + 16]) * c[i * 8 + j] +
-                stepc_sigmoidf(x[i * 32 + j] + matmul[i * 32 + j]) *
-                stepc_tanhf(x[i * 32 + j + 24] + matmul[i * 32 + j + 24]);
-            h[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 8] + matmul[i * 32 + j + 8]) * stepc_tanhf(c[i * 8 + j]);
+            c[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + from_h[i * 32 + j + 16]) * c[i * 8 + j] +
+                stepc_sigmoidf(x[i * 32 + j] + from_h[i * 32 + j]) *
+                stepc_tanhf(x[i * 32 + j + 24] + from_h[i * 32 + j + 24]);
+            h[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 8] + from_h[i * 32 + j + 8]) * stepc_tanhf(c[i * 8 + j]);
         }
 }
 
 /* 12 steps, from the first to the last: stepc.Scan */
 static STEPC_KERNEL void states_h_steps(float *states_h, float *states_c, float *h_steps, float *c_steps,
-                                        float *matmul_steps, const float *states_add_of_matmul,
-                                        const float *states_transpose_of_reshape, lstm_cortex_m4_arena *arena)
+        float *from_h_steps, const float *states_from_x, const float *states_r, lstm_cortex_m4_arena *arena)
 {
     memset(states_h, 0, 32 * sizeof(float));
     memset(states_c, 0, 32 * sizeof(float));
@@ -84,11 +81,11 @@ static STEPC_KERNEL void states_h_steps(float *states_h, float *states_c, float 
         memcpy(h_steps_t, states_h, 32 * sizeof(float));
         float *const c_steps_t = c_steps + 32 * t; /* [4,8] */
         memcpy(c_steps_t, states_c, 32 * sizeof(float));
-        float *const matmul = arena->floats + 3072; /* [4,32] */
-        float *const matmul_steps_t = matmul_steps + 128 * t; /* [4,32] */
-        compute_matmul(matmul, matmul_steps_t, states_h, states_transpose_of_reshape);
-        const float *const states_add_of_matmul_t = states_add_of_matmul + 128 * t; /* [4,32] */
-        update_h(states_h, states_c, states_add_of_matmul_t, matmul);
+        float *const from_h = arena->floats + 3072; /* [4,32] */
+        float *const from_h_steps_t = from_h_steps + 128 * t; /* [4,32] */
+        compute_from_h(from_h, from_h_steps_t, states_h, states_r);
+        const float *const states_from_x_t = states_from_x + 128 * t; /* [4,32] */
+        update_h(states_h, states_c, states_from_x_t, from_h);
     }
 }
 
@@ -166,153 +163,154 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight, float *rest
     }
 }
 
-/* sigmoid_3[4,8] = Sigmoid(split_2[4,8]); tanh = Tanh(split_4[4,8]); sigmoid_2 = Sigmoid(split_3[4,8]); sigmoid =
- * Sigmoid(split[4,8]); tanh_2 = Tanh(sigmoid_2 * c[4,8] + sigmoid * tanh); d_add_2 = d_c[4,8] + d_h[4,8] *
- * sigmoid_3 * (1 - tanh_2 * tanh_2); grad.gradient_3[4,32] = Concat(d_add_2 * tanh * (sigmoid * (1 - sigmoid)),
- * d_split_2[4,8], d_split_3[4,8], d_split_4[4,8]); d_c[4,8] = d_add_2 * sigmoid_2: gradient of nodes #0 (Tanh), #0
+/* output_gate[4,8] = Sigmoid(to_output[4,8]); candidate = Tanh(to_candidate[4,8]); forget_gate =
+ * Sigmoid(to_forget[4,8]); input_gate = Sigmoid(to_input[4,8]); cell_output = Tanh(forget_gate * c[4,8] +
+ * input_gate * candidate); d_c_next = d_c[4,8] + d_h[4,8] * output_gate * (1 - cell_output * cell_output);
+ * d_x_of_step[4,32] = Concat(d_c_next * candidate * (input_gate * (1 - input_gate)), d_to_output[4,8],
+ * d_to_forget[4,8], d_to_candidate[4,8]); d_c[4,8] = d_c_next * forget_gate: gradient of nodes #0 (Tanh), #0
  * (Split), #0 (Sigmoid), #0 (Mul) */
-static STEPC_KERNEL void compute_sigmoid_3(float *restrict sigmoid_3, float *restrict tanh_,
-        float *restrict sigmoid_2, float *restrict sigmoid, float *restrict tanh_2, float *restrict d_add_2,
-        float *restrict grad_gradient_3, float *restrict d_c, const float *restrict x, const float *restrict matmul_2,
-        const float *restrict c, const float *restrict d_h)
+static STEPC_KERNEL void compute_output_gate(float *restrict output_gate, float *restrict candidate,
+        float *restrict forget_gate, float *restrict input_gate, float *restrict cell_output,
+        float *restrict d_c_next, float *restrict d_x_of_step, float *restrict d_c, const float *restrict x,
+        const float *restrict from_h, const float *restrict c, const float *restrict d_h)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
-            sigmoid_3[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 8] + matmul_2[i * 32 + j + 8]);
-            tanh_[i * 8 + j] = stepc_tanhf(x[i * 32 + j + 24] + matmul_2[i * 32 + j + 24]);
-            sigmoid_2[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + matmul_2[i * 32 + j + 16]);
-            const float sigmoid_x = stepc_sigmoidf(x[i * 32 + j] + matmul_2[i * 32 + j]);
-            const float tanh_x = stepc_tanhf(sigmoid_2[i * 8 + j] * c[i * 8 + j] + sigmoid_x * tanh_[i * 8 + j]);
-            d_add_2[i * 8 + j] = d_c[i * 8 + j] + d_h[i * 8 + j] * sigmoid_3[i * 8 + j] * (1.0f - tanh_x * tanh_x);
-            sigmoid[i * 8 + j] = sigmoid_x;
-            tanh_2[i * 8 + j] = tanh_x;
-            grad_gradient_3[i * 32 + j] = d_add_2[i * 8 + j] * tanh_[i * 8 + j] * (sigmoid_x * (1.0f - sigmoid_x));
-            d_c[i * 8 + j] = d_add_2[i * 8 + j] * sigmoid_2[i * 8 + j];
+            output_gate[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 8] + from_h[i * 32 + j + 8]);
+            candidate[i * 8 + j] = stepc_tanhf(x[i * 32 + j + 24] + from_h[i * 32 + j + 24]);
+            forget_gate[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + from_h[i * 32 + j + 16]);
+            const float input_gate_i = stepc_sigmoidf(x[i * 32 + j] + from_h[i * 32 + j]);
+            const float cell_output_i =
+                stepc_tanhf(forget_gate[i * 8 + j] * c[i * 8 + j] + input_gate_i * candidate[i * 8 + j]);
+            d_c_next[i * 8 + j] = d_c[i * 8 + j] + d_h[i * 8 + j] * output_gate[i * 8 + j] *
+                (1.0f - cell_output_i * cell_output_i);
+            input_gate[i * 8 + j] = input_gate_i;
+            cell_output[i * 8 + j] = cell_output_i;
+            d_x_of_step[i * 32 + j] = d_c_next[i * 8 + j] * candidate[i * 8 + j] *
+                (input_gate_i * (1.0f - input_gate_i));
+            d_c[i * 8 + j] = d_c_next[i * 8 + j] * forget_gate[i * 8 + j];
         }
 }
 
-/* grad.gradient_3[4,32] = Concat(d_split[4,8], d_h[4,8] * tanh_2[4,8] * (sigmoid_3[4,8] * (1 - sigmoid_3)),
- * d_split_3[4,8], d_split_4[4,8]): gradient of nodes #0 (Split), #0 (Mul), #0 (Sigmoid) */
-static STEPC_KERNEL void compute_grad_gradient_3(float *restrict grad_gradient_3, const float *restrict d_h,
-                                                 const float *restrict tanh_2, const float *restrict sigmoid_3)
+/* d_x_of_step[4,32] = Concat(d_to_input[4,8], d_h[4,8] * cell_output[4,8] * (output_gate[4,8] * (1 -
+ * output_gate)), d_to_forget[4,8], d_to_candidate[4,8]): gradient of nodes #0 (Split), #0 (Mul), #0 (Sigmoid) */
+static STEPC_KERNEL void compute_d_to_output(float *restrict d_x_of_step, const float *restrict d_h,
+                                             const float *restrict cell_output, const float *restrict output_gate)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
-            const float sigmoid_3_i = sigmoid_3[i * 8 + j];
-            grad_gradient_3[i * 32 + j + 8] = d_h[i * 8 + j] * tanh_2[i * 8 + j] *
-                (sigmoid_3_i * (1.0f - sigmoid_3_i));
+            const float output_gate_i = output_gate[i * 8 + j];
+            d_x_of_step[i * 32 + j + 8] = d_h[i * 8 + j] * cell_output[i * 8 + j] *
+                (output_gate_i * (1.0f - output_gate_i));
         }
 }
 
-/* grad.gradient_3[4,32] = Concat(d_split[4,8], d_split_2[4,8], d_add_2[4,8] * c[4,8] * (sigmoid_2[4,8] * (1 -
- * sigmoid_2)), d_split_4[4,8]): gradient of nodes #0 (Split), #0 (Mul), #0 (Sigmoid) */
-static STEPC_KERNEL void compute_grad_gradient_3_region(float *restrict grad_gradient_3,
-        const float *restrict d_add_2, const float *restrict c, const float *restrict sigmoid_2)
+/* d_x_of_step[4,32] = Concat(d_to_input[4,8], d_to_output[4,8], d_c_next[4,8] * c[4,8] * (forget_gate[4,8] * (1 -
+ * forget_gate)), d_to_candidate[4,8]): gradient of nodes #0 (Split), #0 (Mul), #0 (Sigmoid) */
+static STEPC_KERNEL void compute_d_to_forget(float *restrict d_x_of_step, const float *restrict d_c_next,
+                                             const float *restrict c, const float *restrict forget_gate)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
-            const float sigmoid_2_i = sigmoid_2[i * 8 + j];
-            grad_gradient_3[i * 32 + j + 16] = d_add_2[i * 8 + j] * c[i * 8 + j] *
-                (sigmoid_2_i * (1.0f - sigmoid_2_i));
+            const float forget_gate_i = forget_gate[i * 8 + j];
+            d_x_of_step[i * 32 + j + 16] = d_c_next[i * 8 + j] * c[i * 8 + j] *
+                (forget_gate_i * (1.0f - forget_gate_i));
         }
 }
 
-/* grad.gradient_3[4,32] = Concat(d_split[4,8], d_split_2[4,8], d_split_3[4,8], d_add_2[4,8] * sigmoid[4,8] * (1 -
- * tanh[4,8] * tanh)): gradient of nodes #0 (Split), #0 (Mul), #0 (Tanh) */
-static STEPC_KERNEL void compute_grad_gradient_3_concat_mul_mul_4x8(float *restrict grad_gradient_3,
-        const float *restrict d_add_2, const float *restrict sigmoid, const float *restrict tanh_)
+/* d_x_of_step[4,32] = Concat(d_to_input[4,8], d_to_output[4,8], d_to_forget[4,8], d_c_next[4,8] * input_gate[4,8]
+ * * (1 - candidate[4,8] * candidate)): gradient of nodes #0 (Split), #0 (Mul), #0 (Tanh) */
+static STEPC_KERNEL void compute_d_to_candidate(float *restrict d_x_of_step, const float *restrict d_c_next,
+                                                const float *restrict input_gate, const float *restrict candidate)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
-            const float tanh__i = tanh_[i * 8 + j];
-            grad_gradient_3[i * 32 + j + 24] = d_add_2[i * 8 + j] * sigmoid[i * 8 + j] * (1.0f - tanh__i * tanh__i);
+            const float candidate_i = candidate[i * 8 + j];
+            d_x_of_step[i * 32 + j + 24] = d_c_next[i * 8 + j] * input_gate[i * 8 + j] *
+                (1.0f - candidate_i * candidate_i);
         }
 }
 
-/* d_h[4,8] = grad.gradient_3[4,32] grad.matmul.transpose[32,8]: gradient of node #0 (MatMul) */
-static STEPC_KERNEL void update_d_h(float *restrict d_h, const float *restrict grad_gradient_3,
-                                    const float *restrict R)
+/* d_h[4,8] = d_x_of_step[4,32] grad.from_h.transpose[32,8]: gradient of node #0 (MatMul) */
+static STEPC_KERNEL void update_d_h(float *restrict d_h, const float *restrict d_x_of_step, const float *restrict R)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
-                sum += grad_gradient_3[i * 32 + k] * R[k + j * 32];
+                sum += d_x_of_step[i * 32 + k] * R[k + j * 32];
             d_h[i * 8 + j] = sum;
         }
 }
 
-/* d_R[8,32] += grad.matmul.transpose_of_h[8,4] grad.gradient_3[4,32]: gradient of nodes #0 (MatMul), #0
- * (stepc.Scan) */
-static STEPC_KERNEL void update_d_R(float *restrict d_R, const float *restrict h,
-                                    const float *restrict grad_gradient_3)
+/* d_R[8,32] += grad.from_h.transpose_of_h[8,4] d_x_of_step[4,32]: gradient of nodes #0 (MatMul), #0 (stepc.Scan) */
+static STEPC_KERNEL void update_d_R(float *restrict d_R, const float *restrict h, const float *restrict d_x_of_step)
 {
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 32; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 4; k++)
-                sum += h[i + k * 8] * grad_gradient_3[k * 32 + j];
+                sum += h[i + k * 8] * d_x_of_step[k * 32 + j];
             d_R[i * 32 + j] += sum;
         }
 }
 
 /* 12 steps, from the last to the first: stepc.Scan (gradient of node #0 (stepc.Scan)) */
 static STEPC_KERNEL void grad_states_h_d_h_steps(float *grad_states_h_d_h, float *grad_states_h_d_c,
-        float *d_states_transpose_of_reshape, float *d_states_reshape_of_add, const float *h_steps,
-        const float *c_steps, const float *states_add_of_matmul, const float *states_transpose_of_reshape,
-        const float *matmul_steps, const float *d_hidden, lstm_cortex_m4_arena *arena)
+        float *d_states_r, float *d_states_x, const float *h_steps, const float *c_steps, const float *states_from_x,
+        const float *states_r, const float *from_h_steps, const float *d_hidden, lstm_cortex_m4_arena *arena)
 {
     memcpy(grad_states_h_d_h, d_hidden, 32 * sizeof(float));
     memset(grad_states_h_d_c, 0, 32 * sizeof(float));
-    memset(d_states_transpose_of_reshape, 0, 256 * sizeof(float));
+    memset(d_states_r, 0, 256 * sizeof(float));
     for (int t = 11; t >= 0; t--) {
-        float *const sigmoid_3 = arena->floats + 5600; /* [4,8] */
-        float *const tanh_ = arena->floats + 5568; /* [4,8] */
-        float *const sigmoid_2 = arena->floats + 5536; /* [4,8] */
-        float *const sigmoid = arena->floats + 5504; /* [4,8] */
-        float *const tanh_2 = arena->floats + 5632; /* [4,8] */
-        float *const d_add_2 = arena->floats + 5664; /* [4,8] */
-        float *const grad_gradient_3 = arena->floats + 5376; /* [4,32] */
-        const float *const states_add_of_matmul_t = states_add_of_matmul + 128 * t; /* [4,32] */
-        const float *const matmul_steps_t = matmul_steps + 128 * t; /* [4,32] */
+        float *const output_gate = arena->floats + 5600; /* [4,8] */
+        float *const candidate = arena->floats + 5568; /* [4,8] */
+        float *const forget_gate = arena->floats + 5536; /* [4,8] */
+        float *const input_gate = arena->floats + 5504; /* [4,8] */
+        float *const cell_output = arena->floats + 5632; /* [4,8] */
+        float *const d_c_next = arena->floats + 5664; /* [4,8] */
+        float *const d_x_of_step = arena->floats + 5376; /* [4,32] */
+        const float *const states_from_x_t = states_from_x + 128 * t; /* [4,32] */
+        const float *const from_h_steps_t = from_h_steps + 128 * t; /* [4,32] */
         const float *const c_steps_t = c_steps + 32 * t; /* [4,8] */
-        compute_sigmoid_3(sigmoid_3, tanh_, sigmoid_2, sigmoid, tanh_2, d_add_2, grad_gradient_3, grad_states_h_d_c,
-                          states_add_of_matmul_t, matmul_steps_t, c_steps_t, grad_states_h_d_h);
-        compute_grad_gradient_3(grad_gradient_3, grad_states_h_d_h, tanh_2, sigmoid_3);
-        compute_grad_gradient_3_region(grad_gradient_3, d_add_2, c_steps_t, sigmoid_2);
-        compute_grad_gradient_3_concat_mul_mul_4x8(grad_gradient_3, d_add_2, sigmoid, tanh_);
-        update_d_h(grad_states_h_d_h, grad_gradient_3, states_transpose_of_reshape);
+        compute_output_gate(output_gate, candidate, forget_gate, input_gate, cell_output, d_c_next, d_x_of_step,
+                            grad_states_h_d_c, states_from_x_t, from_h_steps_t, c_steps_t, grad_states_h_d_h);
+        compute_d_to_output(d_x_of_step, grad_states_h_d_h, cell_output, output_gate);
+        compute_d_to_forget(d_x_of_step, d_c_next, c_steps_t, forget_gate);
+        compute_d_to_candidate(d_x_of_step, d_c_next, input_gate, candidate);
+        update_d_h(grad_states_h_d_h, d_x_of_step, states_r);
         const float *const h_steps_t = h_steps + 32 * t; /* [4,8] */
-        update_d_R(d_states_transpose_of_reshape, h_steps_t, grad_gradient_3);
-        float *const d_states_reshape_of_add_t = d_states_reshape_of_add + 128 * t; /* [4,32] */
-        memcpy(d_states_reshape_of_add_t, grad_gradient_3, 128 * sizeof(float));
+        update_d_R(d_states_r, h_steps_t, d_x_of_step);
+        float *const d_states_x_t = d_states_x + 128 * t; /* [4,32] */
+        memcpy(d_states_x_t, d_x_of_step, 128 * sizeof(float));
     }
 }
 
 /* state_weight[1,32,8] -= learning_rate * state_weight.gradient[1,32,8] */
 static STEPC_KERNEL void update_state_weight(float *restrict state_weight, float learning_rate,
-                                             const float *restrict d_states_transpose_of_reshape)
+                                             const float *restrict d_states_r)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 8; j++)
-            state_weight[i * 8 + j] -= learning_rate * d_states_transpose_of_reshape[i + j * 32];
+            state_weight[i * 8 + j] -= learning_rate * d_states_r[i + j * 32];
 }
 
 /* input_weight[1,32,6] -= learning_rate * input_weight.gradient[1,32,6]; d_states.add[32] =
- * ReduceSum(d_states.add_of_matmul[48,32]): gradient of nodes #0 (Transpose), #0 (Add) */
+ * ReduceSum(d_states.from_x[48,32]): gradient of nodes #0 (Transpose), #0 (Add) */
 static STEPC_KERNEL void update_input_weight(float *restrict input_weight, float *restrict d_states_add,
-        const float *restrict d_states_reshape_of_add, const float *restrict x, float learning_rate)
+        const float *restrict d_states_x, const float *restrict x, float learning_rate)
 {
     for (int i = 0; i < 32; i++) {
         for (int j = 0; j < 6; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 48; k++)
-                sum += d_states_reshape_of_add[i + k * 32] * x[k * 6 + j];
+                sum += d_states_x[i + k * 32] * x[k * 6 + j];
             input_weight[i * 6 + j] -= learning_rate * sum;
         }
         float sum = 0.0f;
         for (int k = 0; k < 48; k++)
-            sum += d_states_reshape_of_add[i + k * 32];
+            sum += d_states_x[i + k * 32];
         d_states_add[i] = sum;
     }
 }
@@ -335,43 +333,43 @@ static STEPC_KERNEL void update_lstm_bias(float *restrict lstm_bias, float learn
         lstm_bias[i] -= learning_rate * lstm_bias_gradient_concat[i];
 }
 
-/* matmul[4,32] = h[4,8] R[8,32] */
-static STEPC_KERNEL void compute_matmul_region(float *restrict matmul, const float *restrict h,
-                                               const float *restrict R)
+/* from_h[4,32] = h[4,8] R[8,32] */
+static STEPC_KERNEL void compute_from_h_infer(float *restrict from_h, const float *restrict h,
+                                              const float *restrict R)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 32; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 8; k++)
                 sum += h[i * 8 + k] * R[k * 32 + j];
-            matmul[i * 32 + j] = sum;
+            from_h[i * 32 + j] = sum;
         }
 }
 
 /* c[4,8] and h as in update_h() */
 static STEPC_KERNEL void update_c(float *restrict c, float *restrict h, const float *restrict x,
-                                  const float *restrict matmul)
+                                  const float *restrict from_h)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
-            c[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + matmul[i * 32 + j + 16]) * c[i * 8 + j] +
-                stepc_sigmoidf(x[i * 32 + j] + matmul[i * 32 + j]) *
-                stepc_tanhf(x[i * 32 + j + 24] + matmul[i * 32 + j + 24]);
-            h[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 8] + matmul[i * 32 + j + 8]) * stepc_tanhf(c[i * 8 + j]);
+            c[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + from_h[i * 32 + j + 16]) * c[i * 8 + j] +
+                stepc_sigmoidf(x[i * 32 + j] + from_h[i * 32 + j]) *
+                stepc_tanhf(x[i * 32 + j + 24] + from_h[i * 32 + j + 24]);
+            h[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 8] + from_h[i * 32 + j + 8]) * stepc_tanhf(c[i * 8 + j]);
         }
 }
 
 /* 12 steps, from the first to the last: stepc.Scan */
-static STEPC_KERNEL void states_h_steps_2(float *states_h, float *states_c, const float *states_add_of_matmul,
-                                          const float *states_transpose_of_reshape, lstm_cortex_m4_arena *arena)
+static STEPC_KERNEL void states_h_steps_infer(float *states_h, float *states_c, const float *states_from_x,
+                                              const float *states_r, lstm_cortex_m4_arena *arena)
 {
     memset(states_h, 0, 32 * sizeof(float));
     memset(states_c, 0, 32 * sizeof(float));
     for (int t = 0; t < 12; t++) {
-        float *const matmul = arena->floats + 1792; /* [4,32] */
-        compute_matmul_region(matmul, states_h, states_transpose_of_reshape);
-        const float *const states_add_of_matmul_t = states_add_of_matmul + 128 * t; /* [4,32] */
-        update_c(states_c, states_h, states_add_of_matmul_t, matmul);
+        float *const from_h = arena->floats + 1792; /* [4,32] */
+        compute_from_h_infer(from_h, states_h, states_r);
+        const float *const states_from_x_t = states_from_x + 128 * t; /* [4,32] */
+        update_c(states_c, states_h, states_from_x_t, from_h);
     }
 }
 
@@ -396,21 +394,20 @@ stepc_status lstm_cortex_m4_step(lstm_cortex_m4_state *state, lstm_cortex_m4_are
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
     /* [48,32], until grad_states_h_d_h_steps() */
-    float *const states_add_of_matmul = arena->floats + LSTM_CORTEX_M4_STEP_STATES_ADD_OF_MATMUL_AT;
-    compute_states_add_of_matmul(states_add_of_matmul, in->x, (float *)state->input_weight,
-                                 (float *)state->lstm_bias);
+    float *const states_from_x = arena->floats + LSTM_CORTEX_M4_STEP_STATES_FROM_X_AT;
+    compute_states_from_x(states_from_x, in->x, (float *)state->input_weight, (float *)state->lstm_bias);
     /* [8,32], until grad_states_h_d_h_steps() */
-    float *const states_transpose_of_reshape = arena->floats + LSTM_CORTEX_M4_STEP_STATES_TRANSPOSE_OF_RESHAPE_AT;
-    compute_states_transpose_of_reshape(states_transpose_of_reshape, (float *)state->state_weight);
+    float *const states_r = arena->floats + LSTM_CORTEX_M4_STEP_STATES_R_AT;
+    compute_states_r(states_r, (float *)state->state_weight);
     float *const states_h = arena->floats + LSTM_CORTEX_M4_STEP_STATES_H_AT; /* [4,8], until update_fc_weight() */
     /* [12,4,8], until grad_states_h_d_h_steps() */
     float *const h_steps = arena->floats + LSTM_CORTEX_M4_STEP_H_STEPS_AT;
     /* [12,4,8], until grad_states_h_d_h_steps() */
     float *const c_steps = arena->floats + LSTM_CORTEX_M4_STEP_C_STEPS_AT;
     /* [12,4,32], until grad_states_h_d_h_steps() */
-    float *const matmul_steps = arena->floats + LSTM_CORTEX_M4_STEP_MATMUL_STEPS_AT;
-    states_h_steps(states_h, arena->floats + LSTM_CORTEX_M4_STEP_STATES_H_SCRATCH_AT, h_steps, c_steps, matmul_steps,
-                   states_add_of_matmul, states_transpose_of_reshape, arena);
+    float *const from_h_steps = arena->floats + LSTM_CORTEX_M4_STEP_FROM_H_STEPS_AT;
+    states_h_steps(states_h, arena->floats + LSTM_CORTEX_M4_STEP_STATES_H_SCRATCH_AT, h_steps, c_steps, from_h_steps,
+                   states_from_x, states_r, arena);
     /* [4,3], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + LSTM_CORTEX_M4_STEP_LOGITS_AT;
     compute_logits(logits, states_h, (float *)state->fc_weight, state->fc_bias);
@@ -424,18 +421,16 @@ stepc_status lstm_cortex_m4_step(lstm_cortex_m4_state *state, lstm_cortex_m4_are
     compute_d_hidden(d_hidden, d_logits, (float *)state->fc_weight);
     update_fc_weight((float *)state->fc_weight, state->fc_bias, d_logits, states_h, state->learning_rate);
     /* [8,32], until update_state_weight() */
-    float *const d_states_transpose_of_reshape = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_TRANSPOSE_OF_RESHAPE_AT;
+    float *const d_states_r = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_R_AT;
     /* [12,4,32], until update_input_weight() */
-    float *const d_states_reshape_of_add = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_RESHAPE_OF_ADD_AT;
+    float *const d_states_x = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_X_AT;
     grad_states_h_d_h_steps(arena->floats + LSTM_CORTEX_M4_STEP_GRAD_STATES_H_D_H_SCRATCH_AT,
-                            arena->floats + LSTM_CORTEX_M4_STEP_GRAD_STATES_H_D_H_SCRATCH_AT_2,
-                            d_states_transpose_of_reshape, d_states_reshape_of_add, h_steps, c_steps,
-                            states_add_of_matmul, states_transpose_of_reshape, matmul_steps, d_hidden, arena);
-    update_state_weight((float *)state->state_weight, state->learning_rate, d_states_transpose_of_reshape);
+                            arena->floats + LSTM_CORTEX_M4_STEP_GRAD_STATES_H_D_H_SCRATCH_AT_2, d_states_r,
+                            d_states_x, h_steps, c_steps, states_from_x, states_r, from_h_steps, d_hidden, arena);
+    update_state_weight((float *)state->state_weight, state->learning_rate, d_states_r);
     /* [32], until compute_lstm_bias_gradient_concat() */
     float *const d_states_add = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_ADD_AT;
-    update_input_weight((float *)state->input_weight, d_states_add, d_states_reshape_of_add, in->x,
-                        state->learning_rate);
+    update_input_weight((float *)state->input_weight, d_states_add, d_states_x, in->x, state->learning_rate);
     /* [64], until update_lstm_bias() */
     float *const lstm_bias_gradient_concat = arena->floats + LSTM_CORTEX_M4_STEP_LSTM_BIAS_GRADIENT_CONCAT_AT;
     compute_lstm_bias_gradient_concat(lstm_bias_gradient_concat, d_states_add);
@@ -449,17 +444,16 @@ stepc_status lstm_cortex_m4_infer(const lstm_cortex_m4_state *state, lstm_cortex
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        /* [8,32], until states_h_steps_2() */
-        float *const states_transpose_of_reshape =
-            arena->floats + LSTM_CORTEX_M4_INFER_STATES_TRANSPOSE_OF_RESHAPE_AT;
-        compute_states_transpose_of_reshape(states_transpose_of_reshape, (const float *)state->state_weight);
-        /* [48,32], until states_h_steps_2() */
-        float *const states_add_of_matmul = arena->floats + LSTM_CORTEX_M4_INFER_STATES_ADD_OF_MATMUL_AT;
-        compute_states_add_of_matmul(states_add_of_matmul, in->x, (const float *)state->input_weight,
-                                     (const float *)state->lstm_bias);
+        /* [8,32], until states_h_steps_infer() */
+        float *const states_r = arena->floats + LSTM_CORTEX_M4_INFER_STATES_R_AT;
+        compute_states_r(states_r, (const float *)state->state_weight);
+        /* [48,32], until states_h_steps_infer() */
+        float *const states_from_x = arena->floats + LSTM_CORTEX_M4_INFER_STATES_FROM_X_AT;
+        compute_states_from_x(states_from_x, in->x, (const float *)state->input_weight,
+                              (const float *)state->lstm_bias);
         float *const states_h = arena->floats + LSTM_CORTEX_M4_INFER_STATES_H_AT; /* [4,8], until compute_logits() */
-        states_h_steps_2(states_h, arena->floats + LSTM_CORTEX_M4_INFER_STATES_H_SCRATCH_AT, states_add_of_matmul,
-                         states_transpose_of_reshape, arena);
+        states_h_steps_infer(states_h, arena->floats + LSTM_CORTEX_M4_INFER_STATES_H_SCRATCH_AT, states_from_x,
+                             states_r, arena);
         compute_logits(out->logits, states_h, (const float *)state->fc_weight, state->fc_bias);
     }
     return STEPC_OK;
