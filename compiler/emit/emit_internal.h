@@ -74,6 +74,7 @@ struct emission {
     struct map functions;     /* body text -> struct kernel_function * */
     struct map keyed;         /* hash of a key -> struct kernel_group * */
     VEC(const struct plan *) all_plans; /* of the entries, and of regions in them */
+    VEC(const char *) plan_entries;     /* by place there: the name of the entry */
     VEC(struct region_text *) regions;  /* how each reads (region.c) */
     struct kernel_group ***groups; /* [place in all_plans][kernel's id] */
     struct kernel_key key;    /* of the kernel at hand */
@@ -275,6 +276,8 @@ struct kernel_call emit_region(struct emission *e, const struct kernel *k);
 const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula);
 /* The plans of the emission, in a stable order: before any kernel is emitted. */
 void list_plans(struct emission *e);
+/* The name of the entry that a plan is for, or stands in. */
+const char *entry_of_plan(const struct emission *e, const struct plan *plan);
 /* The parameters of a kernel, with names by what it does with them: y what it writes, w what it updates in place, x
  * what it reads, s a scalar; operands of templates keep the template's names. */
 kernel_params find_params(struct emission *e, const struct kernel *k);

@@ -239,6 +239,19 @@ static const char *without_exporter(struct arena *a, const char *name)
     return str_ends_with(name, ending) ? arena_strndup(a, name, strlen(name) - strlen(ending)) : name;
 }
 
+/* What the model calls the result of a kernel that makes a piece of a buffer, as one of several parts of a Concat, or
+ * NULL. */
+static const char *piece_word(const struct kernel *k, const struct buffer *made)
+{
+    if (k->parts.count != 1 || k->parts.data[0].stores.count != 1)
+        return NULL;
+    const struct part *const p = &k->parts.data[0];
+    int64_t count = 1;
+    for (int d = 0; d < p->rank; d++)
+        count *= p->reduced[d] ? 1 : p->extent[d];
+    return count < made->count ? p->stores.data[0].value->word : NULL;
+}
+
 /* By what the kernel makes: compute_hidden, update_fc1_weight, init_fc1_weight. If there is such a function, further
  * words say what is particular: of an entry, or for these sizes. */
 static const char *function_name(struct emission *e, const struct plan *plan, const struct kernel *k,
@@ -254,8 +267,9 @@ static const char *function_name(struct emission *e, const struct plan *plan, co
     const char *const verb = params->data[made].buffer->kind != BUFFER_VARIABLE ? "compute"
                              : entry->kind == ENTRY_INIT                      ? "init"
                                                                               : "update";
-    name = arena_printf(a, "%s_%s", verb, name_mangle(a, without_exporter(a, g->names[made])));
-    const char *const wishes[] = {name, arena_printf(a, "%s_%s", name, g->is_shared ? label : entry->name),
+    const char *const piece = g->is_shared ? NULL : piece_word(k, params->data[made].buffer);
+    name = arena_printf(a, "%s_%s", verb, name_mangle(a, piece ? piece : without_exporter(a, g->names[made])));
+    const char *const wishes[] = {name, arena_printf(a, "%s_%s", name, g->is_shared ? label : entry_of_plan(e, plan)),
                                   arena_printf(a, "%s_%s%s", name, label, sizes)};
     return name_first_free(&e->file, wishes, sizeof wishes / sizeof *wishes);
 }

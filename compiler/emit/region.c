@@ -13,6 +13,7 @@ struct region_text {
     struct emission *e;
     const struct kernel *kernel;
     const struct kernel_region *k;
+    const char *entry;                /* in which the region stands */
     struct name_scope names;
     buffer_list outer;                /* memory outside: parameters, in this order */
     const char **param;               /* their names */
@@ -112,12 +113,12 @@ static void reserve(const struct region_text *t, const char *name)
     map_set(&t->e->param_names, name, NULL);
 }
 
-static void list_plan(struct emission *e, const struct plan *plan);
+static void list_plan(struct emission *e, const struct plan *plan, const char *entry);
 
-static void list_region(struct emission *e, const struct kernel *k)
+static void list_region(struct emission *e, const struct kernel *k, const char *entry)
 {
     struct region_text *const t = arena_new(e->arena, struct region_text);
-    *t = (struct region_text){.e = e, .kernel = k, .k = k->region, .names = {.taken = {.arena = e->arena}}};
+    *t = (struct region_text){.e = e, .kernel = k, .k = k->region, .entry = entry, .names = {.taken = {.arena = e->arena}}};
     t->body.arena = e->arena;
     name_params(t);
     make_pointers(t);
@@ -127,21 +128,30 @@ static void list_region(struct emission *e, const struct kernel *k)
         if (t->pointers[i])
             reserve(t, t->pointers[i]->name);
     vec_push(e->arena, &e->regions, t);
-    list_plan(e, k->region->plan);
+    list_plan(e, k->region->plan, entry);
 }
 
-static void list_plan(struct emission *e, const struct plan *plan)
+static void list_plan(struct emission *e, const struct plan *plan, const char *entry)
 {
     vec_push(e->arena, &e->all_plans, plan);
+    vec_push(e->arena, &e->plan_entries, entry);
     for (size_t i = 0; i < plan->lowered->kernels.count; i++)
         if (plan->lowered->kernels.data[i]->region)
-            list_region(e, plan->lowered->kernels.data[i]);
+            list_region(e, plan->lowered->kernels.data[i], entry);
 }
 
 void list_plans(struct emission *e)
 {
     for (size_t i = 0; i < e->program->entries.count; i++)
-        list_plan(e, e->plans[i]);
+        list_plan(e, e->plans[i], e->program->entries.data[i].name);
+}
+
+const char *entry_of_plan(const struct emission *e, const struct plan *plan)
+{
+    for (size_t i = 0; i < e->all_plans.count; i++)
+        if (e->all_plans.data[i] == plan)
+            return e->plan_entries.data[i];
+    UNREACHABLE("a plan of no entry");
 }
 
 static struct region_text *text_of(const struct emission *e, const struct kernel *k)
@@ -274,7 +284,8 @@ struct kernel_call emit_region(struct emission *e, const struct kernel *k)
     for (size_t i = 0; i < t->k->body->kernels.count; i++)
         add_kernel(t, t->k->body->kernels.data[i]);
     struct kernel_function *const f = arena_new(a, struct kernel_function);
-    f->name = name_in(&e->file, arena_printf(a, "%s_steps", name_mangle(a, t->outer.data[0]->name)));
+    const char *const name = arena_printf(a, "%s_steps", name_mangle(a, t->outer.data[0]->name));
+    f->name = name_first_free(&e->file, (const char *const[]){name, arena_printf(a, "%s_%s", name, t->entry)}, 2);
     f->text = "";
     struct writer w = {.text = {.arena = a}};
     write_head(t, &w, f->name);
