@@ -376,10 +376,10 @@ static const struct expr *random_call(struct expr_scope *s, const struct expr *e
         args[count++] = tree_address(a, kept->numbers, zero);
         args[count++] = tree_address(a, kept->block, zero);
     }
-    args[count++] = e->draw->has_seed ? index_text(a, arena_printf(a, "UINT64_C(%" PRIu64 ")", e->draw->seed))
+    args[count++] = e->draw->has_seed ? expr_int(a, DTYPE_UINT64, (int64_t)e->draw->seed)
                                       : tree_read(a, seed_var(s->e));
     args[count++] = tree_read(a, counter_var(s->e, e->draw->counter));
-    args[count++] = index_text(a, arena_printf(a, "%" PRId64 "u", e->i));
+    args[count++] = expr_int(a, DTYPE_UINT32, e->i);
     const struct expr *const element = as_index(s, e->arg[0]);
     args[count++] = index_cast(a, "uint64_t", element ? element : expr_resolve(s, e->arg[0]));
     const char *const name = arena_printf(a, "stepc_%s%s%s", s->keeps_blocks ? "next_" : "", kind, suffix_of(e->dtype));
@@ -416,8 +416,11 @@ static const char *select_text(struct expr_scope *s, const struct expr *e, int *
                             tree_expr_text(s, e->arg[1], PREC_NONE), blank(s),
                             tree_expr_text(s, e->arg[2], PREC_NONE));
     }
+    const enum expr_op op = e->arg[0]->op; /* of values; of indices, it is in brackets */
+    const bool is_logical = (op == EXPR_BOTH || op == EXPR_EITHER) && e->arg[0]->dtype == DTYPE_BOOL;
     *precedence = PREC_SELECT;
-    return arena_printf(s->arena, "%s%c? %s%c: %s", tree_expr_text(s, e->arg[0], PREC_EQUAL), blank(s),
+    return arena_printf(s->arena, "%s%c? %s%c: %s",
+                        tree_expr_text(s, e->arg[0], is_logical ? PREC_EITHER : PREC_EQUAL), blank(s),
                         tree_expr_text(s, e->arg[1], PREC_SELECT + 1), blank(s),
                         tree_expr_text(s, e->arg[2], PREC_SELECT));
 }
@@ -524,9 +527,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_VAR: return e->var->name;
     case EXPR_ELEMENT: return arena_printf(s->arena, "%s[%s]", e->var->name, tree_expr_text(s, e->arg[0], PREC_NONE));
     case EXPR_WIDE: return arena_printf(s->arena, "INT64_C(%" PRId64 ")", e->i);
-    case EXPR_TEXT:
-        *precedence = e->dtype != DTYPE_INDEX || text_is_word(e->text) ? PREC_PRIMARY : PREC_ADD;
-        return e->text;
+    case EXPR_TEXT: return e->text;
     case EXPR_ADDRESS: return address_text(s, e, precedence);
     case EXPR_NULL: return "NULL";
     case EXPR_CALL: return call_text(s, e->call);

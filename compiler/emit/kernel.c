@@ -626,17 +626,21 @@ static struct kernel_function *make_function(struct emission *e, const struct pl
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 /* Is v outside of what may be? Without jumps where a loop asks, which stays one of vectors then. */
-static const struct expr *outside_of(struct expr_scope *s, const struct check *c, const struct tree_var *v,
-                                     bool in_loop)
+static const struct expr *outside_of(struct arena *a, const struct check *c, const struct expr *v, bool in_loop)
 {
-    struct arena *const a = s->arena;
-    const char *low = number_int(a, DTYPE_INT64, c->low), *high = number_int(a, DTYPE_INT64, c->high);
-    const char *text = in_loop ? arena_printf(a, "(%s < %s) | (%s >= %s)", v->name, low, v->name, high)
-                               : arena_printf(a, "%s < %s || %s >= %s", v->name, low, v->name, high);
-    if (c->has_except)
-        text = arena_printf(a, in_loop ? "(%s) & (%s != %s)" : "(%s) && %s != %s", text, v->name,
-                            number_int(a, DTYPE_INT64, c->except));
-    return index_text(a, text);
+    const struct expr *const below = tree_condition(a, EXPR_LT, v, expr_int(a, DTYPE_INT64, c->low)),
+                      *const above = tree_condition(a, EXPR_GE, v, expr_int(a, DTYPE_INT64, c->high));
+    const struct expr *const outside = tree_condition(a, in_loop ? EXPR_OR : EXPR_EITHER, below, above);
+    if (!c->has_except)
+        return outside;
+    const struct expr *const differs = tree_condition(a, EXPR_NE, v, expr_int(a, DTYPE_INT64, c->except));
+    return tree_condition(a, in_loop ? EXPR_AND : EXPR_BOTH, outside, differs);
+}
+
+/* What a check returns that has found something wrong, or not. */
+static const struct expr *status_if(struct arena *a, const struct expr *is_wrong, const struct check *c)
+{
+    return index_choose(a, is_wrong, index_text(a, c->status), index_text(a, "STEPC_OK"));
 }
 
 /* How many integers a check looks at that lie one behind the other, with the first at the parameter; 0: they do not, or
@@ -666,11 +670,11 @@ static void build_check(struct expr_scope *s, struct name_scope *names, const st
     const int64_t row = row_of_check(c);
     if (row > 0) {
         map_set(&s->e->includes, "kernels/stepc_labels.h", NULL);
-        tree_return(&b, index_text(a, arena_printf(a, "stepc_outside%d(%s, %" PRId64 ", %s, %s) ? %s : STEPC_OK",
-                                                   c->value->dtype == DTYPE_INT32 ? 32 : 64,
-                                                   param_var(s, c->value->access->buffer)->name, row,
-                                                   number_int(a, DTYPE_INT64, c->low),
-                                                   number_int(a, DTYPE_INT64, c->high), c->status)));
+        const struct expr *const args[] = {
+            tree_address(a, param_var(s, c->value->access->buffer), index_constant(a, 0)), index_constant(a, row),
+            expr_int(a, DTYPE_INT64, c->low), expr_int(a, DTYPE_INT64, c->high)};
+        const char *const name = c->value->dtype == DTYPE_INT32 ? "stepc_outside32" : "stepc_outside64";
+        tree_return(&b, status_if(a, tree_call(a, DTYPE_INDEX, CALL_SECTION, name, args, 4), c));
         return;
     }
     struct tree_var *const wrong = tree_var(a, VAR_CELL, DTYPE_INDEX, "uint64_t", name_in(names, "wrong"));
@@ -686,15 +690,16 @@ static void build_check(struct expr_scope *s, struct name_scope *names, const st
     }
     struct tree_var *const v = tree_var(a, VAR_VALUE, DTYPE_INT64, "int64_t", name_in(names, "v"));
     tree_declare(&b, v, expr_resolve(s, expr_cast(a, DTYPE_INT64, c->value)));
-    const char *const outside = tree_expr_text(s, outside_of(s, c, v, open > 0), PREC_SELECT);
+    const struct expr *const outside = outside_of(a, c, tree_read(a, v), open > 0);
     if (open == 0) {
-        tree_return(&b, index_text(a, arena_printf(a, "%s ? %s : STEPC_OK", outside, c->status)));
+        tree_return(&b, status_if(a, outside, c));
         return;
     }
-    tree_set(&b, tree_read(a, wrong), SET_OR, index_cast(a, "uint64_t", outside_of(s, c, v, true)));
+    const struct expr *const none = index_compare(a, EXPR_EQ, tree_read(a, wrong), index_constant(a, 0));
+    tree_set(&b, tree_read(a, wrong), SET_OR, index_cast(a, "uint64_t", outside));
     for (; open > 0; open--)
         tree_close(&b);
-    tree_return(&b, index_text(a, arena_printf(a, "%s == 0 ? STEPC_OK : %s", wrong->name, c->status)));
+    tree_return(&b, index_choose(a, none, index_text(a, "STEPC_OK"), index_text(a, c->status)));
 }
 
 /* check_indices, check_4_indices, check_4_of_16_indices: none is called after a tensor, for it may serve several. */

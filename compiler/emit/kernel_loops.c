@@ -262,12 +262,13 @@ const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const stru
  * others changes nothing. */
 static void add_masked_lanes(struct nest *n, int d, const struct expr *base, int64_t count)
 {
-    const struct expr *const to = index_text(n->a, arena_printf(n->a, "STEPC_REST(%" PRId64 ")", count));
+    const struct expr *const all = index_constant(n->a, count);
+    const struct expr *const to = tree_call(n->a, DTYPE_INDEX, CALL_NAMED, "STEPC_REST", &all, 1);
     const struct expr *const l =
         nest_open_lane_loop(n, LANES, to, n->walker_count == 1 ? "STEPC_REST_LOOP" : "STEPC_RESTS_LOOP");
     n->s->index[d] = index_add(n->a, base, l);
     for (int i = 0; i < n->walker_count; i++) {
-        const struct expr *const there = expr_binary(n->a, EXPR_LT, l, index_constant(n->a, count));
+        const struct expr *const there = expr_binary(n->a, EXPR_LT, l, all);
         const struct expr *const x = expr_select(n->a, there, expr_resolve(n->s, n->walkers[i]->element), neutral(n));
         tree_set(n->b, tree_element(n->a, n->lanes[i], l), SET_SUM, x);
     }

@@ -173,7 +173,7 @@ static bool may_go_ahead(const struct call_rows *r, const bool *needed)
 static bool is_plain_loop(const struct stmt *s)
 {
     if (s->kind != STMT_LOOP || s->step != 1 || s->condition || s->by || s->next || !s->to ||
-        (s->to->op == EXPR_TEXT && !text_is_word(s->to->text))) /* STEPC_REST(15) is for one loop alone */
+        s->to->op == EXPR_CALL) /* STEPC_REST(15) is for one loop alone */
         return false;
     for (size_t i = 0; i < s->body.count; i++) {
         const struct stmt *const of = s->body.data[i];

@@ -65,7 +65,7 @@ enum expr_op {
     EXPR_VAR,     /* .var */
     EXPR_ELEMENT, /* element arg[0] of .var */
     EXPR_WIDE,    /* constant .i among indices, which makes what it meets 64 bits wide */
-    EXPR_TEXT,    /* .text, as spelt; a bare word or a sum */
+    EXPR_TEXT,    /* .text, as spelt: a bare word */
     EXPR_ADDRESS, /* of element arg[0] of .var; of a variable that has no elements: its own, arg[0] is 0 */
     EXPR_NULL,    /* the pointer to nothing; .text: its type */
     EXPR_CALL,    /* .call */

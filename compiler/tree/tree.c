@@ -54,6 +54,11 @@ const struct expr *tree_address(struct arena *a, const struct tree_var *v, const
     return of_var(a, EXPR_ADDRESS, v, index);
 }
 
+const struct expr *tree_condition(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
+{
+    return make(a, op, DTYPE_BOOL, x, y);
+}
+
 const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind kind, const char *name,
                              const struct expr *const *args, size_t count)
 {

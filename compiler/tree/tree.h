@@ -99,6 +99,8 @@ struct tree_var *tree_index_var(struct arena *a, enum var_kind kind, const char 
                                 int64_t high);
 const struct expr *tree_read(struct arena *a, const struct tree_var *v); /* EXPR_VAR */
 const struct expr *tree_element(struct arena *a, const struct tree_var *v, const struct expr *index);
+/* x op y, a bool: a comparison of values, or of bools one of AND, OR, BOTH, EITHER. Nothing is folded. */
+const struct expr *tree_condition(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
 
 /* Makers of index expressions. They fold constants where these fit, x + 0, x - 0, x * 1, x * 0, x / 1, casts of
  * constants, and the smaller of two where ranges tell which it is. */
