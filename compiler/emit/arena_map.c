@@ -32,11 +32,24 @@ static size_t member_of(struct emission *e, const struct buffer *b)
     return i;
 }
 
-const char *arena_place(struct emission *e, const struct buffer *b)
+struct tree_var *arena_var(struct emission *e)
+{
+    struct tree_var *const v =
+        tree_var(e->arena, VAR_POINTER, DTYPE_INDEX, arena_printf(e->arena, "%s_arena", e->name), "arena");
+    v->written = true;
+    return v;
+}
+
+static const struct expr *place_in(struct emission *e, const struct tree_var *arena, const struct buffer *b,
+                                   const struct expr *at)
 {
     const char *const member = arena_members[member_of(e, b)].name;
-    const size_t at = b->arena_offset / dtype_size(b->dtype);
-    return at ? arena_printf(e->arena, "arena->%s + %zu", member, at) : arena_printf(e->arena, "arena->%s", member);
+    return tree_address(e->arena, tree_member(e->arena, VAR_ARRAY, b->dtype, c_type(b->dtype), arena, member, 0), at);
+}
+
+const struct expr *arena_place(struct emission *e, const struct tree_var *arena, const struct buffer *b)
+{
+    return place_in(e, arena, b, index_constant(e->arena, (int64_t)(b->arena_offset / dtype_size(b->dtype))));
 }
 
 /* Nothing of the header is called so. */

@@ -15,6 +15,7 @@ struct kernel_function {
     VEC(const char *) comments; /* one per kernel that uses it */
     const char *text;           /* those that it calls, "" for none, */
     const char *definition;     /* and itself */
+    struct tree_function *tree; /* what is called */
     /* of what could be a parameter, what is one: the kernel's parameters (else NULL), seed, counters */
     const struct tree_var **params;
     bool takes_seed, takes_counters, takes_late;
@@ -46,7 +47,7 @@ struct kept_block {
     struct tree_var *numbers, *block;
 };
 
-struct region_text;
+struct region_function;
 
 struct entry_pointer;
 
@@ -75,7 +76,7 @@ struct emission {
     struct map keyed;         /* hash of a key -> struct kernel_group * */
     VEC(const struct plan *) all_plans; /* of the entries, and of regions in them */
     VEC(const char *) plan_entries;     /* by place there: the name of the entry */
-    VEC(struct region_text *) regions;  /* how each reads (region.c) */
+    VEC(struct region_function *) regions; /* what is known of each (region.c) */
     struct kernel_group ***groups; /* [place in all_plans][kernel's id] */
     struct kernel_key key;    /* of the kernel at hand */
     struct map updates;       /* how optimizers make variables -> the function that says it (formula.c) */
@@ -148,6 +149,7 @@ struct expr_scope {
     bool in_loop;           /* many elements are computed alike */
     bool selects_by_bits;   /* selects between floats are calls of stepc_select() */
     bool in_long_function;  /* what is resolved belongs to the argument of an elementary function */
+    bool lists_calls;       /* statements that call are printed as lists: struct tree_function */
     bool marks_breaks;      /* blanks at which a line may end are LINE_MAY_BREAK: see tree_text.c */
     bool divides_wide;      /* quotients by roots are calls of QUOTIENT */
     int shares;             /* > 1: the kernel is cut into so many */
@@ -221,6 +223,10 @@ void emit_row_calls(struct arena *a, stmt_list *list);
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
 /* Functions as C: their comments, heads and bodies (tree_text.c). */
 void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f);
+/* "static void f(const float *x)", and what follows on the line. */
+void print_head(struct arena *a, struct writer *w, const struct tree_function *f, const char *after);
+/* What the call names. */
+const char *called_name(struct emission *e, const struct tree_call *c);
 /* The comment of a function of the template of kernel k, with the names that are there; NULL: it says nothing. */
 const char *template_comment(struct arena *a, const struct tree_function *f, const struct kernel *k,
                              const kernel_params *params);
@@ -261,6 +267,7 @@ struct call_argument {
 };
 struct kernel_call {
     const char *name;   /* "product_nt_relu_32x32x64"; NULL for checks alone */
+    struct tree_function *function;
     const char *status; /* of a check: its function returns this or STEPC_OK */
     VEC(struct call_argument) arguments;
     bool takes_arena;       /* the arena follows, if so; */
@@ -272,6 +279,8 @@ struct kernel_call {
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
 /* The same of a kernel that runs a region: a function with the loop over its steps (region.c). */
 struct kernel_call emit_region(struct emission *e, const struct kernel *k);
+/* What is wrong with a tree is a mistake of whoever built it: found in tests and debug builds. */
+void check_tree(struct emission *e, const char *label, const struct tree_function *f);
 /* Which nodes a kernel came from; beside a formula, those that the model has names for. */
 const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula);
 /* The plans of the emission, in a stable order: before any kernel is emitted. */
@@ -300,9 +309,11 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
 void reserve_temporaries(struct emission *e);
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
 void reserve_written_functions(struct name_scope *names); /* copy_constant() and the like */
-/* Where the buffer lies in the arena: "arena->floats + 12". The same by a name in the header, DIGITS_STEP_WISH_AT, or
+/* What functions call the arena. */
+struct tree_var *arena_var(struct emission *e);
+/* Where the buffer lies in the arena: arena->floats + 12. The same by a name in the header, DIGITS_STEP_WISH_AT, or
  * .._SCRATCH_AT for what only the kernel of that name uses; the pointer says what it is, when the header is written. */
-const char *arena_place(struct emission *e, const struct buffer *b);
+const struct expr *arena_place(struct emission *e, const struct tree_var *arena, const struct buffer *b);
 const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, bool is_scratch,
                               const struct buffer *b, const struct entry_pointer *pointer);
 void write_arena_members(struct emission *e, size_t bytes); /* in the header */

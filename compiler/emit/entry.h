@@ -7,7 +7,6 @@
 #include "emit/writer.h"
 #include <stdint.h>
 
-typedef VEC(const char *) text_list;
 
 enum entry_step_kind {
     STEP_RUN,   /* a kernel is called */

@@ -462,27 +462,69 @@ static bool takes_away(const struct expr *e)
     return e->op == EXPR_SUB || (e->op == EXPR_ADD && (takes_away(e->arg[0]) || takes_away(e->arg[1])));
 }
 
+static const char *var_text(struct expr_scope *s, const struct tree_var *v)
+{
+    return v->of ? arena_printf(s->arena, "%s->%s", v->of->name, v->name) : v->name;
+}
+
+static bool has_elements(const struct tree_var *v)
+{
+    return v->kind == VAR_POINTER || v->kind == VAR_ARRAY;
+}
+
+/* Of its first element: of the whole where C declares it otherwise, since a pointer to the first row must not leave
+ * that. Bytes of the file are aligned for any type, which compilers do not know. */
+static const char *begin_text(struct expr_scope *s, const struct tree_var *v, int *precedence)
+{
+    const char *const name = var_text(s, v), *const through = v->of ? "" : "(const void *)";
+    *precedence = has_elements(v) && !v->is_cast ? PREC_PRIMARY : PREC_UNARY;
+    if (v->is_cast)
+        return arena_printf(s->arena, "(%s%s *)%s%s", v->written ? "" : "const ", v->type, through, name);
+    return has_elements(v) ? name : arena_printf(s->arena, "&%s", name);
+}
+
 /* Pointers are sums; of what has no elements, the address is taken. */
 static const char *address_text(struct expr_scope *s, const struct expr *e, int *precedence)
 {
-    const bool has_elements = e->var->kind == VAR_POINTER || e->var->kind == VAR_ARRAY;
-    if (index_is(e->arg[0], 0)) {
-        *precedence = has_elements ? PREC_PRIMARY : PREC_UNARY;
-        return has_elements ? e->var->name : arena_printf(s->arena, "&%s", e->var->name);
-    }
+    const char *const begin = begin_text(s, e->var, precedence);
+    if (index_is(e->arg[0], 0))
+        return begin;
     *precedence = PREC_ADD;
-    return arena_printf(s->arena, "%s +%c%s", e->var->name, blank(s),
+    return arena_printf(s->arena, "%s +%c%s", begin, blank(s),
                         tree_expr_text(s, e->arg[0], takes_away(e->arg[0]) ? PREC_MUL : PREC_ADD));
+}
+
+/* The first element of a matrix needs no cast. */
+static const char *element_text(struct expr_scope *s, const struct expr *e)
+{
+    struct strbuf b = {.arena = s->arena};
+    int precedence;
+    if (e->var->rank <= 1 || !index_is(e->arg[0], 0)) {
+        const char *const begin = begin_text(s, e->var, &precedence);
+        return arena_printf(s->arena, e->var->is_cast ? "(%s)[%s]" : "%s[%s]", begin,
+                            tree_expr_text(s, e->arg[0], PREC_NONE));
+    }
+    strbuf_add(&b, var_text(s, e->var));
+    for (int d = 0; d < e->var->rank; d++)
+        strbuf_add(&b, "[0]");
+    return strbuf_text(&b);
+}
+
+static const char *bytes_text(struct expr_scope *s, const struct tree_var *v)
+{
+    return arena_printf(s->arena, "sizeof %s%s", v->kind == VAR_POINTER ? "*" : "", var_text(s, v));
+}
+
+const char *called_name(struct emission *e, const struct tree_call *c)
+{
+    return c->kind == CALL_FUNCTION ? c->function->name : c->kind == CALL_HELPER ? use_helper(e, c->name) : c->name;
 }
 
 static const char *call_text(struct expr_scope *s, const struct tree_call *c)
 {
     struct strbuf b = {.arena = s->arena};
     const bool is_list = c->kind == CALL_INITIALIZER;
-    const char *const name = c->kind == CALL_FUNCTION ? c->function->name : c->name;
-    if (c->kind == CALL_HELPER)
-        use_helper(s->e, name);
-    strbuf_addf(&b, "%s%s", is_list ? "" : name, is_list ? "{" : "(");
+    strbuf_addf(&b, "%s%s", is_list ? "" : called_name(s->e, c), is_list ? "{" : "(");
     for (size_t i = 0; i < c->count; i++) {
         if (i > 0)
             strbuf_addf(&b, ",%c", blank(s));
@@ -524,8 +566,9 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
         if (e->dtype == DTYPE_INDEX && e->i != INT64_MIN)
             return arena_printf(s->arena, "%" PRId64, e->i);
         return number_int(s->arena, e->dtype, e->i);
-    case EXPR_VAR: return e->var->name;
-    case EXPR_ELEMENT: return arena_printf(s->arena, "%s[%s]", e->var->name, tree_expr_text(s, e->arg[0], PREC_NONE));
+    case EXPR_VAR:
+    case EXPR_WHOLE: return var_text(s, e->var);
+    case EXPR_ELEMENT: return element_text(s, e);
     case EXPR_WIDE: return arena_printf(s->arena, "INT64_C(%" PRId64 ")", e->i);
     case EXPR_TEXT: return e->text;
     case EXPR_ADDRESS: return address_text(s, e, precedence);
@@ -533,6 +576,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_CALL: return call_text(s, e->call);
     case EXPR_MEMBER: return arena_printf(s->arena, "%s.%s", tree_expr_text(s, e->arg[0], PREC_PRIMARY), e->text);
     case EXPR_SIZEOF: return arena_printf(s->arena, "sizeof(%s)", e->text);
+    case EXPR_BYTES: *precedence = PREC_UNARY; return bytes_text(s, e->var);
     case EXPR_LOAD:
     case EXPR_COUNT:
     case EXPR_RESULT:

@@ -118,15 +118,14 @@ void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kerne
         tree_close(b);
 }
 
-/* What is wrong with a tree is a mistake of whoever built it: found in tests and debug builds. */
-static void check_tree(struct emission *e, const struct kernel *k, const tree_vars *params, const stmt_list *body)
+void check_tree(struct emission *e, const char *label, const struct tree_function *f)
 {
 #ifndef NDEBUG
-    const char *const wrong = tree_verify(e->arena, params, body);
+    const char *const wrong = tree_verify(e->arena, &f->params, &f->body);
     if (wrong)
-        UNREACHABLE("kernel '%s': %s", k->label, wrong);
+        UNREACHABLE("'%s': %s", label, wrong);
 #else
-    (void)e, (void)k, (void)params, (void)body;
+    (void)e, (void)label, (void)f;
 #endif
 }
 
@@ -460,9 +459,7 @@ static struct tree_function *run_shares(struct emission *e, const struct kernel 
         tree_open_loop(&b, pass, zero, index_constant(a, k->cut.passes), 1, NULL);
     tree_open_loop(&b, share, zero, index_constant(a, k->cut.shares), 1,
                    arena_printf(a, "STEPC_SHARES(%d)", k->cut.shares));
-    const struct expr *const call = tree_call(a, DTYPE_INDEX, CALL_FUNCTION, NULL, args, count);
-    ((struct tree_call *)(uintptr_t)call->call)->function = share_function;
-    tree_run(&b, call);
+    tree_run(&b, tree_call_function(a, share_function, args, count));
     tree_close(&b);
     if (pass)
         tree_close(&b);
@@ -517,7 +514,7 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
             template_comment(a, parts.functions.data[i], stage > 0 ? k->blocks.stages.data[stage - 1] : k, params);
     }
     for (size_t i = 0; i < parts.functions.count; i++)
-        check_tree(e, k, &parts.functions.data[i]->params, &parts.functions.data[i]->body);
+        check_tree(e, k->label, parts.functions.data[i]);
     f->attributes = attributes_of(&parts);
     parts.kernel = share ? run_shares(e, k, params, f, share, pass) : f;
     return parts;
@@ -617,6 +614,7 @@ static struct kernel_function *make_function(struct emission *e, const struct pl
     f->name = function_name(e, plan, k, g, params);
     name_functions(e, &parts, f->name);
     note_parameters(e, f, params);
+    f->tree = parts.kernel;
     f->text = called_text(&s, &parts);
     f->definition = kernel_text(&s, &parts);
     map_set(&e->functions, key, f);
@@ -730,6 +728,7 @@ static struct kernel_function *check_function(struct emission *e, const struct c
     const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
     f = arena_new(e->arena, struct kernel_function);
     t->name = f->name = check_name(e, c);
+    f->tree = t;
     f->text = "";
     f->definition = function_text(s, t);
     vec_push(e->arena, &f->comments,
@@ -748,7 +747,8 @@ static struct kernel_call check_call(struct emission *e, const struct kernel *k,
     buffer_list reads = {0};
     struct name_scope names = {.taken = {.arena = e->arena}};
     kernel_params params = {0};
-    struct tree_function f = {.name = "", .attributes = "STEPC_KERNEL", .type = "stepc_status"};
+    struct tree_function *const f = arena_new(e->arena, struct tree_function);
+    *f = (struct tree_function){.name = "", .attributes = "STEPC_KERNEL", .type = "stepc_status"};
     memcpy(as_part.extent, c->extent, sizeof c->extent);
     vec_push(e->arena, &only.checks, *c);
     kernel_reads(e->arena, &only, &reads);
@@ -764,16 +764,17 @@ static struct kernel_call check_call(struct emission *e, const struct kernel *k,
     e->count_var = is_late_check ? make_count_var(e, type) : NULL;
     if (e->count_var)
         e->count_var->name = name_in(&names, e->count_var->name);
-    build_check(&s, &names, c, type, &f.body);
+    build_check(&s, &names, c, type, &f->body);
     struct kernel_call call = {.status = c->status, .takes_count = is_late_check};
     for (size_t i = 0; i < params.count; i++) {
-        vec_push(e->arena, &f.params, param_var(&s, params.data[i].buffer));
+        vec_push(e->arena, &f->params, param_var(&s, params.data[i].buffer));
         vec_push(e->arena, &call.arguments, ((struct call_argument){params.data[i].buffer, false}));
     }
     if (e->count_var)
-        vec_push(e->arena, &f.params, e->count_var);
-    check_tree(e, &only, &f.params, &f.body);
-    call.name = check_function(e, c, &s, &f)->name;
+        vec_push(e->arena, &f->params, e->count_var);
+    check_tree(e, only.label, f);
+    call.function = check_function(e, c, &s, f)->tree;
+    call.name = call.function->name;
     return call;
 }
 
@@ -794,6 +795,7 @@ static void add_function(struct emission *e, const struct plan *plan, const stru
             vec_push(e->arena, &call->arguments,
                      ((struct call_argument){params.data[i].buffer, params.data[i].by_value}));
     call->name = f->name;
+    call->function = f->tree;
     call->draws = f->takes_seed;
     call->takes_count = f->takes_late;
     for (size_t i = 0; f->takes_counters && i < e->kernel_counters.count; i++)

@@ -1,113 +1,116 @@
 /* A region as a function: a loop over its steps that calls the kernels of its graph, one after the other. What a step
  * takes and makes are pointers, moved on by as much as one step has. */
 #include "emit/emit_internal.h"
-#include "emit/entry.h"
 #include "graph/region.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- variables --------------------------------------------------------------------------------------------------- */
 
-struct region_text {
+struct region_function {
     struct emission *e;
     const struct kernel *kernel;
     const struct kernel_region *k;
     const char *entry;                /* in which the region stands */
     struct name_scope names;
     buffer_list outer;                /* memory outside: parameters, in this order */
-    const char **param;               /* their names */
-    size_t written;                   /* so many of them are written, the first ones */
-    const char *step;                 /* the variable of the loop */
-    struct entry_pointer **pointers;  /* by inner buffer */
-    struct entry_steps body;
+    tree_vars params;                 /* these */
+    struct tree_var *step, *arena;    /* the variable of the loop; a parameter where takes_arena */
     bool takes_arena;
+    /* by inner buffer: where it begins, NULL: it has no elements; the local that says so, NULL: there is none */
+    const struct expr **places;
+    struct tree_var **locals;
+    bool *declared;                   /* that local */
 };
 
-static size_t param_of(const struct region_text *t, const struct buffer *outer)
+static const struct tree_var *param_of(const struct region_function *t, const struct buffer *outer)
 {
     for (size_t i = 0; i < t->outer.count; i++)
         if (t->outer.data[i] == outer)
-            return i;
+            return t->params.data[i];
     UNREACHABLE("'%s' is no parameter of its region", outer->name);
 }
 
-static void name_params(struct region_text *t)
+/* The smallest type that holds every place of what is sliced and stacked. */
+static const char *index_type(const struct region_function *t)
+{
+    int64_t most = t->k->region->trips;
+    for (size_t i = 0; i < t->outer.count; i++)
+        most = t->outer.data[i]->count > most ? t->outer.data[i]->count : most;
+    return most <= INT16_MAX ? "int" : most <= INT32_MAX ? "int32_t" : "int64_t";
+}
+
+/* Those that are written come first. */
+static void make_params(struct region_function *t)
 {
     struct arena *const a = t->e->arena;
     kernel_writes(a, t->kernel, &t->outer);
-    t->written = t->outer.count;
+    const size_t written = t->outer.count;
     kernel_reads(a, t->kernel, &t->outer);
-    t->param = arena_array(a, const char *, t->outer.count);
     map_set(&t->names.taken, "arena", NULL);
     reserve_prefix_macros(t->e, &t->names);
     reserve_written_functions(&t->names);
-    t->step = name_in(&t->names, "t");
-    for (size_t i = 0; i < t->outer.count; i++)
-        t->param[i] = name_in(&t->names, t->outer.data[i]->name);
+    t->step = tree_index_var(a, VAR_LOOP, index_type(t), name_in(&t->names, "t"), 0, t->k->region->trips - 1);
+    t->arena = arena_var(t->e);
+    for (size_t i = 0; i < t->outer.count; i++) {
+        const struct buffer *const b = t->outer.data[i];
+        struct tree_var *const v = tree_var(a, VAR_POINTER, b->dtype, c_type(b->dtype), name_in(&t->names, b->name));
+        v->count = b->count;
+        v->written = i < written;
+        vec_push(a, &t->params, v);
+    }
 }
 
-static const char *param_type(const struct region_text *t, size_t i)
+/* A local pointer to `place`, declared before the first statement that names it. */
+static void make_local(struct region_function *t, const struct buffer *b, const char *wish, bool written,
+                       const struct expr *place)
 {
-    const char *const type = c_type(t->outer.data[i]->dtype);
-    return i < t->written ? type : arena_printf(t->e->arena, "const %s", type);
+    struct tree_var *const v =
+        tree_var(t->e->arena, VAR_POINTER, b->dtype, c_type(b->dtype), name_in(&t->names, wish));
+    v->count = b->count;
+    v->written = written;
+    v->about = b->shape.rank ? shape_text(t->e->arena, &b->shape) : "scalar";
+    t->locals[b->id] = v;
+    t->places[b->id] = place;
 }
 
-/* "x", "x + 12". */
-static const char *moved(const struct region_text *t, const struct region_port *p)
-{
-    const char *const name = t->param[param_of(t, p->outer)];
-    return p->offset ? arena_printf(t->e->arena, "%s + %" PRId64, name, p->offset) : name;
-}
-
-static struct entry_pointer *make_pointer(struct region_text *t, const struct buffer *b, const char *type,
-                                          const char *wish, const char *place)
-{
-    struct entry_pointer *const p = arena_new(t->e->arena, struct entry_pointer);
-    *p = (struct entry_pointer){.type = type, .name = name_in(&t->names, wish), .place = place,
-                                .about = b->shape.rank ? shape_text(t->e->arena, &b->shape) : "scalar"};
-    return p;
-}
-
-static void make_port(struct region_text *t, const struct region_port *p)
+/* x, x + 12, x + 12 * t */
+static void make_port(struct region_function *t, const struct region_port *p)
 {
     struct arena *const a = t->e->arena;
     const struct buffer *const b = p->inner;
-    if (p->step == 0) { /* as if it were declared */
-        t->pointers[b->id] = arena_new(a, struct entry_pointer);
-        *t->pointers[b->id] = (struct entry_pointer){.name = moved(t, p)};
-        return;
-    }
-    const size_t param = param_of(t, p->outer);
-    const char *const place = p->step == 1 ? arena_printf(a, "%s + %s", moved(t, p), t->step)
-                                           : arena_printf(a, "%s + %" PRId64 " * %s", moved(t, p), p->step, t->step);
-    t->pointers[b->id] =
-        make_pointer(t, b, param_type(t, param), arena_printf(a, "%s_%s", t->param[param], t->step), place);
+    const struct tree_var *const outer = param_of(t, p->outer);
+    const struct expr *const moving = index_mul(a, index_constant(a, p->step), tree_read(a, t->step));
+    const struct expr *const at = index_add(a, index_constant(a, p->offset), moving);
+    const struct expr *const place = tree_address(a, outer, at);
+    if (p->step == 0)
+        t->places[b->id] = place;
+    else
+        make_local(t, b, arena_printf(a, "%s_%s", outer->name, t->step->name), outer->written, place);
 }
 
-static void make_temporary(struct region_text *t, const struct buffer *b)
-{
-    t->takes_arena = true;
-    t->pointers[b->id] = make_pointer(t, b, c_type(b->dtype), b->name, arena_place(t->e, b));
-}
-
-static void make_pointers(struct region_text *t)
+static void make_pointers(struct region_function *t)
 {
     const struct lowered *const body = t->k->body;
-    t->pointers = arena_array(t->e->arena, struct entry_pointer *, body->buffers.count + 1);
+    t->places = arena_array(t->e->arena, const struct expr *, body->buffers.count + 1);
+    t->locals = arena_array(t->e->arena, struct tree_var *, body->buffers.count + 1);
+    t->declared = arena_array(t->e->arena, bool, body->buffers.count + 1);
     for (size_t i = 0; i < t->k->reads.count; i++)
         make_port(t, &t->k->reads.data[i]);
     for (size_t i = 0; i < t->k->writes.count; i++)
         make_port(t, &t->k->writes.data[i]);
     for (size_t i = 0; i < body->buffers.count; i++) {
         const struct buffer *const b = body->buffers.data[i];
-        if (b->kind == BUFFER_TEMP && b->count > 0 && t->k->plan->life[b->id].first >= 0)
-            make_temporary(t, b);
+        if (b->kind == BUFFER_TEMP && b->count > 0 && t->k->plan->life[b->id].first >= 0) {
+            t->takes_arena = true;
+            make_local(t, b, b->name, true, arena_place(t->e, t->arena, b));
+        }
     }
 }
 
 /* Nothing else of the file is called as the function's parameters and pointers are. */
-static void reserve(const struct region_text *t, const char *name)
+static void reserve(const struct region_function *t, const char *name)
 {
     map_set(&t->e->file.taken, name, NULL);
     map_set(&t->e->param_names, name, NULL);
@@ -117,16 +120,16 @@ static void list_plan(struct emission *e, const struct plan *plan, const char *e
 
 static void list_region(struct emission *e, const struct kernel *k, const char *entry)
 {
-    struct region_text *const t = arena_new(e->arena, struct region_text);
-    *t = (struct region_text){.e = e, .kernel = k, .k = k->region, .entry = entry, .names = {.taken = {.arena = e->arena}}};
-    t->body.arena = e->arena;
-    name_params(t);
+    struct region_function *const t = arena_new(e->arena, struct region_function);
+    *t = (struct region_function){.e = e, .kernel = k, .k = k->region, .entry = entry};
+    t->names.taken.arena = e->arena;
+    make_params(t);
     make_pointers(t);
     for (size_t i = 0; i < t->outer.count; i++)
-        reserve(t, t->param[i]);
+        reserve(t, t->params.data[i]->name);
     for (size_t i = 0; i < k->region->body->buffers.count; i++)
-        if (t->pointers[i])
-            reserve(t, t->pointers[i]->name);
+        if (t->locals[i])
+            reserve(t, t->locals[i]->name);
     vec_push(e->arena, &e->regions, t);
     list_plan(e, k->region->plan, entry);
 }
@@ -154,7 +157,7 @@ const char *entry_of_plan(const struct emission *e, const struct plan *plan)
     UNREACHABLE("a plan of no entry");
 }
 
-static struct region_text *text_of(const struct emission *e, const struct kernel *k)
+static struct region_function *function_of(const struct emission *e, const struct kernel *k)
 {
     for (size_t i = 0; i < e->regions.count; i++)
         if (e->regions.data[i]->kernel == k)
@@ -162,114 +165,111 @@ static struct region_text *text_of(const struct emission *e, const struct kernel
     UNREACHABLE("region '%s' is of no entry", k->label);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static const char *pointer_to(struct region_text *t, const struct buffer *b)
+/* Declares what is named for the first time. */
+static const struct expr *pointer_to(struct region_function *t, struct tree_builder *b, const struct buffer *to)
 {
-    if (!t->pointers[b->id]) /* without elements */
-        return "NULL";
-    entry_use_pointer(&t->body, t->pointers[b->id]);
-    return t->pointers[b->id]->name;
+    const struct tree_var *const local = t->locals[to->id];
+    if (!t->places[to->id])
+        return tree_null(b->arena);
+    if (!local)
+        return t->places[to->id];
+    if (!t->declared[to->id])
+        tree_declare(b, local, t->places[to->id]);
+    t->declared[to->id] = true;
+    return tree_address(b->arena, local, index_constant(b->arena, 0));
 }
 
-static const char *element_of(struct region_text *t, const struct buffer *b)
+static const struct expr *element_of(struct region_function *t, struct tree_builder *b, const struct buffer *x)
 {
-    const char *const pointer = pointer_to(t, b);
-    return arena_printf(t->e->arena, text_is_word(pointer) ? "%s[0]" : "*(%s)", pointer);
+    const struct expr *const place = pointer_to(t, b, x);
+    return tree_element(b->arena, place->var, place->arg[0]);
 }
 
-static const char *size_of(const struct region_text *t, const struct buffer *b)
+static const struct expr *size_of(struct arena *a, const struct buffer *b)
 {
-    return arena_printf(t->e->arena, "%" PRId64 " * sizeof(%s)", b->count, c_type(b->dtype));
+    return index_mul(a, index_constant(a, b->count), tree_sizeof(a, c_type(b->dtype)));
 }
 
-static void add_copy(struct region_text *t, const struct buffer *to, const struct buffer *from)
+/* memcpy(to, from, size), or memset(to, 0, size). */
+static void run_on_memory(struct tree_builder *b, const char *function, const struct expr *to,
+                          const struct expr *from, const struct expr *size)
 {
-    struct arena *const a = t->e->arena;
-    struct entry_step s = {.kind = STEP_CALL, .name = "memcpy"};
+    const struct expr *const args[] = {to, from, size};
+    tree_run(b, tree_call(b->arena, DTYPE_INDEX, CALL_NAMED, function, args, 3));
+}
+
+static void add_copy(struct region_function *t, struct tree_builder *b, const struct buffer *to,
+                     const struct buffer *from)
+{
     if (to->count == 0)
         return;
     if (to->count == 1) {
-        s = (struct entry_step){.kind = STEP_SET, .target = element_of(t, to), .value = element_of(t, from)};
-    } else {
-        vec_push(a, &s.arguments, pointer_to(t, to));
-        vec_push(a, &s.arguments, pointer_to(t, from));
-        vec_push(a, &s.arguments, size_of(t, to));
+        const struct expr *const target = element_of(t, b, to), *const value = element_of(t, b, from);
+        tree_set(b, target, SET_TO, value);
+        return;
     }
-    entry_add_step(&t->body, s);
+    const struct expr *const target = pointer_to(t, b, to), *const source = pointer_to(t, b, from);
+    run_on_memory(b, "memcpy", target, source, size_of(b->arena, to));
 }
 
-static void add_kernel(struct region_text *t, const struct kernel *k)
+static void add_kernel(struct region_function *t, struct tree_builder *b, const struct kernel *k)
 {
-    struct arena *const a = t->e->arena;
     struct buffer *from, *to;
     if (kernel_is_copy(k, &from, &to)) {
-        add_copy(t, to, from);
+        add_copy(t, b, to, from);
         return;
     }
     const struct kernel_call call = emit_kernel(t->e, t->k->plan, k);
-    struct entry_step s = {.kind = STEP_CALL, .name = call.name};
+    const struct expr **const args = arena_array(b->arena, const struct expr *, call.arguments.count + 1);
+    size_t count = 0;
     for (size_t i = 0; i < call.arguments.count; i++) {
         const struct call_argument *const x = &call.arguments.data[i];
-        vec_push(a, &s.arguments, x->by_value ? element_of(t, x->buffer) : pointer_to(t, x->buffer));
+        args[count++] = x->by_value ? element_of(t, b, x->buffer) : pointer_to(t, b, x->buffer);
     }
     if (call.takes_arena) {
-        vec_push(a, &s.arguments, "arena");
+        args[count++] = tree_address(b->arena, t->arena, index_constant(b->arena, 0));
         t->takes_arena = true;
     }
-    entry_add_step(&t->body, s);
-}
-
-/* ---- text -------------------------------------------------------------------------------------------------------- */
-
-static void write_head(const struct region_text *t, struct writer *w, const char *name)
-{
-    struct arena *const a = t->e->arena;
-    text_list list = {0};
-    for (size_t i = 0; i < t->outer.count; i++)
-        vec_push(a, &list, arena_printf(a, "%s *%s", param_type(t, i), t->param[i]));
-    if (t->takes_arena)
-        vec_push(a, &list, arena_printf(a, "%s_arena *arena", t->e->name));
-    write_list(w, arena_printf(a, "static STEPC_KERNEL void %s(", name), list.data, list.count, ")");
+    tree_run(b, tree_call_function(b->arena, call.function, args, count));
 }
 
 /* What the states begin with. */
-static void write_starts(const struct region_text *t, struct writer *w)
+static void add_starts(const struct region_function *t, struct tree_builder *b)
 {
-    struct arena *const a = t->e->arena;
+    struct arena *const a = b->arena;
+    const struct expr *const zero = index_constant(a, 0);
     for (size_t i = 0; i < t->k->starts.count; i++) {
         const struct region_port *const p = &t->k->starts.data[i];
-        const char *const state = t->param[param_of(t, p->inner)];
+        const struct expr *const state = tree_address(a, param_of(t, p->inner), zero);
         if (p->inner->count == 0)
             continue;
-        const char *const from = p->outer ? moved(t, p) : "0";
-        const char *const list[] = {state, from, size_of(t, p->inner)};
-        write_list(w, arena_printf(a, "%s(", p->outer ? "memcpy" : "memset"), list, 3, ");");
+        if (p->outer)
+            run_on_memory(b, "memcpy", state, tree_address(a, param_of(t, p->outer), index_constant(a, p->offset)),
+                          size_of(a, p->inner));
+        else
+            run_on_memory(b, "memset", state, zero, size_of(a, p->inner));
     }
 }
 
-/* The smallest type that holds every place of what is sliced and stacked. */
-static const char *index_type(const struct region_text *t)
-{
-    int64_t most = t->k->region->trips;
-    for (size_t i = 0; i < t->outer.count; i++)
-        most = t->outer.data[i]->count > most ? t->outer.data[i]->count : most;
-    return most <= INT16_MAX ? "int" : most <= INT32_MAX ? "int32_t" : "int64_t";
-}
-
-static void write_loop(struct region_text *t, struct writer *w)
+static void add_loop(struct region_function *t, struct tree_builder *b)
 {
     const struct region *const r = t->k->region;
-    const char *const type = index_type(t);
+    struct arena *const a = b->arena;
+    const struct expr *const zero = index_constant(a, 0), *const trips = index_constant(a, r->trips);
+    struct stmt *const loop = tree_open_loop(b, t->step, r->backwards ? index_constant(a, r->trips - 1) : zero,
+                                             r->backwards ? NULL : trips, r->backwards ? -1 : 1, NULL);
     if (r->backwards)
-        write_open(w, "for (%s %s = %" PRId64 "; %s >= 0; %s--)", type, t->step, r->trips - 1, t->step, t->step);
-    else
-        write_open(w, "for (%s %s = 0; %s < %" PRId64 "; %s++)", type, t->step, t->step, r->trips, t->step);
-    print_entry_steps(&t->body, 0, t->body.steps.count, w);
-    write_close(w, "");
+        loop->condition = tree_condition(a, EXPR_GE, tree_read(a, t->step), zero);
+    for (size_t i = 0; i < t->k->body->kernels.count; i++)
+        add_kernel(t, b, t->k->body->kernels.data[i]);
+    tree_close(b);
 }
 
-static const char *region_comment(const struct region_text *t)
+/* ---- the function ------------------------------------------------------------------------------------------------ */
+
+static const char *region_comment(const struct region_function *t)
 {
     const struct region *const r = t->k->region;
     return arena_printf(t->e->arena, "%" PRId64 " steps, %s: %s", r->trips,
@@ -277,28 +277,40 @@ static const char *region_comment(const struct region_text *t)
                         nodes_text(t->e, t->kernel, false));
 }
 
+static struct tree_function *build_function(struct region_function *t)
+{
+    struct emission *const e = t->e;
+    struct tree_function *const f = arena_new(e->arena, struct tree_function);
+    struct tree_builder b = tree_builder(e->arena, &f->body);
+    *f = (struct tree_function){.attributes = "STEPC_KERNEL", .type = "void", .lists_calls = true};
+    add_starts(t, &b);
+    add_loop(t, &b);
+    for (size_t i = 0; i < t->params.count; i++)
+        vec_push(e->arena, &f->params, t->params.data[i]);
+    if (t->takes_arena)
+        vec_push(e->arena, &f->params, t->arena);
+    const char *const name = arena_printf(e->arena, "%s_steps", name_mangle(e->arena, t->outer.data[0]->name));
+    const char *const wishes[] = {name, arena_printf(e->arena, "%s_%s", name, t->entry)};
+    f->name = name_first_free(&e->file, wishes, 2);
+    return f;
+}
+
 struct kernel_call emit_region(struct emission *e, const struct kernel *k)
 {
     struct arena *const a = e->arena;
-    struct region_text *const t = text_of(e, k);
-    for (size_t i = 0; i < t->k->body->kernels.count; i++)
-        add_kernel(t, t->k->body->kernels.data[i]);
+    struct region_function *const t = function_of(e, k);
     struct kernel_function *const f = arena_new(a, struct kernel_function);
-    const char *const name = arena_printf(a, "%s_steps", name_mangle(a, t->outer.data[0]->name));
-    f->name = name_first_free(&e->file, (const char *const[]){name, arena_printf(a, "%s_%s", name, t->entry)}, 2);
-    f->text = "";
+    struct expr_scope s = {.e = e, .arena = a};
     struct writer w = {.text = {.arena = a}};
-    write_head(t, &w, f->name);
-    write_line(&w, "{");
-    w.depth++;
-    write_starts(t, &w);
-    write_loop(t, &w);
-    w.depth--;
-    write_line(&w, "}");
+    f->tree = build_function(t);
+    f->name = f->tree->name;
+    f->text = "";
+    check_tree(e, k->label, f->tree);
+    print_function(&s, &w, f->tree);
     f->definition = strbuf_text(&w.text);
     vec_push(a, &f->comments, region_comment(t));
     map_set(&e->functions, f->definition, f);
-    struct kernel_call call = {.name = f->name, .takes_arena = t->takes_arena};
+    struct kernel_call call = {.name = f->name, .function = f->tree, .takes_arena = t->takes_arena};
     for (size_t i = 0; i < t->outer.count; i++)
         vec_push(a, &call.arguments, ((struct call_argument){t->outer.data[i], false}));
     return call;

@@ -43,10 +43,12 @@ static size_t line_end(const char *text, size_t room, int deepest, int *depth)
     return comma > 0 ? comma : end;
 }
 
-static void write_piece(struct strbuf *b, size_t indent, const char *text, size_t length)
+static void write_piece(struct writer *w, size_t indent, const char *text, size_t length)
 {
+    struct strbuf *const b = &w->text;
     const size_t begin = b->length;
     strbuf_addf(b, "%*s%.*s\n", (int)indent, "", (int)length, text);
+    w->lines++;
     for (char *p = b->text + begin; (p = strchr(p, LINE_MAY_BREAK));)
         *p = ' ';
 }
@@ -60,7 +62,7 @@ static bool break_lines(struct writer *w, const char *text, int deepest, bool lo
         const size_t n = line_end(text, WIDTH - indent, deepest, &depth);
         fits &= n <= WIDTH - indent;
         if (!looks)
-            write_piece(&w->text, indent, text, n);
+            write_piece(w, indent, text, n);
         text += n + (text[n] == LINE_MAY_BREAK);
     }
     return fits;
@@ -80,6 +82,68 @@ static void write_statement(struct expr_scope *s, struct writer *w, const char *
     while (deepest < DEEPEST && !break_lines(w, strbuf_text(&b), deepest, true))
         deepest++;
     break_lines(w, strbuf_text(&b), deepest, false);
+}
+
+/* ---- lists of calls ---------------------------------------------------------------------------------------------- */
+
+/* "name(", arguments, ")" and what stands behind; false: the expression is no call. */
+static bool write_call(struct expr_scope *s, struct writer *w, const char *before, const struct expr *e,
+                       const char *after)
+{
+    const struct tree_call *const c = e->op == EXPR_CALL ? e->call : NULL;
+    if (!c || c->kind == CALL_INITIALIZER)
+        return false;
+    const char **const arguments = arena_array(s->arena, const char *, c->count + 1);
+    const char *const name = called_name(s->e, c);
+    for (size_t i = 0; i < c->count; i++)
+        arguments[i] = tree_expr_text(s, c->args[i], PREC_NONE);
+    write_list(w, arena_printf(s->arena, "%s%s(", before, name), arguments, c->count,
+               arena_printf(s->arena, ")%s", after));
+    return true;
+}
+
+/* A statement that sets, declares or returns what a call gives. */
+static bool write_called(struct expr_scope *s, struct writer *w, const struct stmt *at)
+{
+    struct arena *const a = s->arena;
+    if (!s->lists_calls || !at->value || at->value->op != EXPR_CALL)
+        return false;
+    switch (at->kind) {
+    case STMT_CALL: return write_call(s, w, "", at->value, ";");
+    case STMT_RETURN: return write_call(s, w, "return ", at->value, ";");
+    case STMT_SET:
+        return at->op == SET_TO &&
+               write_call(s, w, arena_printf(a, "%s = ", tree_expr_text(s, at->target, PREC_NONE)), at->value, ";");
+    case STMT_DECLARE:
+        return at->var->kind == VAR_CELL &&
+               write_call(s, w, arena_printf(a, "%s %s = ", at->var->type, at->var->name), at->value, ";");
+    default: return false;
+    }
+}
+
+/* x || y || z, each of them. */
+static void list_alternatives(struct expr_scope *s, const struct expr *e, text_list *list)
+{
+    if (e->op == EXPR_EITHER) {
+        list_alternatives(s, e->arg[0], list);
+        list_alternatives(s, e->arg[1], list);
+    } else {
+        vec_push(s->arena, list, tree_expr_text(s, e, PREC_BOTH + 1));
+    }
+}
+
+/* "if (", a condition that may take several lines, and what stands behind. */
+static void write_asked(struct expr_scope *s, struct writer *w, const struct expr *e, const char *after)
+{
+    if (e->op == EXPR_NE || e->op == EXPR_EQ) {
+        const char *const other = tree_expr_text(s, e->arg[1], PREC_EQUAL + 1);
+        if (write_call(s, w, "if (", e->arg[0],
+                       arena_printf(s->arena, " %s %s%s", e->op == EXPR_NE ? "!=" : "==", other, after)))
+            return;
+    }
+    text_list alternatives = {0};
+    list_alternatives(s, e, &alternatives);
+    write_alternatives(w, "if (", alternatives.data, alternatives.count, after);
 }
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
@@ -136,6 +200,18 @@ static bool stands_bare(const struct stmt *s)
     return s->kind == STMT_LOOP || s->kind == STMT_SET || s->kind == STMT_CALL || s->kind == STMT_RETURN;
 }
 
+/* As below; the lines of a list of calls stand in the same place, however many they are. */
+static void print_listed_if(struct expr_scope *s, struct writer *w, const struct stmt *i)
+{
+    const bool is_bare = i->body.count == 1 && stands_bare(i->body.data[0]);
+    write_asked(s, w, i->condition, is_bare ? ")" : ") {");
+    w->depth++;
+    print_list(s, w, &i->body);
+    w->depth--;
+    if (!is_bare)
+        write_line(w, "}");
+}
+
 static void print_body(struct expr_scope *s, struct writer *w, const char *head, const stmt_list *body)
 {
     if (body->count != 1 || !stands_bare(body->data[0])) {
@@ -150,6 +226,7 @@ static void print_body(struct expr_scope *s, struct writer *w, const char *head,
     const bool is_bare = body->data[0]->kind == STMT_LOOP || (end && end[1] == '\0');
     write_line(w, "%s%s", head, is_bare ? "" : " {");
     strbuf_add_n(&w->text, text, inner.text.length);
+    w->lines += inner.lines;
     if (!is_bare)
         write_line(w, "}");
 }
@@ -159,7 +236,7 @@ static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt
     s->marks_breaks = false; /* heads stay on one line */
     const char *const from = tree_expr_text(s, l->from, PREC_NONE), *const condition = condition_text(s, l);
     const char *const step = step_text(s, l);
-    s->marks_breaks = true;
+    s->marks_breaks = !s->lists_calls;
     const char *const hint = loop_hint(s->e->options, l->hint);
     print_body(s, w,
                arena_printf(s->arena, "%s%sfor (%s %s = %s; %s; %s)", hint ? hint : "", hint ? " " : "", l->var->type,
@@ -170,8 +247,12 @@ static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt
 static void print_if(struct expr_scope *s, struct writer *w, const struct stmt *i, const char *before)
 {
     s->marks_breaks = false;
+    if (s->lists_calls && i->otherwise.count == 0) {
+        print_listed_if(s, w, i);
+        return;
+    }
     const char *const condition = tree_expr_text(s, i->condition, PREC_NONE);
-    s->marks_breaks = true;
+    s->marks_breaks = !s->lists_calls;
     if (i->otherwise.count == 0 && !*before) {
         print_body(s, w, arena_printf(s->arena, "if (%s)", condition), &i->body);
         return;
@@ -255,10 +336,32 @@ static const char *declarator_text(struct expr_scope *s, const struct stmt *d)
     return arena_printf(s->arena, "%s =\v%s", d->var->name, tree_stored_text(s, d->value));
 }
 
+/* With what is said of it behind it, or above where a line has no room. */
+static void print_described(struct expr_scope *s, struct writer *w, const struct stmt *d)
+{
+    const struct expr *const x = d->value;
+    const char *const head = arena_printf(s->arena, "%s %s%s =", declared_type(s->arena, d->var),
+                                          d->var->kind == VAR_POINTER ? "*const " : "", d->var->name);
+    const char *words[4] = {head};
+    size_t count = 1;
+    if (x->op == EXPR_SELECT) {
+        words[count++] = tree_expr_text(s, x->arg[0], PREC_EQUAL);
+        words[count++] = arena_printf(s->arena, "? %s", tree_expr_text(s, x->arg[1], PREC_SELECT + 1));
+        words[count++] = arena_printf(s->arena, ": %s;", tree_expr_text(s, x->arg[2], PREC_SELECT));
+    } else {
+        words[count++] = arena_printf(s->arena, "%s;", tree_expr_text(s, x, PREC_NONE));
+    }
+    write_words(w, words, count, d->var->about);
+}
+
 /* Declarations of a type share a line as long as it is a short one. Returns how many statements are printed. */
 static size_t print_declarations(struct expr_scope *s, struct writer *w, const struct stmt_list_rest *r)
 {
     enum { SHORT = 96 };
+    if (r->at[0]->var->about) {
+        print_described(s, w, r->at[0]);
+        return 1;
+    }
     const size_t elements = count_elements_set(r);
     const char *const type = declared_type(s->arena, r->at[0]->var);
     if (elements > 0) {
@@ -270,7 +373,8 @@ static size_t print_declarations(struct expr_scope *s, struct writer *w, const s
     for (; count < r->count; count++) {
         const struct stmt *const next = r->at[count];
         const struct stmt_list_rest rest = {r->at + count, r->count - count};
-        if (next->kind != STMT_DECLARE || next->comment || !str_equal(declared_type(s->arena, next->var), type) ||
+        if (next->kind != STMT_DECLARE || next->comment || next->var->about ||
+            !str_equal(declared_type(s->arena, next->var), type) ||
             (next->var->kind == VAR_POINTER) != (r->at[0]->var->kind == VAR_POINTER) || count_elements_set(&rest) > 0)
             break;
         const char *const longer = arena_printf(s->arena, "%s,\v%s", text, declarator_text(s, next));
@@ -300,7 +404,7 @@ static void print_set(struct expr_scope *s, struct writer *w, const struct stmt 
     const enum dtype d = set->target->dtype;
     s->marks_breaks = false;
     const char *const target = tree_expr_text(s, set->target, PREC_PRIMARY);
-    s->marks_breaks = true;
+    s->marks_breaks = !s->lists_calls;
     if (set->op == SET_TO)
         write_statement(s, w, "%s =\v%s;", target, tree_stored_text(s, set->value));
     else if (set->op == SET_MAX || set->op == SET_TOP || set->op == SET_MIN)
@@ -318,6 +422,8 @@ static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *
         const struct stmt *const at = list->data[i];
         print_comment(w, at->comment);
         printed = 1;
+        if (write_called(s, w, at))
+            continue;
         switch (at->kind) {
         case STMT_LOOP: print_loop(s, w, at); break;
         case STMT_IF: print_if(s, w, at, ""); break;
@@ -336,7 +442,7 @@ static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *
 
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list)
 {
-    s->marks_breaks = true;
+    s->marks_breaks = !s->lists_calls;
     print_list(s, w, list);
     s->marks_breaks = false;
 }
@@ -351,18 +457,26 @@ static const char *declaration_text(struct arena *a, const struct tree_var *v)
     return arena_printf(a, "%s %s", v->type, v->name);
 }
 
+void print_head(struct arena *a, struct writer *w, const struct tree_function *f, const char *after)
+{
+    const char **const params = arena_array(a, const char *, f->params.count + 1);
+    const char *const storage = f->is_public ? "" : "static ", *const attributes = f->attributes ? f->attributes : "",
+                      *const blank = *attributes ? " " : "";
+    for (size_t i = 0; i < f->params.count; i++)
+        params[i] = declaration_text(a, f->params.data[i]);
+    const char *const before = arena_printf(a, "%s%s%s%s %s(", storage, attributes, blank, f->type, f->name);
+    write_list(w, before, params, f->params.count, arena_printf(a, "%s)%s", f->params.count ? "" : "void", after));
+}
+
 void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f)
 {
-    const char **const params = arena_array(s->arena, const char *, f->params.count + 1);
-    const char *const attributes = f->attributes;
-    for (size_t i = 0; i < f->params.count; i++)
-        params[i] = declaration_text(s->arena, f->params.data[i]);
+    s->lists_calls = f->lists_calls;
     print_comment(w, f->comment);
-    write_list(w, arena_printf(s->arena, "static %s%s%s %s(", attributes, *attributes ? " " : "", f->type, f->name),
-               params, f->params.count, f->params.count ? ")" : "void)");
+    print_head(s->arena, w, f, "");
     write_line(w, "{");
     w->depth++;
     print_statements(s, w, &f->body);
     w->depth--;
     write_line(w, "}");
+    s->lists_calls = false;
 }

@@ -3,6 +3,9 @@
 #define STEPC_EMIT_WRITER_H
 
 #include "base/str.h"
+#include "base/vec.h"
+
+typedef VEC(const char *) text_list;
 
 struct writer {
     struct strbuf text;

@@ -200,6 +200,8 @@ int expr_arg_count(const struct expr *e)
     case EXPR_TEXT:
     case EXPR_NULL:
     case EXPR_CALL:
+    case EXPR_WHOLE:
+    case EXPR_BYTES:
     case EXPR_SIZEOF: return 0;
     case EXPR_ELEMENT:
     case EXPR_ADDRESS:

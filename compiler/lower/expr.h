@@ -67,10 +67,12 @@ enum expr_op {
     EXPR_WIDE,    /* constant .i among indices, which makes what it meets 64 bits wide */
     EXPR_TEXT,    /* .text, as spelt: a bare word */
     EXPR_ADDRESS, /* of element arg[0] of .var; of a variable that has no elements: its own, arg[0] is 0 */
+    EXPR_WHOLE,   /* .var as memcpy() takes it, which asks for no type */
     EXPR_NULL,    /* the pointer to nothing; .text: its type */
     EXPR_CALL,    /* .call */
     EXPR_MEMBER,  /* .text of the struct arg[0] */
     EXPR_SIZEOF,  /* of the type .text */
+    EXPR_BYTES,   /* of .var: how many it takes, or what it points to does */
     EXPR_GT,
     EXPR_GE,
     EXPR_NE,
@@ -127,7 +129,7 @@ struct expr {
     union {
         const struct access *access; /* LOAD; most nodes are none, and it is five times as large as all else */
         const struct expr_draw *draw; /* UNIFORM, NORMAL */
-        const struct tree_var *var;   /* VAR, ELEMENT, ADDRESS */
+        const struct tree_var *var;   /* VAR, ELEMENT, ADDRESS, WHOLE, BYTES */
         const struct tree_call *call; /* CALL */
         const char *text;             /* TEXT, NULL, MEMBER, SIZEOF; CAST to DTYPE_INDEX: the name of the type */
     };

@@ -21,6 +21,16 @@ struct tree_var *tree_index_var(struct arena *a, enum var_kind kind, const char 
     return v;
 }
 
+struct tree_var *tree_member(struct arena *a, enum var_kind kind, enum dtype dtype, const char *type,
+                             const struct tree_var *of, const char *name, int64_t count)
+{
+    struct tree_var *const v = tree_var(a, kind, dtype, type, name);
+    v->of = of;
+    v->count = count;
+    v->written = of->written;
+    return v;
+}
+
 static struct expr *make(struct arena *a, enum expr_op op, enum dtype dtype, const struct expr *x,
                          const struct expr *y)
 {
@@ -54,6 +64,30 @@ const struct expr *tree_address(struct arena *a, const struct tree_var *v, const
     return of_var(a, EXPR_ADDRESS, v, index);
 }
 
+const struct expr *tree_whole(struct arena *a, const struct tree_var *v)
+{
+    return of_var(a, EXPR_WHOLE, v, NULL);
+}
+
+const struct expr *tree_bytes(struct arena *a, const struct tree_var *v)
+{
+    struct expr *const e = make(a, EXPR_BYTES, DTYPE_INDEX, NULL, NULL);
+    e->var = v;
+    return e;
+}
+
+const struct expr *tree_sizeof(struct arena *a, const char *type)
+{
+    struct expr *const e = make(a, EXPR_SIZEOF, DTYPE_INDEX, NULL, NULL);
+    e->text = type;
+    return e;
+}
+
+const struct expr *tree_null(struct arena *a)
+{
+    return make(a, EXPR_NULL, DTYPE_INDEX, NULL, NULL);
+}
+
 const struct expr *tree_condition(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y)
 {
     return make(a, op, DTYPE_BOOL, x, y);
@@ -71,6 +105,14 @@ const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind k
     for (size_t i = 0; i < count; i++)
         c->args[i] = args[i];
     e->call = c;
+    return e;
+}
+
+const struct expr *tree_call_function(struct arena *a, struct tree_function *f, const struct expr *const *args,
+                                      size_t count)
+{
+    const struct expr *const e = tree_call(a, f->dtype, CALL_FUNCTION, NULL, args, count);
+    ((struct tree_call *)(uintptr_t)e->call)->function = f;
     return e;
 }
 

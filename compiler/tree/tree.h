@@ -33,6 +33,13 @@ struct tree_var {
     const char *of_type;       /* MACRO: the type hole that it takes, "T"; else NULL */
     bool written;              /* POINTER: may be set */
     bool is_restrict;          /* POINTER that is a parameter */
+    /* Of the structs that entries are given: the pointer to the one that this is a member of; of how many dimensions C
+     * declares it. */
+    const struct tree_var *of;
+    int rank;
+    bool is_cast;              /* C declares its elements otherwise, as a matrix or as bytes: their address is a cast */
+    bool is_of_file;           /* all functions of the file see it */
+    const char *about;         /* what a comment says of it where it is declared, or NULL */
     bool has_range;            /* an index: low <= it <= high */
     int64_t low, high;
     const struct expr *value;  /* VALUE: what it was declared with, or NULL */
@@ -88,6 +95,8 @@ struct tree_function {
      * (then it is shared by all kernels of those types), or on the kernel. */
     int place;
     const tree_vars *written;  /* of an instance: the template's parameters */
+    bool is_public;            /* not static */
+    bool lists_calls;          /* it is read as a list of calls: where one is long, arguments stand below each other */
     enum function_kind { FUNCTION_SHARED, FUNCTION_BY_TYPE, FUNCTION_OWN } kind;
 };
 
@@ -97,6 +106,9 @@ struct tree_var *tree_var(struct arena *a, enum var_kind kind, enum dtype dtype,
 /* A local of `type` for an index, with its range. */
 struct tree_var *tree_index_var(struct arena *a, enum var_kind kind, const char *type, const char *name, int64_t low,
                                 int64_t high);
+/* A member of the struct that `of` points to, with `count` elements; it may be set where that may. */
+struct tree_var *tree_member(struct arena *a, enum var_kind kind, enum dtype dtype, const char *type,
+                             const struct tree_var *of, const char *name, int64_t count);
 const struct expr *tree_read(struct arena *a, const struct tree_var *v); /* EXPR_VAR */
 const struct expr *tree_element(struct arena *a, const struct tree_var *v, const struct expr *index);
 /* x op y, a bool: a comparison of values, or of bools one of AND, OR, BOTH, EITHER. Nothing is folded. */
@@ -124,8 +136,15 @@ const struct expr *index_choose(struct arena *a, const struct expr *c, const str
 /* x op y for any of C's binary operators between indices. */
 const struct expr *index_binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
 const struct expr *tree_address(struct arena *a, const struct tree_var *v, const struct expr *index);
+const struct expr *tree_whole(struct arena *a, const struct tree_var *v); /* EXPR_WHOLE */
+const struct expr *tree_bytes(struct arena *a, const struct tree_var *v); /* EXPR_BYTES */
+const struct expr *tree_sizeof(struct arena *a, const char *type);        /* EXPR_SIZEOF */
+const struct expr *tree_null(struct arena *a);                            /* EXPR_NULL */
 const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind kind, const char *name,
                              const struct expr *const *args, size_t count);
+/* A call of a function of the file. */
+const struct expr *tree_call_function(struct arena *a, struct tree_function *f, const struct expr *const *args,
+                                      size_t count);
 /* What a condition says where it holds: var < below. */
 struct index_bound {
     const struct tree_var *var;
@@ -161,6 +180,8 @@ void tree_return(struct tree_builder *b, const struct expr *value);
 
 /* ---- looking at -------------------------------------------------------------------------------------------------- */
 
+/* The variable that e itself is, is an element or the address of, or asks the size of; NULL: none. */
+const struct tree_var *tree_var_of(const struct expr *e);
 /* Is it one of these? */
 bool tree_has(const tree_vars *list, const struct tree_var *v);
 /* Does f hold for some statement, in the order in which they stand? */

@@ -63,10 +63,18 @@ static void check_element(struct verifier *v, const struct expr *e)
         fail(v, "is read or written outside", e->var);
 }
 
+static bool is_pointer(const struct expr *e)
+{
+    return e->op == EXPR_ADDRESS || e->op == EXPR_WHOLE || e->op == EXPR_NULL ||
+           (e->op == EXPR_SELECT && is_pointer(e->arg[1]));
+}
+
 /* Do the operands' types fit the operation and its result? Casts, bits and random numbers take what they are given. */
 static bool types_fit(const struct expr *e)
 {
     const struct expr *const *const x = e->arg;
+    if ((e->op == EXPR_EQ || e->op == EXPR_NE) && (is_pointer(x[0]) || is_pointer(x[1])))
+        return is_pointer(x[0]) && is_pointer(x[1]) && is_condition(e->dtype);
     if (e->op >= EXPR_ADD && e->op <= EXPR_SHR)
         return match(x[0]->dtype, x[1]->dtype) && match(x[0]->dtype, e->dtype);
     switch (e->op) {
@@ -89,11 +97,6 @@ static bool types_fit(const struct expr *e)
 
 static void check(struct verifier *v, const struct expr *e);
 
-static bool is_pointer(const struct expr *e)
-{
-    return e->op == EXPR_ADDRESS || e->op == EXPR_NULL || (e->op == EXPR_SELECT && is_pointer(e->arg[1]));
-}
-
 /* Of functions of the file, number and kind of the arguments; a place that is written must be one that may be. */
 static void check_call(struct verifier *v, const struct tree_call *c)
 {
@@ -110,8 +113,8 @@ static void check_call(struct verifier *v, const struct tree_call *c)
         const struct expr *const x = c->args[i];
         if ((p->kind == VAR_POINTER) != is_pointer(x))
             fail(v, "is given a value for a pointer, or a pointer for a value", p);
-        if (p->kind == VAR_POINTER && p->written && x->op == EXPR_ADDRESS && x->var->kind == VAR_POINTER &&
-            !x->var->written)
+        if (p->kind == VAR_POINTER && p->written && x->op == EXPR_ADDRESS && !x->var->written &&
+            (x->var->kind == VAR_POINTER || x->var->of || x->var->is_of_file))
             fail(v, "is given to a function that writes there", x->var);
     }
 }
@@ -141,9 +144,9 @@ static void check(struct verifier *v, const struct expr *e)
         check(v, e->arg[i]);
     if (e->op == EXPR_LOAD || e->op == EXPR_INDEX || e->op == EXPR_RESULT)
         fail(v, "is not one of a tree", NULL);
-    if ((e->op == EXPR_VAR || e->op == EXPR_ELEMENT || e->op == EXPR_ADDRESS) && e->var->kind != VAR_MACRO &&
-        !tree_has(&v->scope, e->var))
-        fail(v, "is not in scope", e->var);
+    const struct tree_var *const var = tree_var_of(e);
+    if (var && var->kind != VAR_MACRO && !var->is_of_file && !tree_has(&v->scope, var->of ? var->of : var))
+        fail(v, "is not in scope", var);
     if (e->op == EXPR_CALL)
         check_call(v, e->call);
     if (e->op == EXPR_VAR && is_element_of(e->var))
@@ -216,7 +219,9 @@ static void check_set(struct verifier *v, const struct stmt *s)
     check(v, s->value);
     if (to->op != EXPR_VAR && to->op != EXPR_ELEMENT)
         fail(v, "is no target", NULL);
-    else if (to->op == EXPR_VAR ? to->var->kind != VAR_CELL : to->var->kind == VAR_POINTER && !to->var->written)
+    else if (to->var->of ? !to->var->written
+             : to->op == EXPR_VAR ? to->var->kind != VAR_CELL
+                                  : to->var->kind == VAR_POINTER && !to->var->written)
         fail(v, "is set but must not be", to->var);
     else if (!match(to->dtype, s->value->dtype) && s->value->dtype != DTYPE_INDEX)
         fail(v, "is set to a value of another type", to->var);

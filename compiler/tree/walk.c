@@ -1,5 +1,17 @@
 #include "tree/tree.h"
 
+const struct tree_var *tree_var_of(const struct expr *e)
+{
+    switch (e->op) {
+    case EXPR_VAR:
+    case EXPR_ELEMENT:
+    case EXPR_ADDRESS:
+    case EXPR_WHOLE:
+    case EXPR_BYTES: return e->var;
+    default: return NULL;
+    }
+}
+
 bool tree_has(const tree_vars *list, const struct tree_var *v)
 {
     for (size_t i = 0; i < list->count; i++)
