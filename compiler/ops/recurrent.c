@@ -348,7 +348,8 @@ static struct value *lstm_cell(struct direction *l, struct value **next_cell)
     struct value *const all = build(l, "Add", l->x, from_h(l, l->h, "R", 0, 4 * l->r.hidden));
     struct value *const outer = of_direction(l, RECURRENT_P);
     struct value *gate[MOST_GATES], *p[MOST_GATES] = {0};
-    split(l, called(l, "gates", all), 4, (const char *const[]){"to_input", "to_output", "to_forget", "to_candidate"}, gate);
+    split(l, called(l, "gates", all), 4,
+          (const char *const[]){"to_input", "to_output", "to_forget", "to_candidate"}, gate);
     if (outer)
         split(l, add_input(l, outer, "P", false), 3,
               (const char *const[]){"P_of_input", "P_of_output", "P_of_forget"}, p);
