@@ -4,7 +4,6 @@
  *   enum {
  *       DIGITS_STEP_HIDDEN_AT = 1024, (floats [32,32], until update_fc2_weight())   */
 #include "emit/emit_internal.h"
-#include "emit/entry.h"
 
 #include <limits.h>
 #include <string.h>
@@ -71,8 +70,9 @@ static const char *name_of_place(struct emission *e, const struct entry *entry, 
     return arena_printf(a, "%s%.*s%s", prefix, (int)room, name_upper(a, name_mangle(a, wish)), after);
 }
 
-const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, bool is_scratch,
-                              const struct buffer *b, const struct entry_pointer *pointer)
+const struct expr *arena_named_place(struct emission *e, const struct tree_var *arena, const struct entry *entry,
+                                     const char *wish, bool is_scratch, const struct buffer *b,
+                                     const struct tree_var *pointer)
 {
     struct arena *const a = e->arena;
     if (!e->arena_names.taken.arena) {
@@ -85,8 +85,9 @@ const char *arena_named_place(struct emission *e, const struct entry *entry, con
                                     .entry = entry,
                                     .at = b->arena_offset / dtype_size(b->dtype),
                                     .pointer = pointer};
+    const int64_t at = (int64_t)mark.at;
     vec_push(a, &e->arena_marks, mark);
-    return arena_printf(a, "arena->%s + %s", mark.member, mark.name);
+    return place_in(e, arena, b, tree_read(a, tree_index_var(a, VAR_MACRO, "int", mark.name, at, at)));
 }
 
 void write_arena_members(struct emission *e, size_t bytes)

@@ -49,14 +49,12 @@ struct kept_block {
 
 struct region_function;
 
-struct entry_pointer;
-
 /* A place in the arena with a name in the header. */
 struct arena_mark {
     const char *name, *member; /* DIGITS_STEP_HIDDEN_AT, floats */
     const struct entry *entry;
     size_t at; /* in elements of the member */
-    const struct entry_pointer *pointer;
+    const struct tree_var *pointer; /* what lies there */
 };
 
 struct emission {
@@ -93,6 +91,7 @@ struct emission {
     } weights;
     size_t constant_bytes, largest_constant;
     struct writer entries_text;
+    struct tree_function **entry_functions; /* [entry] */
     unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (arena_map.c) */
     VEC(struct arena_mark) arena_marks;
     struct name_scope arena_names; /* of these */
@@ -314,8 +313,9 @@ struct tree_var *arena_var(struct emission *e);
 /* Where the buffer lies in the arena: arena->floats + 12. The same by a name in the header, DIGITS_STEP_WISH_AT, or
  * .._SCRATCH_AT for what only the kernel of that name uses; the pointer says what it is, when the header is written. */
 const struct expr *arena_place(struct emission *e, const struct tree_var *arena, const struct buffer *b);
-const char *arena_named_place(struct emission *e, const struct entry *entry, const char *wish, bool is_scratch,
-                              const struct buffer *b, const struct entry_pointer *pointer);
+const struct expr *arena_named_place(struct emission *e, const struct tree_var *arena, const struct entry *entry,
+                                     const char *wish, bool is_scratch, const struct buffer *b,
+                                     const struct tree_var *pointer);
 void write_arena_members(struct emission *e, size_t bytes); /* in the header */
 void write_arena_map(struct emission *e);
 /* writes entries_text; runs first: it finds kernels and constants */
@@ -369,14 +369,15 @@ bool weights_has(const struct emission *e, const struct tensor *t);         /* a
 bool weights_has_initial(const struct emission *e, const struct tensor *t); /* of a variable */
 /* Where it lies there. */
 struct weights_place {
-    const char *name, *type; /* of a pointer to its elements: "const float" */
-    const char *text;        /* that pointer: "(const float *)in->weights + 16" */
+    const char *name; /* of a pointer to its elements */
+    size_t at;        /* in elements of its type */
 };
 const struct weights_place *weights_place(struct emission *e, const struct tensor *t, bool by_columns,
                                           const char *wish);
 /* Does the entry take the file's content as an input? */
 bool weights_is_input(const struct emission *e, const struct entry *entry);
 const char *weights_expression(const struct emission *e); /* its address, as entries write it */
+const struct tree_var *weights_var(struct emission *e, const struct tree_var *in); /* its bytes */
 void weights_begin(struct emission *e);
 void weights_write(struct emission *e);     /* part of section_data() */
 void weights_describe(struct emission *e);  /* in the header */

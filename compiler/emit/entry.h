@@ -1,23 +1,11 @@
-/* What an entry does, step by step, before it is text: section_entries.c decides, print_entry_steps() lays out. */
+/* What an entry does, step by step, before it is one function or several: section_entries.c makes the statements,
+ * entry.c puts them into blocks and declares pointers, entry_parts.c cuts long entries. */
 #ifndef STEPC_EMIT_ENTRY_H
 #define STEPC_EMIT_ENTRY_H
 
-#include "base/vec.h"
 #include "emit/names.h"
 #include "emit/writer.h"
-#include <stdint.h>
-
-
-enum entry_step_kind {
-    STEP_RUN,   /* a kernel is called */
-    STEP_CHECK, /* a function that returns a status is called; unless that is STEPC_OK the entry returns `status` */
-    STEP_CALL,  /* something else is called: memcpy() */
-    STEP_SET,   /* target = value */
-    STEP_FILL   /* target[i] = value for i < count */
-};
-
-/* Parameters of an entry. */
-enum { USES_STATE = 1, USES_ARENA = 2, USES_SEED = 4, USES_IN = 8, USES_OUT = 16 };
+#include "tree/tree.h"
 
 enum { GUARD_MOST = 3 };
 
@@ -26,65 +14,49 @@ struct guard {
     int count, output[GUARD_MOST];
 };
 
-/* A local pointer. It is declared before the first step that names it, in the innermost block that all do. */
-struct entry_pointer {
-    const char *type, *name;
-    const char *place;   /* where it points to; NULL: the name says it, and nothing is declared */
-    const char *wanted;  /* an output that is written instead if it is wanted: "out->loss"; or NULL */
-    int wanted_output;   /* its number */
-    const char *about;   /* a comment */
-    /* while steps are printed: those of them that name it, and the next one that is declared at the same place */
-    bool is_named;
-    size_t first, last;
-    const struct entry_pointer *next;
-};
-typedef VEC(struct entry_pointer *) entry_pointers;
-
+/* Statements that stay together. A local pointer (a POINTER with a value) that they name is declared before the first
+ * step that does, in the innermost block that all do. Its value may choose an output that is written instead where it
+ * is wanted. */
 struct entry_step {
-    enum entry_step_kind kind;
     struct guard guard;
-    int kernel;                  /* RUN, CHECK: its number, which traces tell */
-    const char *name;            /* RUN, CHECK, CALL: the function */
-    const char *made;            /* RUN: what it makes, or NULL */
-    text_list arguments;         /* RUN, CHECK, CALL */
-    const char *status;          /* CHECK */
-    const char *target, *value;  /* SET, FILL */
-    int64_t count;               /* FILL */
+    stmt_list body;
+    const char *kernel; /* the function of the kernel or check that is called, or NULL */
+    const char *made;   /* what it makes, or NULL */
+    bool may_fail;      /* something in it returns a status */
     /* by entry_add_step(): */
-    int block;               /* number of the block of equal guards in which it stands */
-    unsigned uses;           /* USES_.., with pointers */
-    entry_pointers pointers; /* that it names */
+    int block;          /* number of the block of equal guards in which it stands */
+    tree_vars pointers; /* that it names */
 };
 
 struct entry_steps {
     struct arena *arena;
-    const char *const *outputs; /* by number: "out->loss != NULL" */
-    bool traces;                /* STEPC_TRACE() stands in front of each kernel */
+    const struct tree_var *const *outputs; /* by number: out->loss */
     VEC(struct entry_step) steps;
-    /* of the step that is added next */
-    unsigned uses;
-    entry_pointers pointers;
 };
 
 void entry_add_step(struct entry_steps *l, struct entry_step s);
-/* The step that is added next names the pointer, which is new or the entry's. */
-void entry_use_pointer(struct entry_steps *l, struct entry_pointer *p);
-/* The conditions of a guard, which are alternatives. */
-text_list entry_guard(const struct entry_steps *l, struct guard guard);
+/* Is one of these wanted? NULL: it does not matter. */
+const struct expr *entry_guard(const struct entry_steps *l, struct guard guard);
 /* Steps first .. end - 1. */
-void print_entry_steps(struct entry_steps *l, size_t first, size_t end, struct writer *w);
+void entry_put_steps(const struct entry_steps *l, size_t first, size_t end, struct tree_builder *b);
+/* if (call != STEPC_OK) return status; */
+void entry_put_check(struct tree_builder *b, const struct expr *call, const struct expr *status);
+
+typedef VEC(struct tree_function *) tree_functions;
+struct expr_scope;
 
 /* What the steps are of: digits_step(). */
 struct entry_function {
     const char *model, *entry;
-    bool mutates; /* it may change the state */
+    const tree_vars *params; /* that it may have */
     struct name_scope *file;
+    struct expr_scope *scope; /* in which lines are counted */
 };
-/* All steps, into `body`. Where they are more than a person reads at once they become functions, in `functions`, and
- * `body` calls these (entry_parts.c). */
-void print_entry_parts(struct entry_steps *l, const struct entry_function *f, struct writer *functions,
-                       struct writer *body);
-/* "if (name(arguments) != STEPC_OK) return status;" */
-void print_entry_check(struct writer *w, const struct entry_step *s);
+/* All steps. Where they are more than a person reads at once they become functions, and what is put here calls these
+ * (entry_parts.c). */
+void entry_put_parts(const struct entry_steps *l, const struct entry_function *f, tree_functions *functions,
+                     struct tree_builder *b);
+/* Is the parameter named by these statements, or a member of what it points to? */
+bool entry_uses(const stmt_list *body, const struct tree_var *param);
 
 #endif

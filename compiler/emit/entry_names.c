@@ -1,6 +1,5 @@
 /* What entries, their arguments and counters of random numbers are called in the text. */
 #include "emit/emit_internal.h"
-#include "emit/entry.h"
 
 int entry_index(const struct emission *e, const struct entry *entry)
 {
@@ -34,18 +33,7 @@ bool entry_mutates(const struct entry *entry)
 
 void write_entry_head(struct emission *e, struct writer *w, const struct entry *entry, const char *after)
 {
-    struct arena *const a = e->arena;
-    text_list list = {0};
-    vec_push(a, &list, arena_printf(a, "%s%s_state *state", entry_mutates(entry) ? "" : "const ", e->name));
-    vec_push(a, &list, arena_printf(a, "%s_arena *arena", e->name));
-    if (entry->kind == ENTRY_INIT)
-        vec_push(a, &list, "uint64_t seed");
-    if (has_inputs(e, entry))
-        vec_push(a, &list, arena_printf(a, "const %s_%s_inputs *in", e->name, entry->name));
-    if (entry->graph->outputs.count)
-        vec_push(a, &list, arena_printf(a, "const %s_%s_outputs *out", e->name, entry->name));
-    write_list(w, arena_printf(a, "stepc_status %s_%s(", e->name, entry->name), list.data, list.count,
-               arena_printf(a, ")%s", after));
+    print_head(e->arena, w, e->entry_functions[entry_index(e, entry)], after);
 }
 
 /* Whose counter it is, where there are several. */

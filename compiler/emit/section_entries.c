@@ -1,156 +1,9 @@
-/* The entries: init(), step(), infer() ... as lists of kernel calls. Runs before the other sections, because it
+/* The entries: init(), step(), infer() ... as functions that call kernels. Runs before the other sections, because it
  * finds out which kernels, constants and functions the file needs. */
-#include "emit/emit_internal.h"
-#include "emit/entry.h"
+#include "emit/entry_build.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* ---- one entry --------------------------------------------------------------------------------------------------- */
-
-struct want {
-    struct guard outputs; /* that it feeds */
-    bool always;          /* feeds the state, or more outputs than fit */
-};
-
-struct entry_text {
-    struct emission *e;
-    const struct entry *entry;
-    const struct plan *plan;
-    struct want *wants;         /* by kernel */
-    struct want *input_wants;   /* by input: of all kernels that read it */
-    const struct buffer **also; /* by buffer id: output that a temporary is written to directly when wanted */
-    struct entry_pointer **temporaries; /* by buffer id */
-    struct map weights;         /* name -> struct entry_pointer *, into the weights file */
-    struct name_scope names;
-    struct entry_steps body;
-    const char *made; /* by the kernel at hand */
-    bool reads_weights;
-    unsigned uses; /* USES_.. of the entry */
-};
-
-static void use(struct entry_text *t, unsigned what)
-{
-    t->uses |= what;
-    t->body.uses |= what;
-}
-
-/* ---- arguments --------------------------------------------------------------------------------------------------- */
-
-static const char *variable_member(struct entry_text *t, const struct variable *v)
-{
-    use(t, USES_STATE);
-    return arena_printf(t->e->arena, "state->%s", t->e->member[v->index]);
-}
-
-/* The variable as one row of elements. Of several dimensions it is a cast of the whole: a pointer to its first row
- * must not leave that. */
-static const char *variable_elements(struct entry_text *t, const struct variable *v)
-{
-    struct arena *const a = t->e->arena;
-    const char *const member = variable_member(t, v);
-    switch (v->shape.rank) {
-    case 0: return arena_printf(a, "&%s", member);
-    case 1: return member;
-    default: return arena_printf(a, "(%s%s *)%s", entry_mutates(t->entry) ? "" : "const ", c_type(v->dtype), member);
-    }
-}
-
-static void read_weights(struct entry_text *t)
-{
-    t->reads_weights = true;
-    use(t, t->e->weights.kind == WEIGHTS_FILE ? USES_IN : 0); /* what the entry reads is known when it is complete */
-}
-
-static const char *weights_argument(struct entry_text *t, const struct tensor *constant, const char *wish)
-{
-    struct arena *const a = t->e->arena;
-    const struct weights_place *const place = weights_place(t->e, constant, false, wish);
-    struct entry_pointer *p = map_get(&t->weights, place->name);
-    read_weights(t);
-    if (!p) {
-        p = arena_new(a, struct entry_pointer);
-        *p = (struct entry_pointer){.type = place->type, .name = place->name, .place = place->text,
-                                    .about = shape_text(a, &constant->shape)};
-        map_set(&t->weights, place->name, p);
-    }
-    entry_use_pointer(&t->body, p);
-    return p->name;
-}
-
-static const char *temporary_argument(struct entry_text *t, const struct buffer *b)
-{
-    struct entry_pointer *const p = t->temporaries[b->id];
-    const struct plan_life *const life = &t->plan->life[b->id];
-    if (!p)
-        return "NULL";
-    use(t, USES_ARENA | (p->wanted ? USES_OUT : 0));
-    const bool is_own = life->first == life->last && !p->wanted; /* what only one kernel knows needs no pointer */
-    if (!p->place)
-        p->place = arena_named_place(t->e, t->entry, is_own ? t->made : p->name, is_own, b, p);
-    if (is_own)
-        return p->place;
-    entry_use_pointer(&t->body, p);
-    return p->name;
-}
-
-/* What a pointer to the buffer's elements is called in this entry. */
-static const char *pointer_argument(struct entry_text *t, const struct buffer *b)
-{
-    struct emission *const e = t->e;
-    switch (b->kind) {
-    case BUFFER_TEMP: return temporary_argument(t, b);
-    case BUFFER_INPUT:
-        use(t, USES_IN);
-        return arena_printf(e->arena, "in->%s", input_name(e, t->entry, (size_t)b->index));
-    case BUFFER_OUTPUT:
-        use(t, USES_OUT);
-        return arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)b->index));
-    case BUFFER_CONSTANT:
-        return weights_has(e, b->constant) ? weights_argument(t, b->constant, b->name)
-                                           : constant_array(e, b->constant, b->name);
-    case BUFFER_VARIABLE: /* without elements no member of the state: C has no empty arrays, and nobody touches it */
-        return b->count ? variable_elements(t, b->variable) : "NULL";
-    case BUFFER_LOCAL: break;
-    }
-    UNREACHABLE("buffer kind %d", (int)b->kind);
-}
-
-/* Its only element. */
-static const char *element_argument(struct entry_text *t, const struct buffer *b)
-{
-    struct strbuf text = {.arena = t->e->arena};
-    if (b->kind == BUFFER_CONSTANT && b->count == 1)
-        return number_element(t->e->arena, b->constant, 0);
-    const bool is_member = b->kind == BUFFER_VARIABLE;
-    strbuf_add(&text, is_member ? variable_member(t, b->variable) : pointer_argument(t, b));
-    for (int d = 0; d < (is_member ? b->variable->shape.rank : 1); d++)
-        strbuf_add(&text, "[0]");
-    return strbuf_text(&text);
-}
-
-/* The same for memcpy(), which takes arrays of any dimensions. */
-static const char *bytes_argument(struct entry_text *t, const struct buffer *b)
-{
-    const bool is_array = b->kind == BUFFER_VARIABLE && b->variable->shape.rank > 1;
-    return is_array ? variable_member(t, b->variable) : pointer_argument(t, b);
-}
-
-/* Seed and counters of a kernel that draws. All of init() draws with counters of 0, at which it starts those of the
- * other entries. */
-static void add_random_arguments(struct entry_text *t, const struct kernel_call *call, text_list *list)
-{
-    struct arena *const a = t->e->arena;
-    const bool is_init = t->entry->kind == ENTRY_INIT;
-    if (call->draws) {
-        use(t, is_init ? USES_SEED : USES_STATE);
-        vec_push(a, list, is_init ? "seed" : "state->random_seed");
-    }
-    if (call->counters.count > 0 && !is_init)
-        use(t, USES_STATE);
-    for (size_t i = 0; i < call->counters.count; i++)
-        vec_push(a, list, is_init ? "0" : arena_printf(a, "state->%s", counter_member(t->e, call->counters.data[i])));
-}
 
 /* ---- what is wanted ---------------------------------------------------------------------------------------------- */
 
@@ -195,7 +48,7 @@ static struct want want_of_buffer(const struct want *buffers, const struct buffe
 
 /* Whom the checks of kernel i are for: those who want what it writes. Checks that became a kernel of their own have a
  * part in that; what else writes nothing is for the entry as a whole. */
-static void want_of_checks(struct entry_text *t, size_t i)
+static void want_of_checks(struct entry_build *t, size_t i)
 {
     const struct lowered *const l = t->plan->lowered;
     const struct kernel *const k = l->kernels.data[i];
@@ -206,7 +59,7 @@ static void want_of_checks(struct entry_text *t, size_t i)
 }
 
 /* Whom each kernel serves, from the last to the first, and each input. */
-static void find_wants(struct entry_text *t)
+static void find_wants(struct entry_build *t)
 {
     const struct lowered *const l = t->plan->lowered;
     struct want *const buffers = arena_array(t->e->arena, struct want, l->buffers.count);
@@ -239,26 +92,16 @@ static struct guard guard_of(struct want w)
     return w.always ? in_any_case : w.outputs;
 }
 
-/* "out->loss != NULL" for each output. */
-static const char *const *output_conditions(struct emission *e, const struct entry *entry)
-{
-    const size_t count = entry->graph->outputs.count;
-    const char **const conditions = arena_array(e->arena, const char *, count + 1);
-    for (size_t i = 0; i < count; i++)
-        conditions[i] = arena_printf(e->arena, "out->%s != NULL", output_name(e, entry, i));
-    return conditions;
-}
+/* ---- outputs in place ------------------------------------------------------------------------------------------- */
 
-/* ---- temporaries ------------------------------------------------------------------------------------------------- */
-
-static bool is_skipped_copy(const struct entry_text *t, const struct kernel *k)
+static bool is_skipped_copy(const struct entry_build *t, const struct kernel *k)
 {
     struct buffer *from, *to;
     return kernel_is_copy(k, &from, &to) && from->kind == BUFFER_TEMP && t->also[from->id] == to;
 }
 
 /* A temporary that is an output as a whole is written to the caller's memory when it is wanted, else to the arena. */
-static void find_direct_outputs(struct entry_text *t)
+static void find_direct_outputs(struct entry_build *t)
 {
     const struct lowered *l = t->plan->lowered;
     for (size_t i = 0; i < l->kernels.count; i++) {
@@ -269,187 +112,139 @@ static void find_direct_outputs(struct entry_text *t)
     }
 }
 
-static bool is_in_arena(const struct entry_text *t, const struct buffer *b)
-{
-    return b->kind == BUFFER_TEMP && t->plan->life[b->id].first >= 0 && b->count > 0;
-}
-
-/* An empty scope but for what entries call things themselves. */
-static struct name_scope entry_scope(const struct emission *e)
-{
-    struct arena *a = e->arena;
-    static const char *const own[] = {"state", "arena", "seed", "in", "out", "i", "status"};
-    struct name_scope names = {.taken = {.arena = a}};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        map_set(&names.taken, own[i], NULL);
-    reserve_prefix_macros(e, &names);
-    reserve_written_functions(&names);
-    return names;
-}
-
-/* Never as a place in the arena: DIGITS_STEP_HIDDEN_AT. */
-static const char *temporary_name(const struct emission *e, struct name_scope *names, const struct buffer *b)
-{
-    const char *const name = name_mangle(e->arena, b->name);
-    const bool is_place = str_starts_with(name, arena_printf(e->arena, "%s_", e->upper));
-    return name_in(names, str_starts_with(b->name, "scratch") ? "scratch"
-                          : is_place                         ? arena_printf(e->arena, "at_%s", name)
-                                                             : b->name);
-}
-
-/* Temporaries are called by values of the model, "add_4" say, which a kernel or constant must not be called as well:
- * the local would hide it. */
-void reserve_temporaries(struct emission *e)
-{
-    for (size_t i = 0; i < e->all_plans.count; i++) {
-        const struct entry_text t = {.plan = e->all_plans.data[i]};
-        const struct lowered *l = t.plan->lowered;
-        struct name_scope names = entry_scope(e);
-        for (size_t b = 0; b < l->buffers.count; b++)
-            if (is_in_arena(&t, l->buffers.data[b]))
-                map_set(&e->file.taken, temporary_name(e, &names, l->buffers.data[b]), NULL);
-    }
-}
-
-/* "[32,32] float16". Its name in the model stands in front if the pointer is not simply called so. */
-static const char *temporary_comment(const struct entry_text *t, const struct buffer *b, const char *name)
-{
-    struct arena *const a = t->e->arena;
-    struct strbuf text = {.arena = a};
-    if (!str_equal(name, name_mangle(a, b->name)) && !str_starts_with(b->name, "scratch"))
-        strbuf_addf(&text, "\"%s\" ", b->name);
-    strbuf_add(&text, b->shape.rank ? buffer_shape_text(a, t->entry->graph, b) : "scalar");
-    if (dtype_is_hidden(a, b->dtype))
-        strbuf_addf(&text, " %s", dtype_name(b->dtype));
-    return strbuf_text(&text);
-}
-
-static struct entry_pointer *make_temporary(struct entry_text *t, const struct buffer *b)
-{
-    struct emission *const e = t->e;
-    struct entry_pointer *const p = arena_new(e->arena, struct entry_pointer);
-    p->type = c_type(b->dtype);
-    p->name = temporary_name(t->e, &t->names, b);
-    p->about = temporary_comment(t, b, p->name);
-    if (t->also[b->id]) {
-        const int output = t->also[b->id]->index;
-        p->wanted = arena_printf(e->arena, "out->%s", output_name(e, t->entry, (size_t)output));
-        p->wanted_output = output;
-    }
-    return p;
-}
-
-static void make_temporaries(struct entry_text *t)
-{
-    const struct lowered *l = t->plan->lowered;
-    t->temporaries = arena_array(t->e->arena, struct entry_pointer *, l->buffers.count + 1);
-    for (size_t i = 0; i < l->buffers.count; i++)
-        if (is_in_arena(t, l->buffers.data[i]))
-            t->temporaries[i] = make_temporary(t, l->buffers.data[i]);
-}
-
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* What copies: see COPY_CONSTANT. */
-static const char *copy_function(struct emission *e, bool is_constant)
+/* A step of one statement that is no kernel. */
+static void add_statement(struct entry_build *t, struct guard guard, const stmt_list *body)
 {
-    const struct target *const t = e->options->target;
-    const bool is_apart = is_constant && (!target_is_named(t) || t->vector_bytes == 64); /* AVX-512 */
-    return is_apart ? use_helper(e, COPY_CONSTANT) : "memcpy";
+    entry_add_step(&t->body, (struct entry_step){.guard = guard, .body = *body});
 }
 
-static void add_call(struct entry_text *t, struct guard guard, const char *name, const char *x, const char *y,
-                     const char *z)
+static void add_call(struct entry_build *t, struct guard guard, enum call_kind kind, const char *name,
+                     const struct expr *x, const struct expr *y, const struct expr *z)
 {
-    struct entry_step s = {.kind = STEP_CALL, .guard = guard, .name = name};
-    vec_push(t->e->arena, &s.arguments, x);
-    vec_push(t->e->arena, &s.arguments, y);
-    vec_push(t->e->arena, &s.arguments, z);
-    entry_add_step(&t->body, s);
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(t->a, &body);
+    const struct expr *const args[] = {x, y, z};
+    tree_run(&b, tree_call(t->a, DTYPE_INDEX, kind, name, args, 3));
+    add_statement(t, guard, &body);
 }
 
-static void add_set(struct entry_text *t, struct guard guard, const char *target, const char *value)
+/* A constant: see COPY_CONSTANT. */
+static void add_copy_of(struct entry_build *t, struct guard guard, bool is_constant, const struct expr *to,
+                        const struct expr *from, const struct expr *size)
 {
-    entry_add_step(&t->body, (struct entry_step){.kind = STEP_SET, .guard = guard, .target = target, .value = value});
+    const struct target *const machine = t->e->options->target;
+    const bool is_apart = is_constant && (!target_is_named(machine) || machine->vector_bytes == 64); /* AVX-512 */
+    add_call(t, guard, is_apart ? CALL_HELPER : CALL_NAMED, is_apart ? COPY_CONSTANT : "memcpy", to, from, size);
+}
+
+static void add_clear(struct entry_build *t, const struct expr *what, const struct tree_var *bytes_of)
+{
+    add_call(t, in_any_case, CALL_NAMED, "memset", what, index_constant(t->a, 0), tree_bytes(t->a, bytes_of));
+}
+
+static void add_set(struct entry_build *t, struct guard guard, const struct expr *target, const struct expr *value)
+{
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(t->a, &body);
+    tree_set(&b, target, SET_TO, value);
+    add_statement(t, guard, &body);
 }
 
 /* How many it has in this call. */
-static const char *elements_text(struct entry_text *t, const struct buffer *b)
+static const struct expr *count_elements(struct entry_build *t, const struct buffer *b)
 {
-    struct arena *const a = t->e->arena;
+    struct arena *const a = t->a;
     if (!is_late(&b->late))
-        return arena_printf(a, "%" PRId64, b->count);
-    const char *const count = arena_printf(a, "(size_t)in->%s", count_name(t->e, t->entry));
-    const char *const moving = b->late.per == 1 ? count : arena_printf(a, "%" PRId64 " * %s", b->late.per, count);
-    return b->late.base == 0 ? moving
-                             : arena_printf(a, "(%s %c %" PRId64 ")", moving, b->late.base < 0 ? '-' : '+',
-                                            b->late.base < 0 ? -b->late.base : b->late.base);
+        return index_constant(a, b->count);
+    const struct expr *const count = index_cast(a, "size_t", tree_read(a, t->v.count));
+    const struct expr *const moving = index_mul(a, index_constant(a, b->late.per), count);
+    return b->late.base < 0 ? index_sub(a, moving, index_constant(a, -b->late.base))
+                            : index_add(a, moving, index_constant(a, b->late.base));
 }
 
-static void add_copy(struct entry_text *t, struct guard guard, const struct buffer *to, const struct buffer *from)
+static void add_copy(struct entry_build *t, struct guard guard, const struct buffer *to, const struct buffer *from)
 {
-    struct emission *const e = t->e;
-    const bool is_constant = from->kind == BUFFER_CONSTANT && !weights_has(e, from->constant);
+    struct arena *const a = t->a;
+    const bool is_constant = from->kind == BUFFER_CONSTANT && !weights_has(t->e, from->constant);
     if (to->count == 1) {
-        add_set(t, guard, element_argument(t, to), element_argument(t, from));
+        const struct expr *const value = entry_element(t, from);
+        add_set(t, guard, entry_element(t, to), value);
     } else if (to->count > 1) {
-        const char *const target = bytes_argument(t, to);
-        const char *const size =
-            to->kind == BUFFER_VARIABLE
-                ? arena_printf(e->arena, "sizeof %s", target)
-                : arena_printf(e->arena, "%s * sizeof(%s)", elements_text(t, to), c_type(to->dtype));
-        add_call(t, guard, copy_function(e, is_constant), target, bytes_argument(t, from), size);
+        const struct expr *const target = entry_memory(t, to), *const source = entry_memory(t, from);
+        const struct expr *const size =
+            to->kind == BUFFER_VARIABLE ? tree_bytes(a, entry_member(t, to->variable))
+                                        : index_mul(a, count_elements(t, to), tree_sizeof(a, c_type(to->dtype)));
+        add_copy_of(t, guard, is_constant, target, source, size);
     }
 }
 
+/* STEPC_TRACE(3, "update_fc1_weight"): what a port may ask for in front of each kernel. */
+static void put_trace(struct entry_build *t, struct tree_builder *b, int number, const char *name)
+{
+    const struct expr *const args[] = {index_constant(t->a, number), index_text(t->a, c_string(t->a, name))};
+    if (t->e->options->trace)
+        tree_run(b, tree_call(t->a, DTYPE_INDEX, CALL_NAMED, "STEPC_TRACE", args, 2));
+}
+
 /* A routine of the runtime fills memory with random numbers. */
-static void add_draw(struct entry_text *t, const struct kernel_draw *d, int number, struct guard guard)
+static void add_draw(struct entry_build *t, const struct kernel_draw *d, int number, struct guard guard)
 {
     struct emission *const e = t->e;
-    struct arena *const a = e->arena;
+    struct arena *const a = t->a;
     const struct expr *const x = d->number;
     struct kernel_call call = {.draws = !x->draw->has_seed};
     vec_push(a, &call.counters, x->draw->counter);
     const char *const name = arena_printf(a, "stepc_fill_%s%s", x->op == EXPR_NORMAL ? "normal" : "uniform",
                                           x->dtype == DTYPE_FLOAT ? "f" : "");
-    struct entry_step run = {.kind = STEP_RUN, .guard = guard, .kernel = number, .name = use_helper(e, name)};
-    vec_push(a, &run.arguments, pointer_argument(t, d->to));
-    vec_push(a, &run.arguments, arena_printf(a, "%" PRId64, d->to->count));
+    struct entry_step run = {.guard = guard, .kernel = name};
+    struct tree_builder b = tree_builder(a, &run.body);
+    expr_list args = {0};
+    vec_push(a, &args, entry_pointer(t, d->to));
+    vec_push(a, &args, index_constant(a, d->to->count));
     if (x->op == EXPR_UNIFORM)
-        vec_push(a, &run.arguments, number_float(a, x->dtype, d->offset));
-    vec_push(a, &run.arguments, number_float(a, x->dtype, d->factor));
+        vec_push(a, &args, expr_float(a, x->dtype, d->offset));
+    vec_push(a, &args, expr_float(a, x->dtype, d->factor));
     if (x->draw->has_seed)
-        vec_push(a, &run.arguments, arena_printf(a, "UINT64_C(%" PRIu64 ")", x->draw->seed));
-    add_random_arguments(t, &call, &run.arguments);
-    vec_push(a, &run.arguments, arena_printf(a, "%" PRId64 "u", x->i));
+        vec_push(a, &args, expr_int(a, DTYPE_UINT64, (int64_t)x->draw->seed));
+    entry_add_random(t, &call, &args);
+    vec_push(a, &args, expr_int(a, DTYPE_UINT32, x->i));
+    put_trace(t, &b, number, name);
+    tree_run(&b, tree_call(a, DTYPE_INDEX, CALL_HELPER, name, args.data, args.count));
     e->calls[entry_index(e, t->entry)][number] = name;
     entry_add_step(&t->body, run);
 }
 
 /* Of a kernel or a check. */
-static void add_kernel_call(struct entry_text *t, const struct kernel_call *call, int number, struct guard guard)
+static void add_kernel_call(struct entry_build *t, const struct kernel_call *call, int number, struct guard guard)
 {
-    struct arena *const a = t->e->arena;
-    struct entry_step s = {.kind = call->status ? STEP_CHECK : STEP_RUN, .guard = guard, .kernel = number,
-                           .name = call->name, .made = call->status ? NULL : t->made, .status = call->status};
+    struct arena *const a = t->a;
+    struct entry_step s = {.guard = guard, .kernel = call->name, .made = call->status ? NULL : t->made};
+    struct tree_builder b = tree_builder(a, &s.body);
+    expr_list args = {0};
     for (size_t i = 0; i < call->arguments.count; i++) {
         const struct call_argument *const x = &call->arguments.data[i];
-        vec_push(a, &s.arguments, x->by_value ? element_argument(t, x->buffer) : pointer_argument(t, x->buffer));
+        const struct expr *const arg = x->by_value ? entry_element(t, x->buffer) : entry_pointer(t, x->buffer);
+        vec_push(a, &args, arg);
     }
-    if (call->takes_arena) {
-        vec_push(a, &s.arguments, "arena");
-        use(t, USES_ARENA);
-    }
-    add_random_arguments(t, call, &s.arguments);
-    if (call->takes_count) {
-        vec_push(a, &s.arguments, arena_printf(a, "in->%s", count_name(t->e, t->entry)));
-        use(t, USES_IN);
-    }
+    if (call->takes_arena)
+        vec_push(a, &args, entry_begin(t, t->v.arena));
+    entry_add_random(t, call, &args);
+    if (call->takes_count)
+        vec_push(a, &args, tree_read(a, t->v.count));
+    const struct expr *const run = tree_call_function(a, call->function, args.data, args.count);
+    put_trace(t, &b, number, call->name);
+    if (call->status)
+        entry_put_check(&b, run, index_text(a, call->status));
+    else
+        tree_run(&b, run);
+    s.may_fail = call->status != NULL;
     entry_add_step(&t->body, s);
 }
 
 /* What a kernel makes, of several variables that which is trained, as the model calls it. */
-static const char *made_name(const struct entry_text *t, const struct kernel *k, const char *function)
+static const char *made_name(const struct entry_build *t, const struct kernel *k, const char *function)
 {
     struct arena *const a = t->e->arena;
     buffer_list writes = {0};
@@ -461,7 +256,7 @@ static const char *made_name(const struct entry_text *t, const struct kernel *k,
     return made ? name_mangle(a, made->name) : function ? function : t->entry->name;
 }
 
-static void add_kernel(struct entry_text *t, const struct kernel *k, int number, struct guard guard)
+static void add_kernel(struct entry_build *t, const struct kernel *k, int number, struct guard guard)
 {
     struct emission *const e = t->e;
     struct buffer *from, *to;
@@ -485,7 +280,7 @@ static void add_kernel(struct entry_text *t, const struct kernel *k, int number,
         add_kernel_call(t, &call, number, guard);
 }
 
-static void add_kernels(struct entry_text *t)
+static void add_kernels(struct entry_build *t)
 {
     const struct lowered *l = t->plan->lowered;
     for (size_t i = 0; i < l->kernels.count; i++) {
@@ -494,7 +289,6 @@ static void add_kernels(struct entry_text *t)
         const struct guard guard = guard_of(*w);
         if (is_skipped_copy(t, k) || !is_wanted(w))
             continue;
-        t->uses |= guard.count > 0 ? USES_OUT : 0;
         add_kernel(t, k, (int)i, guard);
     }
 }
@@ -510,12 +304,12 @@ static int calls_between(const char *const *calls, int first, int last, const ch
 
 /* "[32,32], until update_fc1()": behind which kernel its memory is used again, if others stand between. Of a function
  * that is called several times it is the call that ends the life: "until call 2 of relu()". */
-static void tell_lives(struct entry_text *t)
+static void tell_lives(struct entry_build *t)
 {
     struct arena *const a = t->e->arena;
     const char *const *const calls = t->e->calls[entry_index(t->e, t->entry)];
     for (size_t i = 0; i < t->plan->lowered->buffers.count; i++) {
-        struct entry_pointer *const p = t->temporaries[i];
+        struct tree_var *const p = t->temporaries[i];
         const struct plan_life *const life = &t->plan->life[i];
         if (!p || life->first == life->last || !calls[life->last])
             continue;
@@ -529,43 +323,45 @@ static void tell_lives(struct entry_text *t)
 
 /* ---- initial values ---------------------------------------------------------------------------------------------- */
 
-static void add_fill(struct entry_text *t, const struct variable *v)
+/* for (i < count) v[i] = value; */
+static void add_fill(struct entry_build *t, const struct variable *v)
 {
-    struct arena *const a = t->e->arena;
-    const char *const elements = variable_elements(t, v);
-    entry_add_step(&t->body,
-                   (struct entry_step){.kind = STEP_FILL,
-                                       .target = v->shape.rank > 1 ? arena_printf(a, "(%s)", elements) : elements,
-                                       .value = number_element(a, v->initial, 0),
-                                       .count = v->initial->count});
+    struct arena *const a = t->a;
+    const int64_t count = v->initial->count;
+    const struct tree_var *const i =
+        tree_index_var(a, VAR_LOOP, count < INT16_MAX ? "int" : "int32_t", "i", 0, count - 1);
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(a, &body);
+    tree_open_loop(&b, i, index_constant(a, 0), index_constant(a, count), 1, NULL);
+    tree_set(&b, tree_element(a, entry_member(t, v), tree_read(a, i)), SET_TO, entry_number(a, v->initial, 0));
+    tree_close(&b);
+    add_statement(t, in_any_case, &body);
 }
 
-static void add_initial_copy(struct entry_text *t, const struct variable *v)
+static void add_initial_copy(struct entry_build *t, const struct variable *v)
 {
     struct emission *const e = t->e;
-    const char *const member = variable_member(t, v), *const size = arena_printf(e->arena, "sizeof %s", member);
-    const char *const wish = arena_printf(e->arena, "initial_%s", e->member[v->index]);
+    const struct tree_var *const member = entry_member(t, v);
+    const struct expr *const to = tree_whole(t->a, member), *const size = tree_bytes(t->a, member);
+    const char *const wish = arena_printf(t->a, "initial_%s", e->member[v->index]);
     if (weights_has_initial(e, v->initial)) {
-        read_weights(t);
-        add_call(t, in_any_case, "memcpy", member, weights_place(e, v->initial, v->by_columns, wish)->text, size);
+        const struct weights_place *const place = weights_place(e, v->initial, v->by_columns, wish);
+        add_copy_of(t, in_any_case, false, to, entry_weights(t, place, v->initial->dtype), size);
     } else {
-        const char *const array = constant_array(e, tensor_in_layout(e->arena, v, v->initial), wish);
-        add_call(t, in_any_case, copy_function(e, true), member, array, size);
+        const struct tensor *const content = tensor_in_layout(t->a, v, v->initial);
+        add_copy_of(t, in_any_case, true, to, entry_constant(t, content, wish), size);
     }
 }
 
-static void add_initial(struct entry_text *t, const struct variable *v, bool clears_all)
+static void add_initial(struct entry_build *t, const struct variable *v, bool clears_all)
 {
-    struct arena *const a = t->e->arena;
-    if (v->initial->count == 0)
-        return;
-    const char *const member = variable_member(t, v);
-    if (tensor_is_zero(v->initial) && clears_all)
+    const struct tree_var *const member = entry_member(t, v);
+    if (v->initial->count == 0 || (tensor_is_zero(v->initial) && clears_all))
         return;
     if (v->shape.rank == 0)
-        add_set(t, in_any_case, member, number_element(a, v->initial, 0));
+        add_set(t, in_any_case, tree_read(t->a, member), entry_number(t->a, v->initial, 0));
     else if (tensor_is_zero(v->initial))
-        add_call(t, in_any_case, "memset", member, "0", arena_printf(a, "sizeof %s", member));
+        add_clear(t, tree_whole(t->a, member), member);
     else if (tensor_is_uniform(v->initial))
         add_fill(t, v);
     else
@@ -581,7 +377,7 @@ static bool is_overwritten(const struct graph *g, const struct variable *v)
 }
 
 /* Moments of optimizers begin with zeros: where there are several such variables all of the state does. */
-static void add_initials(struct entry_text *t)
+static void add_initials(struct entry_build *t)
 {
     const struct program *const p = t->e->program;
     VEC(const struct variable *) own = {0};
@@ -591,10 +387,8 @@ static void add_initials(struct entry_text *t)
             vec_push(t->e->arena, &own, p->variables.data[i]);
             zeros += p->variables.data[i]->initial->count > 0 && tensor_is_zero(p->variables.data[i]->initial);
         }
-    if (zeros > 1) {
-        use(t, USES_STATE);
-        add_call(t, in_any_case, "memset", "state", "0", "sizeof *state");
-    }
+    if (zeros > 1)
+        add_clear(t, entry_begin(t, t->v.state), t->v.state);
     for (size_t i = 0; i < own.count; i++)
         add_initial(t, own.data[i], zeros > 1);
 }
@@ -612,141 +406,160 @@ bool program_draws(const struct program *p)
 }
 
 /* init() starts the random numbers of all entries. When another is done, the next call draws other numbers. */
-static void write_random_state(struct entry_text *t, struct writer *w)
+static void put_random_state(struct entry_build *t, struct tree_builder *b)
 {
-    struct emission *const e = t->e;
+    struct arena *const a = t->a;
     const struct entry *const entry = t->entry;
     const bool is_init = entry->kind == ENTRY_INIT;
+    if (!t->e->random_state || (!is_init && entry->counter_count == 0))
+        return;
     if (is_init)
-        write_line(w, "state->random_seed = seed;");
+        tree_set(b, tree_read(a, t->v.random_seed), SET_TO, tree_read(a, t->v.seed));
     const size_t first = is_init ? 0 : entry->first_counter;
-    const size_t count = is_init ? e->program->counters.count : entry->counter_count;
+    const size_t count = is_init ? t->e->program->counters.count : entry->counter_count;
     for (size_t i = first; i < first + count; i++)
-        write_line(w, is_init ? "state->%s = 0;" : "state->%s++;", counter_member(e, i));
+        tree_set(b, tree_read(a, t->v.counters[i]), is_init ? SET_TO : SET_SUM, index_constant(a, is_init ? 0 : 1));
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void write_unused(struct entry_text *t, struct writer *w)
+static const struct expr *is_missing(struct entry_build *t, const struct tree_var *v)
 {
-    const struct graph *const g = t->entry->graph;
-    if (!(t->uses & USES_STATE))
-        write_line(w, "(void)state;");
-    if (!(t->uses & USES_ARENA))
-        write_line(w, "(void)arena;");
-    if (t->entry->kind == ENTRY_INIT && !(t->uses & USES_SEED))
-        write_line(w, "(void)seed;");
-    if (has_inputs(t->e, t->entry) && !(t->uses & USES_IN))
-        write_line(w, "(void)in;");
-    if (g->outputs.count && !(t->uses & USES_OUT))
-        write_line(w, "(void)out;");
+    return index_compare(t->a, EXPR_EQ, tree_whole(t->a, v), tree_null(t->a));
 }
 
-/* "in->x == NULL", perhaps only where an output is wanted; NULL: nothing reads it. */
-static const char *missing_input(struct entry_text *t, size_t input)
+/* in->x == NULL, perhaps only where an output is wanted; NULL: nothing reads it. */
+static const struct expr *missing_input(struct entry_build *t, size_t input)
 {
-    struct arena *const a = t->e->arena;
     const struct want w = t->input_wants[input];
     if (!is_wanted(&w))
         return NULL;
-    const char *const name = input_name(t->e, t->entry, input);
-    const text_list guard = entry_guard(&t->body, guard_of(w));
-    if (guard.count == 0)
-        return arena_printf(a, "in->%s == NULL", name);
-    struct strbuf b = {.arena = a};
-    strbuf_addf(&b, "(in->%s == NULL && %s", name, guard.count > 1 ? "(" : "");
-    for (size_t i = 0; i < guard.count; i++)
-        strbuf_addf(&b, "%s%s", i ? " || " : "", guard.data[i]);
-    strbuf_add(&b, guard.count > 1 ? "))" : ")");
-    return strbuf_text(&b);
+    const struct expr *const missing = is_missing(t, t->v.inputs[input]);
+    const struct expr *const guard = entry_guard(&t->body, guard_of(w));
+    return guard ? index_binary(t->a, EXPR_BOTH, missing, guard) : missing;
 }
 
-/* Comes first: what follows reads them. */
-static void write_argument_check(struct entry_text *t, struct writer *w)
+static void or_else(struct arena *a, const struct expr **condition, const struct expr *other)
 {
-    struct arena *const a = t->e->arena;
-    text_list missing = {0};
-    if (t->uses & USES_STATE)
-        vec_push(a, &missing, "state == NULL");
-    if (t->uses & USES_ARENA)
-        vec_push(a, &missing, "arena == NULL");
-    if (t->uses & USES_IN)
-        vec_push(a, &missing, "in == NULL");
-    if (t->uses & USES_OUT)
-        vec_push(a, &missing, "out == NULL");
-    for (size_t i = 0; i < t->entry->graph->inputs.count && (t->uses & USES_IN); i++) {
-        const char *const text = missing_input(t, i);
-        if (text)
-            vec_push(a, &missing, text);
-    }
+    if (other)
+        *condition = *condition ? index_binary(a, EXPR_EITHER, *condition, other) : other;
+}
+
+/* Comes first: what follows reads them. `used`: these parameters. */
+static void put_argument_check(struct entry_build *t, const tree_vars *used, struct tree_builder *b)
+{
+    struct arena *const a = t->a;
+    const struct expr *wrong = NULL;
+    vec_each(const struct tree_var *, v, used)
+        if (v->kind == VAR_POINTER)
+            or_else(a, &wrong, is_missing(t, v));
+    for (size_t i = 0; i < t->entry->graph->inputs.count && tree_has(used, t->v.in); i++)
+        or_else(a, &wrong, missing_input(t, i));
     if (weights_is_input(t->e, t->entry))
-        vec_push(a, &missing, "in->weights == NULL");
-    if (t->entry->takes_count) {
+        or_else(a, &wrong, is_missing(t, t->v.weights));
+    if (t->v.count) {
         const struct size_range *const r = t->e->program->range;
-        const char *const count = count_name(t->e, t->entry);
-        vec_push(a, &missing, arena_printf(a, "in->%s < %" PRId64, count, r->low));
-        vec_push(a, &missing, arena_printf(a, "in->%s > %" PRId64, count, r->high));
+        const struct expr *const count = tree_read(a, t->v.count);
+        or_else(a, &wrong, index_compare(a, EXPR_LT, count, index_constant(a, r->low)));
+        or_else(a, &wrong, index_compare(a, EXPR_GT, count, index_constant(a, r->high)));
     }
-    if (missing.count == 0)
+    if (!wrong)
         return;
-    write_alternatives(w, "if (", missing.data, missing.count, ")");
-    write_line(w, "    return STEPC_E_ARGUMENT;");
+    tree_open_if(b, wrong);
+    tree_return(b, index_text(a, "STEPC_E_ARGUMENT"));
+    tree_close(b);
 }
 
 /* What is looked at before anything is done. */
-static void write_checks(struct entry_text *t, struct writer *w)
+static void put_checks(struct entry_build *t, const tree_vars *used, struct tree_builder *b)
+{
+    struct arena *const a = t->a;
+    put_argument_check(t, used, b);
+    if (t->reads_weights) {
+        const struct expr *const weights = tree_whole(a, t->v.weights);
+        entry_put_check(b, tree_call(a, DTYPE_INDEX, CALL_NAMED, "check_weights", &weights, 1),
+                        index_text(a, "STEPC_E_MISMATCH"));
+    }
+    if (t->entry->kind == ENTRY_INIT && t->e->options->reproducible)
+        entry_put_check(b, tree_call(a, DTYPE_INDEX, CALL_HELPER, CHECK_ARITHMETIC, NULL, 0),
+                        index_text(a, "STEPC_E_ARITHMETIC"));
+}
+
+/* Of the parameters, those that the function has; of these, those that it uses, beside the others: (void)arena; */
+static void put_params(struct entry_build *t, const stmt_list *body, struct tree_function *f, tree_vars *used,
+                        struct tree_builder *b)
+{
+    struct arena *const a = t->a;
+    const bool reads_inputs = weights_is_input(t->e, t->entry) || t->entry->takes_count;
+    vec_each(const struct tree_var *, v, &t->v.params) {
+        if ((v == t->v.in && !has_inputs(t->e, t->entry)) || (v == t->v.out && !t->entry->graph->outputs.count))
+            continue;
+        vec_push(a, &f->params, v);
+        if (entry_uses(body, v) || (v == t->v.in && reads_inputs))
+            vec_push(a, used, v);
+        else
+            tree_run(b, index_cast(a, "void", v->kind == VAR_POINTER ? entry_begin(t, v) : tree_read(a, v)));
+    }
+}
+
+/* The entry behind its parts. */
+static struct tree_function *make_function(struct entry_build *t, tree_functions *functions)
 {
     struct emission *const e = t->e;
-    write_argument_check(t, w);
-    if (t->reads_weights) {
-        struct entry_step check = {.name = "check_weights", .status = "STEPC_E_MISMATCH"};
-        vec_push(e->arena, &check.arguments, weights_expression(e));
-        print_entry_check(w, &check);
+    struct tree_function *const f = arena_new(t->a, struct tree_function);
+    stmt_list body = {0};
+    tree_vars used = {0};
+    struct tree_builder inner = tree_builder(t->a, &body), b = tree_builder(t->a, &f->body);
+    struct expr_scope scope = {.e = e, .arena = t->a};
+    const struct entry_function of = {e->name, t->entry->name, &t->v.params, &e->file, &scope};
+    entry_put_parts(&t->body, &of, functions, &inner);
+    put_random_state(t, &inner);
+    *f = (struct tree_function){.type = "stepc_status", .is_public = true, .lists_calls = true};
+    f->name = arena_printf(t->a, "%s_%s", e->name, t->entry->name);
+    put_params(t, &body, f, &used, &b);
+    put_checks(t, &used, &b);
+    vec_each(const struct stmt *, s, &body)
+        vec_push(t->a, &f->body, s);
+    tree_return(&b, index_text(t->a, "STEPC_OK"));
+    vec_push(t->a, functions, f);
+    return f;
+}
+
+static const char *functions_text(struct emission *e, const tree_functions *functions)
+{
+    struct expr_scope scope = {.e = e, .arena = e->arena};
+    struct writer w = {.text = {.arena = e->arena}};
+    for (size_t i = 0; i < functions->count; i++) {
+        if (i > 0)
+            write_blank(&w);
+        if (functions->data[i]->is_public && e->options->levels)
+            write_line(&w, "STEPC_LEVEL_ENTRY");
+        check_tree(e, functions->data[i]->name, functions->data[i]);
+        print_function(&scope, &w, functions->data[i]);
     }
-    if (t->entry->kind == ENTRY_INIT && e->options->reproducible)
-        print_entry_check(w, &(struct entry_step){.name = use_helper(e, CHECK_ARITHMETIC),
-                                                  .status = "STEPC_E_ARITHMETIC"});
+    return strbuf_text(&w.text);
 }
 
 static const char *emit_entry(struct emission *e, const struct entry *entry, const struct plan *plan)
 {
     e->calls[entry_index(e, entry)] = arena_array(e->arena, const char *, plan->lowered->kernels.count + 1);
-    struct entry_text t = {
-        .e = e, .entry = entry, .plan = plan, .names = entry_scope(e), .made = entry->name};
+    struct entry_build t = {
+        .e = e, .a = e->arena, .entry = entry, .plan = plan, .names = entry_scope(e), .made = entry->name};
+    tree_functions functions = {0};
     t.weights.arena = t.body.arena = e->arena;
-    t.body.outputs = output_conditions(e, entry);
-    t.body.traces = e->options->trace;
+    entry_make_variables(&t);
+    t.body.outputs = t.v.outputs;
     t.also = arena_array(e->arena, const struct buffer *, plan->lowered->buffers.count + 1);
     find_wants(&t);
     find_direct_outputs(&t);
-    make_temporaries(&t);
+    entry_make_temporaries(&t);
     if (entry->kind == ENTRY_INIT)
         add_initials(&t);
     add_kernels(&t);
     tell_lives(&t);
-    const bool keeps_random = e->random_state && (entry->kind == ENTRY_INIT || entry->counter_count > 0);
-    t.uses |= keeps_random ? USES_STATE | USES_SEED : 0;
     e->weights.entries[entry_index(e, entry)] = t.reads_weights;
-    t.uses |= weights_is_input(e, entry) || entry->takes_count ? USES_IN : 0;
-
-    struct writer writer = {.text = {.arena = e->arena}}, *w = &writer;
-    struct writer calls = {.text = {.arena = e->arena}, .depth = 1};
-    const struct entry_function f = {e->name, entry->name, entry_mutates(entry), &e->file};
-    print_entry_parts(&t.body, &f, w, &calls);
-    if (e->options->levels)
-        write_line(w, "STEPC_LEVEL_ENTRY");
-    write_entry_head(e, w, entry, "");
-    write_line(w, "{");
-    w->depth++;
-    write_unused(&t, w);
-    write_checks(&t, w);
-    strbuf_add(&w->text, strbuf_text(&calls.text));
-    if (keeps_random)
-        write_random_state(&t, w);
-    write_line(w, "return STEPC_OK;");
-    w->depth--;
-    write_line(w, "}");
-    return strbuf_text(&w->text);
+    e->entry_functions[entry_index(e, entry)] = make_function(&t, &functions);
+    return functions_text(e, &functions);
 }
 
 /* init() comes first in the file but last here: constants are called after where the other entries use them. */
@@ -756,6 +569,7 @@ void section_entries(struct emission *e)
     const char **texts = arena_array(e->arena, const char *, count + 1);
     name_entry_arguments(e);
     e->calls = arena_array(e->arena, const char **, count + 1);
+    e->entry_functions = arena_array(e->arena, struct tree_function *, count + 1);
     e->random_state = program_draws(e->program);
     group_kernels(e);
     for (int pass = 0; pass < 2; pass++)

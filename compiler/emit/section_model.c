@@ -1,6 +1,5 @@
 /* The descriptor by which checkpoints, `stepc run`, other languages and benchmarks drive any model. */
 #include "emit/emit_internal.h"
-#include "emit/entry.h"
 
 #include <inttypes.h>
 

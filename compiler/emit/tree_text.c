@@ -409,6 +409,8 @@ static void print_set(struct expr_scope *s, struct writer *w, const struct stmt 
         write_statement(s, w, "%s =\v%s;", target, tree_stored_text(s, set->value));
     else if (set->op == SET_MAX || set->op == SET_TOP || set->op == SET_MIN)
         print_selection(s, w, set, target);
+    else if (set->op == SET_SUM && d == DTYPE_INDEX && s->lists_calls && index_is(set->value, 1))
+        write_statement(s, w, "%s++;", target);
     else if (dtype_is_float(d) || d == DTYPE_INDEX || set->op == SET_OR)
         write_statement(s, w, "%s %c=\v%s;", target, signs[set->op], tree_expr_text(s, set->value, PREC_NONE));
     else

@@ -153,6 +153,17 @@ const char *weights_expression(const struct emission *e)
     return e->weights.kind == WEIGHTS_FILE ? "in->weights" : arena_printf(e->arena, "%s_weights", e->name);
 }
 
+const struct tree_var *weights_var(struct emission *e, const struct tree_var *in)
+{
+    struct arena *const a = e->arena;
+    const bool is_input = e->weights.kind == WEIGHTS_FILE;
+    struct tree_var *const v = is_input ? tree_member(a, VAR_POINTER, DTYPE_UINT8, "void", in, "weights", 0)
+                                        : tree_var(a, VAR_ARRAY, DTYPE_UINT8, "unsigned char", weights_expression(e));
+    v->is_cast = true;
+    v->is_of_file = !is_input;
+    return v;
+}
+
 bool weights_is_input(const struct emission *e, const struct entry *entry)
 {
     return e->weights.kind == WEIGHTS_FILE && e->weights.entries[entry - e->program->entries.data];
@@ -164,11 +175,8 @@ static struct weights_place *add_place(struct emission *e, const struct tensor *
     struct weights_file *const w = &e->weights;
     struct weights_place *const p = arena_new(a, struct weights_place);
     const size_t gap = (MARK_BYTES - w->image->bytes % MARK_BYTES) % MARK_BYTES;
-    const char *const type = c_type(t->dtype), *const through = w->kind == WEIGHTS_FILE ? "" : "(const void *)";
     p->name = file_name(e, wish);
-    p->type = arena_printf(a, "const %s", type);
-    p->text = arena_printf(a, "(const %s *)%s%s + %zu", type, through, weights_expression(e),
-                           (w->image->bytes + gap) / dtype_size(t->dtype));
+    p->at = (w->image->bytes + gap) / dtype_size(t->dtype);
     strbuf_addf(&w->layout, "%s %zu\n", p->name, w->image->bytes + gap);
     vec_push(a, &w->image->pieces, ((struct weights_piece){t, gap, by_columns}));
     w->image->bytes += gap + tensor_bytes(t);

@@ -42,7 +42,7 @@ struct tree_var {
     const char *about;         /* what a comment says of it where it is declared, or NULL */
     bool has_range;            /* an index: low <= it <= high */
     int64_t low, high;
-    const struct expr *value;  /* VALUE: what it was declared with, or NULL */
+    const struct expr *value;  /* VALUE: what it was declared with, or NULL; POINTER, in entries: where it points */
     int reads;                 /* how often it is read, where settle.c has counted */
 };
 

@@ -1,4 +1,5 @@
-/* Entries as text: where pointers are declared, blocks of what only outputs need, checks, long lines. */
+/* Entries: where pointers are declared, blocks of what only outputs need, checks, parts, long lines. */
+#include "emit/emit_internal.h"
 #include "emit/entry.h"
 #include "suite.h"
 
@@ -7,6 +8,30 @@
 #include <string.h>
 
 static struct arena arena;
+static struct emission emission;
+static struct expr_scope scope;
+static struct tree_var *state, *memory, *seed, *out;
+static const struct tree_var *outputs[2], *floats;
+
+static struct tree_var *to_struct(const char *type, const char *name, bool written)
+{
+    struct tree_var *const v = tree_var(&arena, VAR_POINTER, DTYPE_INDEX, type, name);
+    v->written = written;
+    return v;
+}
+
+static void setup(void)
+{
+    emission = (struct emission){.arena = &arena, .helpers = {.arena = &arena}};
+    scope = (struct expr_scope){.e = &emission, .arena = &arena};
+    state = to_struct("m_state", "state", true);
+    memory = to_struct("m_arena", "arena", true);
+    seed = tree_var(&arena, VAR_VALUE, DTYPE_INDEX, "uint64_t", "seed");
+    out = to_struct("m_step_outputs", "out", false);
+    outputs[0] = tree_member(&arena, VAR_POINTER, DTYPE_FLOAT, "float", out, "loss", 8);
+    outputs[1] = tree_member(&arena, VAR_POINTER, DTYPE_FLOAT, "float", out, "logits", 8);
+    floats = tree_member(&arena, VAR_ARRAY, DTYPE_FLOAT, "float", memory, "floats", 64);
+}
 
 static void teardown(void)
 {
@@ -14,14 +39,24 @@ static void teardown(void)
 }
 
 enum { LOSS = 1, LOGITS = 2 };
-static const char *const outputs[] = {"out->loss != NULL", "out->logits != NULL"};
 
-static struct entry_pointer *pointer(const char *name, const char *wanted, unsigned of)
+static const struct expr *begin_of(const struct tree_var *v)
 {
-    struct entry_pointer *const p = arena_new(&arena, struct entry_pointer);
-    *p = (struct entry_pointer){.type = "float", .name = name, .place = "arena->floats + 8", .wanted = wanted,
-                                .wanted_output = of == LOGITS, .about = "[8]"};
-    return p;
+    return tree_address(&arena, v, index_constant(&arena, 0));
+}
+
+/* A local of 8 elements in the arena, or in an output if that is wanted. */
+static struct tree_var *pointer(const char *name, const struct tree_var *output)
+{
+    struct tree_var *const v = tree_var(&arena, VAR_POINTER, DTYPE_FLOAT, "float", name);
+    v->written = true;
+    v->about = "[8]";
+    v->value = tree_address(&arena, floats, index_constant(&arena, 8));
+    if (output) {
+        const struct expr *const is_wanted = index_compare(&arena, EXPR_NE, begin_of(output), tree_null(&arena));
+        v->value = index_choose(&arena, is_wanted, begin_of(output), v->value);
+    }
+    return v;
 }
 
 /* LOSS, LOGITS or both, as a guard. */
@@ -34,30 +69,54 @@ static struct guard guard_of(unsigned of)
     return g;
 }
 
-/* A call of kernel number `steps` with up to two pointers. */
-static void run(struct entry_steps *l, unsigned guard, struct entry_pointer *x, struct entry_pointer *y)
+static const struct expr *call(const char *name, const struct expr *x, const struct expr *y)
 {
-    struct entry_step s = {.kind = STEP_RUN, .guard = guard_of(guard), .kernel = (int)l->steps.count, .name = "f"};
-    struct entry_pointer *const both[] = {x, y};
-    for (int i = 0; i < 2; i++)
-        if (both[i]) {
-            entry_use_pointer(l, both[i]);
-            vec_push(&arena, &s.arguments, both[i]->name);
-        }
+    const struct expr *const args[] = {x, y};
+    return tree_call(&arena, DTYPE_INDEX, CALL_NAMED, name, args, (size_t)(x != NULL) + (y != NULL));
+}
+
+/* A call of a kernel with up to two arguments. */
+static void run_with(struct entry_steps *l, unsigned guard, const struct expr *x, const struct expr *y)
+{
+    struct entry_step s = {.guard = guard_of(guard), .kernel = "f"};
+    struct tree_builder b = tree_builder(&arena, &s.body);
+    tree_run(&b, call("f", x, y));
     entry_add_step(l, s);
+}
+
+static void run(struct entry_steps *l, unsigned guard, const struct tree_var *x, const struct tree_var *y)
+{
+    run_with(l, guard, x ? begin_of(x) : NULL, y ? begin_of(y) : NULL);
+}
+
+static void check(struct entry_steps *l, unsigned guard, const struct expr *argument)
+{
+    struct entry_step s = {.guard = guard_of(guard), .kernel = "check", .may_fail = true};
+    struct tree_builder b = tree_builder(&arena, &s.body);
+    entry_put_check(&b, call("check", argument, NULL), index_text(&arena, "STEPC_E_LABEL"));
+    entry_add_step(l, s);
+}
+
+static const char *text_of(const stmt_list *body)
+{
+    struct writer w = {.text = {.arena = &arena}};
+    scope.lists_calls = true;
+    print_statements(&scope, &w, body);
+    return strbuf_text(&w.text);
 }
 
 static void is_text(struct entry_steps *l, const char *expected)
 {
-    struct writer w = {.text = {.arena = &arena}};
-    print_entry_steps(l, 0, l->steps.count, &w);
-    ck_assert_str_eq(strbuf_text(&w.text), expected);
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(&arena, &body);
+    entry_put_steps(l, 0, l->steps.count, &b);
+    ck_assert_str_eq(text_of(&body), expected);
 }
 
 START_TEST(pointers_stand_in_front_of_their_first_use)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
-    struct entry_pointer *const x = pointer("x", NULL, 0), *const y = pointer("y", NULL, 0);
+    struct tree_var *const x = pointer("x", NULL), *const y = pointer("y", NULL);
     run(&l, 0, x, NULL);
     run(&l, 0, y, x);
     is_text(&l, "float *const x = arena->floats + 8; /* [8] */\n"
@@ -70,7 +129,7 @@ END_TEST
 START_TEST(a_block_keeps_what_it_alone_names)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
-    struct entry_pointer *const x = pointer("x", NULL, 0), *const y = pointer("y", NULL, 0);
+    struct tree_var *const x = pointer("x", NULL), *const y = pointer("y", NULL);
     run(&l, LOSS, x, y);
     run(&l, LOSS, x, NULL);
     run(&l, LOSS | LOGITS, y, NULL);
@@ -85,10 +144,29 @@ START_TEST(a_block_keeps_what_it_alone_names)
 }
 END_TEST
 
+/* Of a block's second step, what a later block names as well stands before the first. */
+START_TEST(what_outlives_a_block_stands_before_it)
+{
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct tree_var *const x = pointer("x", NULL), *const y = pointer("y", NULL);
+    run(&l, LOSS, x, NULL);
+    run(&l, LOSS, y, NULL);
+    run(&l, LOGITS, y, NULL);
+    is_text(&l, "float *const y = arena->floats + 8; /* [8] */\n"
+                "if (out->loss != NULL) {\n"
+                "    float *const x = arena->floats + 8; /* [8] */\n"
+                "    f(x);\n"
+                "    f(y);\n"
+                "}\n"
+                "if (out->logits != NULL)\n"
+                "    f(y);\n");
+}
+END_TEST
+
 START_TEST(an_output_is_asked_for_unless_its_block_has_asked)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
-    struct entry_pointer *const x = pointer("x", "out->loss", LOSS), *const y = pointer("y", "out->loss", LOSS);
+    struct tree_var *const x = pointer("x", outputs[0]), *const y = pointer("y", outputs[0]);
     run(&l, LOSS, x, NULL);
     run(&l, LOSS, x, NULL);
     run(&l, LOGITS, y, NULL);
@@ -107,7 +185,7 @@ END_TEST
 START_TEST(a_block_of_two_outputs_has_asked_for_neither)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
-    struct entry_pointer *const x = pointer("x", "out->loss", LOSS), *const y = pointer("y", "out->logits", LOGITS);
+    struct tree_var *const x = pointer("x", outputs[0]), *const y = pointer("y", outputs[1]);
     run(&l, LOSS | LOGITS, x, y);
     run(&l, LOSS | LOGITS, y, x);
     is_text(&l, "if (out->loss != NULL || out->logits != NULL) {\n"
@@ -119,35 +197,56 @@ START_TEST(a_block_of_two_outputs_has_asked_for_neither)
 }
 END_TEST
 
+/* All steps in parts: their functions, which are verified, and what calls them. */
+static const char *parts_of(const struct entry_steps *l, struct name_scope *file, tree_functions *functions)
+{
+    tree_vars params = {0};
+    struct tree_var *const all[] = {state, memory, seed, out};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        vec_push(&arena, &params, all[i]);
+    const struct entry_function f = {"m", "step", &params, file, &scope};
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(&arena, &body);
+    entry_put_parts(l, &f, functions, &b);
+    vec_each(struct tree_function *, part, functions)
+        ck_assert_ptr_null(tree_verify(&arena, &part->params, &part->body));
+    ck_assert_ptr_null(tree_verify(&arena, &params, &body));
+    return text_of(&body);
+}
+
+static const char *function_text(const struct tree_function *f)
+{
+    struct writer w = {.text = {.arena = &arena}};
+    print_function(&scope, &w, f);
+    return strbuf_text(&w.text);
+}
+
 /* 60 calls: two functions, which declare what they name again; a check may end the first of them. */
 START_TEST(a_long_entry_has_parts)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
     struct name_scope file = {.taken = {.arena = &arena}};
-    const struct entry_function f = {"m", "step", true, &file};
-    struct writer functions = {.text = {.arena = &arena}}, body = functions;
-    struct entry_pointer *const x = pointer("x", NULL, 0);
+    struct tree_var *const x = pointer("x", NULL);
+    tree_functions parts = {0};
     map_set(&file.taken, "m_step_from_check", NULL);
-    const struct entry_step check = {.kind = STEP_CHECK, .kernel = 0, .name = "check", .status = "STEPC_E_LABEL"};
-    entry_add_step(&l, check);
-    for (int i = 0; i < 60; i++) {
-        l.uses = i == 50 ? USES_ARENA | USES_SEED : USES_ARENA; /* not the last one, nor all */
-        run(&l, 0, x, NULL);
-    }
-    print_entry_parts(&l, &f, &functions, &body);
-    const char *const text = strbuf_text(&functions.text);
-    ck_assert_ptr_nonnull(strstr(text, "/* m_step(): check() to f(). */\n"
-                                       "static stepc_status m_step_from_check_2(m_arena *arena)\n{\n"
-                                       "    if (check() != STEPC_OK)\n        return STEPC_E_LABEL;\n"
-                                       "    float *const x = arena->floats + 8; /* [8] */\n"
-                                       "    f(x);\n"));
-    ck_assert_ptr_nonnull(strstr(text, "    f(x);\n    return STEPC_OK;\n}\n"));
-    ck_assert_ptr_nonnull(strstr(text, "static void m_step_from_f(m_arena *arena, uint64_t seed)\n{\n"
-                                       "    float *const x = arena->floats + 8; /* [8] */\n"
-                                       "    f(x);\n"));
-    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_from_check_2(arena);\n"
-                                             "if (status != STEPC_OK)\n    return status;\n"
-                                             "m_step_from_f(arena, seed);\n");
+    check(&l, 0, NULL);
+    for (int i = 0; i < 60; i++) /* not the last one, nor all */
+        run_with(&l, 0, begin_of(x), i == 50 ? tree_read(&arena, seed) : NULL);
+    ck_assert_str_eq(parts_of(&l, &file, &parts), "stepc_status status = m_step_from_check_2(arena);\n"
+                                                  "if (status != STEPC_OK)\n    return status;\n"
+                                                  "m_step_from_f(arena, seed);\n");
+    ck_assert_uint_eq(parts.count, 2);
+    const char *const first = function_text(parts.data[0]), *const second = function_text(parts.data[1]);
+    ck_assert_ptr_eq(strstr(first, "/* m_step(): check() to f(). */\n"
+                                   "static stepc_status m_step_from_check_2(m_arena *arena)\n{\n"
+                                   "    if (check() != STEPC_OK)\n        return STEPC_E_LABEL;\n"
+                                   "    float *const x = arena->floats + 8; /* [8] */\n"
+                                   "    f(x);\n"),
+                     first);
+    ck_assert_ptr_nonnull(strstr(first, "    f(x);\n    return STEPC_OK;\n}\n"));
+    ck_assert_ptr_nonnull(strstr(second, "static void m_step_from_f(m_arena *arena, uint64_t seed)\n{\n"
+                                         "    float *const x = arena->floats + 8; /* [8] */\n"
+                                         "    f(x);\n"));
 }
 END_TEST
 
@@ -156,64 +255,79 @@ START_TEST(parts_share_a_status)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
     struct name_scope file = {.taken = {.arena = &arena}};
-    const struct entry_function f = {"m", "step", true, &file};
-    struct writer functions = {.text = {.arena = &arena}}, body = functions;
+    tree_functions parts = {0};
     for (int i = 0; i < 30; i++)
-        entry_add_step(&l, (struct entry_step){.kind = STEP_CHECK, .name = "check", .status = "STEPC_E_LABEL"});
-    l.uses = 0;
-    print_entry_parts(&l, &f, &functions, &body);
-    ck_assert_str_eq(strbuf_text(&body.text), "stepc_status status = m_step_from_check();\n"
-                                              "if (status != STEPC_OK)\n    return status;\n"
-                                              "status = m_step_from_check_2();\n"
-                                              "if (status != STEPC_OK)\n    return status;\n");
+        check(&l, 0, NULL);
+    ck_assert_str_eq(parts_of(&l, &file, &parts), "stepc_status status = m_step_from_check();\n"
+                                                  "if (status != STEPC_OK)\n    return status;\n"
+                                                  "status = m_step_from_check_2();\n"
+                                                  "if (status != STEPC_OK)\n    return status;\n");
 }
 END_TEST
 
-START_TEST(traces_stand_in_front_of_kernels_and_checks)
+START_TEST(two_statements_of_a_step_stay_together)
 {
-    struct entry_steps l = {.arena = &arena, .outputs = outputs, .traces = true};
-    run(&l, LOSS, pointer("x", NULL, 0), NULL);
-    const struct entry_step check = {.kind = STEP_CHECK, .kernel = 1, .name = "check", .status = "STEPC_E_LABEL"};
-    entry_add_step(&l, check);
-    entry_add_step(&l, (struct entry_step){.kind = STEP_SET, .guard = guard_of(LOSS), .target = "a", .value = "1"});
+    struct entry_steps l = {.arena = &arena, .outputs = outputs};
+    struct tree_var *const x = pointer("x", NULL);
+    for (int i = 0; i < 2; i++) {
+        struct entry_step s = {.guard = guard_of(LOSS), .kernel = "f"};
+        struct tree_builder b = tree_builder(&arena, &s.body);
+        tree_run(&b, call("STEPC_TRACE", index_constant(&arena, i), NULL));
+        tree_run(&b, call("f", i == 0 ? begin_of(x) : NULL, NULL));
+        entry_add_step(&l, s);
+        check(&l, 0, NULL);
+    }
     is_text(&l, "if (out->loss != NULL) {\n"
                 "    float *const x = arena->floats + 8; /* [8] */\n"
-                "    STEPC_TRACE(0, \"f\");\n"
+                "    STEPC_TRACE(0);\n"
                 "    f(x);\n"
                 "}\n"
-                "STEPC_TRACE(1, \"check\");\n"
                 "if (check() != STEPC_OK)\n"
                 "    return STEPC_E_LABEL;\n"
-                "if (out->loss != NULL)\n"
-                "    a = 1;\n");
-    struct entry_steps bare = {.arena = &arena, .outputs = outputs, .traces = true};
-    run(&bare, LOSS, NULL, NULL);
-    is_text(&bare, "if (out->loss != NULL) {\n"
-                   "    STEPC_TRACE(0, \"f\");\n"
-                   "    f();\n"
-                   "}\n");
+                "if (out->loss != NULL) {\n"
+                "    STEPC_TRACE(1);\n"
+                "    f();\n"
+                "}\n"
+                "if (check() != STEPC_OK)\n"
+                "    return STEPC_E_LABEL;\n");
 }
 END_TEST
 
 START_TEST(other_steps)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
-    struct entry_step check = {.kind = STEP_CHECK, .guard = guard_of(LOSS), .kernel = 4, .name = "check_labels"};
-    check.status = "STEPC_E_LABEL";
-    vec_push(&arena, &check.arguments, "in->target");
-    entry_add_step(&l, check);
-    entry_add_step(&l, (struct entry_step){.kind = STEP_FILL, .target = "state->w", .value = "1.0f", .count = 32766});
-    entry_add_step(&l, (struct entry_step){.kind = STEP_FILL, .target = "state->w", .value = "1.0f", .count = 32767});
-    entry_add_step(&l, (struct entry_step){.kind = STEP_SET, .target = "state->r", .value = "0.1f"});
+    struct tree_var *const w = tree_member(&arena, VAR_ARRAY, DTYPE_FLOAT, "float", state, "w", 6),
+                    *const r = tree_member(&arena, VAR_CELL, DTYPE_FLOAT, "float", state, "r", 1),
+                    *const draws = tree_member(&arena, VAR_CELL, DTYPE_INDEX, "uint64_t", state, "draws", 1);
+    struct tree_var *const i = tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 5);
+    w->rank = 2;
+    w->is_cast = true;
+    check(&l, LOSS, begin_of(outputs[1]));
+    struct entry_step s = {0};
+    struct tree_builder b = tree_builder(&arena, &s.body);
+    tree_open_loop(&b, i, index_constant(&arena, 0), index_constant(&arena, 6), 1, NULL);
+    tree_set(&b, tree_element(&arena, w, tree_read(&arena, i)), SET_TO, expr_float(&arena, DTYPE_FLOAT, 1));
+    tree_close(&b);
+    const struct expr *const fill[] = {tree_whole(&arena, w), index_constant(&arena, 0), tree_bytes(&arena, w)};
+    tree_run(&b, tree_call(&arena, DTYPE_INDEX, CALL_NAMED, "memset", fill, 3));
+    tree_run(&b, call("f", begin_of(w), begin_of(r)));
+    tree_run(&b, call("clear", begin_of(state), tree_bytes(&arena, state)));
+    tree_set(&b, tree_read(&arena, r), SET_TO, tree_element(&arena, w, index_constant(&arena, 0)));
+    tree_set(&b, tree_read(&arena, draws), SET_SUM, index_constant(&arena, 1));
+    tree_run(&b, index_cast(&arena, "void", begin_of(out)));
+    entry_add_step(&l, s);
     is_text(&l, "if (out->loss != NULL) {\n"
-                "    if (check_labels(in->target) != STEPC_OK)\n"
+                "    if (check(out->logits) != STEPC_OK)\n"
                 "        return STEPC_E_LABEL;\n"
                 "}\n"
-                "for (int i = 0; i < 32766; i++)\n"
-                "    state->w[i] = 1.0f;\n"
-                "for (int32_t i = 0; i < 32767; i++)\n"
-                "    state->w[i] = 1.0f;\n"
-                "state->r = 0.1f;\n");
+                "for (int i = 0; i < 6; i++)\n"
+                "    ((float *)state->w)[i] = 1.0f;\n"
+                "memset(state->w, 0, sizeof state->w);\n"
+                "f((float *)state->w, &state->r);\n"
+                "clear(state, sizeof *state);\n"
+                "state->r = state->w[0][0];\n"
+                "state->draws++;\n"
+                "(void)out;\n");
 }
 END_TEST
 
@@ -223,7 +337,8 @@ END_TEST
 START_TEST(long_lines_are_broken_and_their_comments_stand_above)
 {
     struct entry_steps l = {.arena = &arena, .outputs = outputs};
-    run(&l, 0, pointer(LONG "1", "out->" LONG, LOSS), pointer(LONG LONG, NULL, 0));
+    const struct tree_var *const output = tree_member(&arena, VAR_POINTER, DTYPE_FLOAT, "float", out, LONG, 8);
+    run(&l, 0, pointer(LONG "1", output), pointer(LONG LONG, NULL));
     is_text(&l, "/* [8] */\n"
                 "float *const " LONG "1 = out->" LONG " != NULL\n"
                 "    ? out->" LONG " : arena->floats + 8;\n"
@@ -237,14 +352,15 @@ END_TEST
 int main(void)
 {
     TCase *t = tcase_create("entry");
-    tcase_add_checked_fixture(t, NULL, teardown);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, pointers_stand_in_front_of_their_first_use);
     tcase_add_test(t, a_block_keeps_what_it_alone_names);
+    tcase_add_test(t, what_outlives_a_block_stands_before_it);
     tcase_add_test(t, an_output_is_asked_for_unless_its_block_has_asked);
     tcase_add_test(t, a_block_of_two_outputs_has_asked_for_neither);
     tcase_add_test(t, a_long_entry_has_parts);
     tcase_add_test(t, parts_share_a_status);
-    tcase_add_test(t, traces_stand_in_front_of_kernels_and_checks);
+    tcase_add_test(t, two_statements_of_a_step_stay_together);
     tcase_add_test(t, other_steps);
     tcase_add_test(t, long_lines_are_broken_and_their_comments_stand_above);
     return run_tests("emit_entry", t);
