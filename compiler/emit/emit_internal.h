@@ -280,6 +280,8 @@ struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, cons
 struct kernel_call emit_region(struct emission *e, const struct kernel *k);
 /* What is wrong with a tree is a mistake of whoever built it: found in tests and debug builds. */
 void check_tree(struct emission *e, const char *label, const struct tree_function *f);
+/* The same of an entry, whose state is given, and of its parts. */
+void check_entry(struct emission *e, const struct tree_function *f, const struct tree_var *state);
 /* Which nodes a kernel came from; beside a formula, those that the model has names for. */
 const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula);
 /* The plans of the emission, in a stable order: before any kernel is emitted. */

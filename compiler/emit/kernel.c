@@ -118,14 +118,49 @@ void emit_parts(struct expr_scope *s, struct tree_builder *b, const struct kerne
         tree_close(b);
 }
 
+/* A kernel as the functions that it is made of. */
+struct kernel_parts {
+    VEC(struct tree_function *) functions; /* the kernel, or a share of it, is the last one */
+    struct tree_function *kernel;          /* what is called: that, or what runs its shares */
+};
+
 void check_tree(struct emission *e, const char *label, const struct tree_function *f)
 {
 #ifndef NDEBUG
-    const char *const wrong = tree_verify(e->arena, &f->params, &f->body);
+    const struct tree_var *arena = NULL;
+    for (size_t i = 0; i < f->params.count; i++)
+        if (str_equal(f->params.data[i]->name, "arena"))
+            arena = f->params.data[i];
+    const char *const wrong = tree_verify_function(e->arena, f, arena);
     if (wrong)
         UNREACHABLE("'%s': %s", label, wrong);
 #else
     (void)e, (void)label, (void)f;
+#endif
+}
+
+/* After each pass over the functions of a kernel. `around`: what they may name besides parameters. */
+static void check_pass(struct emission *e, const char *pass, const struct kernel_parts *p, const tree_vars *around)
+{
+#ifndef NDEBUG
+    for (size_t i = 0; i < p->functions.count; i++) {
+        const char *const wrong = tree_verify_pass(e->arena, around, p->functions.data[i]);
+        if (wrong)
+            UNREACHABLE("'%s' after %s: %s", p->functions.data[i]->name, pass, wrong);
+    }
+#else
+    (void)e, (void)pass, (void)p, (void)around;
+#endif
+}
+
+void check_entry(struct emission *e, const struct tree_function *f, const struct tree_var *state)
+{
+#ifndef NDEBUG
+    const char *const wrong = tree_verify_entry(e->arena, f, state);
+    if (wrong)
+        UNREACHABLE("%s", wrong);
+#else
+    (void)e, (void)f, (void)state;
 #endif
 }
 
@@ -387,12 +422,6 @@ static void add_comment(struct emission *e, struct kernel_function *f, const cha
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* A kernel as the functions that it is made of. */
-struct kernel_parts {
-    VEC(struct tree_function *) functions; /* the kernel, or a share of it, is the last one */
-    struct tree_function *kernel;          /* what is called: that, or what runs its shares */
-};
-
 static bool divides_by_root(const struct expr *e, void *data)
 {
     (void)data;
@@ -497,16 +526,20 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
     vec_push(a, &parts.functions, f);
     f->name = k->label;
     f->type = "void";
+    check_pass(e, "building", &parts, &e->kernel_outer);
     for (size_t i = 0; i < parts.functions.count && !emits_plain(e->options) && !e->options->small; i++)
         emit_row_calls(a, &parts.functions.data[i]->body);
+    check_pass(e, "row calls", &parts, &e->kernel_outer);
     const char *const wrong = tree_settle(a, parts.functions.data, parts.functions.count, &e->kernel_outer);
     if (wrong)
         UNREACHABLE("kernel '%s': %s", k->label, wrong);
     f->params = kernel_vars(e, params);
     add_if_read(a, &f->params, share);
     add_if_read(a, &f->params, pass);
+    check_pass(e, "settling", &parts, &(tree_vars){0});
     for (size_t i = 0; i < parts.functions.count; i++)
         tree_inline_elements(a, &parts.functions.data[i]->body);
+    check_pass(e, "inlining", &parts, &(tree_vars){0});
     tree_name(a, parts.functions.data, parts.functions.count, name_is_reserved);
     for (size_t i = 0; i + 1 < parts.functions.count; i++) {
         const int stage = e->instance_stages.data[i];

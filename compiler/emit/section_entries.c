@@ -525,6 +525,7 @@ static struct tree_function *make_function(struct entry_build *t, tree_functions
     return f;
 }
 
+/* Parts first. */
 static const char *functions_text(struct emission *e, const tree_functions *functions)
 {
     struct expr_scope scope = {.e = e, .arena = e->arena};
@@ -559,6 +560,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     tell_lives(&t);
     e->weights.entries[entry_index(e, entry)] = t.reads_weights;
     e->entry_functions[entry_index(e, entry)] = make_function(&t, &functions);
+    check_entry(e, e->entry_functions[entry_index(e, entry)], t.v.state);
     return functions_text(e, &functions);
 }
 

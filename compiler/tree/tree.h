@@ -200,5 +200,14 @@ void tree_inline_elements(struct arena *a, stmt_list *list);
  * declared twice, two of a name, a type that does not fit, a target that cannot be set, an element outside of its
  * array. */
 const char *tree_verify(struct arena *a, const tree_vars *parameters, const stmt_list *body);
+/* The same before variables are named, between passes; what is `around` is in scope as well. */
+const char *tree_verify_pass(struct arena *a, const tree_vars *around, const struct tree_function *f);
+/* The same of a function, and what tells only who sees the functions that it calls (verify_calls.c): a parameter or a
+ * local that nobody reads; memory of a call that is written as one argument and known as another, of which one is
+ * restrict. `shared`: members of what it points to may lie in the same memory; or NULL. */
+const char *tree_verify_function(struct arena *a, const struct tree_function *f, const struct tree_var *shared);
+/* NULL, or what is wrong with a function that returns a status: one that is not STEPC_OK, when the function, or one
+ * that it calls, may have written what `state`, one of its parameters, points to. */
+const char *tree_verify_entry(struct arena *a, const struct tree_function *f, const struct tree_var *state);
 
 #endif

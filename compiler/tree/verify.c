@@ -8,6 +8,8 @@ struct verifier {
     tree_vars scope; /* what is declared here; the innermost last */
     const struct index_bound *where; /* what conditions around say */
     bool is_never;                   /* they never hold: no element is read */
+    bool has_names;                  /* variables are named */
+    const tree_vars *around;         /* what else may be read: functions that are built together have it in scope */
     const char *wrong;
 };
 
@@ -22,7 +24,7 @@ static void declare(struct verifier *v, const struct tree_var *var)
     for (size_t i = 0; i < v->scope.count; i++) {
         if (v->scope.data[i] == var)
             fail(v, "is declared twice", var);
-        else if (str_equal(v->scope.data[i]->name, var->name))
+        else if (v->has_names && str_equal(v->scope.data[i]->name, var->name))
             fail(v, "hides another of this name", var);
     }
     vec_push(v->arena, &v->scope, var);
@@ -145,7 +147,8 @@ static void check(struct verifier *v, const struct expr *e)
     if (e->op == EXPR_LOAD || e->op == EXPR_INDEX || e->op == EXPR_RESULT)
         fail(v, "is not one of a tree", NULL);
     const struct tree_var *const var = tree_var_of(e);
-    if (var && var->kind != VAR_MACRO && !var->is_of_file && !tree_has(&v->scope, var->of ? var->of : var))
+    const bool is_everywhere = !var || var->kind == VAR_MACRO || var->is_of_file || tree_has(v->around, var);
+    if (!is_everywhere && !tree_has(&v->scope, var->of ? var->of : var))
         fail(v, "is not in scope", var);
     if (e->op == EXPR_CALL)
         check_call(v, e->call);
@@ -242,11 +245,24 @@ static void check_list(struct verifier *v, const stmt_list *list)
     }
 }
 
+static void declare_all(struct verifier *v, const tree_vars *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        declare(v, list->data[i]);
+}
+
 const char *tree_verify(struct arena *a, const tree_vars *parameters, const stmt_list *body)
 {
-    struct verifier v = {.arena = a};
-    for (size_t i = 0; i < parameters->count; i++)
-        declare(&v, parameters->data[i]);
+    struct verifier v = {.arena = a, .has_names = true, .around = &(tree_vars){0}};
+    declare_all(&v, parameters);
     check_list(&v, body);
+    return v.wrong;
+}
+
+const char *tree_verify_pass(struct arena *a, const tree_vars *around, const struct tree_function *f)
+{
+    struct verifier v = {.arena = a, .around = around};
+    declare_all(&v, &f->params);
+    check_list(&v, &f->body);
     return v.wrong;
 }
