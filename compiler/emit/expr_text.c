@@ -510,6 +510,12 @@ static const char *element_text(struct expr_scope *s, const struct expr *e)
     return strbuf_text(&b);
 }
 
+static const char *matrix_text(struct expr_scope *s, const struct expr *e)
+{
+    return arena_printf(s->arena, "%s[%s][%s]", var_text(s, e->var), tree_expr_text(s, e->arg[0], PREC_NONE),
+                        tree_expr_text(s, e->arg[1], PREC_NONE));
+}
+
 static const char *bytes_text(struct expr_scope *s, const struct tree_var *v)
 {
     return arena_printf(s->arena, "sizeof %s%s", v->kind == VAR_POINTER ? "*" : "", var_text(s, v));
@@ -523,8 +529,11 @@ const char *called_name(struct emission *e, const struct tree_call *c)
 static const char *call_text(struct expr_scope *s, const struct tree_call *c)
 {
     struct strbuf b = {.arena = s->arena};
-    const bool is_list = c->kind == CALL_INITIALIZER;
-    strbuf_addf(&b, "%s%s", is_list ? "" : called_name(s->e, c), is_list ? "{" : "(");
+    const bool is_list = c->kind == CALL_INITIALIZER, is_struct = c->kind == CALL_STRUCT;
+    if (is_struct)
+        strbuf_addf(&b, "&(%s){", c->name);
+    else
+        strbuf_addf(&b, "%s%s", is_list ? "" : called_name(s->e, c), is_list ? "{" : "(");
     for (size_t i = 0; i < c->count; i++) {
         if (i > 0)
             strbuf_addf(&b, ",%c", blank(s));
@@ -532,7 +541,7 @@ static const char *call_text(struct expr_scope *s, const struct tree_call *c)
             strbuf_addf(&b, ".%s = ", c->members[i]);
         strbuf_add(&b, tree_expr_text(s, c->args[i], PREC_NONE));
     }
-    strbuf_add(&b, is_list ? "}" : ")");
+    strbuf_add(&b, is_list || is_struct ? "}" : ")");
     return strbuf_text(&b);
 }
 
@@ -569,6 +578,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_VAR:
     case EXPR_WHOLE: return var_text(s, e->var);
     case EXPR_ELEMENT: return element_text(s, e);
+    case EXPR_MATRIX: return matrix_text(s, e);
     case EXPR_WIDE: return arena_printf(s->arena, "INT64_C(%" PRId64 ")", e->i);
     case EXPR_TEXT: return e->text;
     case EXPR_ADDRESS: return address_text(s, e, precedence);

@@ -65,28 +65,67 @@ static const char *tensor_info(struct model_text *t, const char *name, enum dtyp
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
-/* What brings a matrix from the state's order into row-major order, or back. */
+static struct tree_var *untyped(struct arena *a, const char *name, bool written)
+{
+    struct tree_var *const v = tree_var(a, VAR_POINTER, DTYPE_INDEX, "void", name);
+    v->written = written;
+    return v;
+}
+
+/* A pointer to what an untyped one points to. */
+static struct tree_var *declare_typed(struct tree_builder *b, const struct tree_var *of, enum dtype dtype,
+                                      const char *type, const char *name)
+{
+    struct tree_var *const v = tree_var(b->arena, VAR_POINTER, dtype, type, name);
+    v->written = of->written;
+    tree_declare(b, v, tree_whole(b->arena, of));
+    return v;
+}
+
+static struct tree_var *size_var(struct arena *a, const char *name)
+{
+    return tree_var(a, VAR_VALUE, DTYPE_INDEX, "size_t", name);
+}
+
+static void write_function(struct model_text *t, struct writer *w, const struct tree_function *f)
+{
+    struct expr_scope s = {.e = t->e, .arena = t->e->arena};
+    check_tree(t->e, f->name, f);
+    print_function(&s, w, f);
+    write_blank(w);
+}
+
+/* What brings a matrix from the state's order into row-major order, or back: row_major[i] is
+ * s->w[(first + i) % columns][(first + i) / columns]. */
 static const char *write_turn(struct model_text *t, const struct variable *v, bool reads)
 {
-    struct emission *e = t->e;
-    struct writer *w = &t->turns;
-    const char *const type = c_type(v->dtype), *const qualifier = reads ? "const " : "",
-                      *const other = reads ? "" : "const ";
-    const char *const name =
-        file_name(e, arena_printf(e->arena, "%s_%s", reads ? "read" : "write", e->member[v->index]));
-    const int64_t columns = v->shape.dim[1];
-    const char *const here = arena_printf(e->arena, "s->%s[(first + i) %% %" PRId64 "u][(first + i) / %" PRId64 "u]",
-                                          e->member[v->index], columns, columns);
-    write_line(w, "static void %s(%svoid *state, %svoid *values, size_t first, size_t count)", name, qualifier, other);
-    write_line(w, "{");
-    w->depth++;
-    write_line(w, "%s%s_state *const s = state;", qualifier, e->name);
-    write_line(w, "%s%s *const row_major = values;", other, type);
-    write_line(w, "for (size_t i = 0; i < count; i++)");
-    write_line(w, "    %s = %s;", reads ? "row_major[i]" : here, reads ? here : "row_major[i]");
-    write_close(w, "");
-    write_blank(w);
-    return name;
+    struct emission *const e = t->e;
+    struct arena *const a = e->arena;
+    struct tree_function f = {.type = "void"};
+    struct tree_builder b = tree_builder(a, &f.body);
+    struct tree_var *const state = untyped(a, "state", !reads), *const values = untyped(a, "values", reads),
+                    *const first = size_var(a, "first"), *const count = size_var(a, "count"),
+                    *const i = tree_var(a, VAR_LOOP, DTYPE_INDEX, "size_t", "i");
+    const char *const member = e->member[v->index];
+    f.name = file_name(e, arena_printf(a, "%s_%s", reads ? "read" : "write", member));
+    vec_push(a, &f.params, state);
+    vec_push(a, &f.params, values);
+    vec_push(a, &f.params, first);
+    vec_push(a, &f.params, count);
+    const struct tree_var *const s = declare_typed(&b, state, DTYPE_INDEX, arena_printf(a, "%s_state", e->name), "s");
+    const struct tree_var *const row_major = declare_typed(&b, values, v->dtype, c_type(v->dtype), "row_major");
+    struct tree_var *const matrix = tree_member(a, VAR_ARRAY, v->dtype, c_type(v->dtype), s, member,
+                                                shape_count(&v->shape));
+    matrix->rank = v->shape.rank;
+    const struct expr *const at = index_add(a, tree_read(a, first), tree_read(a, i)),
+                      *const columns = index_text(a, arena_printf(a, "%" PRId64 "u", v->shape.dim[1]));
+    const struct expr *const here = tree_matrix(a, matrix, index_mod(a, at, columns), index_div(a, at, columns)),
+                      *const there = tree_element(a, row_major, tree_read(a, i));
+    tree_open_loop(&b, i, index_constant(a, 0), tree_read(a, count), 1, NULL);
+    tree_set(&b, reads ? there : here, SET_TO, reads ? here : there);
+    tree_close(&b);
+    write_function(t, &t->turns, &f);
+    return f.name;
 }
 
 static void write_variable(struct model_text *t, const char *info, const char *member, const char *role,
@@ -192,51 +231,76 @@ static const char *write_outputs(struct model_text *t, const struct entry *entry
     return write_tensors(t, entry, "outputs", &infos);
 }
 
-/* "&(digits_step_inputs){in[0]", "in[1]}": the members of a literal in their order, pointers first. */
-static void add_members(struct model_text *t, const struct entry *entry, const char *from, size_t pointers,
-                        size_t count, text_list *arguments)
+/* &(digits_step_inputs){in[0], in[1]}: pointers, and the count of the range behind them. */
+static const struct expr *struct_of(struct model_text *t, const struct entry *entry, const struct tree_var *from,
+                                    size_t pointers, size_t count)
 {
     struct arena *const a = t->e->arena;
-    const char *const head = arena_printf(a, "&(%s_%s_%sputs){", t->e->name, entry->name, from);
-    for (size_t i = 0; i < count; i++)
-        vec_push(a, arguments,
-                 arena_printf(a, i < pointers ? "%s%s[%zu]%s" : "%sstepc_count(%s[%zu])%s", i ? "" : head, from, i,
-                              i + 1 < count ? "" : "}"));
+    const struct expr **const members = arena_array(a, const struct expr *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct expr *const x = tree_element(a, from, index_constant(a, (int64_t)i));
+        members[i] = i < pointers ? x : tree_call(a, DTYPE_INDEX, CALL_NAMED, "stepc_count", &x, 1);
+    }
+    const char *const type = arena_printf(a, "%s_%s_%sputs", t->e->name, entry->name, from->name);
+    return tree_call(a, DTYPE_INDEX, CALL_STRUCT, type, members, count);
+}
+
+/* Pointers that are given where they are used, or not looked at. */
+static void put_pointer_check(struct tree_builder *b, const struct tree_var *const *used, size_t count)
+{
+    struct arena *const a = b->arena;
+    const struct expr *wrong = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct expr *const missing = index_compare(a, EXPR_EQ, tree_whole(a, used[i]), tree_null(a));
+        wrong = wrong ? index_binary(a, EXPR_EITHER, wrong, missing) : missing;
+    }
+    if (!wrong)
+        return;
+    tree_open_if(b, wrong);
+    tree_return(b, index_text(a, "STEPC_E_ARGUMENT"));
+    tree_close(b);
 }
 
 /* Its generic form: call_step(). */
 static void write_call(struct model_text *t, const struct entry *entry)
 {
-    struct arena *const a = t->e->arena;
-    struct writer *const w = &t->calls;
-    const size_t inputs = input_count(t->e, entry), outputs = entry->graph->outputs.count;
-    text_list arguments = {0};
-    vec_push(a, &arguments, "state");
-    vec_push(a, &arguments, "arena");
+    struct emission *const e = t->e;
+    struct arena *const a = e->arena;
+    struct tree_function f = {.type = "stepc_status", .lists_calls = true};
+    struct tree_builder b = tree_builder(a, &f.body);
+    const size_t inputs = input_count(e, entry), outputs = entry->graph->outputs.count;
+    struct tree_var *const state = untyped(a, "state", true), *const arena = untyped(a, "arena", true),
+                    *const seed = tree_var(a, VAR_VALUE, DTYPE_INDEX, "uint64_t", "seed");
+    struct tree_var *const in = untyped(a, "in", false), *const out = untyped(a, "out", true);
+    const struct tree_var *used[2];
+    const struct expr *args[5] = {tree_whole(a, state), tree_whole(a, arena)};
+    size_t used_count = 0, count = 2;
+    in->type = out->type = "void *const";
+    f.name = arena_printf(a, "call_%s", entry->name);
+    vec_push(a, &f.params, state);
+    vec_push(a, &f.params, arena);
+    vec_push(a, &f.params, seed);
+    vec_push(a, &f.params, in);
+    vec_push(a, &f.params, out);
     if (entry->kind == ENTRY_INIT)
-        vec_push(a, &arguments, "seed");
-    add_members(t, entry, "in", pointer_count(t->e, entry), inputs, &arguments);
-    add_members(t, entry, "out", outputs, outputs, &arguments);
-    static const char *const parameters[] = {"void *state", "void *arena", "uint64_t seed", "const void *const *in",
-                                             "void *const *out"};
-    write_list(w, arena_printf(a, "static stepc_status call_%s(", entry->name), parameters, 5, ")");
-    write_line(w, "{");
-    w->depth++;
-    if (entry->kind != ENTRY_INIT)
-        write_line(w, "(void)seed;");
-    if (inputs == 0)
-        write_line(w, "(void)in;");
-    if (outputs == 0)
-        write_line(w, "(void)out;");
-    if (inputs + outputs > 0) {
-        write_line(w, "if (%s)", inputs == 0    ? "out == NULL"
-                                 : outputs == 0 ? "in == NULL"
-                                                : "in == NULL || out == NULL");
-        write_line(w, "    return STEPC_E_ARGUMENT;");
+        args[count++] = tree_read(a, seed);
+    else
+        tree_run(&b, index_cast(a, "void", tree_read(a, seed)));
+    if (inputs > 0) {
+        used[used_count++] = in;
+        args[count++] = struct_of(t, entry, in, pointer_count(e, entry), inputs);
+    } else {
+        tree_run(&b, index_cast(a, "void", tree_whole(a, in)));
     }
-    write_list(w, arena_printf(a, "return %s_%s(", t->e->name, entry->name), arguments.data, arguments.count, ");");
-    write_close(w, "");
-    write_blank(w);
+    if (outputs > 0) {
+        used[used_count++] = out;
+        args[count++] = struct_of(t, entry, out, outputs, outputs);
+    } else {
+        tree_run(&b, index_cast(a, "void", tree_whole(a, out)));
+    }
+    put_pointer_check(&b, used, used_count);
+    tree_return(&b, tree_call_function(a, e->entry_functions[entry_index(e, entry)], args, count));
+    write_function(t, &t->calls, &f);
 }
 
 static void write_entry(struct model_text *t, const struct entry *x)

@@ -86,18 +86,31 @@ static void write_statement(struct expr_scope *s, struct writer *w, const char *
 
 /* ---- lists of calls ---------------------------------------------------------------------------------------------- */
 
+/* The members of a struct are arguments like the others. */
+static void list_argument(struct expr_scope *s, const struct expr *e, text_list *list)
+{
+    const struct tree_call *const c = e->op == EXPR_CALL && e->call->kind == CALL_STRUCT ? e->call : NULL;
+    if (!c)
+        vec_push(s->arena, list, tree_expr_text(s, e, PREC_NONE));
+    for (size_t i = 0; c && i < c->count; i++) {
+        const char *const head = i == 0 ? arena_printf(s->arena, "&(%s){", c->name) : "";
+        const char *const member = tree_expr_text(s, c->args[i], PREC_NONE);
+        vec_push(s->arena, list, arena_printf(s->arena, "%s%s%s", head, member, i + 1 == c->count ? "}" : ""));
+    }
+}
+
 /* "name(", arguments, ")" and what stands behind; false: the expression is no call. */
 static bool write_call(struct expr_scope *s, struct writer *w, const char *before, const struct expr *e,
                        const char *after)
 {
     const struct tree_call *const c = e->op == EXPR_CALL ? e->call : NULL;
-    if (!c || c->kind == CALL_INITIALIZER)
+    if (!c || c->kind == CALL_INITIALIZER || c->kind == CALL_STRUCT)
         return false;
-    const char **const arguments = arena_array(s->arena, const char *, c->count + 1);
+    text_list arguments = {0};
     const char *const name = called_name(s->e, c);
     for (size_t i = 0; i < c->count; i++)
-        arguments[i] = tree_expr_text(s, c->args[i], PREC_NONE);
-    write_list(w, arena_printf(s->arena, "%s%s(", before, name), arguments, c->count,
+        list_argument(s, c->args[i], &arguments);
+    write_list(w, arena_printf(s->arena, "%s%s(", before, name), arguments.data, arguments.count,
                arena_printf(s->arena, ")%s", after));
     return true;
 }

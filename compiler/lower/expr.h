@@ -68,6 +68,7 @@ enum expr_op {
     EXPR_TEXT,    /* .text, as spelt: a bare word */
     EXPR_ADDRESS, /* of element arg[0] of .var; of a variable that has no elements: its own, arg[0] is 0 */
     EXPR_WHOLE,   /* .var as memcpy() takes it, which asks for no type */
+    EXPR_MATRIX,  /* element arg[1] of row arg[0] of .var, which C declares as a matrix */
     EXPR_NULL,    /* the pointer to nothing; .text: its type */
     EXPR_CALL,    /* .call */
     EXPR_MEMBER,  /* .text of the struct arg[0] */
@@ -99,7 +100,8 @@ struct tree_call {
         CALL_HELPER,     /* function `name` of the runtime */
         CALL_SECTION,    /* function or macro `name` of header `from` of runtime/kernels/ */
         CALL_HOLE,       /* in templates: expression or statement hole `name` */
-        CALL_INITIALIZER /* no call, but {.members[0] = args[0], ..} */
+        CALL_INITIALIZER, /* no call, but {.members[0] = args[0], ..} */
+        CALL_STRUCT       /* none either: the address of a struct of type `name` with args as members, in their order */
     } kind;
     const char *name, *from;
     bool by_type; /* SECTION: there is one for each type of elements */
@@ -129,7 +131,7 @@ struct expr {
     union {
         const struct access *access; /* LOAD; most nodes are none, and it is five times as large as all else */
         const struct expr_draw *draw; /* UNIFORM, NORMAL */
-        const struct tree_var *var;   /* VAR, ELEMENT, ADDRESS, WHOLE, BYTES */
+        const struct tree_var *var;   /* VAR, ELEMENT, ADDRESS, WHOLE, MATRIX, BYTES */
         const struct tree_call *call; /* CALL */
         const char *text;             /* TEXT, NULL, MEMBER, SIZEOF; CAST to DTYPE_INDEX: the name of the type */
     };

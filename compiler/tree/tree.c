@@ -69,6 +69,14 @@ const struct expr *tree_whole(struct arena *a, const struct tree_var *v)
     return of_var(a, EXPR_WHOLE, v, NULL);
 }
 
+const struct expr *tree_matrix(struct arena *a, const struct tree_var *v, const struct expr *row,
+                               const struct expr *column)
+{
+    struct expr *const e = make(a, EXPR_MATRIX, v->dtype, row, column);
+    e->var = v;
+    return e;
+}
+
 const struct expr *tree_bytes(struct arena *a, const struct tree_var *v)
 {
     struct expr *const e = make(a, EXPR_BYTES, DTYPE_INDEX, NULL, NULL);

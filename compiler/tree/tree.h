@@ -67,7 +67,7 @@ struct stmt {
             const struct expr *by, *next; /* LOOP: var += by; var = next */
             const struct expr *condition; /* IF; LOOP: what must hold, too, asked where var < to, or NULL */
             const struct expr *value;     /* DECLARE (NULL: none), SET, CALL, RETURN (NULL: nothing) */
-            const struct expr *target;    /* SET: a VAR or an ELEMENT */
+            const struct expr *target;    /* SET: a VAR, an ELEMENT or one of a MATRIX */
         };
         const struct expr *expr[STMT_EXPRS]; /* all of these, the target last */
     };
@@ -137,6 +137,8 @@ const struct expr *index_choose(struct arena *a, const struct expr *c, const str
 const struct expr *index_binary(struct arena *a, enum expr_op op, const struct expr *x, const struct expr *y);
 const struct expr *tree_address(struct arena *a, const struct tree_var *v, const struct expr *index);
 const struct expr *tree_whole(struct arena *a, const struct tree_var *v); /* EXPR_WHOLE */
+const struct expr *tree_matrix(struct arena *a, const struct tree_var *v, const struct expr *row,
+                               const struct expr *column); /* EXPR_MATRIX */
 const struct expr *tree_bytes(struct arena *a, const struct tree_var *v); /* EXPR_BYTES */
 const struct expr *tree_sizeof(struct arena *a, const char *type);        /* EXPR_SIZEOF */
 const struct expr *tree_null(struct arena *a);                            /* EXPR_NULL */

@@ -68,7 +68,7 @@ static void check_element(struct verifier *v, const struct expr *e)
 static bool is_pointer(const struct expr *e)
 {
     return e->op == EXPR_ADDRESS || e->op == EXPR_WHOLE || e->op == EXPR_NULL ||
-           (e->op == EXPR_SELECT && is_pointer(e->arg[1]));
+           (e->op == EXPR_CALL && e->call->kind == CALL_STRUCT) || (e->op == EXPR_SELECT && is_pointer(e->arg[1]));
 }
 
 /* Do the operands' types fit the operation and its result? Casts, bits and random numbers take what they are given. */
@@ -156,6 +156,8 @@ static void check(struct verifier *v, const struct expr *e)
         fail(v, "is no value", e->var);
     if (e->op == EXPR_ELEMENT)
         check_element(v, e);
+    if (e->op == EXPR_MATRIX && e->var->rank != 2)
+        fail(v, "is no matrix", e->var);
     if (!types_fit(e))
         fail(v, "has operands of other types", NULL);
 }
@@ -220,7 +222,7 @@ static void check_set(struct verifier *v, const struct stmt *s)
     const struct expr *const to = s->target;
     check(v, to);
     check(v, s->value);
-    if (to->op != EXPR_VAR && to->op != EXPR_ELEMENT)
+    if (to->op != EXPR_VAR && to->op != EXPR_ELEMENT && to->op != EXPR_MATRIX)
         fail(v, "is no target", NULL);
     else if (to->var->of ? !to->var->written
              : to->op == EXPR_VAR ? to->var->kind != VAR_CELL

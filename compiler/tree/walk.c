@@ -7,6 +7,7 @@ const struct tree_var *tree_var_of(const struct expr *e)
     case EXPR_ELEMENT:
     case EXPR_ADDRESS:
     case EXPR_WHOLE:
+    case EXPR_MATRIX:
     case EXPR_BYTES: return e->var;
     default: return NULL;
     }

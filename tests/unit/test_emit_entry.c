@@ -331,6 +331,49 @@ START_TEST(other_steps)
 }
 END_TEST
 
+/* stepc_status call_step(void *state, const void *const *in): what any program may call */
+START_TEST(structs_are_made_of_what_wrappers_are_given)
+{
+    struct tree_function step = {.name = "m_step"},
+                         f = {.name = "call_step", .type = "stepc_status", .lists_calls = true};
+    struct tree_builder b = tree_builder(&arena, &f.body);
+    struct tree_var *const any_state = to_struct("void", "state", true),
+                    *const in = to_struct("void *const", "in", false);
+    const struct expr *members[12], *args[2] = {tree_whole(&arena, any_state)};
+    for (int i = 0; i < 12; i++)
+        members[i] = tree_element(&arena, in, index_constant(&arena, 1000000 + i));
+    vec_push(&arena, &f.params, any_state);
+    vec_push(&arena, &f.params, in);
+    vec_push(&arena, &step.params, state);
+    vec_push(&arena, &step.params, to_struct("m_step_inputs", "in", false));
+    args[1] = tree_call(&arena, DTYPE_INDEX, CALL_STRUCT, "m_step_inputs", members, 12);
+    tree_return(&b, tree_call_function(&arena, &step, args, 2));
+    ck_assert_ptr_null(tree_verify_function(&arena, &f, NULL));
+    ck_assert_str_eq(function_text(&f),
+                     "static stepc_status call_step(void *state, const void *const *in)\n"
+                     "{\n"
+                     "    return m_step(state, &(m_step_inputs){in[1000000], in[1000001], in[1000002], in[1000003], "
+                     "in[1000004],\n"
+                     "                  in[1000005], in[1000006], in[1000007], in[1000008], in[1000009], "
+                     "in[1000010], in[1000011]});\n"
+                     "}\n");
+}
+END_TEST
+
+START_TEST(matrices_have_rows_and_columns)
+{
+    struct tree_var *const w = tree_member(&arena, VAR_ARRAY, DTYPE_FLOAT, "float", state, "w", 6);
+    const struct expr *const i = tree_read(&arena, tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 5)),
+                      *const four = index_text(&arena, "4u");
+    stmt_list body = {0};
+    struct tree_builder b = tree_builder(&arena, &body);
+    w->rank = 2;
+    tree_set(&b, tree_matrix(&arena, w, index_mod(&arena, i, four), index_div(&arena, i, four)), SET_TO,
+             expr_float(&arena, DTYPE_FLOAT, 1));
+    ck_assert_str_eq(text_of(&body), "state->w[i % 4u][i / 4u] = 1.0f;\n");
+}
+END_TEST
+
 #define TEN "ten_letter"
 #define LONG TEN TEN TEN TEN "s"
 
@@ -362,6 +405,8 @@ int main(void)
     tcase_add_test(t, parts_share_a_status);
     tcase_add_test(t, two_statements_of_a_step_stay_together);
     tcase_add_test(t, other_steps);
+    tcase_add_test(t, structs_are_made_of_what_wrappers_are_given);
+    tcase_add_test(t, matrices_have_rows_and_columns);
     tcase_add_test(t, long_lines_are_broken_and_their_comments_stand_above);
     return run_tests("emit_entry", t);
 }
