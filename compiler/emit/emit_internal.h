@@ -172,6 +172,8 @@ enum {
 };
 #define LINE_MAY_BREAK '\v'
 const char *tree_expr_text(struct expr_scope *s, const struct expr *e, int precedence);
+/* Where a kernel of these parameters is resolved and printed. */
+struct expr_scope scope_for(struct emission *e, const kernel_params *params);
 /* Text converted for storing into an element of its dtype (bool from a condition). */
 const char *tree_stored_text(struct expr_scope *s, const struct expr *e);
 /* What the expression of a kernel is in a tree, at this place. */
@@ -222,6 +224,7 @@ void emit_row_calls(struct arena *a, stmt_list *list);
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
 /* Functions as C: their comments, heads and bodies (tree_text.c). */
 void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f);
+const char *function_text(struct expr_scope *s, const struct tree_function *f);
 /* "static void f(const float *x)", and what follows on the line. */
 void print_head(struct arena *a, struct writer *w, const struct tree_function *f, const char *after);
 /* What the call names. */
@@ -276,6 +279,10 @@ struct kernel_call {
     VEC(struct kernel_call) checks;
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
+/* The same of a check of the kernel (kernel_checks.c). */
+struct kernel_call check_call(struct emission *e, const struct kernel *k, const struct check *c);
+/* How many of the program's range there are, as a parameter. */
+struct tree_var *make_count_var(struct emission *e, const char *index_type);
 /* The same of a kernel that runs a region: a function with the loop over its steps (region.c). */
 struct kernel_call emit_region(struct emission *e, const struct kernel *k);
 /* What is wrong with a tree is a mistake of whoever built it: found in tests and debug builds. */

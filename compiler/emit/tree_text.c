@@ -495,3 +495,10 @@ void print_function(struct expr_scope *s, struct writer *w, const struct tree_fu
     write_line(w, "}");
     s->lists_calls = false;
 }
+
+const char *function_text(struct expr_scope *s, const struct tree_function *f)
+{
+    struct writer w = {.text = {.arena = s->arena}};
+    print_function(s, &w, f);
+    return strbuf_text(&w.text);
+}

@@ -214,13 +214,6 @@ static const char *parts_of(const struct entry_steps *l, struct name_scope *file
     return text_of(&body);
 }
 
-static const char *function_text(const struct tree_function *f)
-{
-    struct writer w = {.text = {.arena = &arena}};
-    print_function(&scope, &w, f);
-    return strbuf_text(&w.text);
-}
-
 /* 60 calls: two functions, which declare what they name again; a check may end the first of them. */
 START_TEST(a_long_entry_has_parts)
 {
@@ -236,7 +229,8 @@ START_TEST(a_long_entry_has_parts)
                                                   "if (status != STEPC_OK)\n    return status;\n"
                                                   "m_step_from_f(arena, seed);\n");
     ck_assert_uint_eq(parts.count, 2);
-    const char *const first = function_text(parts.data[0]), *const second = function_text(parts.data[1]);
+    const char *const first = function_text(&scope, parts.data[0]),
+                     *const second = function_text(&scope, parts.data[1]);
     ck_assert_ptr_eq(strstr(first, "/* m_step(): check() to f(). */\n"
                                    "static stepc_status m_step_from_check_2(m_arena *arena)\n{\n"
                                    "    if (check() != STEPC_OK)\n        return STEPC_E_LABEL;\n"
@@ -349,7 +343,7 @@ START_TEST(structs_are_made_of_what_wrappers_are_given)
     args[1] = tree_call(&arena, DTYPE_INDEX, CALL_STRUCT, "m_step_inputs", members, 12);
     tree_return(&b, tree_call_function(&arena, &step, args, 2));
     ck_assert_ptr_null(tree_verify_function(&arena, &f, NULL));
-    ck_assert_str_eq(function_text(&f),
+    ck_assert_str_eq(function_text(&scope, &f),
                      "static stepc_status call_step(void *state, const void *const *in)\n"
                      "{\n"
                      "    return m_step(state, &(m_step_inputs){in[1000000], in[1000001], in[1000002], in[1000003], "
