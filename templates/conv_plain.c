@@ -217,14 +217,14 @@ static inline void add_image(T *restrict total, const int step, const T *restric
                 const T v = !PADDED || (iz >= 0 && iz < D && iy >= 0 && iy < H && ix >= 0 && ix < W)
                                 ? from[(iz * H + iy) * W + ix]
                                 : (T)0;
-                const T *const flow = dy + (oz * OH + oy) * OW + ox;
-                s0 += flow[0] * v;
+                const T *const adjoint = dy + (oz * OH + oy) * OW + ox;
+                s0 += adjoint[0] * v;
                 if (ROWS > 1)
-                    s1 += flow[OD * OH * OW] * v;
+                    s1 += adjoint[OD * OH * OW] * v;
                 if (ROWS > 2)
-                    s2 += flow[2 * (OD * OH * OW)] * v;
+                    s2 += adjoint[2 * (OD * OH * OW)] * v;
                 if (ROWS > 3)
-                    s3 += flow[3 * (OD * OH * OW)] * v;
+                    s3 += adjoint[3 * (OD * OH * OW)] * v;
             }
         }
     }

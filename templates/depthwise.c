@@ -114,7 +114,7 @@ KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict
                                        .image_lines = QH,
                                        .image_columns = QW};
     T *const planes = scratch + PD * PH * PW * QD * QH * QW * STEPC_WINDOW_LANES(T);
-    T *const flows = scratch + (PD * PH * PW * QD * QH * QW + D * H * W) * STEPC_WINDOW_LANES(T);
+    T *const adjoints = scratch + (PD * PH * PW * QD * QH * QW + D * H * W) * STEPC_WINDOW_LANES(T);
     T *const total = scratch + (PD * PH * PW * QD * QH * QW + D * H * W + OD * OH * OW) * STEPC_WINDOW_LANES(T);
     const int first =
         SHARES > 1 ? (G + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T) * share() / SHARES * STEPC_WINDOW_LANES(T)
@@ -141,12 +141,12 @@ KERNEL static void depthwise_grad_weight(const T *restrict dy, const T *restrict
             if (WITH_DY) {
                 for (int l = 0; l < channels; l++)
                     compute_dy(scratch + PLANE + l * (OD * OH * OW), n, g + l);
-                stepc_transpose(flows, STEPC_WINDOW_LANES(T), scratch + PLANE, OD * OH * OW, channels, OD * OH * OW);
+                stepc_transpose(adjoints, STEPC_WINDOW_LANES(T), scratch + PLANE, OD * OH * OW, channels, OD * OH * OW);
             } else {
-                stepc_transpose(flows, STEPC_WINDOW_LANES(T), dy + (n * G + g) * (OD * OH * OW), OD * OH * OW, channels,
-                                OD * OH * OW);
+                stepc_transpose(adjoints, STEPC_WINDOW_LANES(T), dy + (n * G + g) * (OD * OH * OW), OD * OH * OW,
+                                channels, OD * OH * OW);
             }
-            stepc_add_channel_sums(TAPS, OD, OH, OW, total, scratch, taps, QH * QW, QW, flows);
+            stepc_add_channel_sums(TAPS, OD, OH, OW, total, scratch, taps, QH * QW, QW, adjoints);
         }
         for (int l = 0; l < channels; l++) {
             for (int t = 0; t < TAPS; t++) {

@@ -13,7 +13,7 @@
  * Functions that call a hole name nothing as a parameter of the kernel: what the hole reads may be that very operand.
  * Elements of a window are visited row-major, sums start from zero and run in the order of windows. */
 #include "kernels/stepc_registers.h"
-#include "kernels/stepc_window_flows.h"
+#include "kernels/stepc_window_adjoints.h"
 #include "template.h"
 
 enum HOLE {
@@ -219,34 +219,34 @@ static inline void zero_plane(T *restrict plane)
         plane[i] = (T)0;
 }
 
-/* Each `flow` of these windows is added to the element that the maximum came from. */
-static STEPC_INLINE void add_flows(const int lanes, const T *restrict plane, const int line, const int o,
-                                   const int first, const int end, const T *restrict flow, T *restrict sums)
+/* Each `adjoint` of these windows is added to the element that the maximum came from. */
+static STEPC_INLINE void add_adjoints(const int lanes, const T *restrict plane, const int line, const int o,
+                                   const int first, const int end, const T *restrict adjoint, T *restrict sums)
 {
     T best[16];
     int32_t at[16];
     find_maxima(lanes, plane, line, o, first, end, best, at);
     for (int l = 0; l < lanes; l++)
-        sums[at[l] + l * SW] += flow[line * OW + o + l];
+        sums[at[l] + l * SW] += adjoint[line * OW + o + l];
 }
 
-static inline void add_flow_of_end(const T *restrict plane, const int line, const int o, const T *restrict flow,
+static inline void add_adjoint_of_end(const T *restrict plane, const int line, const int o, const T *restrict adjoint,
                                    T *restrict sums)
 {
-    add_flows(1, plane, line, o, first_column(o), end_column(o), flow, sums);
+    add_adjoints(1, plane, line, o, first_column(o), end_column(o), adjoint, sums);
 }
 
-static STEPC_INLINE void add_flows_of_line(const T *restrict plane, const int line, const T *restrict flow,
+static STEPC_INLINE void add_adjoints_of_line(const T *restrict plane, const int line, const T *restrict adjoint,
                                            T *restrict sums)
 {
     for (int o = 0; o < INSIDE; o++)
-        add_flow_of_end(plane, line, o, flow, sums);
+        add_adjoint_of_end(plane, line, o, adjoint, sums);
     for (int o = INSIDE; o < BEYOND - (BEYOND - INSIDE) % 16; o += 16)
-        add_flows(16, plane, line, o, 0, KW, flow, sums);
+        add_adjoints(16, plane, line, o, 0, KW, adjoint, sums);
     if ((BEYOND - INSIDE) % 16 > 0)
-        add_flows((BEYOND - INSIDE) % 16, plane, line, BEYOND - (BEYOND - INSIDE) % 16, 0, KW, flow, sums);
+        add_adjoints((BEYOND - INSIDE) % 16, plane, line, BEYOND - (BEYOND - INSIDE) % 16, 0, KW, adjoint, sums);
     for (int o = BEYOND; o < OW; o++)
-        add_flow_of_end(plane, line, o, flow, sums);
+        add_adjoint_of_end(plane, line, o, adjoint, sums);
 }
 
 KERNEL static void max_pool_grad(const T *restrict x, const T *restrict dy, T *restrict scratch)
@@ -255,7 +255,7 @@ KERNEL static void max_pool_grad(const T *restrict x, const T *restrict dy, T *r
          p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         zero_plane(scratch);
         for (int line = 0; line < OD * OH; line++)
-            add_flows_of_line(x + p * (D * H * W), line, dy + p * (OD * OH * OW), scratch);
+            add_adjoints_of_line(x + p * (D * H * W), line, dy + p * (OD * OH * OW), scratch);
         STEPC_LANE_LOOP
         for (int i = 0; i < D * H * W; i++) {
             const T v = scratch[i];
@@ -273,33 +273,33 @@ static STEPC_INLINE void finish_zeros(const int p, const int first, const int co
 }
 
 /* `count` windows{ from `begin` on} of a line{, which begins at element `first`}. Vectors run across windows. */
-static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict flow,
+static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict adjoint,
                                        const int begin, const int count)
 {
     STEPC_LANE_LOOP
     for (int o = begin; o < begin + count; o++) {
-        T flows[KD * KH * KW];
-        stepc_max_flows(KD, KH, KW, flows, from + o * KW, H * W, W, flow[o]);
+        T adjoints[KD * KH * KW];
+        stepc_max_adjoints(KD, KH, KW, adjoints, from + o * KW, H * W, W, adjoint[o]);
         STEPC_UNROLL
         for (int t = 0; t < KD * KH * KW; t++) {
-            const T v = flows[t];
+            const T v = adjoints[t];
             finish(p, first + (KD > 1 ? t / (KH * KW) * (H * W) : 0) + t / KW % KH * W + t % KW + o * KW, v);
         }
     }
 }
 
 /* All windows of a line. Where finishing twice changes nothing, the last vector overlaps the one before it. */
-static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict flow)
+static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict adjoint)
 {
     if (AGAIN_FINISH && OW >= 8) {
         for (int i = 0; i < OW; i += STEPC_TOGETHER(8))
-            apart_windows(p, first, from, flow, STEPC_TOGETHER_FROM(i, 8, OW), STEPC_TOGETHER(8));
+            apart_windows(p, first, from, adjoint, STEPC_TOGETHER_FROM(i, 8, OW), STEPC_TOGETHER(8));
     } else if (AGAIN_FINISH && OW > 4) {
         STEPC_UNROLL
         for (int i = 0; i < OW; i += STEPC_TOGETHER(4))
-            apart_windows(p, first, from, flow, STEPC_TOGETHER_FROM(i, 4, OW), STEPC_TOGETHER(4));
+            apart_windows(p, first, from, adjoint, STEPC_TOGETHER_FROM(i, 4, OW), STEPC_TOGETHER(4));
     } else {
-        apart_windows(p, first, from, flow, 0, OW);
+        apart_windows(p, first, from, adjoint, 0, OW);
     }
 }
 
@@ -417,14 +417,14 @@ KERNEL static void average_pool(const T *restrict x)
 /* Adds the parts of these windows. An element gets those of a line from the last column of a window to the first, which
  * is the order of windows. */
 static STEPC_INLINE void add_parts(const int lanes, const int line, const int o, const int first, const int end,
-                                   const T *restrict flow, T *restrict sums)
+                                   const T *restrict adjoint, T *restrict sums)
 {
     const int depth = first_depth(line), depths = end_depth(line), row = first_row(line), rows = end_row(line);
     const T count = (T)population(line, o);
     T part[16];
     STEPC_LANE_LOOP
     for (int l = 0; l < lanes; l++)
-        part[l] = flow[line * OW + o + l] / count;
+        part[l] = adjoint[line * OW + o + l] / count;
     for (int d = depth; d < depths; d++) {
         for (int r = row; r < rows; r++) {
             for (int c = end - 1; c >= first; c--) {
@@ -437,21 +437,21 @@ static STEPC_INLINE void add_parts(const int lanes, const int line, const int o,
     }
 }
 
-static inline void add_part_of_end(const int line, const int o, const T *restrict flow, T *restrict sums)
+static inline void add_part_of_end(const int line, const int o, const T *restrict adjoint, T *restrict sums)
 {
-    add_parts(1, line, o, first_column(o), end_column(o), flow, sums);
+    add_parts(1, line, o, first_column(o), end_column(o), adjoint, sums);
 }
 
-static STEPC_INLINE void add_parts_of_line(const int line, const T *restrict flow, T *restrict sums)
+static STEPC_INLINE void add_parts_of_line(const int line, const T *restrict adjoint, T *restrict sums)
 {
     for (int o = 0; o < INSIDE; o++)
-        add_part_of_end(line, o, flow, sums);
+        add_part_of_end(line, o, adjoint, sums);
     for (int o = INSIDE; o < BEYOND - (BEYOND - INSIDE) % 16; o += 16)
-        add_parts(16, line, o, 0, KW, flow, sums);
+        add_parts(16, line, o, 0, KW, adjoint, sums);
     if ((BEYOND - INSIDE) % 16 > 0)
-        add_parts((BEYOND - INSIDE) % 16, line, BEYOND - (BEYOND - INSIDE) % 16, 0, KW, flow, sums);
+        add_parts((BEYOND - INSIDE) % 16, line, BEYOND - (BEYOND - INSIDE) % 16, 0, KW, adjoint, sums);
     for (int o = BEYOND; o < OW; o++)
-        add_part_of_end(line, o, flow, sums);
+        add_part_of_end(line, o, adjoint, sums);
 }
 
 KERNEL static void average_pool_grad(const T *restrict dy, T *restrict scratch)

@@ -124,14 +124,14 @@ KERNEL static void max_pool_grad_plain(const T *restrict x, const T *restrict dy
     }
 }
 
-/* The elements of a window: one gets what flows. */
-static inline void finish_window(const int p, const int oz, const int oy, const int ox, const int at, const T flow)
+/* The elements of a window: one gets the adjoint. */
+static inline void finish_window(const int p, const int oz, const int oy, const int ox, const int at, const T adjoint)
 {
     for (int kz = 0; kz < KD; kz++) {
         for (int ky = 0; ky < KH; ky++) {
             for (int kx = 0; kx < KW; kx++) {
                 const int i = ((oz * KD + kz) * H + oy * KH + ky) * W + ox * KW + kx;
-                finish(p, i, i == at ? (T)0 + flow : (T)0);
+                finish(p, i, i == at ? (T)0 + adjoint : (T)0);
             }
         }
     }
@@ -215,9 +215,9 @@ KERNEL static void average_pool_plain(const T *restrict x)
     }
 }
 
-/* What flows into element (z,y,x) of a channel. It is the last element of the first of its windows, so these come in
+/* The adjoint of element (z,y,x) of a channel. It is the last element of the first of its windows, so these come in
  * their order. */
-static inline T sum_flows(const T *restrict flow, const int z, const int y, const int x)
+static inline T sum_adjoints(const T *restrict adjoint, const int z, const int y, const int x)
 {
     T sum = (T)0;
     for (int kz = 0; kz < KD; kz++) {
@@ -229,7 +229,7 @@ static inline T sum_flows(const T *restrict flow, const int z, const int y, cons
                     if (!PADDED || (depth >= 0 && depth < OD * SD && line >= 0 && line < OH * SH && column >= 0 &&
                                     column < OW * SW)) {
                         const int oz = depth / SD, oy = line / SH, ox = column / SW;
-                        sum += flow[(oz * OH + oy) * OW + ox] / (T)(COUNT > 0 ? COUNT : population(oz, oy, ox));
+                        sum += adjoint[(oz * OH + oy) * OW + ox] / (T)(COUNT > 0 ? COUNT : population(oz, oy, ox));
                     }
                 }
             }
@@ -245,7 +245,7 @@ KERNEL static void average_pool_grad_plain(const T *restrict dy)
         for (int z = 0; z < D; z++) {
             for (int y = 0; y < H; y++) {
                 for (int x = 0; x < W; x++) {
-                    const T v = sum_flows(dy + p * (OD * OH * OW), z, y, x);
+                    const T v = sum_adjoints(dy + p * (OD * OH * OW), z, y, x);
                     finish(p, (z * H + y) * W + x, v);
                 }
             }
