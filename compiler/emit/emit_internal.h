@@ -195,8 +195,14 @@ bool takes_name_of(const struct expr_scope *s, const struct buffer *local, const
 void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr **e, size_t count);
 /* Declares, at the builder's place, what a kernel keeps of the blocks of random numbers that it draws from. */
 void declare_kept_blocks(struct emission *e, struct tree_builder *b);
-/* Notes that a helper of runtime/stepc_math.h or of the headers beside it is called; returns its name. */
-const char *use_helper(struct emission *e, const char *name);
+/* The functions of runtime/stepc_math.h and of the headers beside it that an operation of a tree is: of what it gives,
+ * or of what `inner` gives; NULL: it is C's own (needs.c). */
+struct op_helpers {
+    const char *name, *inner;
+};
+struct op_helpers op_helpers(struct arena *a, const struct expr *e);
+/* Notes the headers and helpers that the function needs. */
+void note_needs(struct emission *e, const struct tree_function *f);
 /* "float", "int64_t" ... as the emitted C spells a dtype */
 const char *c_type(enum dtype d);
 /* Does C spell it otherwise? Floats of 16 bits and less, bool and small integers lie in memory as others. */
@@ -228,7 +234,7 @@ const char *function_text(struct expr_scope *s, const struct tree_function *f);
 /* "static void f(const float *x)", and what follows on the line. */
 void print_head(struct arena *a, struct writer *w, const struct tree_function *f, const char *after);
 /* What the call names. */
-const char *called_name(struct emission *e, const struct tree_call *c);
+const char *called_name(const struct tree_call *c);
 /* The comment of a function of the template of kernel k, with the names that are there; NULL: it says nothing. */
 const char *template_comment(struct arena *a, const struct tree_function *f, const struct kernel *k,
                              const kernel_params *params);

@@ -10,12 +10,6 @@ const char *c_type(enum dtype d)
     return dtype_c_type(d);
 }
 
-const char *use_helper(struct emission *e, const char *name)
-{
-    map_set(&e->helpers, name, NULL);
-    return name;
-}
-
 struct kernel_param *find_param(const struct expr_scope *s, const struct buffer *b)
 {
     for (size_t i = 0; i < s->params->count; i++)
@@ -192,41 +186,43 @@ static const char *infix(struct expr_scope *s, const struct expr *e, int *preced
                         tree_expr_text(s, e->arg[1], right));
 }
 
-static const char *call1(struct expr_scope *s, const char *helper, const struct expr *x)
+/* What the operation is called, if it is a function of the runtime. */
+static const char *helper_name(struct expr_scope *s, const struct expr *e)
 {
-    return arena_printf(s->arena, "%s(%s)", use_helper(s->e, helper), tree_expr_text(s, x, PREC_NONE));
+    return op_helpers(s->arena, e).name;
 }
 
-static const char *call2(struct expr_scope *s, const char *helper, const struct expr *x, const struct expr *y)
+static const char *call1(struct expr_scope *s, const struct expr *e)
 {
-    return arena_printf(s->arena, "%s(%s,%c%s)", use_helper(s->e, helper), tree_expr_text(s, x, PREC_NONE), blank(s),
-                        tree_expr_text(s, y, PREC_NONE));
+    return arena_printf(s->arena, "%s(%s)", helper_name(s, e), tree_expr_text(s, e->arg[0], PREC_NONE));
 }
 
-/* Integer arithmetic wraps (docs/numerics-functions.md): runtime/stepc_integer.h for signed types, plain C for
- * unsigned ones. */
+static const char *call2(struct expr_scope *s, const struct expr *e)
+{
+    const char *const x = tree_expr_text(s, e->arg[0], PREC_NONE), *const y = tree_expr_text(s, e->arg[1], PREC_NONE);
+    return arena_printf(s->arena, "%s(%s,%c%s)", helper_name(s, e), x, blank(s), y);
+}
+
+/* Integer arithmetic wraps (docs/numerics-functions.md). */
 static const char *wrapping(struct expr_scope *s, const struct expr *e)
 {
-    static const char *const names[] = {"add", "sub", "mul"};
     static const char ops[] = "+-*";
     const int bits = dtype_bits(e->dtype), op = (int)(e->op - EXPR_ADD);
     if (dtype_is_signed(e->dtype) && bits >= 32)
-        return call2(s, arena_printf(s->arena, "stepc_%s%d", names[op], bits), e->arg[0], e->arg[1]);
+        return call2(s, e);
     const char *x = tree_expr_text(s, e->arg[0], PREC_UNARY), *y = tree_expr_text(s, e->arg[1], PREC_UNARY);
     if (bits >= 32)
         return arena_printf(s->arena, "(%s %c%c%s)", x, ops[op], blank(s), y);
     const char *wide = arena_printf(s->arena, "(uint32_t)%s %c%c(uint32_t)%s", x, ops[op], blank(s), y);
     if (dtype_is_signed(e->dtype))
-        return arena_printf(s->arena, "%s(%s)", use_helper(s->e, bits == 8 ? "stepc_signed8" : "stepc_signed16"), wide);
+        return arena_printf(s->arena, "%s(%s)", helper_name(s, e), wide);
     return arena_printf(s->arena, "(%s)(%s)", c_type(e->dtype), wide);
 }
 
-/* Division, remainder, power and shifts exist for 32 and 64 bits; narrower types are widened by C itself. */
-static const char *sized_call(struct expr_scope *s, const struct expr *e, const char *what, bool by_sign)
+/* Division, remainder, power and shifts of integers. */
+static const char *sized_call(struct expr_scope *s, const struct expr *e)
 {
-    const int bits = dtype_bits(e->dtype) <= 32 ? 32 : 64;
-    const char *const sign = by_sign && !dtype_is_signed(e->dtype) ? "u" : "";
-    const char *const text = call2(s, arena_printf(s->arena, "stepc_%s%s%d", what, sign, bits), e->arg[0], e->arg[1]);
+    const char *const text = call2(s, e);
     return dtype_bits(e->dtype) < 32 ? arena_printf(s->arena, "(%s)%s", c_type(e->dtype), text) : text;
 }
 
@@ -236,13 +232,12 @@ static const char *suffix_of(enum dtype d)
 }
 
 /* The low bits of an integer, as a type of so few. */
-static const char *below_byte_text(struct expr_scope *s, enum dtype to, const struct expr *x)
+static const char *below_byte_text(struct expr_scope *s, const struct expr *e)
 {
-    const char *const bits = arena_printf(s->arena, "(uint32_t)%s", tree_expr_text(s, x, PREC_UNARY));
-    const char *const wrap = dtype_bits(to) == 4 ? "stepc_signed4" : "stepc_signed2";
-    if (dtype_is_signed(to))
-        return arena_printf(s->arena, "%s(%s)", use_helper(s->e, wrap), bits);
-    return arena_printf(s->arena, "(uint8_t)(%s & %du)", bits, (1 << dtype_bits(to)) - 1);
+    const char *const bits = arena_printf(s->arena, "(uint32_t)%s", tree_expr_text(s, e->arg[0], PREC_UNARY));
+    if (dtype_is_signed(e->dtype))
+        return arena_printf(s->arena, "%s(%s)", helper_name(s, e), bits);
+    return arena_printf(s->arena, "(uint8_t)(%s & %du)", bits, (1 << dtype_bits(e->dtype)) - 1);
 }
 
 static const char *cast_text(struct expr_scope *s, const struct expr *e)
@@ -259,30 +254,21 @@ static const char *cast_text(struct expr_scope *s, const struct expr *e)
     if (dtype_is_below_byte(x->dtype) && e->dtype == dtype_computed(x->dtype))
         return tree_expr_text(s, x, PREC_UNARY);
     if (dtype_is_below_byte(e->dtype))
-        return below_byte_text(s, e->dtype, x);
-    if (dtype_is_pattern(e->dtype) || dtype_is_pattern(x->dtype)) /* the other one is float: expr.h */
-        return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", dtype_name(x->dtype), dtype_name(e->dtype)), x);
-    if (dtype_is_float(x->dtype) && !dtype_is_float(e->dtype)) /* truncates, saturates, NaN gives 0 */
-        return call1(s, arena_printf(s->arena, "stepc_%s_to_%s", c_type(x->dtype), dtype_name(e->dtype)), x);
-    return arena_printf(s->arena, "(%s)%s", c_type(e->dtype), tree_expr_text(s, x, PREC_UNARY));
+        return below_byte_text(s, e);
+    return helper_name(s, e) ? call1(s, e)
+                             : arena_printf(s->arena, "(%s)%s", c_type(e->dtype), tree_expr_text(s, x, PREC_UNARY));
 }
 
 /* Through the unsigned type of that width. */
 static const char *reinterpreted_text(struct expr_scope *s, const struct expr *e)
 {
-    const enum dtype from = e->arg[0]->dtype, to = e->dtype;
-    const int bits = dtype_bits(to);
-    const char *text = tree_expr_text(s, e->arg[0], PREC_UNARY);
-    if (from == DTYPE_FLOAT || from == DTYPE_DOUBLE)
-        text = call1(s, from == DTYPE_FLOAT ? "stepc_bitsf" : "stepc_bits", e->arg[0]);
-    else if (!dtype_is_float(from))
-        text = arena_printf(s->arena, "(uint%d_t)%s", bits, text);
-    if (to == DTYPE_FLOAT || to == DTYPE_DOUBLE)
-        return arena_printf(s->arena, "%s(%s)",
-                            use_helper(s->e, to == DTYPE_FLOAT ? "stepc_from_bitsf" : "stepc_from_bits"), text);
-    if (dtype_is_float(to) || !dtype_is_signed(to))
-        return text;
-    return arena_printf(s->arena, "%s(%s)", use_helper(s->e, arena_printf(s->arena, "stepc_signed%d", bits)), text);
+    const struct op_helpers h = op_helpers(s->arena, e);
+    const char *text = tree_expr_text(s, e->arg[0], h.inner ? PREC_NONE : PREC_UNARY);
+    if (h.inner)
+        text = arena_printf(s->arena, "%s(%s)", h.inner, text);
+    else if (!dtype_is_float(e->arg[0]->dtype))
+        text = arena_printf(s->arena, "(uint%d_t)%s", dtype_bits(e->dtype), text);
+    return h.name ? arena_printf(s->arena, "%s(%s)", h.name, text) : text;
 }
 
 static const char *math_text(struct expr_scope *s, const struct expr *e)
@@ -292,7 +278,7 @@ static const char *math_text(struct expr_scope *s, const struct expr *e)
         struct expr negated = {.op = EXPR_NEG, .dtype = e->dtype, .arg = {e->arg[0]}};
         return arena_printf(s->arena, "(%s < 0 ? %s : %s)", x, tree_expr_text(s, &negated, PREC_SELECT + 1), x);
     }
-    return call1(s, arena_printf(s->arena, "stepc_%s%s", expr_fn_name(e->fn), suffix_of(e->dtype)), e->arg[0]);
+    return call1(s, e);
 }
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -411,7 +397,7 @@ static const char *select_text(struct expr_scope *s, const struct expr *e, int *
         const char *is_true =
             c->op == EXPR_LT || c->op == EXPR_LE || c->op == EXPR_EQ || c->op == EXPR_NOT ? "" : " != 0";
         return arena_printf(s->arena, "%s(%s%s,%c%s,%c%s)",
-                            use_helper(s->e, arena_printf(s->arena, "stepc_select%s", suffix_of(e->dtype))),
+                            helper_name(s, e),
                             tree_expr_text(s, e->arg[0], *is_true ? PREC_EQUAL + 1 : PREC_NONE), is_true, blank(s),
                             tree_expr_text(s, e->arg[1], PREC_NONE), blank(s),
                             tree_expr_text(s, e->arg[2], PREC_NONE));
@@ -521,9 +507,9 @@ static const char *bytes_text(struct expr_scope *s, const struct tree_var *v)
     return arena_printf(s->arena, "sizeof %s%s", v->kind == VAR_POINTER ? "*" : "", var_text(s, v));
 }
 
-const char *called_name(struct emission *e, const struct tree_call *c)
+const char *called_name(const struct tree_call *c)
 {
-    return c->kind == CALL_FUNCTION ? c->function->name : c->kind == CALL_HELPER ? use_helper(e, c->name) : c->name;
+    return c->kind == CALL_FUNCTION ? c->function->name : c->name;
 }
 
 static const char *call_text(struct expr_scope *s, const struct tree_call *c)
@@ -533,7 +519,7 @@ static const char *call_text(struct expr_scope *s, const struct tree_call *c)
     if (is_struct)
         strbuf_addf(&b, "&(%s){", c->name);
     else
-        strbuf_addf(&b, "%s%s", is_list ? "" : called_name(s->e, c), is_list ? "{" : "(");
+        strbuf_addf(&b, "%s%s", is_list ? "" : called_name(c), is_list ? "{" : "(");
     for (size_t i = 0; i < c->count; i++) {
         if (i > 0)
             strbuf_addf(&b, ",%c", blank(s));
@@ -596,22 +582,18 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_BITS: *precedence = PREC_UNARY; return reinterpreted_text(s, e);
     case EXPR_MATH: return math_text(s, e);
     case EXPR_POW:
-        return dtype_is_float(e->dtype)
-                   ? call2(s, arena_printf(s->arena, "stepc_pow%s", suffix_of(e->dtype)), e->arg[0], e->arg[1])
-                   : sized_call(s, e, "pow", true);
+        return dtype_is_float(e->dtype) ? call2(s, e) : sized_call(s, e);
     case EXPR_MOD:
         if (e->dtype == DTYPE_INDEX)
             return infix(s, e, precedence);
-        if (dtype_is_float(e->dtype))
-            return call2(s, arena_printf(s->arena, "stepc_fmod%s", suffix_of(e->dtype)), e->arg[0], e->arg[1]);
-        return sized_call(s, e, dtype_is_signed(e->dtype) ? "rem" : "mod", true);
+        return dtype_is_float(e->dtype) ? call2(s, e) : sized_call(s, e);
     case EXPR_NEG:
     case EXPR_NOT: *precedence = PREC_UNARY; return negation_text(s, e);
     case EXPR_CAST: *precedence = e->dtype == DTYPE_BOOL ? PREC_EQUAL : PREC_UNARY; return cast_text(s, e);
     case EXPR_DIV:
         if (!is_native(e->dtype))
-            return sized_call(s, e, "div", true);
-        return e->i ? call2(s, QUOTIENT, e->arg[0], e->arg[1]) : infix(s, e, precedence);
+            return sized_call(s, e);
+        return e->i ? call2(s, e) : infix(s, e, precedence);
     case EXPR_ADD:
     case EXPR_SUB:
     case EXPR_MUL:
@@ -633,7 +615,7 @@ static const char *text_of(struct expr_scope *s, const struct expr *e, int *prec
     case EXPR_SHL:
     case EXPR_SHR: /* by the width or more: 0 */
         *precedence = PREC_UNARY;
-        return sized_call(s, e, e->op == EXPR_SHL ? "shl" : "shr", false);
+        return sized_call(s, e);
     case EXPR_SELECT: return select_text(s, e, precedence);
     }
     UNREACHABLE("expression kind %d", (int)e->op);

@@ -201,7 +201,7 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
     s.share = share;
     s.pass = pass;
     s.keeps_blocks = !k->tmpl.traits && k->blocks.stages.count == 0;
-    e->kernel_outer.count = e->instance.functions.count = e->instance.helpers.count = e->instance.includes.count = 0;
+    e->kernel_outer.count = e->instance.functions.count = 0;
     e->instance_stages.count = 0;
     for (size_t i = 0; i < params->count; i++) {
         if (params->data[i].is_local)
@@ -600,10 +600,8 @@ static const char *called_text(struct expr_scope *s, const struct kernel_parts *
 /* What functions of the kernel's template use, and those that other kernels use as well. */
 static void note_uses(struct emission *e, struct expr_scope *s, const struct kernel_parts *p)
 {
-    for (size_t i = 0; i < e->instance.helpers.count; i++)
-        use_helper(e, e->instance.helpers.data[i]);
-    for (size_t i = 0; i < e->instance.includes.count; i++)
-        map_set(&e->includes, e->instance.includes.data[i], NULL);
+    for (size_t i = 0; i < p->functions.count; i++)
+        note_needs(e, p->functions.data[i]);
     for (size_t i = 0; i + 1 < p->functions.count; i++) {
         const struct tree_function *const f = p->functions.data[i];
         if (f->kind != FUNCTION_OWN && !map_has(&e->shared_pieces, f->name))

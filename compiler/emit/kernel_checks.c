@@ -49,12 +49,11 @@ static void build_check(struct expr_scope *s, struct name_scope *names, const st
     struct tree_builder b = tree_builder(a, out);
     const int64_t row = row_of_check(c);
     if (row > 0) {
-        map_set(&s->e->includes, "kernels/stepc_labels.h", NULL);
         const struct expr *const args[] = {
             tree_address(a, param_var(s, c->value->access->buffer), index_constant(a, 0)), index_constant(a, row),
             expr_int(a, DTYPE_INT64, c->low), expr_int(a, DTYPE_INT64, c->high)};
         const char *const name = c->value->dtype == DTYPE_INT32 ? "stepc_outside32" : "stepc_outside64";
-        tree_return(&b, status_if(a, tree_call(a, DTYPE_INDEX, CALL_SECTION, name, args, 4), c));
+        tree_return(&b, status_if(a, tree_call_routine(a, DTYPE_INDEX, name, "kernels/stepc_labels.h", args, 4), c));
         return;
     }
     struct tree_var *const wrong = tree_var(a, VAR_CELL, DTYPE_INDEX, "uint64_t", name_in(names, "wrong"));
@@ -109,6 +108,7 @@ static struct kernel_function *check_function(struct emission *e, const struct c
         return f;
     const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
     f = arena_new(e->arena, struct kernel_function);
+    note_needs(e, t);
     t->name = f->name = check_name(e, c);
     f->tree = t;
     f->text = "";

@@ -452,9 +452,8 @@ static const struct expr *folded(struct nest *n, const struct tree_var *lane, in
     }
     const struct expr *const all = tree_address(n->a, lane, index_constant(n->a, 0));
     struct tree_var *const sum = tree_var(n->a, VAR_VALUE, d, c_type(d), "sum");
-    map_set(&n->s->e->includes, "kernels/stepc_sum.h", NULL);
     const char *const routine = d == DTYPE_FLOAT ? "stepc_fold16" : "stepc_fold16_double";
-    tree_declare(n->b, sum, tree_call(n->a, d, CALL_SECTION, routine, &all, 1));
+    tree_declare(n->b, sum, tree_call_routine(n->a, d, routine, "kernels/stepc_sum.h", &all, 1));
     return tree_read(n->a, sum);
 }
 

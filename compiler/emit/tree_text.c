@@ -107,7 +107,7 @@ static bool write_call(struct expr_scope *s, struct writer *w, const char *befor
     if (!c || c->kind == CALL_INITIALIZER || c->kind == CALL_STRUCT)
         return false;
     text_list arguments = {0};
-    const char *const name = called_name(s->e, c);
+    const char *const name = called_name(c);
     for (size_t i = 0; i < c->count; i++)
         list_argument(s, c->args[i], &arguments);
     write_list(w, arena_printf(s->arena, "%s%s(", before, name), arguments.data, arguments.count,

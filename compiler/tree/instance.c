@@ -102,25 +102,10 @@ static enum dtype bound_dtype(const struct instance *in, enum dtype d)
     return d == DTYPE_TEMPLATE ? element_type(in)->dtype : d;
 }
 
-static void note(struct instance *in, template_names *list, const char *name)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (str_equal(list->data[i], name))
-            return;
-    vec_push(in->arena, list, name);
-}
-
-static void note_include(struct instance *in, const char *header)
-{
-    if (header)
-        note(in, &in->out->includes, header);
-}
-
 /* Routines that exist for each type of elements have it behind their names, but for float. */
 static const char *routine_name(struct instance *in, const struct tree_call *c)
 {
     const char *const type = element_type(in)->type;
-    note_include(in, c->from);
     if (!c->by_type || str_equal(type, "float"))
         return c->name;
     if (!str_equal(type, "double"))
@@ -132,7 +117,6 @@ static const char *macro_name(struct instance *in, const struct tree_var *v)
 {
     const struct template_type *const hole = find_type(in, v->name);
     const struct template_type *const of = v->of_type ? find_type(in, v->of_type) : NULL;
-    note_include(in, v->from);
     return of ? arena_printf(in->arena, "%s(%s)", v->name, of->type) : hole ? hole->type : v->name;
 }
 
@@ -379,8 +363,7 @@ static const struct expr *rebuilt_call(struct rebuild *r, const struct expr *e)
     const struct expr *const call =
         tree_call(in->arena, bound_dtype(in, e->dtype), c->kind, name, args, c->count);
     struct tree_call *const made = (struct tree_call *)(uintptr_t)call->call;
-    if (c->kind == CALL_HELPER)
-        note(in, &in->out->helpers, name);
+    made->from = c->from;
     if (c->kind == CALL_FUNCTION)
         made->function = function_of(in, c->function);
     return call;
@@ -583,9 +566,9 @@ static void rebuild_loop(struct rebuild *r, const struct stmt *s)
         return;
     struct tree_var *const v = rebuilt_declaration(r, s->var);
     const bool keeps = s->hint && (!binding->keeps || binding->keeps(binding->user, s->hint));
-    note_include(r->in, keeps ? s->hint_from : NULL);
     struct stmt *const made = tree_open_loop(r->b, v, from, to, step, keeps ? s->hint : NULL);
     by = s->by && !by ? rebuilt(r, s->by) : by; /* it may read the loop's variable */
+    made->hint_from = keeps ? s->hint_from : NULL;
     made->by = step != 0 ? NULL : by;
     made->condition = s->condition ? rebuilt(r, s->condition) : NULL;
     made->next = s->next ? rebuilt(r, s->next) : NULL;

@@ -69,12 +69,8 @@ struct template_binding {
     void *user;
 };
 
-typedef VEC(const char *) template_names;
-
 struct template_instance {
     VEC(struct tree_function *) functions; /* of this kernel or shared, those that are called first */
-    template_names helpers;                /* functions of the runtime that are called, each once */
-    template_names includes;               /* headers of the runtime, "kernels/stepc_tile.h", each once */
 };
 
 /* Builds the body of the kernel at the builder's place. Functions of its own have no captures yet: tree_settle(). */

@@ -116,6 +116,14 @@ const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind k
     return e;
 }
 
+const struct expr *tree_call_routine(struct arena *a, enum dtype dtype, const char *name, const char *from,
+                                     const struct expr *const *args, size_t count)
+{
+    const struct expr *const e = tree_call(a, dtype, CALL_SECTION, name, args, count);
+    ((struct tree_call *)(uintptr_t)e->call)->from = from;
+    return e;
+}
+
 const struct expr *tree_call_function(struct arena *a, struct tree_function *f, const struct expr *const *args,
                                       size_t count)
 {

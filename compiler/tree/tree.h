@@ -144,6 +144,9 @@ const struct expr *tree_sizeof(struct arena *a, const char *type);        /* EXP
 const struct expr *tree_null(struct arena *a);                            /* EXPR_NULL */
 const struct expr *tree_call(struct arena *a, enum dtype dtype, enum call_kind kind, const char *name,
                              const struct expr *const *args, size_t count);
+/* A call of a routine of the header `from` of the runtime. */
+const struct expr *tree_call_routine(struct arena *a, enum dtype dtype, const char *name, const char *from,
+                                     const struct expr *const *args, size_t count);
 /* A call of a function of the file. */
 const struct expr *tree_call_function(struct arena *a, struct tree_function *f, const struct expr *const *args,
                                       size_t count);

@@ -165,25 +165,26 @@ static struct instance *instantiate(const char *kernel, struct sizes sizes)
     return in;
 }
 
-/* One of the functions as C; notes the helpers that it calls. */
-static const char *text_with_helpers(const struct instance *in, const char *function, struct map *helpers)
+static const struct emit_options options = {.simd = 4};
+
+/* One of the functions as C. */
+static const char *text_of(const struct instance *in, const char *function)
 {
-    static const struct emit_options options = {.simd = 4};
-    const struct map none = {.arena = &arena};
-    struct emission e = {.arena = &arena, .options = &options, .helpers = none};
+    struct emission e = {.arena = &arena, .options = &options};
     struct expr_scope s = {.e = &e, .arena = &arena};
     struct writer w = {.text = {.arena = &arena}};
     for (size_t i = 0; i < in->functions.count; i++)
         if (str_equal(in->functions.data[i]->name, function))
             print_function(&s, &w, in->functions.data[i]);
-    for (size_t i = 0; i < e.helpers.count; i++)
-        map_set(helpers, e.helpers.entries[i].key, NULL);
     return strbuf_text(&w.text);
 }
 
-static const char *text_of(const struct instance *in, const char *function)
+/* Notes what the functions need, which stand in an emission that is else empty. */
+static void note_all(struct emission *e, const struct instance *in)
 {
-    return text_with_helpers(in, function, &(struct map){.arena = &arena});
+    e->arena = e->helpers.arena = e->includes.arena = &arena;
+    for (size_t i = 0; i < in->functions.count; i++)
+        note_needs(e, in->functions.data[i]);
 }
 
 static const char *kernel_text(const struct instance *in)
@@ -423,14 +424,16 @@ START_TEST(types_headers_and_helpers)
                      "    stepc_add_scaled(lanes, 2.0f, lanes);\n"
                      "    y[4] = lanes[WIDTH(float) - 1];\n"
                      "}\n");
-    ck_assert_uint_eq(in->made.helpers.count, 1);
-    ck_assert_str_eq(in->made.helpers.data[0], "stepc_fabsf");
-    ck_assert_uint_eq(in->made.includes.count, 1);
-    ck_assert_str_eq(in->made.includes.data[0], "sample_lanes.h");
+    struct emission e = {0}, of_folds = {0};
+    note_all(&e, in);
+    ck_assert_uint_eq(e.helpers.count, 1);
+    ck_assert_str_eq(e.helpers.entries[0].key, "stepc_fabsf");
+    ck_assert_uint_eq(e.includes.count, 1);
+    ck_assert_str_eq(e.includes.entries[0].key, "sample_lanes.h");
     ck_assert_ptr_nonnull(strstr(kernel_text(instantiate_for("sample_types", "float", "int64_t", sizes, false)),
                                  "    const int64_t chosen = labels[0];\n"));
-    ck_assert_uint_eq(instantiate("sample_folds", sizes)->made.helpers.count, 0);
-    ck_assert_uint_eq(instantiate("sample_folds", sizes)->made.includes.count, 0);
+    note_all(&of_folds, instantiate("sample_folds", sizes));
+    ck_assert_uint_eq(of_folds.helpers.count + of_folds.includes.count, 0);
 }
 END_TEST
 
@@ -558,15 +561,15 @@ static const char *template_program(const char *type, struct sizes s)
                     "    sample_y = y;\n    sample_x = x;\n    sample_rate = (T)3;\n    const LABEL labels[2]");
 }
 
-/* The functions of all kernels, those that they share once; notes the helpers that they call. */
-static void add_functions(struct strbuf *b, struct instance *const *in, size_t count, struct map *helpers)
+/* The functions of all kernels, those that they share once. */
+static void add_functions(struct strbuf *b, struct instance *const *in, size_t count)
 {
     struct map known = {.arena = &arena};
     for (size_t k = 0; k < count; k++)
         for (size_t i = 0; i < in[k]->functions.count; i++) {
             const struct tree_function *const f = in[k]->functions.data[i];
             if (!map_has(&known, f->name))
-                strbuf_add(b, text_with_helpers(in[k], f->name, helpers));
+                strbuf_add(b, text_of(in[k], f->name));
             map_set(&known, f->name, NULL);
         }
 }
@@ -574,21 +577,21 @@ static void add_functions(struct strbuf *b, struct instance *const *in, size_t c
 static const char *instance_program(const char *type, struct sizes s)
 {
     struct strbuf b = {.arena = &arena}, functions = {.arena = &arena};
-    struct map helpers = {.arena = &arena}, headers = {.arena = &arena};
+    struct emission needs = {0};
     struct instance *in[COUNT(run_kernels)];
     for (size_t i = 0; i < kernels_for(type); i++) {
         in[i] = instantiate_for(run_kernels[i], type, "int32_t", s, false);
         ck_assert_msg(!in[i]->wrong, "%s for %s: %s", run_kernels[i], type, in[i]->wrong);
-        for (size_t k = 0; k < in[i]->made.includes.count; k++)
-            map_set(&headers, in[i]->made.includes.data[k], NULL);
+        note_all(&needs, in[i]);
     }
-    add_functions(&functions, in, kernels_for(type), &helpers);
-    for (size_t i = 0; i < helpers.count; i++)
-        map_set(&headers, template_helper_find(&sample_trees, helpers.entries[i].key)->file, NULL);
+    struct map *const headers = &needs.includes;
+    add_functions(&functions, in, kernels_for(type));
+    for (size_t i = 0; i < needs.helpers.count; i++)
+        map_set(headers, template_helper_find(&sample_trees, needs.helpers.entries[i].key)->file, NULL);
     strbuf_addf(&b, "#include \"stepc.h\"\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"
                     "typedef %s T;\ntypedef int32_t LABEL;\n", type);
-    for (size_t i = 0; i < headers.count; i++)
-        strbuf_addf(&b, "#include \"%s\"\n", headers.entries[i].key);
+    for (size_t i = 0; i < headers->count; i++)
+        strbuf_addf(&b, "#include \"%s\"\n", headers->entries[i].key);
     strbuf_add(&b, strbuf_text(&functions));
     for (size_t i = 0; i < kernels_for(type); i++) {
         const struct tree_function *const f = in[i]->functions.data[in[i]->functions.count - 1];
