@@ -35,12 +35,11 @@ static bool count_eval(struct eval_ctx *c)
     return true;
 }
 
-/* Found in a table of all that there may be: a runtime refuses other places. */
+/* Found in a table of all that there may be: a runtime refuses other places. (Those that are certain are gone by then:
+ * bounded_forget().) */
 static bool count_plain(struct expand_ctx *c)
 {
     const int64_t most = op_attr_int(c->node, "most");
-    if (op_attr_int(c->node, "is_certain") != 0)
-        return expand_out(c, 0, build(c, "Identity", expand_in(c, 0)));
     return expand_out(c, 0, build(c, "Gather", build_counter(c->b, DTYPE_INT64, 0, &SHAPE(most + 1)),
                                   expand_in(c, 0)));
 }

@@ -203,6 +203,13 @@ static const struct order_case orders[] = {
     {"other shapes", {{"a", &three}, {"b", &four}}, {{0, &four, NULL}, {0, &three, NULL}}, .error = "cannot be told"},
 };
 
+/* Before all else, something is kept whose shape says nothing of the parameter's. */
+static void add_first(struct checkpoint_parameter *p)
+{
+    vec_push(&arena, &p->state, p->state.data[0]);
+    p->state.data[0] = (struct named_tensor){"exp_avg_sq_row", numbers(&scalar, 0)};
+}
+
 START_TEST(parameters_get_names)
 {
     const struct order_case *const o = &orders[_i];
@@ -210,8 +217,10 @@ START_TEST(parameters_get_names)
     c.ordered = !o->unordered;
     for (int i = 0; o->weights[i].name; i++)
         add_weight(&c, o->weights[i].name, o->weights[i].shape, 0);
-    for (int i = 0; o->parameters[i].shape; i++)
+    for (int i = 0; o->parameters[i].shape; i++) {
         add_parameter(&c, NULL, o->parameters[i].group, o->parameters[i].shape, 0);
+        add_first(&c.parameters.data[i]);
+    }
     if (o->decays)
         add_number(&c, 0, "weight_decay", 0.1);
     if (o->alias)
@@ -345,6 +354,18 @@ START_TEST(a_zero_is_not_the_last_word)
     ck_assert_msg(fill_with(read_model("", momentum), &c, &(struct fill_options){0}, &f), "%s",
                   diag_first_error(&diag));
     ck_assert(!said("weight_decay was"));
+}
+END_TEST
+
+START_TEST(a_zero_beside_another_number_is_told)
+{
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    add_parameter(&c, "b", 0, &three, 2000);
+    add_number(&c, 0, "beta1", 0);
+    ck_assert(fill_with(read_model("", adam), &c, &(struct fill_options){0}, &f));
+    assert_said("the optimizer's beta1 was 0; the model's updates have 0.9");
 }
 END_TEST
 
@@ -493,6 +514,7 @@ int main(void)
     tcase_add_test(tests, many_names_of_one_tensor);
     tcase_add_test(tests, counts_stay_within_their_type);
     tcase_add_test(tests, a_zero_is_not_the_last_word);
+    tcase_add_test(tests, a_zero_beside_another_number_is_told);
     tcase_add_test(tests, an_optimizer_alone_is_no_checkpoint);
     tcase_add_test(tests, steps_may_be_said);
     tcase_add_loop_test(tests, schedules_have_a_stride, 0, sizeof strides / sizeof *strides);

@@ -700,6 +700,7 @@ static const struct {
     {15, "\x18\x05", 2, "unknown type 15"},
     {-1, "\x18\x05", 2, "unknown type -1"},
     {ATTR_FLOAT, "\x18\x05", 2, "is of type 'float', but holds a value of type int"},
+    {ATTR_INT, "\x15\0\0\x80\x3f\x18\x05", 7, "is of type 'int', but holds a value of type float"},
     {ATTR_INT, "\x18\x05\x40\x01", 4, "holds a value of type ints"},
     {ATTR_TENSOR, "", 0, "is of type 'tensor', but holds none"},
     {ATTR_GRAPH, "", 0, "is of type 'graph', but holds none"},
