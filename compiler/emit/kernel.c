@@ -40,9 +40,9 @@ static bool is_replaced(const buffer_list *writes, const struct buffer *b)
 
 static const char *own_name(const struct kernel *k, const struct buffer *b)
 {
-    for (size_t i = 0; i < k->blocks.own.count; i++)
-        if (k->blocks.own.data[i].buffer == b)
-            return k->blocks.own.data[i].param;
+    for (size_t i = 0; i < k->own.count; i++)
+        if (k->own.data[i].buffer == b)
+            return k->own.data[i].param;
     return NULL;
 }
 
@@ -92,9 +92,9 @@ kernel_params find_params(struct emission *e, const struct kernel *k)
         vec_push(e->arena, &params, p);
     }
     add_locals(e, k, &params);
-    if (k->tmpl.scratch) {
+    if (k->scratch.buffer) {
         const struct kernel_param p = {
-            .buffer = k->tmpl.scratch, .name = k->tmpl.scratch_param, .written = true, .is_scratch = true};
+            .buffer = k->scratch.buffer, .name = k->scratch.param, .written = true, .is_scratch = true};
         vec_push(e->arena, &params, p);
     }
     return params;
@@ -172,7 +172,7 @@ void note_outer(struct emission *e, const struct expr *read)
 /* Is the memory cut as well, so that each share has a part to itself? */
 static bool is_cut_along(const struct kernel *k, const struct buffer *b)
 {
-    return (b == k->tmpl.scratch && k->cut.passes <= 1) || own_name(k, b);
+    return (b == k->scratch.buffer && k->cut.passes <= 1) || own_name(k, b);
 }
 
 /* An operand that a part changes in place is known by two names in functions of templates: as the template reads it,

@@ -125,7 +125,7 @@ static void add_part(struct kernel_key *key, const struct part *p)
 static void add_template(struct kernel_key *key, const struct kernel *k)
 {
     add(key, (uint64_t)k->tmpl.type);
-    add_text(key, k->tmpl.scratch_param);
+    add_text(key, k->scratch.param);
     add(key, (uint64_t)k->tmpl.int_count);
     for (int i = 0; i < k->tmpl.int_count; i++) {
         add_text(key, k->tmpl.ints[i].name);
@@ -156,16 +156,16 @@ static void add_kernel(struct kernel_key *key, const struct kernel *k)
     add(key, (uint64_t)(k->cut.outer + 1));
     add(key, (uint64_t)k->cut.pieces);
     add(key, (uint64_t)k->blocks.rows);
-    add_buffer(key, k->tmpl.scratch);
+    add_buffer(key, k->scratch.buffer);
     if (k->tmpl.traits)
         add_template(key, k);
     add(key, k->parts.count);
     for (size_t i = 0; i < k->parts.count && !key->is_partial; i++)
         add_part(key, &k->parts.data[i]);
-    add(key, k->blocks.own.count);
-    for (size_t i = 0; i < k->blocks.own.count; i++) {
-        add_buffer(key, k->blocks.own.data[i].buffer);
-        add_text(key, k->blocks.own.data[i].param);
+    add(key, k->own.count);
+    for (size_t i = 0; i < k->own.count; i++) {
+        add_buffer(key, k->own.data[i].buffer);
+        add_text(key, k->own.data[i].param);
     }
     add(key, k->blocks.stages.count);
     for (size_t i = 0; i < k->blocks.stages.count && !key->is_partial; i++)

@@ -354,9 +354,9 @@ static operand_list bind_operands(struct template_filler *f, struct tree_builder
         if (!f->k->tmpl.operands[o].value)
             vec_push(a, &list, ((struct template_operand){f->k->tmpl.operands[o].param,
                                                           place_of_operand(f, b, &f->k->tmpl.operands[o])}));
-    if (f->k->tmpl.scratch)
-        vec_push(a, &list, ((struct template_operand){f->k->tmpl.scratch_param,
-                                                      tree_address(a, param_var(f->s, f->k->tmpl.scratch),
+    if (f->k->scratch.buffer)
+        vec_push(a, &list, ((struct template_operand){f->k->scratch.param,
+                                                      tree_address(a, param_var(f->s, f->k->scratch.buffer),
                                                                    index_constant(a, 0))}));
     return list;
 }

@@ -127,7 +127,7 @@ static void make_block(struct block_group *g, struct kernel *all, const struct b
     const struct shape shape = SHAPE(g->block, m->step);
     m->block = buffer_new(g->f->l, BUFFER_TEMP, arena_printf(g->f->arena, "rows of %s", m->from->name), m->from->dtype,
                           &shape);
-    vec_push(g->f->arena, &all->blocks.own, ((struct own){m->block, "block"}));
+    vec_push(g->f->arena, &all->own, ((struct own){m->block, "block"}));
 }
 
 static void make_blocks(struct block_group *g, struct kernel *all)
@@ -204,7 +204,7 @@ static void copy_row_memory(struct to_block *t, const struct member *m)
                 vec_push(t->g->f->l->arena, &t->g->f->l->buffers, row.row);
             } else {
                 row.row = buffer_new(t->g->f->l, BUFFER_TEMP, old->name, old->dtype, &old->shape);
-                vec_push(t->g->f->arena, &t->all->blocks.own, ((struct own){row.row, "row"}));
+                vec_push(t->g->f->arena, &t->all->own, ((struct own){row.row, "row"}));
             }
             vec_push(t->g->f->arena, &t->rows, row);
         }
@@ -235,11 +235,11 @@ static void turn_product(struct to_block *t, struct kernel *k, enum block_role r
         product_of_rows(k, g->block, g->f->l->target);
     else
         product_of_terms(k, g->block);
-    k->tmpl.scratch = NULL;
-    if (k->tmpl.scratch_count > 0) {
-        const struct shape shape = SHAPE(k->tmpl.scratch_count);
-        k->tmpl.scratch = buffer_new(g->f->l, BUFFER_TEMP, "scratch", k->tmpl.type, &shape);
-        vec_push(g->f->arena, &t->all->blocks.own, ((struct own){k->tmpl.scratch, k->tmpl.scratch_param}));
+    k->scratch.buffer = NULL;
+    if (k->scratch.count > 0) {
+        const struct shape shape = SHAPE(k->scratch.count);
+        k->scratch.buffer = buffer_new(g->f->l, BUFFER_TEMP, "scratch", k->tmpl.type, &shape);
+        vec_push(g->f->arena, &t->all->own, ((struct own){k->scratch.buffer, k->scratch.param}));
     }
     move_operands(t, k, role);
 }

@@ -492,9 +492,9 @@ static void add_scratch(struct fusion *f, struct kernel *k, const struct kernel 
     }
     if (needs == had)
         return;
-    if (!k->tmpl.scratch)
-        k->tmpl.scratch = buffer_new(f->l, BUFFER_TEMP, "scratch", k->tmpl.type, &SHAPE(0));
-    kernel_resize_scratch(k, k->tmpl.scratch_count + needs - had);
+    if (!k->scratch.buffer)
+        k->scratch.buffer = buffer_new(f->l, BUFFER_TEMP, "scratch", k->tmpl.type, &SHAPE(0));
+    kernel_resize_scratch(k, k->scratch.count + needs - had);
 }
 
 /* Will the reader both read and write some buffer, once it computes what the producer does? */

@@ -424,7 +424,7 @@ static bool same_shape(const struct kernel *x, const struct kernel *y)
     return x->removed == y->removed && x->nodes.count == y->nodes.count && x->parts.count == y->parts.count &&
            x->checks.count == y->checks.count && x->rows == y->rows && x->outer_rank == y->outer_rank &&
            x->blocks.stages.count == y->blocks.stages.count && x->blocks.rows == y->blocks.rows &&
-           x->blocks.own.count == y->blocks.own.count && str_equal(x->label, y->label);
+           x->own.count == y->own.count && str_equal(x->label, y->label);
 }
 
 static bool one_kernel(struct late *l, struct kernel *const k[PROBES])

@@ -9,9 +9,9 @@ static void make_plain(struct kernel *k)
 /* What none of its stages takes for scratch any more. */
 static void drop_scratch(struct kernel *k, const struct buffer *scratch)
 {
-    for (size_t i = k->blocks.own.count; i-- > 0;)
-        if (k->blocks.own.data[i].buffer == scratch)
-            vec_remove(&k->blocks.own, i);
+    for (size_t i = k->own.count; i-- > 0;)
+        if (k->own.data[i].buffer == scratch)
+            vec_remove(&k->own, i);
 }
 
 void plain_kernels(struct lowered *l)
@@ -19,9 +19,9 @@ void plain_kernels(struct lowered *l)
     vec_each(struct kernel *, k, &l->kernels) {
         make_plain(k);
         for (size_t s = 0; s < k->blocks.stages.count; s++) {
-            const struct buffer *const scratch = k->blocks.stages.data[s]->tmpl.scratch;
+            const struct buffer *const scratch = k->blocks.stages.data[s]->scratch.buffer;
             make_plain(k->blocks.stages.data[s]);
-            if (scratch && !k->blocks.stages.data[s]->tmpl.scratch)
+            if (scratch && !k->blocks.stages.data[s]->scratch.buffer)
                 drop_scratch(k, scratch);
         }
     }

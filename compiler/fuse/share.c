@@ -151,8 +151,8 @@ static bool can_cut_nests(const struct kernel *k)
 static bool is_own(const struct kernel *k, const struct buffer *b)
 {
     bool own = b->kind == BUFFER_LOCAL;
-    for (size_t i = 0; i < k->blocks.own.count; i++)
-        own |= k->blocks.own.data[i].buffer == b;
+    for (size_t i = 0; i < k->own.count; i++)
+        own |= k->own.data[i].buffer == b;
     return own;
 }
 
@@ -170,10 +170,10 @@ static bool cut_rows(const struct work_sharing *sharing, struct kernel *k)
         if (s->to.stride[d] != 0 || b->kind == BUFFER_LOCAL || is_own(k, b))
             continue;
         if (b->kind != BUFFER_TEMP || sharing->kernels[b->id] > 1) {
-            k->blocks.own.count = 0;
+            k->own.count = 0;
             return false;
         }
-        vec_push(sharing->lowered->arena, &k->blocks.own, ((struct own){b, "row"}));
+        vec_push(sharing->lowered->arena, &k->own, ((struct own){b, "row"}));
     }
     return true;
 }
@@ -198,8 +198,8 @@ static bool cut_stages(struct kernel *k, int shares)
 
 static void multiply(struct kernel *k, int shares)
 {
-    for (size_t i = 0; i < k->blocks.own.count; i++) {
-        struct buffer *const b = k->blocks.own.data[i].buffer;
+    for (size_t i = 0; i < k->own.count; i++) {
+        struct buffer *const b = k->own.data[i].buffer;
         b->count = (b->count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE * shares;
         b->shape = SHAPE(b->count);
     }
@@ -284,10 +284,10 @@ static void cut(const struct work_sharing *s, struct kernel *k)
         return;
     k->cut.shares = s->shares;
     multiply(k, s->shares);
-    if (k->tmpl.scratch) {
-        k->tmpl.scratch_count = (k->tmpl.scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
-        k->tmpl.scratch->count = k->tmpl.scratch_count * s->shares;
-        k->tmpl.scratch->shape = SHAPE(k->tmpl.scratch->count);
+    if (k->scratch.buffer) {
+        k->scratch.count = (k->scratch.count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
+        k->scratch.buffer->count = k->scratch.count * s->shares;
+        k->scratch.buffer->shape = SHAPE(k->scratch.buffer->count);
     }
 }
 

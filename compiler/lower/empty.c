@@ -129,8 +129,8 @@ void lower_drop_empty(struct lowered *l)
             k->tmpl.traits = NULL;
             k->parts.count = 0;
             k->tmpl.operand_count = k->tmpl.int_count = k->outer_rank = 0;
-            k->tmpl.scratch = NULL;
-            k->tmpl.scratch_count = 0;
+            k->scratch.buffer = NULL;
+            k->scratch.count = 0;
         }
         if (!k->tmpl.traits && !k->region && k->parts.count == 0 && k->checks.count == 0)
             continue;

@@ -92,7 +92,7 @@ static void add_check(struct reach *r, const struct check *c)
 
 static int64_t most_index(const struct kernel *k)
 {
-    struct reach r = {.most = k->tmpl.scratch_count};
+    struct reach r = {.most = k->scratch.count};
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         r.most = larger(r.most, most_index(k->blocks.stages.data[i]));
     for (int o = 0; o < k->tmpl.operand_count; o++)
@@ -153,7 +153,7 @@ static bool template_fits(struct diag *d, const struct loc *at, const struct ker
         add_part(&r, &k->parts.data[p], k->outer_rank);
     if (r.most > TEMPLATE_MOST)
         return too_wide(d, at, arena_printf(d->arena, "'%s'", r.where->name), r.most);
-    const int64_t scratch = k->tmpl.scratch ? larger(k->tmpl.scratch->count, k->tmpl.scratch_count) : 0;
+    const int64_t scratch = k->scratch.buffer ? larger(k->scratch.buffer->count, k->scratch.count) : 0;
     if (scratch > TEMPLATE_MOST)
         return too_wide(d, at, "its work memory", scratch);
     for (int i = 0; i < k->tmpl.int_count; i++)

@@ -93,8 +93,8 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
         collect(&c, s->to.buffer);
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         kernel_writes(a, k->blocks.stages.data[i], out);
-    for (size_t i = 0; i < k->blocks.own.count; i++)
-        collect(&c, k->blocks.own.data[i].buffer);
+    for (size_t i = 0; i < k->own.count; i++)
+        collect(&c, k->own.data[i].buffer);
     for (size_t i = 0; k->region && i < k->region->writes.count; i++)
         collect(&c, k->region->writes.data[i].outer);
 }
@@ -254,9 +254,9 @@ struct buffer *buffer_new(struct lowered *l, enum buffer_kind kind, const char *
 
 void kernel_resize_scratch(struct kernel *k, int64_t count)
 {
-    k->tmpl.scratch_count = count;
-    k->tmpl.scratch->count = count;
-    k->tmpl.scratch->shape = SHAPE(count);
+    k->scratch.count = count;
+    k->scratch.buffer->count = count;
+    k->scratch.buffer->shape = SHAPE(count);
 }
 
 static bool uses_count(const struct expr *e, void *data)

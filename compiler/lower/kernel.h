@@ -119,7 +119,7 @@ struct operand {
     const struct expr *value; /* computed; NULL: memory */
 };
 
-/* Memory that a kernel of stages needs for one block. */
+/* Memory of a kernel that nobody else reads: what stages need for one block, parts of a row for one row. */
 struct own {
     struct buffer *buffer; /* TEMP */
     const char *param;     /* what its parameter shall be called */
@@ -168,9 +168,13 @@ struct kernel_template {
     int operand_count;
     struct kernel_int *ints;   /* KERNEL_MAX_INTS; WITH_<HOLE> is bound by emission: 1 where a part fills the hole */
     int int_count;
-    const char *scratch_param; /* pointer parameter for scratch, or NULL */
-    int64_t scratch_count;     /* elements of `type`, planned into the arena */
-    struct buffer *scratch;    /* TEMP, made by lowering when scratch_count > 0 */
+};
+
+/* Memory that a kernel needs for itself, planned into the arena. */
+struct kernel_scratch {
+    const char *param;     /* of a template: its pointer parameter, or NULL */
+    int64_t count;         /* elements; of a template: of its type, for one share */
+    struct buffer *buffer; /* TEMP, or NULL: none */
 };
 
 /* Kernels that take turns, block by block (fuse/blocks.c): the outer loops go around them all, and the last of these
@@ -179,7 +183,6 @@ struct kernel_template {
 struct kernel_blocks {
     VEC(struct kernel *) stages;
     int64_t rows;
-    VEC(struct own) own;       /* what one block needs: not read by anyone else */
 };
 
 /* How a kernel is cut into shares, which may run side by side. */
@@ -188,7 +191,7 @@ struct kernel_cut {
     /* of so many others, if > 0, with the hole CUT_CHANNELS: channels, whose planes have that many elements in operands
      * and results */
     int64_t channels, plane[2];
-    int shares;                /* > 1: so many; each has scratch_count elements of scratch */
+    int shares;                /* > 1: so many; each has scratch.count elements of scratch */
     /* > 1: shares run so many times, hole `pass`, each after all shares of the one before; scratch is common */
     int passes;
     int outer;                 /* template kernels: the outer loop that is cut, or -1: the template does it (SHARES) */
@@ -227,6 +230,8 @@ struct kernel {
     struct kernel_template tmpl;
     struct kernel_blocks blocks;
     struct kernel_cut cut;
+    struct kernel_scratch scratch;
+    VEC(struct own) own;
     struct kernel_region *region; /* or NULL */
 };
 

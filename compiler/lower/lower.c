@@ -452,10 +452,10 @@ void lower_template_channels(struct lower_ctx *c, int64_t channels, int64_t of_o
 
 void kernel_add_scratch(struct lowered *l, struct kernel *k, const char *param, int64_t count)
 {
-    k->tmpl.scratch_param = param;
-    k->tmpl.scratch_count = count;
+    k->scratch.param = param;
+    k->scratch.count = count;
     if (count > 0)
-        k->tmpl.scratch = buffer_new(l, BUFFER_TEMP, "scratch", k->tmpl.type, &SHAPE(count));
+        k->scratch.buffer = buffer_new(l, BUFFER_TEMP, "scratch", k->tmpl.type, &SHAPE(count));
 }
 
 void lower_template_scratch(struct lower_ctx *c, const char *param, int64_t count)

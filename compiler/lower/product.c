@@ -247,7 +247,7 @@ static void cut_blocked(struct kernel *k, int shares, const struct target *t)
     kernel_set_int(k, "CUT_ROWS", cut_rows);
     kernel_set_int(k, "FETCH_B", !transposed && terms * n >= far_floats(t));
     kernel_set_int(k, "FETCH_OUT", m * n >= far_floats(t));
-    k->tmpl.scratch_count = longest * block + (pack_a ? longest * 32 + m : 0) + (last > 0 ? rows * block : TILE);
+    k->scratch.count = longest * block + (pack_a ? longest * 32 + m : 0) + (last > 0 ? rows * block : TILE);
 }
 
 bool product_cut_blocked(struct kernel *k, int shares, const struct target *t)
@@ -264,7 +264,7 @@ static void bind_blocked(struct lower_ctx *c, const struct view *a, const struct
     const int64_t m = a->shape.dim[a->shape.rank - 2], n = b->shape.dim[b->shape.rank - 1];
     lower_template_pieces(c, cuts_rows(m, n) ? m / ROWS_OF_PIECE : (n + 31) / 32);
     cut_blocked(c->kernel, 1, c->l->target);
-    lower_template_scratch(c, "panel", c->kernel->tmpl.scratch_count);
+    lower_template_scratch(c, "panel", c->kernel->scratch.count);
 }
 
 /* A transposed b that is far larger than a and the result is read in place: 128 x 2048 x 2048 takes 8.9 instead of
@@ -363,8 +363,8 @@ static void cut_vector(struct kernel *k, int shares, const struct target *t)
     const int64_t block = rows_at_once(k, shares, t);
     kernel_set_int(k, "BLOCK", block);
     kernel_set_int(k, "FETCH", has_far_rows(k, t));
-    k->tmpl.scratch_count =
-        sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->tmpl.scratch_count;
+    k->scratch.count =
+        sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch.count;
 }
 
 bool product_cut_vector(struct kernel *k, int shares, const struct target *t)
@@ -392,7 +392,7 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     const int64_t rows = kernel_int(c->kernel, "ROWS");
     cut_vector(c->kernel, 1, c->l->target);
     if (sums_wait(c->kernel))
-        lower_template_scratch(c, "waiting", c->kernel->tmpl.scratch_count);
+        lower_template_scratch(c, "waiting", c->kernel->scratch.count);
     lower_template_pieces(c, rows / (kernel_int(c->kernel, "ROW_STEP") == 1 ? 64 : ROWS_OF_PIECE));
     lower_template_operand(c, "matrix", swapped ? &pb : &pa);
     lower_template_operand(c, "vector", swapped ? &pa : &pb);

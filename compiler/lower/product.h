@@ -39,14 +39,14 @@ int64_t product_panel_columns(int64_t m, int64_t n, int64_t k);
 /* ---- what products become (fuse/) -------------------------------------------------------------------------------- */
 
 /* Product k (its template becomes a small one) computes so many rows in one iteration, or adds so many terms to each of
- * its sums; the latter only where product_can_add(). Sets scratch_param and scratch_count; memory is the caller's. */
+ * its sums; the latter only where product_can_add(). Sets param and count of its scratch; memory is the caller's. */
 void product_of_rows(struct kernel *k, int64_t rows, const struct target *t);
 void product_of_terms(struct kernel *k, int64_t terms);
 bool product_can_add(const struct kernel *k);
 
 /* ---- how they are cut into shares: traits of product_templates --------------------------------------------------- */
 
-/* PRODUCT_BLOCKED, by rows or columns: integer holes and scratch_count. */
+/* PRODUCT_BLOCKED, by rows or columns: integer holes and count of its scratch. */
 bool product_cut_blocked(struct kernel *k, int shares, const struct target *t);
 /* PRODUCT_VECTOR, by rows. */
 bool product_cut_vector(struct kernel *k, int shares, const struct target *t);

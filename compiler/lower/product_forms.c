@@ -21,8 +21,8 @@ static void rebind(struct kernel *k, enum product_form form, int64_t rows, int64
     k->tmpl.flops = 2 * rows * n * terms;
     k->tmpl.int_count = 0;
     k->cut.pieces = 0;
-    k->tmpl.scratch_param = NULL;
-    k->tmpl.scratch_count = 0;
+    k->scratch.param = NULL;
+    k->scratch.count = 0;
     kernel_set_int(k, "M", rows);
     kernel_set_int(k, "N", n);
     kernel_set_int(k, "K", terms);
@@ -40,8 +40,8 @@ void product_of_rows(struct kernel *k, int64_t rows, const struct target *t)
         return;
     const int64_t panel = product_panel_columns(rows, n, terms);
     kernel_set_int(k, "PANEL", panel);
-    k->tmpl.scratch_param = "panel";
-    k->tmpl.scratch_count = terms * panel;
+    k->scratch.param = "panel";
+    k->scratch.count = terms * panel;
 }
 
 bool product_can_add(const struct kernel *k)
@@ -54,9 +54,9 @@ void product_of_terms(struct kernel *k, int64_t terms)
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), whole = (n + 31) / 32 * 32, all = kernel_int(k, "K");
     rebind(k, PRODUCT_SUMS, m, terms);
     kernel_set_int(k, "ALL", all);
-    k->tmpl.scratch_param = "waiting";
+    k->scratch.param = "waiting";
     kernel_set_int(k, "WAITING", (m + 8) * (n % 32 ? whole + 32 : whole));
-    k->tmpl.scratch_count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
+    k->scratch.count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
 }
 
 /* ---- plain loops (fuse/plain.c) ---------------------------------------------------------------------------------- */
@@ -65,8 +65,8 @@ static void make_plain(struct kernel *k)
 {
     k->tmpl.traits = &product_templates[PRODUCT_PLAIN];
     k->cut.pieces = 0;
-    k->tmpl.scratch = NULL;
-    k->tmpl.scratch_count = 0;
+    k->scratch.buffer = NULL;
+    k->scratch.count = 0;
 }
 
 /* The sums themselves are needed from block to block. */
@@ -108,7 +108,7 @@ static void make_vector_plain(struct kernel *k)
 {
     operands_of_vector(k);
     rebind(k, PRODUCT_PLAIN, kernel_int(k, "M"), kernel_int(k, "K"));
-    k->tmpl.scratch = NULL;
+    k->scratch.buffer = NULL;
 }
 
 /* ---- a library (fuse/blas.c) ------------------------------------------------------------------------------------- */
@@ -144,8 +144,8 @@ static bool call_blas(struct kernel *k)
     k->tmpl.traits = &product_templates[PRODUCT_BLAS];
     kernel_set_int(k, "RESULT_ROW", direct);
     if (direct) {
-        k->tmpl.scratch = NULL;
-        k->tmpl.scratch_count = 0;
+        k->scratch.buffer = NULL;
+        k->scratch.count = 0;
     } else {
         kernel_resize_scratch(k, m * n);
     }
@@ -177,13 +177,13 @@ static bool make_late(struct lowered *l, struct kernel *k)
     for (int i = 0; i < COMMON_INTS; i++)
         late_of[i] = find_int(k, common_ints[i].name)->late;
     product_of_rows(k, kernel_int(k, "M"), l->target);
-    struct buffer *const scratch = k->tmpl.scratch;
-    if (k->tmpl.scratch_count == 0)
-        k->tmpl.scratch = NULL;
+    struct buffer *const scratch = k->scratch.buffer;
+    if (k->scratch.count == 0)
+        k->scratch.buffer = NULL;
     else if (scratch)
-        kernel_resize_scratch(k, k->tmpl.scratch_count);
+        kernel_resize_scratch(k, k->scratch.count);
     else
-        kernel_add_scratch(l, k, k->tmpl.scratch_param, k->tmpl.scratch_count);
+        kernel_add_scratch(l, k, k->scratch.param, k->scratch.count);
     for (int i = 0; i < k->tmpl.int_count; i++)
         k->tmpl.ints[i].late = (struct late_size){0};
     for (int i = 0; i < COMMON_INTS; i++)

@@ -14,8 +14,8 @@ void region_write_to(struct kernel_region *k, const struct buffer *from, struct 
 
 void region_add_scratch(struct lowered *l, struct kernel *k, int64_t bytes)
 {
-    k->tmpl.scratch = buffer_new(l, BUFFER_TEMP, "scratch", DTYPE_UINT8, &SHAPE(bytes));
-    k->tmpl.scratch_count = bytes;
+    k->scratch.buffer = buffer_new(l, BUFFER_TEMP, "scratch", DTYPE_UINT8, &SHAPE(bytes));
+    k->scratch.count = bytes;
 }
 
 static struct buffer *find_input(const struct lowered *body, int index)

@@ -278,11 +278,11 @@ static bool cut_weight_grad(struct kernel *k, int shares, const struct target *t
     const int64_t waiting = n - n / shares;
     if (n < shares || kernel_int(k, "G") > 1 || 2 * waiting * sums > n * image)
         return k->cut.pieces >= shares;
-    const int64_t own = (k->tmpl.scratch_count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
+    const int64_t own = (k->scratch.count + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
     kernel_set_int(k, "CUT_IMAGES", 1);
     kernel_set_int(k, "OWN", own);
     k->cut.passes = 2;
-    k->tmpl.scratch_count = own + ((waiting - (shares - 1)) * sums + shares - 1) / shares; /* of one share */
+    k->scratch.count = own + ((waiting - (shares - 1)) * sums + shares - 1) / shares; /* of one share */
     return true;
 }
 

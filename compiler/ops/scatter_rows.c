@@ -403,7 +403,7 @@ static void lower_rows(struct lower_ctx *c, const struct view *indices, const st
         lower_template_scratch(c, "sums", size * columns);
     } else {
         lower_template_scratch(c, "chain", size + rows);
-        c->kernel->tmpl.scratch->dtype = DTYPE_INT32;
+        c->kernel->scratch.buffer->dtype = DTYPE_INT32;
     }
     lower_template_flops(c, shape_count(&updates.shape));
     struct part *p = lower_template_part(c, "finish", 3, shape->dim);

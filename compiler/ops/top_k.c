@@ -364,7 +364,7 @@ static bool places_lower(struct lower_ctx *c)
     lower_template_operand(c, "x", &access);
     lower_template_scratch(c, "order", k <= FEW ? k : 2 * size);
     lower_template_flops(c, shape_count(&x.shape));
-    c->kernel->tmpl.scratch->dtype = DTYPE_INT32;
+    c->kernel->scratch.buffer->dtype = DTYPE_INT32;
     struct part *p = lower_template_part(c, "finish", 3, out.shape.dim);
     lower_store(c, p, &out, expr_result(c->arena, DTYPE_INT64));
     return true;

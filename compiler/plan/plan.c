@@ -29,8 +29,8 @@ static void find_lives(struct plan *p)
         kernel_writes(&scratch, k, &list);
         for (size_t b = 0; b < list.count; b++)
             touch(p, list.data[b], (int)i);
-        if (k->tmpl.scratch)
-            touch(p, k->tmpl.scratch, (int)i);
+        if (k->scratch.buffer)
+            touch(p, k->scratch.buffer, (int)i);
         arena_free(&scratch);
     }
 }
@@ -141,8 +141,8 @@ static void move_temporaries(const struct lowered *l, size_t by)
 static void place_regions(const struct lowered *l)
 {
     vec_each(const struct kernel *, k, &l->kernels)
-        if (k->region && k->tmpl.scratch)
-            move_temporaries(k->region->body, k->tmpl.scratch->arena_offset);
+        if (k->region && k->scratch.buffer)
+            move_temporaries(k->region->body, k->scratch.buffer->arena_offset);
 }
 
 bool plan_entry(struct diag *d, struct lowered *l, struct plan **out)

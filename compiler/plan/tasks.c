@@ -70,7 +70,7 @@ static void fill_task(struct task_list *l, struct task *t, struct kernel *k, con
         add_touch(l, t, b);
         t->writes_state |= b->kind == BUFFER_VARIABLE;
     }
-    add_touch(l, t, k->tmpl.scratch);
+    add_touch(l, t, k->scratch.buffer);
     in_place_find(l->arena, k, is_output, &t->in_place);
 }
 

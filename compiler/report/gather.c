@@ -160,7 +160,7 @@ static void add_kernel(struct report *r, struct report_entry *e, const struct ke
 static bool is_scratch(const struct report_entry *e, const struct buffer *b)
 {
     vec_each_ptr(const struct report_kernel, k, &e->kernels)
-        if (k->kernel->tmpl.scratch == b)
+        if (k->kernel->scratch.buffer == b)
             return true;
     return false;
 }

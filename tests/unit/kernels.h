@@ -94,7 +94,6 @@ static inline struct kernel *new_kernel(const char *label)
     struct kernel *const k = arena_new(&arena, struct kernel);
     k->id = (int)lowered.kernels.count;
     k->label = label;
-    k->tmpl.type = DTYPE_FLOAT;
     vec_push(&arena, &lowered.kernels, k);
     return k;
 }
@@ -131,6 +130,7 @@ static inline struct kernel *of_template(const struct template_traits *traits)
 {
     struct kernel *const k = new_kernel("product");
     k->tmpl.traits = traits;
+    k->tmpl.type = DTYPE_FLOAT;
     k->tmpl.operands = arena_array(&arena, struct operand, KERNEL_MAX_OPERANDS);
     k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
     return k;

@@ -309,7 +309,7 @@ static struct kernel *stage(void)
     lowered.kernels.data[lowered.kernels.count - 1] = of_stages;
     *of_stages = (struct kernel){.id = k->id, .label = "block", .blocks = {.rows = 2}};
     vec_push(&arena, &of_stages->blocks.stages, k);
-    vec_push(&arena, &of_stages->blocks.own, ((struct own){x, "left"}));
+    vec_push(&arena, &of_stages->own, ((struct own){x, "left"}));
     return of_stages;
 }
 
@@ -330,12 +330,12 @@ static void blocks_of_more_rows(struct kernel *k)
 
 static void memory_of_another_name(struct kernel *k)
 {
-    k->blocks.own.data[0].param = "right";
+    k->own.data[0].param = "right";
 }
 
 static void memory_for_another_matrix(struct kernel *k)
 {
-    k->blocks.own.data[0].buffer = z;
+    k->own.data[0].buffer = z;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */

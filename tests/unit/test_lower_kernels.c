@@ -264,8 +264,8 @@ static struct kernel *product(void)
     kernel_set_int(k, "B_COL", 1);
     set_operand(k, "a", AT(x, 0));
     set_operand(k, "b", AT(x, 0));
-    k->tmpl.scratch = buffer(BUFFER_TEMP, "packed", 1);
-    k->tmpl.scratch_count = 1;
+    k->scratch.buffer = buffer(BUFFER_TEMP, "packed", 1);
+    k->scratch.count = 1;
     add_loops(k, EXTENTS(M, N));
     part_of(k)->hole = "finish";
     store(k, AT(y, 0, N, 1), result());
@@ -385,8 +385,8 @@ START_TEST(products_are_calls)
     if (!is_call)
         return;
     ck_assert_msg(kernel_int(k, "RESULT_ROW") == row, "%s", product_cases[_i].name);
-    ck_assert_int_eq(k->tmpl.scratch_count, row > 0 ? 0 : M * N);
-    ck_assert((k->tmpl.scratch == NULL) == (row > 0));
+    ck_assert_int_eq(k->scratch.count, row > 0 ? 0 : M * N);
+    ck_assert((k->scratch.buffer == NULL) == (row > 0));
 }
 END_TEST
 

@@ -248,8 +248,8 @@ static void random_kernel(struct temps *t, struct buffer *input)
     struct kernel *const k = loops(EXTENTS(count));
     store(k, AT(to, 0, 1), value);
     if (below_number(5) == 0) {
-        k->tmpl.scratch = TEMP("scratch", WIDE);
-        k->tmpl.scratch_count = WIDE;
+        k->scratch.buffer = TEMP("scratch", WIDE);
+        k->scratch.count = WIDE;
     }
 }
 
@@ -264,8 +264,8 @@ static struct memory run_planned(const struct plan *plan)
         if (b->kind == BUFFER_TEMP)
             m.at[b->id] = bytes + b->arena_offset / sizeof(float);
     vec_each(const struct kernel *, k, &lowered.kernels) {
-        for (int64_t i = 0; k->tmpl.scratch && i < k->tmpl.scratch->count; i++)
-            m.at[k->tmpl.scratch->id][i] = (double)NAN;
+        for (int64_t i = 0; k->scratch.buffer && i < k->scratch.buffer->count; i++)
+            m.at[k->scratch.buffer->id][i] = (double)NAN;
         run_kernel(k, &m);
     }
     return m;
