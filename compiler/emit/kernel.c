@@ -196,11 +196,11 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
     struct expr_scope s = scope_for(e, params);
     s.knows_model = !e->kernel_is_shared;
     s.index_type = kernel_index_type(k);
-    s.in_template = k->tmpl.traits != NULL;
+    s.in_template = k->kind == KERNEL_TEMPLATE;
     s.shares = k->cut.shares;
     s.share = share;
     s.pass = pass;
-    s.keeps_blocks = !k->tmpl.traits && k->blocks.stages.count == 0;
+    s.keeps_blocks = k->kind != KERNEL_TEMPLATE && k->kind != KERNEL_STAGES;
     e->kernel_outer.count = e->instance.functions.count = 0;
     e->instance_stages.count = 0;
     for (size_t i = 0; i < params->count; i++) {
@@ -214,9 +214,9 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
     for (int i = 0; i < 3; i++)
         if (others[i])
             vec_push(e->arena, &e->kernel_outer, others[i]);
-    if (k->blocks.stages.count > 0)
+    if (k->kind == KERNEL_STAGES)
         emit_stages(&s, &b, k);
-    else if (k->tmpl.traits)
+    else if (k->kind == KERNEL_TEMPLATE)
         emit_template_body(&s, &b, k);
     else
         emit_parts(&s, &b, k, 0);
@@ -229,10 +229,10 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
 static const char *sizes_suffix(struct emission *e, const struct kernel *k)
 {
     struct strbuf b = {.arena = e->arena};
-    const bool has_stages = k->blocks.stages.count > 0; /* the first is a product; of all its rows */
+    const bool has_stages = k->kind == KERNEL_STAGES; /* the first is a product; of all its rows */
     const struct kernel *const product = has_stages ? k->blocks.stages.data[0] : k;
     const bool is_product = kernel_int(k, "M") >= 0 && kernel_int(k, "N") >= 0 && kernel_int(k, "K") >= 0;
-    if (product->tmpl.traits && (has_stages || is_product))
+    if (product->kind == KERNEL_TEMPLATE && (has_stages || is_product))
         return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64,
                             has_stages ? k->outer_extent[k->outer_rank - 1] : kernel_int(k, "M"),
                             kernel_int(product, "N"), kernel_int(product, "K"));
@@ -671,7 +671,7 @@ static void add_function(struct emission *e, const struct plan *plan, const stru
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k)
 {
     struct kernel_call call = {0};
-    if (k->region)
+    if (k->kind == KERNEL_REGION)
         return emit_region(e, k);
     if (!kernel_only_checks(k))
         add_function(e, plan, k, &call);

@@ -149,7 +149,7 @@ static void add_template(struct kernel_key *key, const struct kernel *k)
 static void add_kernel(struct kernel_key *key, const struct kernel *k)
 {
     key->is_partial |= k->checks.count > 0;
-    add_text(key, k->tmpl.traits ? k->tmpl.traits->name : NULL);
+    add_text(key, k->kind == KERNEL_TEMPLATE ? k->tmpl.traits->name : NULL);
     add(key, (uint64_t)k->rows);
     add_extents(key, k->outer_extent, k->outer_late, k->outer_rank);
     add(key, (uint64_t)k->cut.shares << 32 | (uint64_t)k->cut.passes);
@@ -157,7 +157,7 @@ static void add_kernel(struct kernel_key *key, const struct kernel *k)
     add(key, (uint64_t)k->cut.pieces);
     add(key, (uint64_t)k->blocks.rows);
     add_buffer(key, k->scratch.buffer);
-    if (k->tmpl.traits)
+    if (k->kind == KERNEL_TEMPLATE)
         add_template(key, k);
     add(key, k->parts.count);
     for (size_t i = 0; i < k->parts.count && !key->is_partial; i++)
@@ -258,7 +258,7 @@ void group_kernels(struct emission *e)
         e->groups[i] = arena_array(e->arena, struct kernel_group *, (size_t)most + 1);
         for (size_t n = 0; n < l->kernels.count; n++) {
             const struct kernel *const k = l->kernels.data[n];
-            if (kernel_only_checks(k) || k->region)
+            if (kernel_only_checks(k) || k->kind == KERNEL_REGION)
                 continue;
             const kernel_params params = find_params(e, k);
             join(e, e->groups[i][k->id] = find_group(e, k, &params), &params);

@@ -69,8 +69,8 @@ void emit_stages(struct expr_scope *s, struct tree_builder *b, const struct kern
     for (size_t i = 0; i < k->blocks.stages.count; i++) {
         const struct kernel *const stage = k->blocks.stages.data[i];
         place.stage = (int)i + 1;
-        s->in_template = stage->tmpl.traits != NULL;
-        if (stage->tmpl.traits)
+        s->in_template = stage->kind == KERNEL_TEMPLATE;
+        if (stage->kind == KERNEL_TEMPLATE)
             emit_template_stage(s, b, stage, &place);
         else
             emit_parts(s, b, stage, k->outer_rank);

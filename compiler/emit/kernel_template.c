@@ -375,7 +375,7 @@ void reserve_template_functions(struct emission *e, const struct kernel *k)
 {
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         reserve_template_functions(e, k->blocks.stages.data[i]);
-    const char *const *const functions = k->tmpl.traits ? template_of(k)->functions : NULL;
+    const char *const *const functions = k->kind == KERNEL_TEMPLATE ? template_of(k)->functions : NULL;
     for (size_t i = 0; functions && functions[i]; i++)
         map_set(&e->file.taken, functions[i], NULL);
 }

@@ -139,7 +139,7 @@ static void list_plan(struct emission *e, const struct plan *plan, const char *e
     vec_push(e->arena, &e->all_plans, plan);
     vec_push(e->arena, &e->plan_entries, entry);
     for (size_t i = 0; i < plan->lowered->kernels.count; i++)
-        if (plan->lowered->kernels.data[i]->region)
+        if (plan->lowered->kernels.data[i]->kind == KERNEL_REGION)
             list_region(e, plan->lowered->kernels.data[i], entry);
 }
 

@@ -13,7 +13,7 @@ static bool is_double(const struct expr *e, void *data)
 
 static bool kernel_has_double(const struct kernel *k)
 {
-    bool any = k->tmpl.traits && k->tmpl.type == DTYPE_DOUBLE;
+    bool any = k->kind == KERNEL_TEMPLATE && k->tmpl.type == DTYPE_DOUBLE;
     for (size_t i = 0; i < k->parts.count; i++) {
         const struct part *const p = &k->parts.data[i];
         any |= p->element && expr_any(p->element, is_double, NULL);
@@ -27,7 +27,7 @@ static bool kernel_has_double(const struct kernel *k)
         any |= k->tmpl.operands[i].value && expr_any(k->tmpl.operands[i].value, is_double, NULL);
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         any |= kernel_has_double(k->blocks.stages.data[i]);
-    for (size_t i = 0; k->region && i < k->region->body->kernels.count; i++)
+    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->body->kernels.count; i++)
         any |= kernel_has_double(k->region->body->kernels.data[i]);
     return any;
 }

@@ -183,7 +183,7 @@ static void fuse_kernels(struct lowered *l, const struct pipeline_options *o)
     if (o->small)
         plain_kernels(l);
     for (size_t i = 0; i < l->kernels.count; i++)
-        if (l->kernels.data[i]->region)
+        if (l->kernels.data[i]->kind == KERNEL_REGION)
             fuse_kernels(l->kernels.data[i]->region->body, o);
 }
 

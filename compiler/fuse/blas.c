@@ -19,7 +19,7 @@ bool blas_is_worth_a_call(int64_t m, int64_t n, int64_t depth)
 void blas_kernels(struct lowered *l)
 {
     vec_each(struct kernel *, k, &l->kernels)
-        if (k->tmpl.traits && k->tmpl.traits->call_library &&
+        if (k->kind == KERNEL_TEMPLATE && k->tmpl.traits->call_library &&
             blas_is_worth_a_call(kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K")))
             (void)k->tmpl.traits->call_library(k); /* or it stays as it is */
 }

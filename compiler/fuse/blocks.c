@@ -57,7 +57,8 @@ static bool is_apart(const struct block_group *g, const struct kernel *k)
 
 static bool is_product(const struct kernel *k)
 {
-    return k->tmpl.traits && k->tmpl.traits->is_product && k->parts.count == 1 && k->tmpl.operand_count == 2 &&
+    return k->kind == KERNEL_TEMPLATE && k->tmpl.traits->is_product && k->parts.count == 1 &&
+           k->tmpl.operand_count == 2 &&
            !k->tmpl.operands[0].value && !k->tmpl.operands[1].value && str_equal(k->parts.data[0].hole, "finish") &&
            k->checks.count == 0;
 }
@@ -217,7 +218,7 @@ static bool align(const struct block_group *g, struct member *m)
 static bool add_loops(struct block_group *g, struct kernel *k)
 {
     struct member m = {.k = k, .role = LOOPS};
-    if (k->tmpl.traits || k->checks.count > 0 || k->parts.count == 0 || (k->parts.count > 1 && k->rows == 0))
+    if (k->kind != KERNEL_LOOPS || k->checks.count > 0 || k->parts.count == 0 || (k->parts.count > 1 && k->rows == 0))
         return false;
     if (!copy_parts(g->f, &m) || !align(g, &m))
         return false;
@@ -378,7 +379,7 @@ static bool write_apart(const struct kernel *k, const struct kernel *l, const st
         kernel_each_store(l, q, t)
             if (s->to.buffer == b && t->to.buffer == b && !never_meet(p, &s->to, q, &t->to))
                 return false;
-    return k->blocks.stages.count == 0 && l->blocks.stages.count == 0;
+    return k->kind != KERNEL_STAGES && l->kind != KERNEL_STAGES;
 }
 
 static bool passes(const struct block_group *g, const struct kernel *other, const struct kernel *k,
@@ -591,14 +592,15 @@ static void try_load(const struct access *a, void *data)
         return;
     const struct fuse_buffer *b = fuse_buffer(t->f, a->buffer);
     struct kernel *const product = b->writers.data[0];
-    if (b->readers.count == 1 && product->tmpl.traits)
+    if (b->readers.count == 1 && product->kind == KERNEL_TEMPLATE)
         t->done = fuse_whole(t->f, product, t->loops) || fuse_again(t->f, product, t->loops);
 }
 
 bool fuse_blocks(struct fusion *f, struct kernel *loops)
 {
     struct seed t = {f, loops, false};
-    for (size_t i = 0; !loops->tmpl.traits && loops->checks.count == 0 && !t.done && i < loops->parts.count; i++)
+    const bool may_follow = loops->kind == KERNEL_LOOPS && loops->checks.count == 0;
+    for (size_t i = 0; may_follow && !t.done && i < loops->parts.count; i++)
         part_each_load(&loops->parts.data[i], try_load, &t);
     return t.done;
 }

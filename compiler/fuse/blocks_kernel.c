@@ -278,6 +278,7 @@ struct kernel *group_kernel(struct block_group *g, const struct kernel *place)
     struct fusion *const f = g->f;
     struct kernel *const all = arena_new(f->arena, struct kernel);
     bool has_sums = false;
+    all->kind = KERNEL_STAGES;
     all->id = place->id;
     all->outer_rank = g->outer + 1;
     all->label = "copy";

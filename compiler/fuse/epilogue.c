@@ -350,7 +350,7 @@ static bool merge(struct fusion *f, struct kernel *p, struct part *part, size_t 
 
 bool fuse_epilogue(struct fusion *f, struct kernel *p)
 {
-    if (!p->tmpl.traits && p->parts.count != 1)
+    if (p->kind != KERNEL_TEMPLATE && p->parts.count != 1)
         return false;
     for (size_t i = 0; i < p->parts.count; i++) {
         struct part *part = &p->parts.data[i];
@@ -385,7 +385,7 @@ static bool find_maker(const struct fusion *f, const struct buffer *b, struct ma
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             if (k->parts.data[p].stores.data[s].to.buffer == b) {
                 *out = (struct maker){k, &k->parts.data[p], s};
-                return k->tmpl.traits != NULL || k->parts.count == 1;
+                return k->kind == KERNEL_TEMPLATE || k->parts.count == 1;
             }
     return false;
 }

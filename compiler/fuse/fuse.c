@@ -76,7 +76,7 @@ void fuse_take_place(struct fusion *f, struct kernel *k, struct kernel *at)
 
 bool fuse_is_map(const struct kernel *k)
 {
-    return !k->removed && !k->tmpl.traits && k->checks.count == 0 && k->parts.count == 1 &&
+    return !k->removed && k->kind == KERNEL_LOOPS && k->checks.count == 0 && k->parts.count == 1 &&
            k->parts.data[0].reduce == REDUCE_NONE;
 }
 
@@ -228,7 +228,7 @@ static void name_updates(struct fusion *f)
         vec_each(const struct buffer *, b, &f->touched[k->id].writes)
             updates |= b->kind == BUFFER_VARIABLE;
         if (updates && k->nodes.count > 0)
-            k->label = !k->tmpl.traits
+            k->label = k->kind != KERNEL_TEMPLATE
                            ? "update"
                            : arena_printf(f->arena, "%.*s_update", (int)strcspn(k->label, "_"), k->label);
     }
@@ -274,7 +274,7 @@ static void write_to(struct fusion *f, struct kernel *k, const struct buffer *fr
     kernel_each_store(k, p, s)
         if (s->to.buffer == from)
             s->to.buffer = to;
-    if (k->region)
+    if (k->kind == KERNEL_REGION)
         region_write_to(k->region, from, to);
     fuse_remember(f, k);
 }
@@ -342,7 +342,7 @@ static struct fusion tables_of(struct lowered *l)
 static bool is_scalar(const struct fusion *f, const struct kernel *k, const bool *leads)
 {
     const struct fuse_touched *const t = &f->touched[k->id];
-    bool ok = !k->tmpl.traits && k->checks.count == 0 && t->writes.count > 0;
+    bool ok = k->kind != KERNEL_TEMPLATE && k->checks.count == 0 && t->writes.count > 0;
     for (size_t i = 0; ok && i < t->writes.count; i++)
         ok = t->writes.data[i]->kind == BUFFER_TEMP && t->writes.data[i]->count == 1 &&
              fuse_buffer(f, t->writes.data[i])->writers.count == 1;
@@ -408,7 +408,7 @@ static bool stores_columns(const struct part *p)
 static void walk_columns(struct lowered *l)
 {
     vec_each(struct kernel *, k, &l->kernels) {
-        bool all = !k->tmpl.traits && k->rows == 0;
+        bool all = k->kind != KERNEL_TEMPLATE && k->rows == 0;
         for (size_t p = 0; all && p < k->parts.count; p++)
             all = stores_columns(&k->parts.data[p]);
         for (size_t p = 0; all && p < k->parts.count; p++)

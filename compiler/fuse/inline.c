@@ -255,12 +255,12 @@ static bool checks_read(const struct kernel *k, const struct buffer *b)
 static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
 {
     const struct buffer *b = in->buffer;
-    if (k->region)
+    if (k->kind == KERNEL_REGION)
         return true;
     for (int o = 0; o < k->tmpl.operand_count; o++)
         if (operand_reads(&k->tmpl.operands[o], b) && !takes_expression(in, &k->tmpl.operands[o]))
             return true;
-    bool found = (k->checks.count > 0 || k->blocks.stages.count > 0) && checks_read(k, b);
+    bool found = (k->checks.count > 0 || k->kind == KERNEL_STAGES) && checks_read(k, b);
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
             found |= k->parts.data[p].stores.data[s].to.term_count > 0;
@@ -280,7 +280,8 @@ static bool is_far(const struct fusion *f, const struct kernel *from, const stru
     const int lo = f->position[from->id], hi = f->position[to->id];
     bool far = hi - lo > LONG_WAY || lo - hi > LONG_WAY;
     for (int i = lo < hi ? lo : hi; !far && i < (lo < hi ? hi : lo); i++)
-        far |= i != lo && i != hi && !f->l->kernels.data[i]->removed && f->l->kernels.data[i]->tmpl.traits != NULL;
+        far |= i != lo && i != hi && !f->l->kernels.data[i]->removed &&
+               f->l->kernels.data[i]->kind == KERNEL_TEMPLATE;
     return far;
 }
 
@@ -349,7 +350,8 @@ static int64_t reads_of(const struct kernel *k, const struct buffer *b)
     int64_t most = 0;
     for (size_t i = 0; i < k->parts.count; i++) {
         const struct part *p = &k->parts.data[i];
-        const int64_t places = places_of_part(p, b), reads = points(p) * (places == 0 && !k->tmpl.traits ? 1 : places);
+        const int64_t places = places_of_part(p, b), least = k->kind != KERNEL_TEMPLATE,
+                      reads = points(p) * (places == 0 ? least : places);
         most = reads > most ? reads : most;
     }
     return most;
@@ -374,7 +376,7 @@ static bool is_better_epilogue(const struct fusion *f, const struct kernel *prod
     for (size_t i = 0; i < reads->count; i++) {
         const struct fuse_buffer *const b = fuse_buffer(f, reads->data[i]);
         finishes |= reads->data[i]->kind == BUFFER_TEMP && b->writers.count == 1 && b->readers.count == 1 &&
-                    b->writers.data[0]->tmpl.traits && reads->data[i]->count == in->buffer->count;
+                    b->writers.data[0]->kind == KERNEL_TEMPLATE && reads->data[i]->count == in->buffer->count;
     }
     return finishes && !in->into_operands && !each_expression(reader, in, test_equal_loops);
 }

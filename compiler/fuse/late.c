@@ -322,8 +322,8 @@ static bool one_template(struct late *l, struct kernel *const k[PROBES])
 {
     const struct kernel_template *const t[PROBES] = {&k[0]->tmpl, &k[1]->tmpl, &k[2]->tmpl};
     for (int i = 1; i < PROBES; i++)
-        if (t[i]->traits != t[0]->traits || t[i]->type != t[0]->type || t[i]->operand_count != t[0]->operand_count ||
-            t[i]->int_count != t[0]->int_count)
+        if (k[i]->kind != k[0]->kind || t[i]->traits != t[0]->traits || t[i]->type != t[0]->type ||
+            t[i]->operand_count != t[0]->operand_count || t[i]->int_count != t[0]->int_count)
             return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
     for (int o = 0; o < t[0]->operand_count; o++) {
         const struct operand *const x[PROBES] = {&t[0]->operands[o], &t[1]->operands[o], &t[2]->operands[o]};
@@ -409,7 +409,7 @@ static bool is_late_within(const struct kernel *k, int outer)
 static bool stages(struct late *l, struct kernel *const k[PROBES])
 {
     const int around = k[0]->outer_rank - 1;
-    bool late = k[0]->blocks.stages.count > 0 && is_late(&k[0]->outer_late[around]);
+    bool late = k[0]->kind == KERNEL_STAGES && is_late(&k[0]->outer_late[around]);
     for (size_t s = 0; s < k[0]->blocks.stages.count; s++) {
         struct kernel *const x[PROBES] = OF_ALL(k, ->blocks.stages.data[s]);
         if (!one_kernel(l, x))
@@ -419,12 +419,18 @@ static bool stages(struct late *l, struct kernel *const k[PROBES])
     return !late || fail(l, "its kernel computes rows block by block, whose number depends on it");
 }
 
+static bool same_blocks(const struct kernel *x, const struct kernel *y)
+{
+    if (x->kind != KERNEL_STAGES || y->kind != KERNEL_STAGES)
+        return (x->kind == KERNEL_STAGES) == (y->kind == KERNEL_STAGES);
+    return x->blocks.stages.count == y->blocks.stages.count && x->blocks.rows == y->blocks.rows;
+}
+
 static bool same_shape(const struct kernel *x, const struct kernel *y)
 {
     return x->removed == y->removed && x->nodes.count == y->nodes.count && x->parts.count == y->parts.count &&
            x->checks.count == y->checks.count && x->rows == y->rows && x->outer_rank == y->outer_rank &&
-           x->blocks.stages.count == y->blocks.stages.count && x->blocks.rows == y->blocks.rows &&
-           x->own.count == y->own.count && str_equal(x->label, y->label);
+           x->own.count == y->own.count && str_equal(x->label, y->label) && same_blocks(x, y);
 }
 
 static bool one_kernel(struct late *l, struct kernel *const k[PROBES])
@@ -432,7 +438,7 @@ static bool one_kernel(struct late *l, struct kernel *const k[PROBES])
     for (int i = 1; i < PROBES; i++)
         if (!same_shape(k[0], k[i]))
             return fail(l, "what is fused into its kernel differs from count to count; another highest count may do");
-    if (k[0]->region || k[1]->region || k[2]->region)
+    if (k[0]->kind == KERNEL_REGION || k[1]->kind == KERNEL_REGION || k[2]->kind == KERNEL_REGION)
         return fail(l, "sizes within steps of time have to be known when the model is compiled");
     const int64_t *const outer[PROBES] = OF_ALL(k, ->outer_extent);
     if (!extents(l, k[0]->outer_rank, outer, k[0]->outer_late))
@@ -447,7 +453,8 @@ static bool one_kernel(struct late *l, struct kernel *const k[PROBES])
         if (!one_check(l, c))
             return false;
     }
-    const bool has_template = k[0]->tmpl.traits || k[1]->tmpl.traits || k[2]->tmpl.traits;
+    const bool has_template =
+        k[0]->kind == KERNEL_TEMPLATE || k[1]->kind == KERNEL_TEMPLATE || k[2]->kind == KERNEL_TEMPLATE;
     return stages(l, k) && (!has_template || (one_template(l, k) && settle_template(l, k[0])));
 }
 

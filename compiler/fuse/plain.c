@@ -2,7 +2,7 @@
 
 static void make_plain(struct kernel *k)
 {
-    if (k->tmpl.traits && k->tmpl.traits->make_plain)
+    if (k->kind == KERNEL_TEMPLATE && k->tmpl.traits->make_plain)
         k->tmpl.traits->make_plain(k);
 }
 

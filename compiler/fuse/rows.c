@@ -63,7 +63,7 @@ static bool lead_kept(struct fusion *f, struct row_walk *w)
 
 static bool walk_of(struct fusion *f, const struct kernel *k, struct row_walk *w)
 {
-    if (k->removed || k->tmpl.traits || k->checks.count > 0 || (k->parts.count != 1 && k->rows == 0))
+    if (k->removed || k->kind != KERNEL_LOOPS || k->checks.count > 0 || (k->parts.count != 1 && k->rows == 0))
         return false;
     w->count = k->parts.count;
     w->parts = arena_copy(f->arena, k->parts.data, w->count * sizeof *w->parts, 16);
@@ -254,7 +254,7 @@ static bool merge(struct fusion *f, struct kernel *p, struct kernel *c)
 
 bool fuse_rows(struct fusion *f, struct kernel *p)
 {
-    if (p->tmpl.traits)
+    if (p->kind == KERNEL_TEMPLATE)
         return false;
     for (size_t i = 0; i < p->parts.count; i++)
         for (size_t s = 0; s < p->parts.data[i].stores.count; s++) {

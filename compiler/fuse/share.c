@@ -28,7 +28,7 @@ static int64_t part_cost(const struct part *p)
 
 static int64_t kernel_cost(const struct kernel *k)
 {
-    int64_t cost = k->tmpl.traits ? k->tmpl.flops * kernel_outer_count(k) : 0;
+    int64_t cost = k->kind == KERNEL_TEMPLATE ? k->tmpl.flops * kernel_outer_count(k) : 0;
     for (size_t p = 0; p < k->parts.count; p++)
         cost += part_cost(&k->parts.data[p]);
     for (size_t i = 0; i < k->blocks.stages.count; i++) /* whose loops count a row as often as it is in a block */
@@ -224,7 +224,7 @@ static bool has_channels(const struct kernel *k, const struct buffer *b, int64_t
     bool found = false;
     while (plane.dim < k->rows && k->parts.data[0].extent[plane.dim] == 1)
         plane.dim++;
-    if (k->tmpl.traits || plane.dim == k->rows || k->parts.data[0].extent[plane.dim] != channels)
+    if (k->kind != KERNEL_LOOPS || plane.dim == k->rows || k->parts.data[0].extent[plane.dim] != channels)
         return false;
     vec_each_ptr(const struct part, p, &k->parts)
         found = found || part_any(p, loads_plane, &plane);
@@ -269,17 +269,17 @@ static bool cut_template(const struct work_sharing *s, struct kernel *k)
 
 static bool can_cut(const struct work_sharing *s, struct kernel *k)
 {
-    if (k->tmpl.traits)
+    if (k->kind == KERNEL_TEMPLATE)
         return cut_template(s, k);
-    if (k->blocks.stages.count > 0)
+    if (k->kind == KERNEL_STAGES)
         return cut_stages(k, s->shares);
     return k->rows > 0 ? cut_rows(s, k) : can_cut_nests(k);
 }
 
 static void cut(const struct work_sharing *s, struct kernel *k)
 {
-    const bool in_library = k->tmpl.traits && k->tmpl.traits->is_in_library;
-    if (in_library || k->region || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) ||
+    const bool in_library = k->kind == KERNEL_TEMPLATE && k->tmpl.traits->is_in_library;
+    if (in_library || k->kind == KERNEL_REGION || kernel_only_checks(k) || !share_is_worth(k, s->lowered->target) ||
         has_computed_place(k) || !can_cut(s, k))
         return;
     k->cut.shares = s->shares;

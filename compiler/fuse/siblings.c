@@ -8,9 +8,9 @@
 /* Same template on the same operands with the same sizes: only the results differ. */
 static bool same_instance(const struct kernel *a, const struct kernel *b)
 {
-    if (!a->tmpl.traits || a->tmpl.traits != b->tmpl.traits || a->tmpl.type != b->tmpl.type ||
-        a->outer_rank != b->outer_rank || a->tmpl.operand_count != b->tmpl.operand_count ||
-        a->tmpl.int_count != b->tmpl.int_count)
+    if (a->kind != KERNEL_TEMPLATE || b->kind != KERNEL_TEMPLATE || a->tmpl.traits != b->tmpl.traits ||
+        a->tmpl.type != b->tmpl.type || a->outer_rank != b->outer_rank ||
+        a->tmpl.operand_count != b->tmpl.operand_count || a->tmpl.int_count != b->tmpl.int_count)
         return false;
     for (int d = 0; d < a->outer_rank; d++)
         if (a->outer_extent[d] != b->outer_extent[d])
@@ -60,7 +60,7 @@ static bool merge_sibling(struct fusion *f, struct kernel *k, struct kernel *s)
 
 bool fuse_siblings(struct fusion *f, struct kernel *k)
 {
-    if (!k->tmpl.traits || k->tmpl.operand_count == 0)
+    if (k->kind != KERNEL_TEMPLATE || k->tmpl.operand_count == 0)
         return false;
     const struct fuse_buffer *b = fuse_buffer(f, k->tmpl.operands[0].access.buffer);
     for (size_t r = 0; r < b->readers.count; r++)
@@ -75,7 +75,7 @@ bool fuse_siblings(struct fusion *f, struct kernel *k)
  * part, in which rows that the product walks as one loop are one as well. */
 static bool sums_operand(struct fusion *f, const struct kernel *product, const struct kernel *r, struct part *collapsed)
 {
-    if (r->tmpl.traits || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0)
+    if (r->kind != KERNEL_LOOPS || r->parts.count != 1 || r->checks.count > 0 || product->outer_rank != 0)
         return false;
     const struct part *p = &r->parts.data[0];
     const struct access *a = &product->tmpl.operands[0].access;
@@ -151,7 +151,7 @@ static bool writes_what_is_read(const struct fusion *f, const struct kernel *wri
 
 bool fuse_row_sums(struct fusion *f, struct kernel *product)
 {
-    if (!product->tmpl.traits || !product->tmpl.traits->has_row_sums || product->parts.count != 1)
+    if (product->kind != KERNEL_TEMPLATE || !product->tmpl.traits->has_row_sums || product->parts.count != 1)
         return false;
     const struct fuse_buffer *b = fuse_buffer(f, product->tmpl.operands[0].access.buffer);
     vec_each(struct kernel *, r, &b->readers) {

@@ -169,8 +169,8 @@ static bool join(struct matrix_update *u, struct kernel *c)
 
 static bool is_candidate(const struct kernel *k)
 {
-    bool ok = k->tmpl.traits && k->tmpl.traits->takes_update && k->parts.count == 1 && !k->tmpl.operands[0].value &&
-              !k->tmpl.operands[1].value;
+    bool ok = k->kind == KERNEL_TEMPLATE && k->tmpl.traits->takes_update && k->parts.count == 1 &&
+              !k->tmpl.operands[0].value && !k->tmpl.operands[1].value;
     for (int d = 0; d < k->outer_rank; d++)
         ok &= k->outer_extent[d] == 1;
     return ok;

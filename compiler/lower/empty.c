@@ -125,14 +125,14 @@ void lower_drop_empty(struct lowered *l)
         const size_t parts = k->parts.count;
         drop_parts(l->arena, k);
         drop_checks(l->arena, k);
-        if (k->tmpl.traits && template_is_idle(k, parts)) {
-            k->tmpl.traits = NULL;
+        if (k->kind == KERNEL_TEMPLATE && template_is_idle(k, parts)) {
+            k->kind = KERNEL_LOOPS;
+            k->tmpl = (struct kernel_template){0};
             k->parts.count = 0;
-            k->tmpl.operand_count = k->tmpl.int_count = k->outer_rank = 0;
-            k->scratch.buffer = NULL;
-            k->scratch.count = 0;
+            k->outer_rank = 0;
+            k->scratch = (struct kernel_scratch){0};
         }
-        if (!k->tmpl.traits && !k->region && k->parts.count == 0 && k->checks.count == 0)
+        if (kernel_only_checks(k) && k->checks.count == 0)
             continue;
         k->id = (int)kept;
         l->kernels.data[kept++] = k;

@@ -175,9 +175,9 @@ static bool kernel_fits(struct diag *d, const struct loc *at, const struct kerne
     for (size_t p = 0; p < k->parts.count; p++)
         if (points_of(k->parts.data[p].extent, k->parts.data[p].rank) > MOST_STEPS)
             return too_long(d, at);
-    if (k->tmpl.traits && times(k->tmpl.flops, points_of(k->outer_extent, k->outer_rank)) > MOST_STEPS)
+    if (k->kind == KERNEL_TEMPLATE && times(k->tmpl.flops, points_of(k->outer_extent, k->outer_rank)) > MOST_STEPS)
         return too_long(d, at);
-    return !k->tmpl.traits || template_fits(d, at, k);
+    return k->kind != KERNEL_TEMPLATE || template_fits(d, at, k);
 }
 
 bool kernels_check_sizes(struct lowered *l)

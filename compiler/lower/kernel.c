@@ -79,9 +79,9 @@ void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
         part_each_load(p, collect_load, &c);
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         kernel_reads(a, k->blocks.stages.data[i], out);
-    for (size_t i = 0; k->region && i < k->region->reads.count; i++)
+    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->reads.count; i++)
         collect(&c, k->region->reads.data[i].outer);
-    for (size_t i = 0; k->region && i < k->region->starts.count; i++)
+    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->starts.count; i++)
         if (k->region->starts.data[i].outer)
             collect(&c, k->region->starts.data[i].outer);
 }
@@ -95,7 +95,7 @@ void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
         kernel_writes(a, k->blocks.stages.data[i], out);
     for (size_t i = 0; i < k->own.count; i++)
         collect(&c, k->own.data[i].buffer);
-    for (size_t i = 0; k->region && i < k->region->writes.count; i++)
+    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->writes.count; i++)
         collect(&c, k->region->writes.data[i].outer);
 }
 
@@ -106,7 +106,7 @@ bool part_keeps(const struct part *p, int d)
 
 bool kernel_only_checks(const struct kernel *k)
 {
-    return k->parts.count == 0 && !k->tmpl.traits && k->blocks.stages.count == 0 && !k->region;
+    return k->kind == KERNEL_LOOPS && k->parts.count == 0;
 }
 
 int64_t kernel_outer_count(const struct kernel *k)
@@ -144,7 +144,7 @@ static bool walks_whole_buffer(const struct part *p, const struct access *a)
 /* The only store of a kernel, if it is one loop nest that fills a buffer, and in the buffer's type; or NULL. */
 static const struct store *filling_store(const struct kernel *k)
 {
-    if (k->tmpl.traits || k->checks.count || k->parts.count != 1)
+    if (k->kind != KERNEL_LOOPS || k->checks.count || k->parts.count != 1)
         return NULL;
     const struct part *p = &k->parts.data[0];
     if (p->reduce != REDUCE_NONE || p->stores.count != 1)
@@ -209,9 +209,17 @@ bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer 
     return true;
 }
 
+void kernel_bind_template(struct arena *a, struct kernel *k, const struct template_traits *traits, enum dtype type)
+{
+    k->kind = KERNEL_TEMPLATE;
+    k->tmpl = (struct kernel_template){.traits = traits, .type = type};
+    k->tmpl.operands = arena_array(a, struct operand, KERNEL_MAX_OPERANDS);
+    k->tmpl.ints = arena_array(a, struct kernel_int, KERNEL_MAX_INTS);
+}
+
 void kernel_own_values(struct arena *a, struct kernel *k)
 {
-    if (!k->tmpl.traits)
+    if (k->kind != KERNEL_TEMPLATE)
         return;
     struct kernel_template *const t = &k->tmpl;
     t->operands = arena_copy(a, t->operands, KERNEL_MAX_OPERANDS * sizeof *t->operands, alignof(struct operand));
@@ -380,7 +388,7 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
     strbuf_addf(b, "kernel %d %s", k->id, k->label);
     if (k->rows > 0)
         strbuf_addf(b, " rows %d", k->rows);
-    if (k->tmpl.traits) {
+    if (k->kind == KERNEL_TEMPLATE) {
         strbuf_addf(b, " template %s", k->tmpl.traits->name);
         for (int i = 0; i < k->tmpl.int_count; i++) {
             strbuf_addf(b, " %s=", k->tmpl.ints[i].name);
@@ -403,7 +411,7 @@ static void print_kernel(struct strbuf *b, const struct kernel *k)
     }
     for (size_t p = 0; p < k->parts.count; p++)
         print_part(b, &k->parts.data[p]);
-    if (k->blocks.stages.count > 0)
+    if (k->kind == KERNEL_STAGES)
         strbuf_addf(b, "  %zu stages, %" PRId64 " rows at a time\n", k->blocks.stages.count, k->blocks.rows);
     for (size_t i = 0; i < k->blocks.stages.count; i++)
         print_kernel(b, k->blocks.stages.data[i]);

@@ -1,5 +1,5 @@
-/* Kernels: what is left of the graph after lowering. A kernel is one C function; it is either loop nests (its parts,
- * one after the other) or an instantiated template whose statement holes are filled by its parts. */
+/* Kernels: what is left of the graph after lowering. A kernel is one C function, of one of four kinds
+ * (enum kernel_kind). */
 #ifndef STEPC_LOWER_KERNEL_H
 #define STEPC_LOWER_KERNEL_H
 
@@ -161,10 +161,10 @@ struct kernel_int {
 
 /* What a kernel of a template binds. */
 struct kernel_template {
-    const struct template_traits *traits; /* NULL: the kernel is of no template, but loops or stages */
+    const struct template_traits *traits;
     enum dtype type;           /* binds the type hole T */
     int64_t flops;             /* multiplications and additions of the body: for reports */
-    struct operand *operands;  /* KERNEL_MAX_OPERANDS; other kernels, which are many, have none: NULL */
+    struct operand *operands;  /* KERNEL_MAX_OPERANDS */
     int operand_count;
     struct kernel_int *ints;   /* KERNEL_MAX_INTS; WITH_<HOLE> is bound by emission: 1 where a part fills the hole */
     int int_count;
@@ -178,8 +178,8 @@ struct kernel_scratch {
 };
 
 /* Kernels that take turns, block by block (fuse/blocks.c): the outer loops go around them all, and the last of these
- * over rows, `rows` of them at a time; the last block may begin before the one in front of it ends. Then the kernel has
- * neither parts nor a template of its own. The stages' own loops begin with these. */
+ * over rows, `rows` of them at a time; the last block may begin before the one in front of it ends. The stages' own
+ * loops begin with these. */
 struct kernel_blocks {
     VEC(struct kernel *) stages;
     int64_t rows;
@@ -203,7 +203,7 @@ struct region_port {
     int64_t offset, step;
 };
 
-/* A kernel that runs the kernels of a region, step by step (graph/region.h): it has neither parts nor a template. */
+/* A kernel that runs the kernels of a region, step by step (graph/region.h). */
 struct kernel_region {
     const struct region *region;
     struct lowered *body;
@@ -213,7 +213,15 @@ struct kernel_region {
     VEC(struct region_port) starts; /* what states begin with: inner is theirs, outside; outer NULL: zeros */
 };
 
+enum kernel_kind {
+    KERNEL_LOOPS,    /* its parts, one after the other, or nothing but checks */
+    KERNEL_TEMPLATE, /* a template, whose statement holes its parts fill */
+    KERNEL_STAGES,   /* other kernels in turn, block by block; no parts */
+    KERNEL_REGION    /* other kernels step by step; no parts */
+};
+
 struct kernel {
+    enum kernel_kind kind;
     int id;                    /* number at lowering; gaps after fusion */
     const char *label;         /* "product", "relu", ...; fusion adds what it joins: first part of the C name */
     int joined;                /* how many words fusion has added to the label */
@@ -305,6 +313,8 @@ bool kernel_only_checks(const struct kernel *k);
 /* What the loops around a template's body count together. */
 int64_t kernel_outer_count(const struct kernel *k);
 int64_t kernel_int(const struct kernel *k, const char *name); /* -1 where not bound */
+/* Makes a kernel of loops one of a template that binds nothing yet. */
+void kernel_bind_template(struct arena *a, struct kernel *k, const struct template_traits *traits, enum dtype type);
 /* Operands and integers of its own, for a copy that is going to change. */
 void kernel_own_values(struct arena *a, struct kernel *k);
 void kernel_set_int(struct kernel *k, const char *name, int64_t value);

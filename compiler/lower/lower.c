@@ -376,10 +376,7 @@ bool lower_reduce(struct lower_ctx *c, const bool *reduced, enum reduce_op op, c
 
 void lower_template(struct lower_ctx *c, const struct template_traits *tmpl, enum dtype type)
 {
-    c->kernel->tmpl.traits = tmpl;
-    c->kernel->tmpl.operands = arena_array(c->arena, struct operand, KERNEL_MAX_OPERANDS);
-    c->kernel->tmpl.ints = arena_array(c->arena, struct kernel_int, KERNEL_MAX_INTS);
-    c->kernel->tmpl.type = type;
+    kernel_bind_template(c->arena, c->kernel, tmpl, type);
 }
 
 void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value)

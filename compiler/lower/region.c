@@ -94,6 +94,8 @@ bool lower_region(struct lower_ctx *c)
         return lower_error(c, "an index that depends on data cannot be checked within steps of time");
     add_reads(c, k);
     add_writes(c, k);
-    lower_kernel(c, "steps")->region = k;
+    lower_kernel(c, "steps");
+    c->kernel->kind = KERNEL_REGION;
+    c->kernel->region = k;
     return true;
 }

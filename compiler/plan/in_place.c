@@ -117,7 +117,7 @@ static bool others_allow(const struct readings *r, size_t at, const struct acces
 {
     const struct kernel *const k = r->kernel;
     for (size_t p = 0; p < k->parts.count; p++) {
-        if (p != at && (p > at || k->tmpl.traits) && part_reads_otherwise(r, p, operand, NULL))
+        if (p != at && (p > at || k->kind == KERNEL_TEMPLATE) && part_reads_otherwise(r, p, operand, NULL))
             return false;
         if (p < at && k->rows > 0 && !reads_its_row(r, p, at, to, operand))
             return false;

@@ -118,7 +118,7 @@ static void follow_places(struct plan *p)
 static bool plan_regions(struct diag *d, struct lowered *l)
 {
     vec_each(struct kernel *, k, &l->kernels) {
-        if (!k->region)
+        if (k->kind != KERNEL_REGION)
             continue;
         if (!plan_entry(d, k->region->body, &k->region->plan))
             return false;
@@ -134,14 +134,14 @@ static void move_temporaries(const struct lowered *l, size_t by)
         if (l->buffers.data[i]->kind == BUFFER_TEMP)
             l->buffers.data[i]->arena_offset += by;
     for (size_t i = 0; i < l->kernels.count; i++)
-        if (l->kernels.data[i]->region)
+        if (l->kernels.data[i]->kind == KERNEL_REGION)
             move_temporaries(l->kernels.data[i]->region->body, by);
 }
 
 static void place_regions(const struct lowered *l)
 {
     vec_each(const struct kernel *, k, &l->kernels)
-        if (k->region && k->scratch.buffer)
+        if (k->kind == KERNEL_REGION && k->scratch.buffer)
             move_temporaries(k->region->body, k->scratch.buffer->arena_offset);
 }
 

@@ -55,8 +55,8 @@ bool cost_flops(const struct kernel *k, int64_t *flops)
             *flops += points(p, false) * (dtype_is_float(p->element->dtype) + operations(p->element));
         *flops += points(p, true) * operations_of_stores(p);
     }
-    bool known = !k->tmpl.traits || k->tmpl.flops > 0;
-    for (size_t i = 0; k->region && i < k->region->body->kernels.count; i++) {
+    bool known = k->kind != KERNEL_TEMPLATE || k->tmpl.flops > 0;
+    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->body->kernels.count; i++) {
         int64_t of_step;
         known &= cost_flops(k->region->body->kernels.data[i], &of_step);
         *flops += of_step * k->region->region->trips;
@@ -178,7 +178,7 @@ void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written)
     touch_kernel(&reads, &writes, k);
     *read = total_bytes(&reads);
     *written = total_bytes(&writes);
-    for (size_t i = 0; k->region && i < k->region->body->kernels.count; i++) {
+    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->body->kernels.count; i++) {
         int64_t read_in_step, written_in_step;
         cost_bytes(k->region->body->kernels.data[i], &read_in_step, &written_in_step);
         *read += read_in_step * k->region->region->trips;

@@ -129,10 +129,7 @@ static inline void set_operand(struct kernel *k, const char *param, struct acces
 static inline struct kernel *of_template(const struct template_traits *traits)
 {
     struct kernel *const k = new_kernel("product");
-    k->tmpl.traits = traits;
-    k->tmpl.type = DTYPE_FLOAT;
-    k->tmpl.operands = arena_array(&arena, struct operand, KERNEL_MAX_OPERANDS);
-    k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
+    kernel_bind_template(&arena, k, traits, DTYPE_FLOAT);
     return k;
 }
 
@@ -334,9 +331,9 @@ static inline void run_product(const struct kernel *k, struct point *p)
 static inline void run_kernel(const struct kernel *k, const struct memory *m)
 {
     struct point p = {.m = m};
-    if (k->tmpl.traits && k->tmpl.traits->is_product)
+    if (k->kind == KERNEL_TEMPLATE && k->tmpl.traits->is_product)
         run_product(k, &p);
-    else if (k->tmpl.traits)
+    else if (k->kind == KERNEL_TEMPLATE)
         run_matrix_vector(k, &p);
     else
         run_rows(k, &p, 0);

@@ -52,7 +52,7 @@ START_TEST(comments_say_what_is_there)
     vec_push(&arena, &f.params, param("n", "image"));
     vec_push(&arena, &f.params, param("count", "count"));
     struct buffer weights = {.name = "fc.weight"};
-    struct kernel k = {0};
+    struct kernel k = {.kind = KERNEL_TEMPLATE};
     struct operand operands[] = {
         {.param = "b", .access = {.buffer = &weights}},
         {.param = "x", .value = expr_float(&arena, DTYPE_FLOAT, 1), .access = {.buffer = &weights}}};

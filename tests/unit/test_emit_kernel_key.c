@@ -307,7 +307,7 @@ static struct kernel *stage(void)
 {
     struct kernel *const k = map_rows(), *const of_stages = arena_new(&arena, struct kernel);
     lowered.kernels.data[lowered.kernels.count - 1] = of_stages;
-    *of_stages = (struct kernel){.id = k->id, .label = "block", .blocks = {.rows = 2}};
+    *of_stages = (struct kernel){.id = k->id, .label = "block", .kind = KERNEL_STAGES, .blocks = {.rows = 2}};
     vec_push(&arena, &of_stages->blocks.stages, k);
     vec_push(&arena, &of_stages->own, ((struct own){x, "left"}));
     return of_stages;

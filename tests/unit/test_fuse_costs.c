@@ -297,7 +297,7 @@ static struct kernel *sum_kernel(int64_t count)
 static struct kernel *template_kernel(int64_t outer, int64_t flops)
 {
     struct kernel *const k = new_kernel("product");
-    k->tmpl.traits = &product_templates[PRODUCT_DIRECT];
+    kernel_bind_template(&arena, k, &product_templates[PRODUCT_DIRECT], DTYPE_FLOAT);
     k->outer_rank = 1;
     k->outer_extent[0] = outer;
     k->tmpl.flops = flops;
@@ -308,6 +308,7 @@ static struct kernel *template_kernel(int64_t outer, int64_t flops)
 static struct kernel *stages_kernel(int64_t rows, int64_t block, int64_t flops)
 {
     struct kernel *const k = new_kernel("stages");
+    k->kind = KERNEL_STAGES;
     k->blocks.rows = block;
     vec_push(&arena, &k->blocks.stages, template_kernel(rows, flops));
     return k;
@@ -449,8 +450,7 @@ END_TEST
 static struct kernel *product_kernel(enum product_form form, const struct product_sizes *s)
 {
     struct kernel *const k = new_kernel("product");
-    k->tmpl.traits = &product_templates[form];
-    k->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
+    kernel_bind_template(&arena, k, &product_templates[form], DTYPE_FLOAT);
     const struct number ints[] = {{"M", s->m},         {"N", s->n},         {"K", s->k},
                                       {"TERMS", 80},       {"A_ROW", s->a_row}, {"A_COL", s->a_col},
                                       {"B_ROW", s->b_row}, {"B_COL", s->b_col}};

@@ -153,9 +153,7 @@ static struct lowered *program_for(int64_t count)
                                 .status = "STEPC_E_LABEL"};
     vec_push(&arena, &k->checks, check);
     struct kernel *const product = new_kernel("product");
-    product->tmpl.traits = &product_template;
-    product->tmpl.operands = arena_array(&arena, struct operand, KERNEL_MAX_OPERANDS);
-    product->tmpl.ints = arena_array(&arena, struct kernel_int, KERNEL_MAX_INTS);
+    kernel_bind_template(&arena, product, &product_template, DTYPE_FLOAT);
     kernel_set_int(product, "M", count);
     kernel_set_int(product, "TERMS", count);
     kernel_set_int(product, "N", 5);
@@ -210,7 +208,7 @@ CHANGE(has_rows, kernel_of(l, 0)->rows = 1)
 CHANGE(has_outer_loops, kernel_of(l, 0)->outer_rank = 1)
 CHANGE(has_no_check, kernel_of(l, 0)->checks.count = 0)
 CHANGE(has_no_part, kernel_of(l, 0)->parts.count = 0)
-CHANGE(has_blocks, kernel_of(l, 0)->blocks.rows = 64)
+CHANGE(has_blocks, kernel_of(l, 0)->kind = KERNEL_STAGES)
 CHANGE(has_another_rank, loops_of(l)->rank = 3)
 CHANGE(has_lanes, loops_of(l)->lane_loops = 1)
 CHANGE(is_a_sum, loops_of(l)->reduce = REDUCE_SUM)
