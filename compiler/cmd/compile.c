@@ -23,7 +23,7 @@ static const struct option_spec specs[] = {
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
     {"dump-after", 0, OPTION_TEXT, "PASS",
      "also print what stands after a pass: combine, recognise, differentiate, expand, fold, simplify, "
-     "cse, dce, canonical, lower, fuse, plan"},
+     "cse, dce, canonical, lower, fuse, plan, tree"},
     {"ignore-devices", 0, OPTION_FLAG, NULL,
      "annotations for several devices are left aside: the program is for one, or for MPI like any split model's"},
     {0}};
@@ -42,7 +42,8 @@ static const char *path_beside(struct arena *a, const char *source, const char *
 static bool check_pass(struct diag *d, const char *pass)
 {
     static const char *const names[] = {"combine", "recognise", "differentiate", "expand", "fold", "simplify",
-                                        "cse",     "dce",       "canonical",     "lower",  "fuse", "plan"};
+                                        "cse",     "dce",       "canonical",     "lower",  "fuse", "plan",
+                                        "tree"};
     for (size_t i = 0; pass && i < sizeof names / sizeof *names; i++)
         if (str_equal(pass, names[i]))
             return true;

@@ -228,6 +228,14 @@ static void sections_by_level(struct emission *e)
     levels_choose(e);
 }
 
+static const char *trees_text(struct emission *e)
+{
+    struct strbuf b = {.arena = e->arena};
+    vec_each(const struct tree_function *, f, &e->trees)
+        strbuf_add(&b, tree_print(e->arena, f));
+    return strbuf_text(&b);
+}
+
 /* ---- the list of sections ---------------------------------------------------------------------------------------- */
 
 bool emit_program(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,
@@ -267,6 +275,7 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     levels_end(&e);
 
     out->header = strbuf_text(&e.h.text);
+    out->trees = o->lists_trees ? trees_text(&e) : NULL;
     out->source = strbuf_text(&e.c.text);
     out->state_bytes = emission_state_bytes(&e);
     out->arena_bytes = emission_arena_bytes(&e);

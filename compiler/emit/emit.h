@@ -48,6 +48,7 @@ struct emit_options {
     int simd;
     unsigned levels;          /* LEVEL_3 | LEVEL_4: the text is compiled for these, too (--dispatch) */
     bool small;               /* long elementary functions are not inlined */
+    bool lists_trees;         /* struct emitted has them */
     bool without_data;        /* the contents of constants are left out: for who wants sizes and names only */
 };
 
@@ -59,6 +60,7 @@ struct double_user {
 
 struct emitted {
     const char *header, *source;
+    const char *trees; /* the functions of the source as trees, those that are called first: tree_print(); or NULL */
     size_t state_bytes, arena_bytes;
     const struct weights_image *weights; /* NULL: nothing is large, or it stands in the text */
     bool weights_unasked; /* WEIGHTS_AUTO has decided for the file */

@@ -90,6 +90,7 @@ struct emission {
         struct map of_model;  /* places in memory of the model's initializers */
     } weights;
     size_t constant_bytes, largest_constant;
+    VEC(const struct tree_function *) trees; /* what is emitted */
     struct writer entries_text;
     struct tree_function **entry_functions; /* [entry] */
     unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (arena_map.c) */

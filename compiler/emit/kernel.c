@@ -604,9 +604,22 @@ static void note_uses(struct emission *e, struct expr_scope *s, const struct ker
         note_needs(e, p->functions.data[i]);
     for (size_t i = 0; i + 1 < p->functions.count; i++) {
         const struct tree_function *const f = p->functions.data[i];
-        if (f->kind != FUNCTION_OWN && !map_has(&e->shared_pieces, f->name))
-            map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)function_text(s, f));
+        if (f->kind == FUNCTION_OWN || map_has(&e->shared_pieces, f->name))
+            continue;
+        map_set(&e->shared_pieces, f->name, (void *)(uintptr_t)function_text(s, f));
+        vec_push(e->arena, &e->trees, f);
     }
+}
+
+/* The kernel, its share and the functions that only it calls. */
+static void note_trees(struct emission *e, const struct kernel_parts *p)
+{
+    const struct tree_function *const last = p->functions.data[p->functions.count - 1];
+    for (size_t i = 0; i < p->functions.count; i++)
+        if (p->functions.data[i] == last || p->functions.data[i]->kind == FUNCTION_OWN)
+            vec_push(e->arena, &e->trees, p->functions.data[i]);
+    if (p->kernel != last)
+        vec_push(e->arena, &e->trees, p->kernel);
 }
 
 static void note_parameters(struct emission *e, struct kernel_function *f, const kernel_params *params)
@@ -638,6 +651,7 @@ static struct kernel_function *make_function(struct emission *e, const struct pl
     name_functions(e, &parts, f->name);
     note_parameters(e, f, params);
     f->tree = parts.kernel;
+    note_trees(e, &parts);
     f->text = called_text(&s, &parts);
     f->definition = kernel_text(&s, &parts);
     map_set(&e->functions, key, f);

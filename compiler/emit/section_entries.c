@@ -537,6 +537,7 @@ static const char *functions_text(struct emission *e, const tree_functions *func
             write_line(&w, "STEPC_LEVEL_ENTRY");
         check_tree(e, functions->data[i]->name, functions->data[i]);
         note_needs(e, functions->data[i]);
+        vec_push(e->arena, &e->trees, functions->data[i]);
         print_function(&scope, &w, functions->data[i]);
     }
     return strbuf_text(&w.text);

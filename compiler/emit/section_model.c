@@ -91,6 +91,7 @@ static void write_function(struct model_text *t, struct writer *w, const struct 
 {
     struct expr_scope s = {.e = t->e, .arena = t->e->arena};
     check_tree(t->e, f->name, f);
+    vec_push(t->e->arena, &t->e->trees, f);
     print_function(&s, w, f);
     write_blank(w);
 }
@@ -101,17 +102,18 @@ static const char *write_turn(struct model_text *t, const struct variable *v, bo
 {
     struct emission *const e = t->e;
     struct arena *const a = e->arena;
-    struct tree_function f = {.type = "void"};
-    struct tree_builder b = tree_builder(a, &f.body);
+    struct tree_function *const f = arena_new(a, struct tree_function);
+    struct tree_builder b = tree_builder(a, &f->body);
     struct tree_var *const state = untyped(a, "state", !reads), *const values = untyped(a, "values", reads),
                     *const first = size_var(a, "first"), *const count = size_var(a, "count"),
                     *const i = tree_var(a, VAR_LOOP, DTYPE_INDEX, "size_t", "i");
     const char *const member = e->member[v->index];
-    f.name = file_name(e, arena_printf(a, "%s_%s", reads ? "read" : "write", member));
-    vec_push(a, &f.params, state);
-    vec_push(a, &f.params, values);
-    vec_push(a, &f.params, first);
-    vec_push(a, &f.params, count);
+    f->type = "void";
+    f->name = file_name(e, arena_printf(a, "%s_%s", reads ? "read" : "write", member));
+    vec_push(a, &f->params, state);
+    vec_push(a, &f->params, values);
+    vec_push(a, &f->params, first);
+    vec_push(a, &f->params, count);
     const struct tree_var *const s = declare_typed(&b, state, DTYPE_INDEX, arena_printf(a, "%s_state", e->name), "s");
     const struct tree_var *const row_major = declare_typed(&b, values, v->dtype, c_type(v->dtype), "row_major");
     struct tree_var *const matrix = tree_member(a, VAR_ARRAY, v->dtype, c_type(v->dtype), s, member,
@@ -124,8 +126,8 @@ static const char *write_turn(struct model_text *t, const struct variable *v, bo
     tree_open_loop(&b, i, index_constant(a, 0), tree_read(a, count), 1, NULL);
     tree_set(&b, reads ? there : here, SET_TO, reads ? here : there);
     tree_close(&b);
-    write_function(t, &t->turns, &f);
-    return f.name;
+    write_function(t, &t->turns, f);
+    return f->name;
 }
 
 static void write_variable(struct model_text *t, const char *info, const char *member, const char *role,
@@ -266,8 +268,8 @@ static void write_call(struct model_text *t, const struct entry *entry)
 {
     struct emission *const e = t->e;
     struct arena *const a = e->arena;
-    struct tree_function f = {.type = "stepc_status", .lists_calls = true};
-    struct tree_builder b = tree_builder(a, &f.body);
+    struct tree_function *const f = arena_new(a, struct tree_function);
+    struct tree_builder b = tree_builder(a, &f->body);
     const size_t inputs = input_count(e, entry), outputs = entry->graph->outputs.count;
     struct tree_var *const state = untyped(a, "state", true), *const arena = untyped(a, "arena", true),
                     *const seed = tree_var(a, VAR_VALUE, DTYPE_INDEX, "uint64_t", "seed");
@@ -276,12 +278,14 @@ static void write_call(struct model_text *t, const struct entry *entry)
     const struct expr *args[5] = {tree_whole(a, state), tree_whole(a, arena)};
     size_t used_count = 0, count = 2;
     in->type = out->type = "void *const";
-    f.name = arena_printf(a, "call_%s", entry->name);
-    vec_push(a, &f.params, state);
-    vec_push(a, &f.params, arena);
-    vec_push(a, &f.params, seed);
-    vec_push(a, &f.params, in);
-    vec_push(a, &f.params, out);
+    f->type = "stepc_status";
+    f->lists_calls = true;
+    f->name = arena_printf(a, "call_%s", entry->name);
+    vec_push(a, &f->params, state);
+    vec_push(a, &f->params, arena);
+    vec_push(a, &f->params, seed);
+    vec_push(a, &f->params, in);
+    vec_push(a, &f->params, out);
     if (entry->kind == ENTRY_INIT)
         args[count++] = tree_read(a, seed);
     else
@@ -300,7 +304,7 @@ static void write_call(struct model_text *t, const struct entry *entry)
     }
     put_pointer_check(&b, used, used_count);
     tree_return(&b, tree_call_function(a, e->entry_functions[entry_index(e, entry)], args, count));
-    write_function(t, &t->calls, &f);
+    write_function(t, &t->calls, f);
 }
 
 static void write_entry(struct model_text *t, const struct entry *x)

@@ -258,6 +258,10 @@ bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, co
     with_name.target = o->target;
     with_name.simd = o->simd;
     with_name.small = o->small;
-    return emit_program(d, a, *program, plans, &with_name, out) &&
+    with_name.lists_trees = dump_wanted(o, "tree");
+    const bool ok = emit_program(d, a, *program, plans, &with_name, out);
+    if (ok && out->trees)
+        fputs(out->trees, o->passes.dump_to);
+    return ok &&
            narrow_machine_takes(d, *program, o->target, out) && check_memory(d, a, *program, plans, out, o->ram);
 }

@@ -35,7 +35,7 @@ struct pipeline_options {
     bool blas;                    /* large matrix products call a BLAS */
     bool warns;                   /* of what nobody can have meant (training_forms.h) */
     size_t ram;                   /* state and arena must fit; 0: no bound */
-    struct pass_options passes;   /* --dump-after: also "recognise", "differentiate", "lower", "fuse", "plan" */
+    struct pass_options passes;   /* --dump-after: also "recognise", "differentiate", "lower", "fuse", "plan", "tree" */
 };
 
 /* The options for one count of the range o->import.range. */

@@ -185,6 +185,8 @@ void tree_return(struct tree_builder *b, const struct expr *value);
 
 /* ---- looking at -------------------------------------------------------------------------------------------------- */
 
+/* Deterministic text of a function, for --dump-after tree and tests (print.c). */
+const char *tree_print(struct arena *a, const struct tree_function *f);
 /* The variable that e itself is, is an element or the address of, or asks the size of; NULL: none. */
 const struct tree_var *tree_var_of(const struct expr *e);
 /* Is it one of these? */
