@@ -134,15 +134,39 @@ bool dtype_is_hidden(struct arena *a, enum dtype d)
     return !str_equal(type, name) && !str_equal(type, arena_printf(a, "%s_t", name));
 }
 
+void write_tree(struct emission *e, struct writer *w, struct tree_function *f)
+{
+    struct expr_scope s = {.e = e, .arena = e->arena};
+    check_tree(e, f->name, f);
+    vec_push(e->arena, &e->trees, f);
+    print_function(&s, w, f);
+    write_blank(w);
+}
+
+struct tree_var *untyped_var(struct arena *a, const char *name, bool written)
+{
+    struct tree_var *const v = tree_var(a, VAR_POINTER, DTYPE_INDEX, "void", name);
+    v->written = written;
+    return v;
+}
+
 static void write_copy(struct emission *e)
 {
+    struct arena *const a = e->arena;
+    struct tree_function *const f = arena_new(a, struct tree_function);
+    struct tree_builder b = tree_builder(a, &f->body);
+    struct tree_var *const to = untyped_var(a, "to", true), *const from = untyped_var(a, "from", false),
+                    *const bytes = tree_var(a, VAR_VALUE, DTYPE_INDEX, "size_t", "bytes");
+    const struct expr *const args[] = {tree_whole(a, to), tree_whole(a, from), tree_read(a, bytes)};
     if (!map_has(&e->helpers, COPY_CONSTANT))
         return;
-    strbuf_add(&e->c.text, "/* Compiled as if nothing were known of its callers. */\n"
-                           "static STEPC_APART void " COPY_CONSTANT "(void *to, const void *from, size_t bytes)\n"
-                           "{\n"
-                           "    memcpy(to, from, bytes);\n"
-                           "}\n\n");
+    *f = (struct tree_function){.name = COPY_CONSTANT, .type = "void", .attributes = "STEPC_APART"};
+    f->comment = "/* Compiled as if nothing were known of its callers. */";
+    vec_push(a, &f->params, to);
+    vec_push(a, &f->params, from);
+    vec_push(a, &f->params, bytes);
+    tree_run(&b, tree_call(a, DTYPE_INDEX, CALL_NAMED, "memcpy", args, 3));
+    write_tree(e, &e->c, f);
 }
 
 void reserve_written_functions(struct name_scope *names)

@@ -232,6 +232,10 @@ void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *l
 /* Functions as C: their comments, heads and bodies (tree_text.c). */
 void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f);
 const char *function_text(struct expr_scope *s, const struct tree_function *f);
+/* A function that stands by itself, and a blank line; emit.c has it. */
+void write_tree(struct emission *e, struct writer *w, struct tree_function *f);
+/* A parameter `void *name` of such a function. */
+struct tree_var *untyped_var(struct arena *a, const char *name, bool written);
 /* "static void f(const float *x)", and what follows on the line. */
 void print_head(struct arena *a, struct writer *w, const struct tree_function *f, const char *after);
 /* What the call names. */

@@ -115,28 +115,40 @@ void levels_include(struct emission *e, const char *functions)
     write_line(c, "#endif");
 }
 
-/* "digits_step_v3(state, arena, in, out)" */
-static const char *level_call(struct emission *e, size_t i, int level)
+/* digits_step_v3(state, arena, in, out): what the entry is called on a level, which the preprocessor knows. */
+static const struct expr *level_call(struct emission *e, const struct tree_function *entry, int level)
 {
-    const struct entry *const x = &e->program->entries.data[i];
-    return arena_printf(e->arena, "%s_v%d(state, arena%s%s%s)", entry_function(e, i), level,
-                        x->kind == ENTRY_INIT ? ", seed" : "", has_inputs(e, x) ? ", in" : "",
-                        x->graph->outputs.count ? ", out" : "");
+    struct arena *const a = e->arena;
+    struct tree_function *const on_level = arena_copy(a, entry, sizeof *entry, alignof(struct tree_function));
+    const struct expr **const args = arena_array(a, const struct expr *, entry->params.count + 1);
+    on_level->name = arena_printf(a, "%s_v%d", entry->name, level);
+    for (size_t i = 0; i < entry->params.count; i++) {
+        const struct tree_var *const v = entry->params.data[i];
+        args[i] = v->kind == VAR_POINTER ? tree_whole(a, v) : tree_read(a, v);
+    }
+    return tree_call_function(a, on_level, args, entry->params.count);
 }
 
 static void write_choice(struct emission *e, size_t i)
 {
-    struct writer *const c = &e->c;
-    write_line(c, "#undef %s", entry_function(e, i));
-    write_entry_head(e, c, &e->program->entries.data[i], "");
-    write_line(c, "{");
-    c->depth++;
-    write_line(c, "const int level = stepc_level();");
-    for (size_t l = 0; l < LEVELS; l++)
+    struct arena *const a = e->arena;
+    const struct tree_function *const entry = e->entry_functions[i];
+    struct tree_function *const f = arena_copy(a, entry, sizeof *entry, alignof(struct tree_function));
+    struct tree_builder b = tree_builder(a, &f->body);
+    const struct tree_var *const level = tree_var(a, VAR_VALUE, DTYPE_INDEX, "int", "level");
+    struct expr_scope s = {.e = e, .arena = a};
+    f->body = (stmt_list){0};
+    tree_declare(&b, level, tree_call(a, DTYPE_INDEX, CALL_NAMED, "stepc_level", NULL, 0));
+    for (size_t l = 0; l < LEVELS; l++) {
+        const struct expr *const args[] = {tree_read(a, level), level_call(e, entry, levels[l].number)};
+        const char *const macro = arena_printf(a, "STEPC_ON_LEVEL_%d", levels[l].number);
         if (e->options->levels & levels[l].bit)
-            write_line(c, "STEPC_ON_LEVEL_%d(level, %s);", levels[l].number, level_call(e, i, levels[l].number));
-    write_line(c, "return %s;", level_call(e, i, 1));
-    write_close(c, "");
+            tree_run(&b, tree_call(a, DTYPE_INDEX, CALL_NAMED, macro, args, 2));
+    }
+    tree_return(&b, level_call(e, entry, 1));
+    write_line(&e->c, "#undef %s", entry->name);
+    check_tree(e, f->name, f);
+    print_function(&s, &e->c, f);
 }
 
 void levels_choose(struct emission *e)

@@ -65,13 +65,6 @@ static const char *tensor_info(struct model_text *t, const char *name, enum dtyp
 
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 
-static struct tree_var *untyped(struct arena *a, const char *name, bool written)
-{
-    struct tree_var *const v = tree_var(a, VAR_POINTER, DTYPE_INDEX, "void", name);
-    v->written = written;
-    return v;
-}
-
 /* A pointer to what an untyped one points to. */
 static struct tree_var *declare_typed(struct tree_builder *b, const struct tree_var *of, enum dtype dtype,
                                       const char *type, const char *name)
@@ -87,15 +80,6 @@ static struct tree_var *size_var(struct arena *a, const char *name)
     return tree_var(a, VAR_VALUE, DTYPE_INDEX, "size_t", name);
 }
 
-static void write_function(struct model_text *t, struct writer *w, const struct tree_function *f)
-{
-    struct expr_scope s = {.e = t->e, .arena = t->e->arena};
-    check_tree(t->e, f->name, f);
-    vec_push(t->e->arena, &t->e->trees, f);
-    print_function(&s, w, f);
-    write_blank(w);
-}
-
 /* What brings a matrix from the state's order into row-major order, or back: row_major[i] is
  * s->w[(first + i) % columns][(first + i) / columns]. */
 static const char *write_turn(struct model_text *t, const struct variable *v, bool reads)
@@ -104,7 +88,7 @@ static const char *write_turn(struct model_text *t, const struct variable *v, bo
     struct arena *const a = e->arena;
     struct tree_function *const f = arena_new(a, struct tree_function);
     struct tree_builder b = tree_builder(a, &f->body);
-    struct tree_var *const state = untyped(a, "state", !reads), *const values = untyped(a, "values", reads),
+    struct tree_var *const state = untyped_var(a, "state", !reads), *const values = untyped_var(a, "values", reads),
                     *const first = size_var(a, "first"), *const count = size_var(a, "count"),
                     *const i = tree_var(a, VAR_LOOP, DTYPE_INDEX, "size_t", "i");
     const char *const member = e->member[v->index];
@@ -126,7 +110,7 @@ static const char *write_turn(struct model_text *t, const struct variable *v, bo
     tree_open_loop(&b, i, index_constant(a, 0), tree_read(a, count), 1, NULL);
     tree_set(&b, reads ? there : here, SET_TO, reads ? here : there);
     tree_close(&b);
-    write_function(t, &t->turns, f);
+    write_tree(e, &t->turns, f);
     return f->name;
 }
 
@@ -271,9 +255,9 @@ static void write_call(struct model_text *t, const struct entry *entry)
     struct tree_function *const f = arena_new(a, struct tree_function);
     struct tree_builder b = tree_builder(a, &f->body);
     const size_t inputs = input_count(e, entry), outputs = entry->graph->outputs.count;
-    struct tree_var *const state = untyped(a, "state", true), *const arena = untyped(a, "arena", true),
+    struct tree_var *const state = untyped_var(a, "state", true), *const arena = untyped_var(a, "arena", true),
                     *const seed = tree_var(a, VAR_VALUE, DTYPE_INDEX, "uint64_t", "seed");
-    struct tree_var *const in = untyped(a, "in", false), *const out = untyped(a, "out", true);
+    struct tree_var *const in = untyped_var(a, "in", false), *const out = untyped_var(a, "out", true);
     const struct tree_var *used[2];
     const struct expr *args[5] = {tree_whole(a, state), tree_whole(a, arena)};
     size_t used_count = 0, count = 2;
@@ -304,7 +288,7 @@ static void write_call(struct model_text *t, const struct entry *entry)
     }
     put_pointer_check(&b, used, used_count);
     tree_return(&b, tree_call_function(a, e->entry_functions[entry_index(e, entry)], args, count));
-    write_function(t, &t->calls, f);
+    write_tree(e, &t->calls, f);
 }
 
 static void write_entry(struct model_text *t, const struct entry *x)

@@ -156,7 +156,10 @@ static void write_asked(struct expr_scope *s, struct writer *w, const struct exp
     }
     text_list alternatives = {0};
     list_alternatives(s, e, &alternatives);
-    write_alternatives(w, "if (", alternatives.data, alternatives.count, after);
+    if (alternatives.count > 1)
+        write_alternatives(w, "if (", alternatives.data, alternatives.count, after);
+    else
+        write_line(w, "if (%s%s", alternatives.data[0], after);
 }
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
@@ -227,7 +230,8 @@ static void print_listed_if(struct expr_scope *s, struct writer *w, const struct
 
 static void print_body(struct expr_scope *s, struct writer *w, const char *head, const stmt_list *body)
 {
-    if (body->count != 1 || !stands_bare(body->data[0])) {
+    const bool is_question = body->count == 1 && body->data[0]->kind == STMT_IF && s->lists_calls;
+    if (body->count != 1 || !(stands_bare(body->data[0]) || is_question)) {
         write_open(w, "%s", head);
         print_list(s, w, body);
         write_close(w, "");
@@ -236,7 +240,7 @@ static void print_body(struct expr_scope *s, struct writer *w, const char *head,
     struct writer inner = {.text = {.arena = s->arena}, .depth = w->depth + 1};
     print_list(s, &inner, body);
     const char *const text = strbuf_text(&inner.text), *const end = strchr(text, '\n');
-    const bool is_bare = body->data[0]->kind == STMT_LOOP || (end && end[1] == '\0');
+    const bool is_bare = body->data[0]->kind == STMT_LOOP || is_question || (end && end[1] == '\0');
     write_line(w, "%s%s", head, is_bare ? "" : " {");
     strbuf_add_n(&w->text, text, inner.text.length);
     w->lines += inner.lines;

@@ -206,11 +206,54 @@ static const char *file_text(struct emission *e)
     return arena_printf(e->arena, "%s.weights", e->stem);
 }
 
+static struct tree_var *bytes_var(struct arena *a, enum var_kind kind, const char *name)
+{
+    struct tree_var *const v = tree_var(a, kind, DTYPE_UINT8, "unsigned char", name);
+    v->is_of_file = kind == VAR_ARRAY;
+    return v;
+}
+
+/* The assembler's file has as many bytes as it should. */
+static void put_size_check(struct emission *e, struct tree_builder *b)
+{
+    struct arena *const a = b->arena;
+    const char *const symbol = weights_expression(e);
+    const struct tree_var *const begin = bytes_var(a, VAR_ARRAY, symbol),
+                                *const end = bytes_var(a, VAR_ARRAY, arena_printf(a, "%s_end", symbol));
+    const struct expr *const bytes = index_sub(a, index_cast(a, "uintptr_t", tree_whole(a, end)),
+                                               index_cast(a, "uintptr_t", tree_whole(a, begin)));
+    const struct expr *const expected = index_text(a, arena_printf(a, "%zuu", e->weights.image->bytes));
+    tree_open_if(b, index_compare(a, EXPR_NE, bytes, expected));
+    tree_return(b, index_text(a, "STEPC_E_MISMATCH"));
+    tree_close(b);
+}
+
+static struct tree_function *check_function(struct emission *e)
+{
+    struct arena *const a = e->arena;
+    struct tree_function *const f = arena_new(a, struct tree_function);
+    struct tree_builder b = tree_builder(a, &f->body);
+    const struct tree_var *const weights = bytes_var(a, VAR_POINTER, "weights"),
+                                *const mark = bytes_var(a, VAR_ARRAY, "weights_mark"),
+                                *const i = tree_index_var(a, VAR_LOOP, "int", "i", 0, MARK_BYTES - 1);
+    const struct expr *const at = tree_read(a, i);
+    *f = (struct tree_function){.name = "check_weights", .type = "stepc_status", .lists_calls = true};
+    vec_push(a, &f->params, weights);
+    if (e->weights.kind == WEIGHTS_INCBIN)
+        put_size_check(e, &b);
+    tree_open_loop(&b, i, index_constant(a, 0), index_constant(a, MARK_BYTES), 1, NULL);
+    tree_open_if(&b, index_compare(a, EXPR_NE, tree_element(a, weights, at), tree_element(a, mark, at)));
+    tree_return(&b, index_text(a, "STEPC_E_MISMATCH"));
+    tree_close(&b);
+    tree_close(&b);
+    tree_return(&b, index_text(a, "STEPC_OK"));
+    return f;
+}
+
 static void write_check(struct emission *e)
 {
     struct writer *c = &e->c;
     const unsigned char *mark = e->weights.image->mark;
-    const char *const symbol = weights_expression(e);
     write_comment(c, arena_printf(e->arena, "How %s begins; the file of another model is refused.", file_text(e)));
     write_open(c, "static const unsigned char weights_mark[%d] =", MARK_BYTES);
     for (int i = 0; i < MARK_BYTES; i += 16) {
@@ -220,19 +263,8 @@ static void write_check(struct emission *e)
         write_line(c, "%s", strbuf_text(&line));
     }
     write_close(c, ";");
-    strbuf_add(&c->text, "\nstatic stepc_status check_weights(const unsigned char *weights)\n{\n");
-    if (e->weights.kind == WEIGHTS_INCBIN)
-        strbuf_addf(&c->text,
-                    "    if ((uintptr_t)%s_end - (uintptr_t)%s != %zuu)\n"
-                    "        return STEPC_E_MISMATCH;\n",
-                    symbol, symbol, e->weights.image->bytes);
-    strbuf_addf(&c->text,
-                "    for (int i = 0; i < %d; i++)\n"
-                "        if (weights[i] != weights_mark[i])\n"
-                "            return STEPC_E_MISMATCH;\n"
-                "    return STEPC_OK;\n"
-                "}\n\n",
-                MARK_BYTES);
+    write_blank(c);
+    write_tree(e, c, check_function(e));
 }
 
 /* The quotes of an assembler's string inside one of C. Characters that would need escapes in both are refused. */
