@@ -1,4 +1,4 @@
-#include "lower/kernel.h"
+#include "lower/items.h"
 
 #include "base/str.h"
 #include "graph/op_def.h"
@@ -64,39 +64,61 @@ static void collect_load(const struct access *access, void *data)
     collect(data, access->buffer);
 }
 
+static void collect_operand(struct collector *c, const struct operand *o)
+{
+    if (o->value)
+        expr_each_load(o->value, collect_load, c);
+    else
+        collect(c, o->access.buffer);
+}
+
+static void collect_reads_of_region(struct collector *c, const struct kernel_region *r)
+{
+    vec_each_ptr(const struct region_port, p, &r->reads)
+        collect(c, p->outer);
+    vec_each_ptr(const struct region_port, p, &r->starts)
+        if (p->outer)
+            collect(c, p->outer);
+}
+
 void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out)
 {
     struct collector c = {a, out};
-    for (size_t i = 0; i < k->checks.count; i++)
-        expr_each_load(k->checks.data[i].value, collect_load, &c);
-    for (int o = 0; o < k->tmpl.operand_count; o++) {
-        if (k->tmpl.operands[o].value)
-            expr_each_load(k->tmpl.operands[o].value, collect_load, &c);
-        else
-            collect(&c, k->tmpl.operands[o].access.buffer);
-    }
-    vec_each_ptr(const struct part, p, &k->parts)
-        part_each_load(p, collect_load, &c);
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        kernel_reads(a, k->blocks.stages.data[i], out);
-    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->reads.count; i++)
-        collect(&c, k->region->reads.data[i].outer);
-    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->starts.count; i++)
-        if (k->region->starts.data[i].outer)
-            collect(&c, k->region->starts.data[i].outer);
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_CHECK: expr_each_load(it.check->value, collect_load, &c); break;
+        case ITEM_OPERAND: collect_operand(&c, it.operand); break;
+        case ITEM_PART: part_each_load(it.part, collect_load, &c); break;
+        case ITEM_STAGE: kernel_reads(a, it.stage, out); break;
+        case ITEM_REGION: collect_reads_of_region(&c, it.region); break;
+        case ITEM_LOOP:
+        case ITEM_INT:
+        case ITEM_SCRATCH:
+        case ITEM_OWN: break;
+        }
 }
 
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out)
 {
     struct collector c = {a, out};
-    kernel_each_store(k, p, s)
-        collect(&c, s->to.buffer);
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        kernel_writes(a, k->blocks.stages.data[i], out);
-    for (size_t i = 0; i < k->own.count; i++)
-        collect(&c, k->own.data[i].buffer);
-    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->writes.count; i++)
-        collect(&c, k->region->writes.data[i].outer);
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_PART:
+            vec_each_ptr(const struct store, s, &it.part->stores)
+                collect(&c, s->to.buffer);
+            break;
+        case ITEM_STAGE: kernel_writes(a, it.stage, out); break;
+        case ITEM_OWN: collect(&c, it.own->buffer); break;
+        case ITEM_REGION:
+            vec_each_ptr(const struct region_port, p, &it.region->writes)
+                collect(&c, p->outer);
+            break;
+        case ITEM_LOOP:
+        case ITEM_INT:
+        case ITEM_SCRATCH: /* nobody else's: the plan asks for it by itself */
+        case ITEM_CHECK:
+        case ITEM_OPERAND: break;
+        }
 }
 
 bool part_keeps(const struct part *p, int d)
@@ -273,9 +295,9 @@ static bool uses_count(const struct expr *e, void *data)
     return e->op == EXPR_COUNT;
 }
 
-static bool part_is_late(const struct part *p)
+static bool has_late_extent(const struct part *p)
 {
-    bool late = part_any(p, uses_count, NULL);
+    bool late = false;
     for (int d = 0; d < p->rank; d++)
         late |= is_late(&p->late[d]);
     return late;
@@ -283,17 +305,19 @@ static bool part_is_late(const struct part *p)
 
 bool kernel_is_late(const struct kernel *k)
 {
-    bool late = false;
-    for (int d = 0; d < k->outer_rank; d++)
-        late |= is_late(&k->outer_late[d]);
-    for (size_t i = 0; i < k->parts.count; i++)
-        late |= part_is_late(&k->parts.data[i]);
-    for (int i = 0; i < k->tmpl.int_count; i++)
-        late |= is_late(&k->tmpl.ints[i].late);
-    for (int o = 0; o < k->tmpl.operand_count; o++)
-        late |= k->tmpl.operands[o].value && expr_any(k->tmpl.operands[o].value, uses_count, NULL);
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        late |= kernel_is_late(k->blocks.stages.data[i]);
+    bool late = kernel_any(k, uses_count, NULL);
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_LOOP: late |= is_late(it.loop.late); break;
+        case ITEM_INT: late |= is_late(&it.integer->late); break;
+        case ITEM_PART: late |= has_late_extent(it.part); break;
+        case ITEM_STAGE: late |= kernel_is_late(it.stage); break;
+        case ITEM_CHECK: /* a function of its own */
+        case ITEM_SCRATCH:
+        case ITEM_OPERAND: /* kernel_any() */
+        case ITEM_OWN:
+        case ITEM_REGION: break;
+        }
     return late;
 }
 
@@ -383,38 +407,57 @@ static void print_part(struct strbuf *b, const struct part *p)
     }
 }
 
-static void print_kernel(struct strbuf *b, const struct kernel *k)
+static void print_operand(struct strbuf *b, const struct operand *o, int outer)
+{
+    strbuf_addf(b, "  %s = ", o->param);
+    if (o->value)
+        print_expr(b, o->value);
+    else
+        print_access(b, &o->access, outer);
+    strbuf_add(b, "\n");
+}
+
+static void print_check(struct strbuf *b, const struct check *c)
+{
+    strbuf_addf(b, "  check %" PRId64 " <= ", c->low);
+    print_expr(b, c->value);
+    strbuf_addf(b, " < %" PRId64 "\n", c->high);
+}
+
+static void print_head(struct strbuf *b, const struct kernel *k)
 {
     strbuf_addf(b, "kernel %d %s", k->id, k->label);
     if (k->rows > 0)
         strbuf_addf(b, " rows %d", k->rows);
-    if (k->kind == KERNEL_TEMPLATE) {
+    if (k->kind == KERNEL_TEMPLATE)
         strbuf_addf(b, " template %s", k->tmpl.traits->name);
-        for (int i = 0; i < k->tmpl.int_count; i++) {
-            strbuf_addf(b, " %s=", k->tmpl.ints[i].name);
-            print_size(b, k->tmpl.ints[i].value, &k->tmpl.ints[i].late);
+    kernel_each_item(it, k)
+        if (it.kind == ITEM_INT) {
+            strbuf_addf(b, " %s=", it.integer->name);
+            print_size(b, it.integer->value, &it.integer->late);
         }
-    }
     strbuf_add(b, "\n");
-    for (int o = 0; o < k->tmpl.operand_count; o++) {
-        strbuf_addf(b, "  %s = ", k->tmpl.operands[o].param);
-        if (k->tmpl.operands[o].value)
-            print_expr(b, k->tmpl.operands[o].value);
-        else
-            print_access(b, &k->tmpl.operands[o].access, k->outer_rank);
-        strbuf_add(b, "\n");
-    }
-    for (size_t i = 0; i < k->checks.count; i++) {
-        strbuf_addf(b, "  check %" PRId64 " <= ", k->checks.data[i].low);
-        print_expr(b, k->checks.data[i].value);
-        strbuf_addf(b, " < %" PRId64 "\n", k->checks.data[i].high);
-    }
-    for (size_t p = 0; p < k->parts.count; p++)
-        print_part(b, &k->parts.data[p]);
-    if (k->kind == KERNEL_STAGES)
-        strbuf_addf(b, "  %zu stages, %" PRId64 " rows at a time\n", k->blocks.stages.count, k->blocks.rows);
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        print_kernel(b, k->blocks.stages.data[i]);
+}
+
+static void print_kernel(struct strbuf *b, const struct kernel *k)
+{
+    print_head(b, k);
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_CHECK: print_check(b, it.check); break;
+        case ITEM_OPERAND: print_operand(b, it.operand, k->outer_rank); break;
+        case ITEM_PART: print_part(b, it.part); break;
+        case ITEM_STAGE:
+            if (it.at == 0)
+                strbuf_addf(b, "  %zu stages, %" PRId64 " rows at a time\n", k->blocks.stages.count, k->blocks.rows);
+            print_kernel(b, it.stage);
+            break;
+        case ITEM_INT: /* print_head() */
+        case ITEM_LOOP:
+        case ITEM_SCRATCH:
+        case ITEM_OWN:
+        case ITEM_REGION: break;
+        }
 }
 
 const char *lowered_print(struct arena *a, const struct lowered *l)
