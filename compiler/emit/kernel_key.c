@@ -5,6 +5,7 @@
 #include "emit/emit_internal.h"
 
 #include "base/hash.h"
+#include "lower/items.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -122,54 +123,63 @@ static void add_part(struct kernel_key *key, const struct part *p)
     }
 }
 
-static void add_template(struct kernel_key *key, const struct kernel *k)
+static void add_operand(struct kernel_key *key, const struct operand *o)
 {
-    add(key, (uint64_t)k->tmpl.type);
-    add_text(key, k->scratch.param);
-    add(key, (uint64_t)k->tmpl.int_count);
-    for (int i = 0; i < k->tmpl.int_count; i++) {
-        add_text(key, k->tmpl.ints[i].name);
-        add(key, (uint64_t)k->tmpl.ints[i].value);
-        add_late(key, &k->tmpl.ints[i].late);
-    }
-    add(key, (uint64_t)k->tmpl.operand_count);
-    for (int o = 0; o < k->tmpl.operand_count; o++) {
-        const struct operand *const operand = &k->tmpl.operands[o];
-        add_text(key, operand->param);
-        add_extents(key, operand->extent, NULL, operand->rank);
-        add(key, operand->value != NULL);
-        if (operand->value)
-            add_expr(key, operand->value);
-        else
-            add_access(key, &operand->access);
+    add_text(key, o->param);
+    add_extents(key, o->extent, NULL, o->rank);
+    add(key, o->value != NULL);
+    if (o->value)
+        add_expr(key, o->value);
+    else
+        add_access(key, &o->access);
+}
+
+static void add_int(struct kernel_key *key, const struct kernel_int *x)
+{
+    add_text(key, x->name);
+    add(key, (uint64_t)x->value);
+    add_late(key, &x->late);
+}
+
+static void add_kernel(struct kernel_key *key, const struct kernel *k);
+
+/* What checks read decides which parts may run twice: kernels with checks are few. Those of regions have no key. */
+static void add_item(struct kernel_key *key, const struct kernel_item *it)
+{
+    add(key, (uint64_t)it->kind);
+    switch (it->kind) {
+    case ITEM_LOOP: add_extents(key, &it->loop.extent, it->loop.late, 1); return;
+    case ITEM_INT: add_int(key, it->integer); return;
+    case ITEM_SCRATCH:
+        add_buffer(key, it->scratch->buffer);
+        add_text(key, it->scratch->param);
+        return;
+    case ITEM_OPERAND: add_operand(key, it->operand); return;
+    case ITEM_PART: add_part(key, it->part); return;
+    case ITEM_STAGE: add_kernel(key, it->stage); return;
+    case ITEM_OWN:
+        add_buffer(key, it->own->buffer);
+        add_text(key, it->own->param);
+        return;
+    case ITEM_CHECK:
+    case ITEM_REGION: key->is_partial = true; return;
     }
 }
 
-/* What checks read decides which parts may run twice: kernels with checks are few. */
 static void add_kernel(struct kernel_key *key, const struct kernel *k)
 {
-    key->is_partial |= k->checks.count > 0;
+    add(key, (uint64_t)k->kind);
     add_text(key, k->kind == KERNEL_TEMPLATE ? k->tmpl.traits->name : NULL);
+    add(key, k->kind == KERNEL_TEMPLATE ? (uint64_t)k->tmpl.type : 0);
+    add(key, k->kind == KERNEL_STAGES ? (uint64_t)k->blocks.rows : 0);
     add(key, (uint64_t)k->rows);
-    add_extents(key, k->outer_extent, k->outer_late, k->outer_rank);
     add(key, (uint64_t)k->cut.shares << 32 | (uint64_t)k->cut.passes);
     add(key, (uint64_t)(k->cut.outer + 1));
     add(key, (uint64_t)k->cut.pieces);
-    add(key, (uint64_t)k->blocks.rows);
-    add_buffer(key, k->scratch.buffer);
-    if (k->kind == KERNEL_TEMPLATE)
-        add_template(key, k);
-    add(key, k->parts.count);
-    for (size_t i = 0; i < k->parts.count && !key->is_partial; i++)
-        add_part(key, &k->parts.data[i]);
-    add(key, k->own.count);
-    for (size_t i = 0; i < k->own.count; i++) {
-        add_buffer(key, k->own.data[i].buffer);
-        add_text(key, k->own.data[i].param);
-    }
-    add(key, k->blocks.stages.count);
-    for (size_t i = 0; i < k->blocks.stages.count && !key->is_partial; i++)
-        add_kernel(key, k->blocks.stages.data[i]);
+    kernel_each_item(it, k)
+        if (!key->is_partial)
+            add_item(key, &it);
+    add(key, UINT64_MAX);
 }
 
 static void add_params(struct kernel_key *key, const kernel_params *params)

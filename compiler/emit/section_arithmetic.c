@@ -3,6 +3,7 @@
 #include "emit/emit_internal.h"
 
 #include "base/str.h"
+#include "lower/items.h"
 #include <string.h>
 
 static bool is_double(const struct expr *e, void *data)
@@ -11,25 +12,40 @@ static bool is_double(const struct expr *e, void *data)
     return e->dtype == DTYPE_DOUBLE;
 }
 
+static bool stores_double(const struct part *p)
+{
+    vec_each_ptr(const struct store, s, &p->stores)
+        if (s->to.buffer->dtype == DTYPE_DOUBLE)
+            return true;
+    return false;
+}
+
+static bool kernels_have_double(const struct lowered *l);
+
 static bool kernel_has_double(const struct kernel *k)
 {
-    bool any = k->kind == KERNEL_TEMPLATE && k->tmpl.type == DTYPE_DOUBLE;
-    for (size_t i = 0; i < k->parts.count; i++) {
-        const struct part *const p = &k->parts.data[i];
-        any |= p->element && expr_any(p->element, is_double, NULL);
-        for (size_t s = 0; s < p->stores.count; s++)
-            any |= p->stores.data[s].to.buffer->dtype == DTYPE_DOUBLE ||
-                   expr_any(p->stores.data[s].value, is_double, NULL);
-    }
-    for (size_t i = 0; i < k->checks.count; i++)
-        any |= expr_any(k->checks.data[i].value, is_double, NULL);
-    for (int i = 0; i < k->tmpl.operand_count; i++)
-        any |= k->tmpl.operands[i].value && expr_any(k->tmpl.operands[i].value, is_double, NULL);
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        any |= kernel_has_double(k->blocks.stages.data[i]);
-    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->body->kernels.count; i++)
-        any |= kernel_has_double(k->region->body->kernels.data[i]);
+    bool any = (k->kind == KERNEL_TEMPLATE && k->tmpl.type == DTYPE_DOUBLE) || kernel_any(k, is_double, NULL);
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_CHECK: any |= expr_any(it.check->value, is_double, NULL); break;
+        case ITEM_PART: any |= stores_double(it.part); break;
+        case ITEM_STAGE: any |= kernel_has_double(it.stage); break;
+        case ITEM_REGION: any |= kernels_have_double(it.region->body); break;
+        case ITEM_LOOP:
+        case ITEM_INT:
+        case ITEM_SCRATCH:
+        case ITEM_OPERAND: /* kernel_any() */
+        case ITEM_OWN: break;
+        }
     return any;
+}
+
+static bool kernels_have_double(const struct lowered *l)
+{
+    vec_each(const struct kernel *, k, &l->kernels)
+        if (kernel_has_double(k))
+            return true;
+    return false;
 }
 
 /* Somebody who needs 64 bits. */

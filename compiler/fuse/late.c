@@ -1,6 +1,7 @@
 #include "fuse/fuse.h"
 
 #include "base/str.h"
+#include "lower/items.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -395,13 +396,21 @@ static bool one_kernel(struct late *l, struct kernel *const k[PROBES]);
 static bool is_late_within(const struct kernel *k, int outer)
 {
     bool late = false;
-    for (int d = outer; d < k->outer_rank; d++)
-        late |= is_late(&k->outer_late[d]);
-    vec_each_ptr(const struct part, p, &k->parts)
-        for (int d = outer; d < p->rank; d++)
-            late |= is_late(&p->late[d]);
-    for (int i = 0; i < k->tmpl.int_count; i++)
-        late |= is_late(&k->tmpl.ints[i].late);
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_LOOP: late |= (int)it.at >= outer && is_late(it.loop.late); break;
+        case ITEM_INT: late |= is_late(&it.integer->late); break;
+        case ITEM_PART:
+            for (int d = outer; d < it.part->rank; d++)
+                late |= is_late(&it.part->late[d]);
+            break;
+        case ITEM_SCRATCH:
+        case ITEM_CHECK:
+        case ITEM_OPERAND:
+        case ITEM_STAGE: /* of which stages have none */
+        case ITEM_OWN:
+        case ITEM_REGION: break;
+        }
     return late;
 }
 

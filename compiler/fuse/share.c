@@ -1,5 +1,6 @@
 #include "fuse/fuse.h"
 
+#include "lower/items.h"
 #include "lower/targets.h"
 
 /* ---- the cost model ---------------------------------------------------------------------------------------------- */
@@ -29,10 +30,20 @@ static int64_t part_cost(const struct part *p)
 static int64_t kernel_cost(const struct kernel *k)
 {
     int64_t cost = k->kind == KERNEL_TEMPLATE ? k->tmpl.flops * kernel_outer_count(k) : 0;
-    for (size_t p = 0; p < k->parts.count; p++)
-        cost += part_cost(&k->parts.data[p]);
-    for (size_t i = 0; i < k->blocks.stages.count; i++) /* whose loops count a row as often as it is in a block */
-        cost += kernel_cost(k->blocks.stages.data[i]) / k->blocks.rows;
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_PART: cost += part_cost(it.part); break;
+        case ITEM_STAGE: /* whose loops count a row as often as it is in a block */
+            cost += kernel_cost(it.stage) / k->blocks.rows;
+            break;
+        case ITEM_LOOP: /* kernel_outer_count() */
+        case ITEM_INT:
+        case ITEM_SCRATCH:
+        case ITEM_CHECK:
+        case ITEM_OPERAND:
+        case ITEM_OWN:
+        case ITEM_REGION: break; /* never cut */
+        }
     return cost;
 }
 

@@ -2,7 +2,7 @@
  * count with int inside their outer loops, whose indices are as wide as they have to be: what one iteration of those
  * loops spans must fit. */
 #include "base/checked.h"
-#include "lower/kernel.h"
+#include "lower/items.h"
 
 #include <inttypes.h>
 
@@ -92,17 +92,22 @@ static void add_check(struct reach *r, const struct check *c)
 
 static int64_t most_index(const struct kernel *k)
 {
-    struct reach r = {.most = k->scratch.count};
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        r.most = larger(r.most, most_index(k->blocks.stages.data[i]));
-    for (int o = 0; o < k->tmpl.operand_count; o++)
-        r.most = larger(r.most, k->tmpl.operands[o].access.buffer->count);
-    for (size_t p = 0; p < k->parts.count; p++) {
-        r.most = larger(r.most, points_of(k->parts.data[p].extent, k->parts.data[p].rank));
-        add_part(&r, &k->parts.data[p], 0);
-    }
-    for (size_t c = 0; c < k->checks.count; c++)
-        add_check(&r, &k->checks.data[c]);
+    struct reach r = {0};
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_SCRATCH: r.most = larger(r.most, it.scratch->count); break;
+        case ITEM_CHECK: add_check(&r, it.check); break;
+        case ITEM_OPERAND: r.most = larger(r.most, it.operand->access.buffer->count); break;
+        case ITEM_PART:
+            r.most = larger(r.most, points_of(it.part->extent, it.part->rank));
+            add_part(&r, it.part, 0);
+            break;
+        case ITEM_STAGE: r.most = larger(r.most, most_index(it.stage)); break;
+        case ITEM_LOOP:
+        case ITEM_INT:
+        case ITEM_OWN: /* kernel_writes() */
+        case ITEM_REGION: break;
+        }
     struct arena scratch = {0};
     buffer_list touched = {0};
     kernel_reads(&scratch, k, &touched);
@@ -169,12 +174,12 @@ static bool too_long(struct diag *d, const struct loc *at)
 
 static bool kernel_fits(struct diag *d, const struct loc *at, const struct kernel *k)
 {
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        if (!kernel_fits(d, at, k->blocks.stages.data[i]))
+    kernel_each_item(it, k) {
+        if (it.kind == ITEM_STAGE && !kernel_fits(d, at, it.stage))
             return false;
-    for (size_t p = 0; p < k->parts.count; p++)
-        if (points_of(k->parts.data[p].extent, k->parts.data[p].rank) > MOST_STEPS)
+        if (it.kind == ITEM_PART && points_of(it.part->extent, it.part->rank) > MOST_STEPS)
             return too_long(d, at);
+    }
     if (k->kind == KERNEL_TEMPLATE && times(k->tmpl.flops, points_of(k->outer_extent, k->outer_rank)) > MOST_STEPS)
         return too_long(d, at);
     return k->kind != KERNEL_TEMPLATE || template_fits(d, at, k);

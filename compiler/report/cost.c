@@ -1,5 +1,6 @@
 /* What one call of a kernel costs: arithmetic and traffic, from its loops and the shapes of its nodes. */
 #include "graph/region.h"
+#include "lower/items.h"
 #include "report/report_internal.h"
 
 #include <string.h>
@@ -40,27 +41,50 @@ static int64_t operations_of_stores(const struct part *p)
     return count;
 }
 
+static int64_t flops_of_part(const struct part *p)
+{
+    int64_t flops = points(p, true) * operations_of_stores(p);
+    if (p->element)
+        flops += points(p, false) * (dtype_is_float(p->element->dtype) + operations(p->element));
+    return flops;
+}
+
+/* Its loops count a row as often as it is in a block. */
+static int64_t flops_of_stage(const struct kernel *k)
+{
+    int64_t flops;
+    (void)cost_flops(k, &flops);
+    return flops;
+}
+
+static bool add_flops_of_region(const struct kernel_region *r, int64_t *flops)
+{
+    bool known = true;
+    vec_each(const struct kernel *, k, &r->body->kernels) {
+        int64_t of_step;
+        known &= cost_flops(k, &of_step);
+        *flops += of_step * r->region->trips;
+    }
+    return known;
+}
+
 bool cost_flops(const struct kernel *k, int64_t *flops)
 {
-    *flops = k->tmpl.flops;
-    for (int d = 0; d < k->outer_rank; d++)
-        *flops *= k->outer_extent[d];
-    for (size_t i = 0; i < k->blocks.stages.count; i++) { /* their loops count a row as often as it is in a block */
-        int64_t of_stage;
-        cost_flops(k->blocks.stages.data[i], &of_stage);
-        *flops += of_stage / k->blocks.rows;
-    }
-    vec_each_ptr(const struct part, p, &k->parts) {
-        if (p->element)
-            *flops += points(p, false) * (dtype_is_float(p->element->dtype) + operations(p->element));
-        *flops += points(p, true) * operations_of_stores(p);
-    }
-    bool known = k->kind != KERNEL_TEMPLATE || k->tmpl.flops > 0;
-    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->body->kernels.count; i++) {
-        int64_t of_step;
-        known &= cost_flops(k->region->body->kernels.data[i], &of_step);
-        *flops += of_step * k->region->region->trips;
-    }
+    const bool is_template = k->kind == KERNEL_TEMPLATE;
+    bool known = !is_template || k->tmpl.flops > 0;
+    *flops = is_template ? k->tmpl.flops * kernel_outer_count(k) : 0;
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_PART: *flops += flops_of_part(it.part); break;
+        case ITEM_STAGE: *flops += flops_of_stage(it.stage) / k->blocks.rows; break;
+        case ITEM_REGION: known &= add_flops_of_region(it.region, flops); break;
+        case ITEM_LOOP: /* kernel_outer_count() */
+        case ITEM_INT:
+        case ITEM_SCRATCH:
+        case ITEM_CHECK:
+        case ITEM_OPERAND:
+        case ITEM_OWN: break;
+        }
     return known;
 }
 
@@ -125,50 +149,62 @@ static void touch_value(struct touched *t, const struct operand *o)
     struct part loops = {.rank = o->rank};
     memcpy(loops.extent, o->extent, sizeof o->extent);
     t->part = &loops;
+    t->seen.count = 0;
     expr_each_load(o->value, touch, t);
     t->part = NULL;
-    t->seen.count = 0;
 }
 
 /* Of a product's operands M x K and K x N elements for each of the outer places that differ; of others
- * the whole buffer. */
-static void touch_operands(struct touched *t, const struct kernel *k)
+ * the whole buffer. `at`: which operand it is. */
+static void touch_operand(struct touched *t, const struct kernel *k, const struct operand *o, size_t at)
 {
+    if (o->value) {
+        touch_value(t, o);
+        return;
+    }
+    const struct access *const a = &o->access;
     const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
     const bool is_product = m >= 0 && n >= 0 && depth >= 0;
     const bool swapped = kernel_int(k, "SWAPPED") == 1;
-    for (int o = 0; o < k->tmpl.operand_count; o++) {
-        const struct access *a = &k->tmpl.operands[o].access;
-        if (k->tmpl.operands[o].value) {
-            touch_value(t, &k->tmpl.operands[o]);
-            continue;
-        }
-        int64_t count = !is_product ? a->buffer->count : (o == 0) != swapped ? m * depth : depth * n;
-        for (int d = 0; is_product && d < k->outer_rank; d++)
-            count *= a->stride[d] != 0 ? k->outer_extent[d] : 1;
-        add_count(t, a->buffer, count);
-    }
+    int64_t count = !is_product ? a->buffer->count : (at == 0) != swapped ? m * depth : depth * n;
+    for (int d = 0; is_product && d < k->outer_rank; d++)
+        count *= a->stride[d] != 0 ? k->outer_extent[d] : 1;
+    add_count(t, a->buffer, count);
+}
+
+static void touch_check(struct touched *reads, const struct check *c)
+{
+    struct part loops = {.rank = c->rank};
+    memcpy(loops.extent, c->extent, sizeof c->extent);
+    reads->part = &loops;
+    expr_each_load(c->value, touch, reads);
+    reads->part = NULL;
+}
+
+static void touch_part(struct touched *reads, struct touched *writes, const struct part *p)
+{
+    reads->part = writes->part = p;
+    reads->seen.count = 0; /* strides mean something else in other loops */
+    writes->seen.count = 0;
+    part_each_load(p, touch, reads);
+    vec_each_ptr(const struct store, s, &p->stores)
+        touch(&s->to, writes);
 }
 
 static void touch_kernel(struct touched *reads, struct touched *writes, const struct kernel *k)
 {
-    touch_operands(reads, k);
-    vec_each_ptr(const struct check, c, &k->checks) {
-        struct part loops = {.rank = c->rank};
-        memcpy(loops.extent, c->extent, sizeof c->extent);
-        reads->part = &loops;
-        expr_each_load(c->value, touch, reads);
-    }
-    vec_each_ptr(const struct part, p, &k->parts) {
-        reads->part = writes->part = p;
-        reads->seen.count = 0; /* strides mean something else in other loops */
-        writes->seen.count = 0;
-        part_each_load(p, touch, reads);
-        vec_each_ptr(const struct store, s, &p->stores)
-            touch(&s->to, writes);
-    }
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        touch_kernel(reads, writes, k->blocks.stages.data[i]);
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_CHECK: touch_check(reads, it.check); break;
+        case ITEM_OPERAND: touch_operand(reads, k, it.operand, it.at); break;
+        case ITEM_PART: touch_part(reads, writes, it.part); break;
+        case ITEM_STAGE: touch_kernel(reads, writes, it.stage); break;
+        case ITEM_LOOP:
+        case ITEM_INT:
+        case ITEM_SCRATCH: /* which lies in the cache */
+        case ITEM_OWN:
+        case ITEM_REGION: break; /* cost_bytes() */
+        }
 }
 
 void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written)
