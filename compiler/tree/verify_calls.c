@@ -147,8 +147,10 @@ static bool call_meets(const struct expr *e, void *data)
 /* ---- checks before writes ---------------------------------------------------------------------------------------- */
 
 struct write_walk {
+    struct arena *arena;
     const struct tree_var *state; /* of the function at hand: a pointer to the struct */
     bool has_written, fails_late;
+    VEC(const struct tree_call *) calls; /* of the statement at hand */
 };
 
 static void walk_list(struct write_walk *w, const stmt_list *list);
@@ -161,19 +163,16 @@ static bool leads_to(const struct expr *e, const struct tree_var *state)
 
 /* Functions of the file say what they write; of others it is what their first argument leads to. A function that is
  * given the state itself is walked through. */
-static bool walk_call(const struct expr *e, void *data)
+static void walk_call(struct write_walk *w, const struct tree_call *c)
 {
-    struct write_walk *const w = data;
-    if (e->op != EXPR_CALL)
-        return false;
-    const struct tree_call *const c = e->call;
     for (size_t i = 0; i < c->count; i++) {
         const bool is_function = c->kind == CALL_FUNCTION;
         const struct tree_var *const p = is_function ? c->function->params.data[i] : NULL;
         if (!leads_to(c->args[i], w->state))
             continue;
         if (p && c->args[i]->var == w->state) {
-            struct write_walk inner = {p, w->has_written, w->fails_late};
+            struct write_walk inner = {
+                .arena = w->arena, .state = p, .has_written = w->has_written, .fails_late = w->fails_late};
             walk_list(&inner, &c->function->body);
             w->has_written = inner.has_written;
             w->fails_late = inner.fails_late;
@@ -182,6 +181,13 @@ static bool walk_call(const struct expr *e, void *data)
             w->has_written |= p ? p->kind == VAR_POINTER && p->written : i == 0 && is_place;
         }
     }
+}
+
+static bool note_call(const struct expr *e, void *data)
+{
+    struct write_walk *const w = data;
+    if (e->op == EXPR_CALL)
+        vec_push(w->arena, &w->calls, e->call);
     return false;
 }
 
@@ -207,9 +213,12 @@ static void walk_list(struct write_walk *w, const stmt_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct stmt *const s = list->data[i];
+        w->calls.count = 0;
         for (int x = 0; x < STMT_EXPRS; x++)
             if (s->expr[x])
-                expr_any(s->expr[x], walk_call, w);
+                expr_any(s->expr[x], note_call, w);
+        vec_each(const struct tree_call *, c, &w->calls)
+            walk_call(w, c);
         if (s->kind == STMT_SET)
             w->has_written |= leads_to(s->target, w->state);
         if (s->kind == STMT_RETURN && s->value && is_error(s->value))
@@ -238,7 +247,7 @@ const char *tree_verify_function(struct arena *a, const struct tree_function *f,
 
 const char *tree_verify_entry(struct arena *a, const struct tree_function *f, const struct tree_var *state)
 {
-    struct write_walk w = {.state = state};
+    struct write_walk w = {.arena = a, .state = state};
     walk_list(&w, &f->body);
     return w.fails_late ? arena_printf(a, "'%s' may fail when it has written", f->name) : NULL;
 }
