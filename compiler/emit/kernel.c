@@ -7,6 +7,7 @@
 #include "emit/emit_internal.h"
 
 #include "graph/op_def.h"
+#include "lower/items.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -23,9 +24,9 @@ static bool contains(const buffer_list *l, const struct buffer *b)
 
 static const char *operand_name(const struct kernel *k, const struct buffer *b)
 {
-    for (int o = 0; o < k->tmpl.operand_count; o++)
-        if (!k->tmpl.operands[o].value && k->tmpl.operands[o].access.buffer == b)
-            return k->tmpl.operands[o].param;
+    kernel_each_item(it, k)
+        if (it.kind == ITEM_OPERAND && !it.operand->value && it.operand->access.buffer == b)
+            return it.operand->param;
     return NULL;
 }
 
@@ -49,8 +50,9 @@ static const char *own_name(const struct kernel *k, const struct buffer *b)
 /* What one part of a kernel hands to the next in a variable. */
 static void add_locals(struct emission *e, const struct kernel *k, kernel_params *params)
 {
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        add_locals(e, k->blocks.stages.data[i], params);
+    kernel_each_item(it, k)
+        if (it.kind == ITEM_STAGE)
+            add_locals(e, it.stage, params);
     static const char *const results[] = {
         [REDUCE_NONE] = "row_value", [REDUCE_SUM] = "row_sum",   [REDUCE_MAX] = "row_most",
         [REDUCE_TOP] = "row_most",   [REDUCE_MIN] = "row_least", [REDUCE_PROD] = "row_product"};
@@ -180,10 +182,9 @@ static bool is_cut_along(const struct kernel *k, const struct buffer *b)
 static bool has_two_names(const struct kernel *k, const struct kernel_param *p)
 {
     bool is_operand = false;
-    for (int o = 0; o < k->tmpl.operand_count; o++)
-        is_operand |= operand_reads(&k->tmpl.operands[o], p->buffer);
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        is_operand |= has_two_names(k->blocks.stages.data[i], p);
+    kernel_each_item(it, k)
+        is_operand |= (it.kind == ITEM_OPERAND && operand_reads(it.operand, p->buffer)) ||
+                      (it.kind == ITEM_STAGE && has_two_names(it.stage, p));
     return p->written && is_operand;
 }
 

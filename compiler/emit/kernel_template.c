@@ -14,6 +14,7 @@
  *   parameters        the operand's pointer, moved to its offset and to the place of the outer loops */
 #include "emit/emit_internal.h"
 
+#include "lower/items.h"
 #include <string.h>
 
 struct template_filler {
@@ -373,8 +374,9 @@ static const struct template_kernel *template_of(const struct kernel *k)
 
 void reserve_template_functions(struct emission *e, const struct kernel *k)
 {
-    for (size_t i = 0; i < k->blocks.stages.count; i++)
-        reserve_template_functions(e, k->blocks.stages.data[i]);
+    kernel_each_item(it, k)
+        if (it.kind == ITEM_STAGE)
+            reserve_template_functions(e, it.stage);
     const char *const *const functions = k->kind == KERNEL_TEMPLATE ? template_of(k)->functions : NULL;
     for (size_t i = 0; functions && functions[i]; i++)
         map_set(&e->file.taken, functions[i], NULL);

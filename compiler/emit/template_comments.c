@@ -9,6 +9,7 @@
 #include "emit/emit_internal.h"
 
 #include "base/str.h"
+#include "lower/items.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -59,13 +60,12 @@ static const char *meaning(const struct comment_names *n, const char *word, bool
         }
     if (str_equal(word, "a") && next == ' ') /* the article */
         return word;
-    for (int o = 0; o < n->k->tmpl.operand_count; o++)
-        if (str_equal(n->k->tmpl.operands[o].param, word))
-            return operand_text(n, &n->k->tmpl.operands[o]);
-    for (int i = 0; i < n->k->tmpl.int_count; i++)
-        if (str_equal(n->k->tmpl.ints[i].name, word))
-            return is_late(&n->k->tmpl.ints[i].late) ? NULL
-                                                     : arena_printf(n->arena, "%" PRId64, n->k->tmpl.ints[i].value);
+    kernel_each_item(it, n->k) {
+        if (it.kind == ITEM_OPERAND && str_equal(it.operand->param, word))
+            return operand_text(n, it.operand);
+        if (it.kind == ITEM_INT && str_equal(it.integer->name, word))
+            return is_late(&it.integer->late) ? NULL : arena_printf(n->arena, "%" PRId64, it.integer->value);
+    }
     return word;
 }
 

@@ -2,6 +2,7 @@
  * each member as a stage. */
 #include "fuse/blocks.h"
 
+#include "lower/items.h"
 #include "lower/product.h"
 #include "lower/targets.h"
 #include <string.h>
@@ -35,8 +36,8 @@ bool group_of_row(const struct block_group *g, const struct access *to)
 
 static bool reads_matrix(const struct member *m, const struct buffer *b)
 {
-    for (int o = 0; o < m->k->tmpl.operand_count; o++)
-        if (operand_reads(&m->k->tmpl.operands[o], b))
+    kernel_each_item(it, m->k)
+        if (it.kind == ITEM_OPERAND && operand_reads(it.operand, b))
             return true;
     return false;
 }

@@ -3,6 +3,7 @@
  * variable moves into the kernel of its gradient this way. */
 #include "fuse/fuse_internal.h"
 
+#include "lower/items.h"
 #include <string.h>
 
 #define EPILOGUE_LIMIT 400 /* cost of one epilogue, so that kernels stay readable */
@@ -147,8 +148,8 @@ static bool may_update_in_place(const struct fusion *f, const struct match *m, c
         return true;
     struct touch_test same = {m, own, true};
     struct find_buffer elsewhere = {own->buffer, false};
-    for (int o = 0; o < p->tmpl.operand_count; o++)
-        elsewhere.found |= operand_reads(&p->tmpl.operands[o], own->buffer);
+    kernel_each_item(it, p)
+        elsewhere.found |= it.kind == ITEM_OPERAND && operand_reads(it.operand, own->buffer);
     for (size_t i = 0; i < p->parts.count; i++) {
         const struct part *part = &p->parts.data[i];
         if (part->element)

@@ -8,6 +8,7 @@
  * readers like any other, once epilogues have had their choice. */
 #include "fuse/fuse_internal.h"
 
+#include "lower/items.h"
 #include "lower/targets.h"
 #include <string.h>
 
@@ -174,7 +175,7 @@ static bool takes_expression(const struct inlining *in, const struct operand *o)
 static bool each_expression(struct kernel *k, struct inlining *in,
                             bool (*f)(struct inlining *in, const struct expr **e))
 {
-    for (int o = 0; o < k->tmpl.operand_count; o++) {
+    for (int o = 0; k->kind == KERNEL_TEMPLATE && o < k->tmpl.operand_count; o++) {
         struct operand *operand = &k->tmpl.operands[o];
         if (!takes_expression(in, operand))
             continue;
@@ -235,17 +236,12 @@ static int64_t points(const struct part *p)
     return n;
 }
 
-static bool checks_read(const struct kernel *k, const struct buffer *b)
+static bool kernel_has_read(const struct kernel *k, const struct buffer *b)
 {
     struct arena scratch = {0};
-    struct kernel checks_only = *k;
-    checks_only.parts.count = 0;
-    checks_only.tmpl.operand_count = 0;
     buffer_list reads = {0};
-    kernel_reads(&scratch, &checks_only, &reads);
-    bool found = false;
-    for (size_t i = 0; i < reads.count; i++)
-        found |= reads.data[i] == b;
+    kernel_reads(&scratch, k, &reads);
+    const bool found = buffers_have(&reads, b);
     arena_free(&scratch);
     return found;
 }
@@ -255,15 +251,22 @@ static bool checks_read(const struct kernel *k, const struct buffer *b)
 static bool reads_as_memory(const struct kernel *k, const struct inlining *in)
 {
     const struct buffer *b = in->buffer;
-    if (k->kind == KERNEL_REGION)
-        return true;
-    for (int o = 0; o < k->tmpl.operand_count; o++)
-        if (operand_reads(&k->tmpl.operands[o], b) && !takes_expression(in, &k->tmpl.operands[o]))
-            return true;
-    bool found = (k->checks.count > 0 || k->kind == KERNEL_STAGES) && checks_read(k, b);
-    for (size_t p = 0; p < k->parts.count; p++)
-        for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
-            found |= k->parts.data[p].stores.data[s].to.term_count > 0;
+    bool found = false;
+    kernel_each_item(it, k)
+        switch (it.kind) {
+        case ITEM_CHECK: found |= expr_reads(it.check->value, b); break;
+        case ITEM_OPERAND: found |= operand_reads(it.operand, b) && !takes_expression(in, it.operand); break;
+        case ITEM_PART:
+            vec_each_ptr(const struct store, s, &it.part->stores)
+                found |= s->to.term_count > 0;
+            break;
+        case ITEM_STAGE: found |= kernel_has_read(it.stage, b); break;
+        case ITEM_REGION: found = true; break;
+        case ITEM_LOOP:
+        case ITEM_INT:
+        case ITEM_SCRATCH:
+        case ITEM_OWN: break;
+        }
     return found;
 }
 
@@ -465,8 +468,8 @@ static bool writes_buffer_of(const struct kernel *k, const struct operand *o)
 
 static bool in_place_holds(const struct kernel *k)
 {
-    for (int o = 0; o < k->tmpl.operand_count; o++)
-        if (k->tmpl.operands[o].value && writes_buffer_of(k, &k->tmpl.operands[o]))
+    kernel_each_item(it, k)
+        if (it.kind == ITEM_OPERAND && it.operand->value && writes_buffer_of(k, it.operand))
             return false;
     for (size_t p = 0; p < k->parts.count; p++)
         for (size_t s = 0; s < k->parts.data[p].stores.count; s++)
@@ -482,16 +485,19 @@ static bool may_inline(const struct fusion *f, const struct kernel *producer, st
            each_expression(reader, in, test_expression);
 }
 
+static int64_t scratch_of_planes(const struct kernel *k)
+{
+    int64_t most = 0;
+    kernel_each_item(it, k)
+        if (it.kind == ITEM_OPERAND && it.operand->value && it.operand->scratch > most)
+            most = it.operand->scratch;
+    return most;
+}
+
 /* Room for the planes of operands that are computed now, one operand after the other. */
 static void add_scratch(struct fusion *f, struct kernel *k, const struct kernel *before)
 {
-    int64_t had = 0, needs = 0;
-    for (int o = 0; o < k->tmpl.operand_count; o++) {
-        if (before->tmpl.operands[o].value && before->tmpl.operands[o].scratch > had)
-            had = before->tmpl.operands[o].scratch;
-        if (k->tmpl.operands[o].value && k->tmpl.operands[o].scratch > needs)
-            needs = k->tmpl.operands[o].scratch;
-    }
+    const int64_t had = scratch_of_planes(before), needs = scratch_of_planes(k);
     if (needs == had)
         return;
     if (!k->scratch.buffer)

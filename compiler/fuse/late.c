@@ -417,8 +417,10 @@ static bool is_late_within(const struct kernel *k, int outer)
 /* The loops around the blocks of rows may depend on the count, the rows may not. */
 static bool stages(struct late *l, struct kernel *const k[PROBES])
 {
+    if (k[0]->kind != KERNEL_STAGES)
+        return true;
     const int around = k[0]->outer_rank - 1;
-    bool late = k[0]->kind == KERNEL_STAGES && is_late(&k[0]->outer_late[around]);
+    bool late = is_late(&k[0]->outer_late[around]);
     for (size_t s = 0; s < k[0]->blocks.stages.count; s++) {
         struct kernel *const x[PROBES] = OF_ALL(k, ->blocks.stages.data[s]);
         if (!one_kernel(l, x))

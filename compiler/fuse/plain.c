@@ -18,7 +18,7 @@ void plain_kernels(struct lowered *l)
 {
     vec_each(struct kernel *, k, &l->kernels) {
         make_plain(k);
-        for (size_t s = 0; s < k->blocks.stages.count; s++) {
+        for (size_t s = 0; k->kind == KERNEL_STAGES && s < k->blocks.stages.count; s++) {
             const struct buffer *const scratch = k->blocks.stages.data[s]->scratch.buffer;
             make_plain(k->blocks.stages.data[s]);
             if (scratch && !k->blocks.stages.data[s]->scratch.buffer)

@@ -144,9 +144,14 @@ static bool loads_buffer(const struct expr *e, void *buffer)
     return e->op == EXPR_LOAD && e->access->buffer == buffer;
 }
 
+bool expr_reads(const struct expr *e, const struct buffer *b)
+{
+    return expr_any(e, loads_buffer, (void *)(uintptr_t)b);
+}
+
 bool operand_reads(const struct operand *o, const struct buffer *b)
 {
-    return o->value ? expr_any(o->value, loads_buffer, (void *)(uintptr_t)b) : o->access.buffer == b;
+    return o->value ? expr_reads(o->value, b) : o->access.buffer == b;
 }
 
 /* Row-major over the part's loops, from the first element to the last. */
@@ -250,9 +255,9 @@ void kernel_own_values(struct arena *a, struct kernel *k)
 
 int64_t kernel_int(const struct kernel *k, const char *name)
 {
-    for (int i = 0; i < k->tmpl.int_count; i++)
-        if (!strcmp(k->tmpl.ints[i].name, name))
-            return k->tmpl.ints[i].value;
+    kernel_each_item(it, k)
+        if (it.kind == ITEM_INT && str_equal(it.integer->name, name))
+            return it.integer->value;
     return -1;
 }
 

@@ -235,12 +235,14 @@ struct kernel {
     int outer_rank;            /* loops around a template's body, or around stages */
     int64_t outer_extent[SHAPE_MAX_RANK];
     struct late_size outer_late[SHAPE_MAX_RANK];
-    struct kernel_template tmpl;
-    struct kernel_blocks blocks;
     struct kernel_cut cut;
     struct kernel_scratch scratch;
     VEC(struct own) own;
-    struct kernel_region *region; /* or NULL */
+    union {
+        struct kernel_template tmpl;  /* KERNEL_TEMPLATE */
+        struct kernel_blocks blocks;  /* KERNEL_STAGES */
+        struct kernel_region *region; /* KERNEL_REGION */
+    };
 };
 
 /* One entry, lowered. */
@@ -260,6 +262,7 @@ struct buffer *buffer_new(struct lowered *l, enum buffer_kind kind, const char *
 typedef VEC(struct buffer *) buffer_list;
 void kernel_reads(struct arena *a, const struct kernel *k, buffer_list *out);
 void kernel_writes(struct arena *a, const struct kernel *k, buffer_list *out);
+bool expr_reads(const struct expr *e, const struct buffer *b);
 bool operand_reads(const struct operand *o, const struct buffer *b);
 /* Plain copy of one whole contiguous buffer into another (what remains of outputs and bindings)? Emitted as memcpy. */
 bool kernel_is_copy(const struct kernel *k, struct buffer **from, struct buffer **to);

@@ -1,5 +1,6 @@
 #include "plan/in_place.h"
 
+#include "lower/items.h"
 #include <string.h>
 
 /* A load of a kernel's parts or checks. Walked once: each pair of an operand and a result asks for them. */
@@ -68,11 +69,11 @@ static bool part_reads_otherwise(const struct readings *r, size_t p, const struc
 
 static bool is_operand(const struct readings *r, const struct buffer *b)
 {
-    for (int o = 0; o < r->kernel->tmpl.operand_count; o++)
-        if (operand_reads(&r->kernel->tmpl.operands[o], b))
+    kernel_each_item(it, r->kernel)
+        if (it.kind == ITEM_OPERAND && operand_reads(it.operand, b))
             return true;
-    vec_each_ptr(const struct kernel_load, it, &r->list)
-        if (it->part < 0 && it->access->buffer == b)
+    vec_each_ptr(const struct kernel_load, load, &r->list)
+        if (load->part < 0 && load->access->buffer == b)
             return true;
     return false;
 }
