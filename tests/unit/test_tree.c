@@ -517,7 +517,8 @@ static const char *verify_call(int what)
         call_of(callee(), to, index_choose(&arena, macro("N"), from, nothing), constant(3)),
         tree_call(&arena, DTYPE_INDEX, CALL_HOLE, "finish", &to, 1),
         tree_call(&arena, DTYPE_INDEX, CALL_NAMED, "memset", (const struct expr *[]){to, constant(0)}, 2),
-        call_of(callee(), tree_address(&arena, pointer("z", 3, true), constant(0)), from, constant(3))};
+        call_of(callee(), tree_address(&arena, pointer("z", 3, true), constant(0)), from, constant(3)),
+        tree_call_function(&arena, callee(), (const struct expr *[]){to, from, constant(3), constant(3)}, 4)};
     stmt_list body = {0};
     struct tree_builder b = tree_builder(&arena, &body);
     tree_run(&b, calls[what]);
@@ -531,7 +532,7 @@ START_TEST(calls_are_checked)
         "'x' is given to a function that writes there",
         "'count' is given a value for a pointer, or a pointer for a value",
         "'from' is given a value for a pointer, or a pointer for a value", "fine", "'an expression' is a hole", "fine",
-        "'z' is not in scope"};
+        "'z' is not in scope", "'an expression' is a call with too many or too few arguments"};
     ck_assert_str_eq(verify_call(_i), expected[_i]);
 }
 END_TEST
@@ -896,7 +897,7 @@ int main(void)
     tcase_add_test(t, ranges_tell_quotients);
     tcase_add_test(t, makers_join_conditions);
     tcase_add_test(t, conditions_are_checked);
-    tcase_add_loop_test(t, calls_are_checked, 0, 10);
+    tcase_add_loop_test(t, calls_are_checked, 0, 11);
     tcase_add_test(t, loops_advance_and_end);
     tcase_add_test(t, arrays_may_have_extents_that_only_c_knows);
     tcase_add_test(t, captures_become_parameters);
