@@ -82,27 +82,37 @@ static bool is_short(const struct window_axis *w)
     return w->in <= MOST && w->out <= MOST && w->size <= MOST && w->stride <= MOST;
 }
 
-/* Do vectors across images save enough? They skip the padding and need no gaps between lines, but operand and
- * result are turned, which costs as much as TURN_COST multiplications; and memory for the operand of a tile's
- * images must leave half of the second cache. */
-bool conv_takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, int64_t vectors)
+/* Memory for the operand of a tile's images must leave half of the second cache. */
+bool conv_fits_images(const struct conv_task *t)
 {
-    enum { TURN_COST = 8, ROWS_LEAST = 4, SAVING = 8 };
-    const int64_t most = target_far(c->l->target) / 2; /* floats */
+    enum { ROWS_LEAST = 4 };
+    const struct lower_options *const o = &t->c->options;
+    const struct conv *const v = t->v;
+    const bool gradient = t->result == CONV_X;
+    const int64_t most = target_far(t->c->l->target) / 2; /* floats */
+    const struct window_axis *w = v->window.axis;
+    const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c;
+    const int64_t in = gradient ? window_out_count(&v->window) : window_in_count(&v->window);
+    return t->result != CONV_W && !o->scalar && !o->late && v->n >= IMAGES_MOST && rows >= ROWS_LEAST && w[0].in == 1 &&
+           w[0].size == 1 && w[0].out == 1 && is_short(&w[1]) && is_short(&w[2]) && channels * in <= most / IMAGES_MOST;
+}
+
+/* Vectors across images skip the padding and need no gaps between lines, but operand and result are turned, which costs
+ * as much as TURN_COST multiplications. */
+double conv_cost_of_images(const struct conv_task *t)
+{
+    enum { TURN_COST = 8 };
+    const struct conv *const v = t->v;
+    const bool gradient = t->result == CONV_X;
     const struct window_axis *w = v->window.axis;
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c;
     const int64_t in = gradient ? window_out_count(&v->window) : window_in_count(&v->window);
     const int64_t out = gradient ? window_in_count(&v->window) : window_out_count(&v->window);
-    if (c->options.scalar || c->options.late || v->n < IMAGES_MOST || rows < ROWS_LEAST || w[0].in != 1 ||
-        w[0].size != 1 || w[0].out != 1 || !is_short(&w[1]) || !is_short(&w[2]) || channels * in > most / IMAGES_MOST)
-        return false;
     const struct span_axis lines = span_axis_of(&w[1], gradient), columns = span_axis_of(&w[2], gradient);
     const double padded = (double)((v->n + IMAGES_MOST - 1) / IMAGES_MOST * IMAGES_MOST),
                  pairs = (double)(rows * channels);
-    const double across = padded * (pairs * (double)(count_terms(&lines) * count_terms(&columns)) +
-                                    TURN_COST * (double)(channels * in + rows * out));
-    const double along = (double)v->n * pairs * (double)window_size(&v->window) * (double)vectors * LANES_MOST;
-    return across < along - along / SAVING;
+    return padded * (pairs * (double)(count_terms(&lines) * count_terms(&columns)) +
+                     TURN_COST * (double)(channels * in + rows * out));
 }
 
 /* tap, place: elements of the window and of the operand between neighbours along the axis. */
@@ -120,8 +130,11 @@ static int64_t add_spans(int64_t *to, const struct span_axis *a, int64_t tap, in
 
 static const struct template_traits images_template = {.name = "conv_images"};
 
-void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
+void conv_bind_images(const struct conv_task *t)
 {
+    struct lower_ctx *const c = t->c;
+    const struct conv *const v = t->v;
+    const bool gradient = t->result == CONV_X;
     const struct span_axis lines = span_axis_of(&v->window.axis[1], gradient),
                            columns = span_axis_of(&v->window.axis[2], gradient);
     const int64_t rows = gradient ? v->c : v->o, channels = gradient ? v->o : v->c, taps = window_size(&v->window);
@@ -146,8 +159,8 @@ void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient,
     lower_template_int(c, "W_ROW", gradient ? taps : v->c * taps);
     lower_template_int(c, "W_CHANNEL", gradient ? v->c * taps : taps);
     lower_template_int(c, "PADDED", has_padding(&lines) || has_padding(&columns));
-    conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, in * IMAGES_MOST);
-    conv_bind_operand(c, "w", w);
+    conv_bind_planes(c, "x", t->first, v->n, v->groups * channels, in, in * IMAGES_MOST);
+    conv_bind_operand(c, "w", t->second);
     const int64_t count = add_spans(spans, &lines, width, columns.in);
     conv_bind_table(c, "spans", spans, count + add_spans(spans + count, &columns, 1, 1));
     int64_t scratch = (channels * in + conv_tile_rows(rows) * LANES_MOST) * IMAGES_MOST;

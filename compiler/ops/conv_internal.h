@@ -1,6 +1,7 @@
-/* What the kernels of convolutions share: conv_rules.c chooses among them and has most, conv_images_rules.c those that
- * take a batch of images at a time, conv_narrow_rules.c those of short lines and a window for each channel,
- * conv_plain_rules.c plain loops. Internal to these four. */
+/* What the kernels of convolutions share: conv_rules.c chooses among their forms and has most, conv_product_rules.c
+ * those that are matrix products, conv_images_rules.c those that take a batch of images at a time,
+ * conv_narrow_rules.c those of short lines and a window for each channel, conv_plain_rules.c plain loops. Internal to
+ * these five. */
 #ifndef STEPC_OPS_CONV_INTERNAL_H
 #define STEPC_OPS_CONV_INTERNAL_H
 
@@ -11,6 +12,21 @@
 #define IMAGES_MOST 32 /* images of a tile, at most */
 #define NARROW_MOST 15 /* elements of a short line, at most */
 #define SHIFT_MOST 16  /* columns that a short line is moved by, at most */
+
+/* What is to be lowered: y from x and w, dx from dy and w, or dw from dy and x. */
+struct conv_task {
+    struct lower_ctx *c;
+    const struct conv *v;
+    enum conv_role result;
+    int first, second; /* inputs of the node */
+};
+
+/* A kernel that computes it. Of several that fit the first one is taken, or what is cheaper (conv_rules.c). */
+struct conv_form {
+    bool (*fits)(const struct conv_task *t);
+    double (*cost)(const struct conv_task *t); /* multiplications; NULL: nothing behind it is better */
+    void (*bind)(const struct conv_task *t);   /* the template of the kernel at hand; NULL: it is a matrix product */
+};
 
 /* ---- holes of templates: conv_rules.c ---------------------------------------------------------------------------- */
 
@@ -26,23 +42,33 @@ void conv_bind_planes(struct lower_ctx *c, const char *param, int i, int64_t n, 
 void conv_bind_scratch(struct lower_ctx *c, int64_t count, int64_t plane);
 void conv_bind_table(struct lower_ctx *c, const char *param, const int64_t *x, int64_t count);
 
+/* ---- matrix products: conv_product_rules.c ----------------------------------------------------------------------- */
+
+/* Elements of an image that stays near while other operands pass by: an eighth of the second cache. */
+int64_t conv_most_of_image(const struct lower_ctx *c);
+/* Windows of one element that meet every element once have all elements of a channel on one line; others stay. */
+struct conv conv_on_one_line(const struct conv *v);
+bool conv_fits_product(const struct conv_task *t);
+/* With kernels of its own. */
+bool conv_lower_product(const struct conv_task *t, const struct expr *finish);
+
 /* ---- images side by side: conv_images_rules.c -------------------------------------------------------------------- */
 
-/* Do vectors across images save enough, for y, or with `gradient` for dx? vectors: as many of windows as
- * templates/conv.c would compute for a row of an image. */
-bool conv_takes_images(struct lower_ctx *c, const struct conv *v, bool gradient, int64_t vectors);
-void conv_lower_images(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w);
+bool conv_fits_images(const struct conv_task *t);
+double conv_cost_of_images(const struct conv_task *t);
+void conv_bind_images(const struct conv_task *t);
 
 /* ---- a window for each channel: conv_narrow_rules.c -------------------------------------------------------------- */
 
 bool conv_is_depthwise(const struct conv *v);
 /* Lines shorter than a vector, and as many windows on each as elements? They are computed over a whole plane. */
-bool conv_is_narrow(const struct conv *v);
-/* y, or with `gradient` dx, which is the same with the window reversed. */
-void conv_lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w);
+bool conv_fits_narrow(const struct conv_task *t);
+/* y, or dx, which is the same with the window reversed. */
+void conv_bind_narrow(const struct conv_task *t);
 
 /* ---- plain loops: conv_plain_rules.c ----------------------------------------------------------------------------- */
 
-void conv_lower_plain(struct lower_ctx *c, const struct conv *v, enum conv_role result, int first, int second);
+bool conv_fits_plain(const struct conv_task *t);
+void conv_bind_plain(const struct conv_task *t);
 
 #endif

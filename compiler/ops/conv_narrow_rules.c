@@ -7,20 +7,23 @@ bool conv_is_depthwise(const struct conv *v)
 }
 
 /* Lines shorter than a vector, and as many windows on each as elements: computed over a whole plane. */
-bool conv_is_narrow(const struct conv *v)
+bool conv_fits_narrow(const struct conv_task *t)
 {
-    const struct window_axis *a = v->window.axis, *lines = &a[1], *line = &a[2];
-    return conv_is_depthwise(v) && a[0].in == 1 && a[0].size == 1 && a[0].out == 1 && lines->stride == 1 &&
-           line->stride == 1 && line->out == line->in && line->in <= NARROW_MOST && line->size > 1 &&
-           (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
+    const struct window_axis *a = t->v->window.axis, *lines = &a[1], *line = &a[2];
+    return t->result != CONV_W && conv_is_depthwise(t->v) && a[0].in == 1 && a[0].size == 1 && a[0].out == 1 &&
+           lines->stride == 1 && line->stride == 1 && line->out == line->in && line->in <= NARROW_MOST &&
+           line->size > 1 && (line->size - 1) * line->dilation < SHIFT_MOST && line->pad_begin < SHIFT_MOST;
 }
 
 static const char *const late[] = {"N", NULL};
 static const struct template_traits narrow_template = {.name = "depthwise", .late = late};
 
-void conv_lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradient, int x, int w)
+void conv_bind_narrow(const struct conv_task *t)
 {
     enum { PLANES_MOST = 8, UNIT = 16 };
+    struct lower_ctx *const c = t->c;
+    const struct conv *const v = t->v;
+    const bool gradient = t->result == CONV_X;
     const struct window_axis *lines = &v->window.axis[1], *line = &v->window.axis[2];
     const int64_t height = gradient ? lines->out : lines->in, out = gradient ? lines->in : lines->out, width = line->in;
     const int64_t planes = v->groups < PLANES_MOST ? v->groups : PLANES_MOST;
@@ -50,8 +53,8 @@ void conv_lower_narrow(struct lower_ctx *c, const struct conv *v, bool gradient,
     lower_template_int(c, "KEPT", kept);
     lower_template_int(c, "PLANES", planes);
     lower_template_channels(c, v->groups, height * width, out * width);
-    conv_bind_planes(c, "x", x, v->n, v->groups, height * width, 0);
-    conv_bind_operand(c, "w", w);
+    conv_bind_planes(c, "x", t->first, v->n, v->groups, height * width, 0);
+    conv_bind_operand(c, "w", t->second);
     lower_template_int(c, "PLANE_STEP", place);
     lower_template_scratch(c, "scratch", planes * place + line->size * kept + kept);
 }

@@ -63,8 +63,16 @@ static void bind_sizes(struct lower_ctx *c, const struct conv *v, enum conv_role
                                 window_out_count(&v->window));
 }
 
-void conv_lower_plain(struct lower_ctx *c, const struct conv *v, enum conv_role result, int first, int second)
+bool conv_fits_plain(const struct conv_task *t)
 {
+    return t->c->options.small;
+}
+
+void conv_bind_plain(const struct conv_task *t)
+{
+    struct lower_ctx *const c = t->c;
+    const struct conv *const v = t->v;
+    const enum conv_role result = t->result;
     const int64_t in = window_in_count(&v->window), out = window_out_count(&v->window);
     const int64_t rows = rows_of(result == CONV_X ? v->c : v->o);
     lower_template(c, &plain_templates[result], lower_out_dtype(c, 0));
@@ -73,13 +81,13 @@ void conv_lower_plain(struct lower_ctx *c, const struct conv *v, enum conv_role 
     lower_template_scratch(c, "scratch", 0); /* unless an operand is computed */
     if (result == CONV_W) {
         const int64_t sums = v->o * v->c * window_size(&v->window) + rows * out;
-        conv_bind_planes(c, "dy", first, v->n, v->groups * v->o, out, sums);
-        conv_bind_planes(c, "x", second, v->n, v->groups * v->c, in, sums + v->c * in);
+        conv_bind_planes(c, "dy", t->first, v->n, v->groups * v->o, out, sums);
+        conv_bind_planes(c, "x", t->second, v->n, v->groups * v->c, in, sums + v->c * in);
         return;
     }
     if (result == CONV_Y)
-        conv_bind_planes(c, "x", first, v->n, v->groups * v->c, in, v->c * in);
+        conv_bind_planes(c, "x", t->first, v->n, v->groups * v->c, in, v->c * in);
     else
-        conv_bind_planes(c, "dy", first, v->n, v->groups * v->o, out, v->o * out);
-    conv_bind_operand(c, "w", second);
+        conv_bind_planes(c, "dy", t->first, v->n, v->groups * v->o, out, v->o * out);
+    conv_bind_operand(c, "w", t->second);
 }

@@ -1,8 +1,8 @@
-/* Convolutions as kernels: with --optimize size they are plain loops (conv_plain_rules.c). Else windows of 1 with
- * stride 1 are matrix products, windows of single channels templates/depthwise*.c in part (conv_narrow_rules.c), short
- * lines of large batches templates/conv_images.c (conv_images_rules.c), everything else is templates/conv.c. What the
- * template needs to know of an axis is worked out here, and where each position of the window lies in the padded image
- * becomes a table. */
+/* Convolutions as kernels: `forms` are what there is to choose from. With --optimize size they are plain loops
+ * (conv_plain_rules.c). Else windows of 1 with stride 1 are matrix products (conv_product_rules.c), windows of single
+ * channels templates/depthwise*.c in part (conv_narrow_rules.c), short lines of large batches templates/conv_images.c
+ * (conv_images_rules.c), everything else is templates/conv.c. What that template needs to know of an axis is worked out
+ * here, and where each position of the window lies in the padded image becomes a table. */
 #include "ops/conv_internal.h"
 
 #include "base/checked.h"
@@ -61,12 +61,6 @@ static int64_t take_copies(struct lower_ctx *c, const struct window *w, struct i
     return a[0].size * lines + PLANE_MARGIN + line->phases * vectors;
 }
 
-/* Elements of an image that stays near while other operands pass by: an eighth of the second cache. */
-static int64_t most_of_image(const struct lower_ctx *c)
-{
-    return target_far(c->l->target) / 2 / (int64_t)sizeof(float);
-}
-
 /* Copies of what the columns of the window see of lines, where these have more elements than windows: are the vectors
  * of windows that lie in gaps, once for each row of weights, more than the copies cost, a line as much as COPY_COST
  * vectors and those that it has? */
@@ -76,7 +70,8 @@ static bool takes_cuts(struct lower_ctx *c, const struct conv *v, const struct i
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
     const int64_t lines = a[0].windows * a[1].windows, copied = a[0].size * a[1].size * line->size;
     if (c->options.scalar || !holds_lines(a) || line->size == 1 || line->size > SHIFT_MOST || line->pad_begin != 0 ||
-        line->pad_end != 0 || line->out % LANES_MOST == 0 || v->o == 1 || v->c * copied * line->in > most_of_image(c))
+        line->pad_end != 0 || line->out % LANES_MOST == 0 || v->o == 1 ||
+        v->c * copied * line->in > conv_most_of_image(c))
         return false;
     const int64_t gaps = (lines * line->in + LANES_MOST - 1) / LANES_MOST -
                          (lines * line->out + LANES_MOST - 1) / LANES_MOST;
@@ -391,8 +386,15 @@ static void bind_columns(struct lower_ctx *c, const struct conv *v, const struct
     }
 }
 
-static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
+static bool fits_runs(const struct conv_task *t)
 {
+    return t->result == CONV_W;
+}
+
+static void bind_runs(const struct conv_task *t)
+{
+    struct lower_ctx *const c = t->c;
+    const struct conv *const v = t->v;
     struct image_axis a[WINDOW_AXES];
     const struct columns r = choose_columns(v);
     const int64_t taps = window_size(&v->window);
@@ -403,8 +405,8 @@ static void lower_weight_grad(struct lower_ctx *c, const struct conv *v, int dy,
     bind_sizes(c, v, v->c, v->o, SLACK);
     bind_axes(c, a);
     const int64_t in = window_in_count(&v->window), out = window_out_count(&v->window);
-    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, out, v->o * out);
-    conv_bind_planes(c, "x", x, v->n, v->groups * v->c, in, v->c * in);
+    conv_bind_planes(c, "dy", t->first, v->n, v->groups * v->o, out, v->o * out);
+    conv_bind_planes(c, "x", t->second, v->n, v->groups * v->c, in, v->c * in);
     bind_columns(c, v, &r, a);
     lower_template_int(c, "CUT_IMAGES", 0);
     lower_template_int(c, "OWN", 0);
@@ -476,9 +478,35 @@ static int64_t table_for_dy(struct arena *arena, const struct window *w, const s
     return 2 * count + phases + 1;
 }
 
-/* y, or dx where the stride is 1: windows over dy with the positions of the window the other way round. */
-static void lower_windows(struct lower_ctx *c, const struct conv *v, bool gradient, struct image_axis *a, int x, int w)
+static void image_axes(const struct conv_task *t, struct image_axis *a)
 {
+    for (int i = 0; i < WINDOW_AXES; i++)
+        a[i] = t->result == CONV_X ? axis_of_dy(&t->v->window.axis[i]) : axis_of_x(&t->v->window.axis[i]);
+}
+
+/* Of windows, and of phases. */
+static double cost_along_lines(const struct conv_task *t)
+{
+    struct image_axis a[WINDOW_AXES];
+    const struct conv *const v = t->v;
+    image_axes(t, a);
+    return (double)v->n * (double)(v->c * v->o) * (double)window_size(&v->window) *
+           (double)flat_vectors(&v->window, a) * LANES_MOST;
+}
+
+static bool fits_windows(const struct conv_task *t)
+{
+    return t->result == CONV_Y || (t->result == CONV_X && count_phases(&t->v->window) == 1);
+}
+
+/* y, or dx where the stride is 1: windows over dy with the positions of the window the other way round. */
+static void bind_windows(const struct conv_task *t)
+{
+    struct lower_ctx *const c = t->c;
+    const struct conv *const v = t->v;
+    const bool gradient = t->result == CONV_X;
+    struct image_axis a[WINDOW_AXES];
+    image_axes(t, a);
     const struct window_axis *line = &v->window.axis[WINDOW_AXES - 1];
     const int64_t channels = gradient ? v->o : v->c, rows = gradient ? v->c : v->o, taps = window_size(&v->window);
     const int64_t y_count = window_out_count(&v->window), x_count = window_in_count(&v->window);
@@ -500,8 +528,8 @@ static void lower_windows(struct lower_ctx *c, const struct conv *v, bool gradie
     const bool whole = rows > 1 && a[2].windows % LANES_MOST == 0 && out % (2 * LANES_MOST) == 0;
     const int64_t step = whole ? 0 : flat_step(a);
     lower_template_int(c, "FLAT_STEP", step);
-    conv_bind_planes(c, "x", x, v->n, v->groups * channels, in, copies ? 0 : in);
-    conv_bind_operand(c, "w", w);
+    conv_bind_planes(c, "x", t->first, v->n, v->groups * channels, in, copies ? 0 : in);
+    conv_bind_operand(c, "w", t->second);
     int64_t *at;
     if (gradient)
         table_for_dy(c->arena, &v->window, a, &at); /* of its only phase */
@@ -513,21 +541,19 @@ static void lower_windows(struct lower_ctx *c, const struct conv *v, bool gradie
     conv_bind_scratch(c, image + conv_tile_rows(rows) * step + out + LINE_OVER, plane);
 }
 
-static void lower_forward(struct lower_ctx *c, const struct conv *v, int x, int w)
+static bool fits_phases(const struct conv_task *t)
 {
-    struct image_axis a[WINDOW_AXES];
-    for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_x(&v->window.axis[i]);
-    if (conv_takes_images(c, v, false, flat_vectors(&v->window, a)))
-        conv_lower_images(c, v, false, x, w);
-    else
-        lower_windows(c, v, false, a, x, w);
+    return t->result == CONV_X && count_phases(&t->v->window) > 1;
 }
 
 /* dx phase by phase. */
-static void lower_phases(struct lower_ctx *c, const struct conv *v, struct image_axis *a, int dy, int w)
+static void bind_phases(const struct conv_task *t)
 {
+    struct lower_ctx *const c = t->c;
+    const struct conv *const v = t->v;
+    struct image_axis a[WINDOW_AXES];
     int64_t *table;
+    image_axes(t, a);
     const struct window_axis *last = &v->window.axis[WINDOW_AXES - 1];
     lower_template(c, &input_grad_template, lower_out_dtype(c, 0));
     const int64_t slack = SLACK + share_padding(&a[WINDOW_AXES - 1]);
@@ -543,8 +569,8 @@ static void lower_phases(struct lower_ctx *c, const struct conv *v, struct image
     }
     lower_template_int(c, "FLAT_STEP", flat_step(a));
     const int64_t out = window_out_count(&v->window);
-    conv_bind_planes(c, "dy", dy, v->n, v->groups * v->o, out, out);
-    conv_bind_operand(c, "w", w);
+    conv_bind_planes(c, "dy", t->first, v->n, v->groups * v->o, out, out);
+    conv_bind_operand(c, "w", t->second);
     const int64_t count = table_for_dy(c->arena, &v->window, a, &table);
     lower_template_int(c, "SKIPS", skips_padding(a, v->c, table, window_size(&v->window)));
     conv_bind_table(c, "taps", table, count);
@@ -556,94 +582,65 @@ static void lower_phases(struct lower_ctx *c, const struct conv *v, struct image
     conv_bind_scratch(c, image + packed + sums + line, 0);
 }
 
-static void lower_input_grad(struct lower_ctx *c, const struct conv *v, int dy, int w)
-{
-    struct image_axis a[WINDOW_AXES];
-    for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_dy(&v->window.axis[i]);
-    if (conv_takes_images(c, v, true, flat_vectors(&v->window, a)))
-        conv_lower_images(c, v, true, dy, w);
-    else if (count_phases(&v->window) == 1)
-        lower_windows(c, v, true, a, dy, w);
-    else
-        lower_phases(c, v, a, dy, w);
-}
-
 /* ---- a window for each channel ----------------------------------------------------------------------------------- */
 
-static void lower_channels(struct lower_ctx *c, const struct conv *v, const struct image_axis *a, const int64_t *at)
+static bool fits_channels(const struct conv_task *t)
 {
+    return t->result == CONV_W && conv_is_depthwise(t->v);
+}
+
+/* dw */
+static void bind_channels(const struct conv_task *t)
+{
+    struct lower_ctx *const c = t->c;
+    const struct conv *const v = t->v;
+    struct image_axis a[WINDOW_AXES];
+    image_axes(t, a);
     lower_template(c, &channels_template, lower_out_dtype(c, 0));
     lower_template_int(c, "N", v->n);
     lower_template_int(c, "G", v->groups);
     lower_template_int(c, "TAPS", window_size(&v->window));
     bind_image(c, a);
-    conv_bind_table(c, "taps", at, window_size(&v->window));
-}
-
-static bool lower_depthwise_weight_grad(struct lower_ctx *c, const struct conv *v, int dy, int x)
-{
-    struct image_axis a[WINDOW_AXES];
-    if (!conv_is_depthwise(v))
-        return false;
-    for (int i = 0; i < WINDOW_AXES; i++)
-        a[i] = axis_of_x(&v->window.axis[i]);
-    lower_channels(c, v, a, distances_in_x(c->arena, &v->window, a));
+    conv_bind_table(c, "taps", distances_in_x(c->arena, &v->window, a), window_size(&v->window));
     lower_template_pieces(c, v->groups / LANES_MOST);
     lower_template_flops(c, 2 * v->n * v->groups * window_size(&v->window) * window_out_count(&v->window));
     const int64_t in = window_in_count(&v->window), out = window_out_count(&v->window);
-    conv_bind_planes(c, "dy", dy, v->n, v->groups, out, out * LANES_MOST);
-    conv_bind_planes(c, "x", x, v->n, v->groups, in, in * LANES_MOST);
+    conv_bind_planes(c, "dy", t->first, v->n, v->groups, out, out * LANES_MOST);
+    conv_bind_planes(c, "x", t->second, v->n, v->groups, in, in * LANES_MOST);
     conv_bind_scratch(c, (image_channel(a) + in + out + window_size(&v->window)) * LANES_MOST, 0);
-    return true;
 }
 
-/* ---- matrix products --------------------------------------------------------------------------------------------- */
+/* ---- forms ------------------------------------------------------------------------------------------------------- */
 
-/* Windows of one element that meet every element once. */
-static bool is_pointwise(const struct conv *v)
+static const struct conv_form forms[] = {
+    {conv_fits_plain, NULL, conv_bind_plain},
+    {conv_fits_product, NULL, NULL},
+    {conv_fits_narrow, NULL, conv_bind_narrow},
+    {conv_fits_images, conv_cost_of_images, conv_bind_images},
+    {fits_windows, cost_along_lines, bind_windows},
+    {fits_phases, cost_along_lines, bind_phases},
+    {fits_channels, NULL, bind_channels},
+    {fits_runs, NULL, bind_runs},
+};
+
+/* Of two that have a cost, the first has to save an eighth. */
+static const struct conv_form *choose_form(const struct conv_task *t)
 {
-    for (int i = 0; i < WINDOW_AXES; i++) {
-        const struct window_axis *a = &v->window.axis[i];
-        if (a->size != 1 || a->stride != 1 || a->pad_begin != 0 || a->pad_end != 0)
-            return false;
+    const struct conv_form *best = NULL;
+    double least = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct conv_form *const f = &forms[i];
+        if (!f->fits(t))
+            continue;
+        if (!f->cost)
+            return best ? best : f;
+        const double cost = f->cost(t);
+        if (best && least < cost - cost / 8)
+            continue;
+        best = f;
+        least = cost;
     }
-    return true;
-}
-
-/* A matrix product, unless its rows would begin at any address: an image of them costs less than vectors that
- * cross cache lines. */
-static bool is_product(const struct lower_ctx *c, const struct conv *v)
-{
-    const int64_t count = window_in_count(&v->window), channels = v->c > v->o ? v->c : v->o;
-    return is_pointwise(v) && v->groups == 1 &&
-           (count % LANES_MOST == 0 || count < LANES_MOST || channels * count > most_of_image(c));
-}
-
-/* Pointwise windows with all elements of a channel on one line. */
-static struct conv on_one_line(const struct conv *v)
-{
-    struct conv r = *v;
-    const int64_t count = window_in_count(&v->window);
-    for (int i = 0; i < WINDOW_AXES; i++)
-        r.window.axis[i].in = r.window.axis[i].out = i + 1 < WINDOW_AXES ? 1 : count;
-    return r;
-}
-
-/* y[n] = w x[n], dx[n] = w' dy[n] */
-static bool lower_as_product(struct lower_ctx *c, const struct conv *v, int image, int w, bool transposed,
-                             const struct expr *finish)
-{
-    const struct view x = lower_contiguous(c, image), weights = lower_contiguous(c, w);
-    const int64_t rows = transposed ? v->c : v->o, inner = transposed ? v->o : v->c,
-                  count = window_in_count(&v->window);
-    const struct view a = {.buffer = weights.buffer, .offset = weights.offset, .shape = SHAPE(v->n, rows, inner),
-                           .stride = {0, transposed ? 1 : v->c, transposed ? v->c : 1}};
-    const struct view b = {.buffer = x.buffer,
-                           .offset = x.offset,
-                           .shape = SHAPE(v->n, inner, count),
-                           .stride = {inner * count, count, 1}};
-    return lower_product(c, &a, &b, inner, finish);
+    return best;
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -735,25 +732,15 @@ bool conv_lower(struct lower_ctx *c, const struct conv *given, enum conv_role re
         return lower_without_terms(c, loops, &to, finish);
     if (!can_be_counted(c, v, result))
         return false;
-    if (result != CONV_W && !c->options.small && is_product(c, v))
-        return lower_as_product(c, v, first, second, result == CONV_X, finish);
-    const struct conv line = on_one_line(v);
-    if (is_pointwise(v))
-        v = &line;
+    const struct conv line = conv_on_one_line(v);
+    const struct conv_task task = {c, &line, result, first, second};
+    const struct conv_form *const form = choose_form(&task);
+    if (!form->bind)
+        return conv_lower_product(&task, finish);
     lower_contiguous(c, first); /* copies, where needed, are kernels before this one */
     lower_contiguous(c, second);
     lower_kernel(c, NULL);
-    if (c->options.small) {
-        conv_lower_plain(c, v, result, first, second);
-    } else if (result != CONV_W && conv_is_narrow(v)) {
-        conv_lower_narrow(c, v, result == CONV_X, first, second);
-    } else if (result == CONV_Y) {
-        lower_forward(c, v, first, second);
-    } else if (result == CONV_X) {
-        lower_input_grad(c, v, first, second);
-    } else if (!lower_depthwise_weight_grad(c, v, first, second)) {
-        lower_weight_grad(c, v, first, second);
-    }
+    form->bind(&task);
     struct part *p = lower_template_part(c, result == CONV_W ? "finish_weight" : "finish", loops.rank, loops.dim);
     lower_store(c, p, &to, finish);
     return true;
