@@ -195,6 +195,9 @@ static bool max_lower(struct lower_ctx *c)
 
 static const struct op_sample max_samples[] = {
     {.text = "g (float[2,3] a, float[3] b, float[2,1] c) => (float[2,3] y) { y = Max(a, b, c) }"},
+    {.text = "g (float[4] x) => (float[4] y) { zero = Constant <value_float = 0.0> () a = Mul(x, zero) b = Neg(a) "
+             "m = Max(a, b) one = Constant <value_float = 1.0> () y = Div(one, m) }",
+     .no_gradient = true}, /* of zeros the first stays */
     {.text = "g (double[4] a) => (double[4] y) { y = Max(a) }"},
     {.text = "g (int8[9] a, int8[9] b) => (int8[9] y) { y = Max(a, b) }", .no_gradient = true},
     {.text = "g (uint64[9] a, uint64[9] b) => (uint64[9] y) { y = Max(a, b) }", .no_gradient = true},
@@ -245,6 +248,9 @@ static bool min_lower(struct lower_ctx *c)
 
 static const struct op_sample min_samples[] = {
     {.text = "g (float[2,3] a, float[3] b, float[2,1] c) => (float[2,3] y) { y = Min(a, b, c) }"},
+    {.text = "g (float[4] x) => (float[4] y) { zero = Constant <value_float = 0.0> () a = Mul(x, zero) b = Neg(a) "
+             "m = Min(a, b) one = Constant <value_float = 1.0> () y = Div(one, m) }",
+     .no_gradient = true}, /* of zeros the first stays */
     {.text = "g (int32[9] a, int32[9] b) => (int32[9] y) { y = Min(a, b) }", .no_gradient = true},
     {.text = "g (float[5] a, float[5] b) => (float[5] y) { y = Min <consumed_inputs = [0, 0]> (a, b) }", .opset = 5},
     {0}};
