@@ -8,6 +8,7 @@
 
 #include "graph/op_def.h"
 #include "lower/items.h"
+#include "lower/product.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -232,11 +233,10 @@ static const char *sizes_suffix(struct emission *e, const struct kernel *k)
     struct strbuf b = {.arena = e->arena};
     const bool has_stages = k->kind == KERNEL_STAGES; /* the first is a product; of all its rows */
     const struct kernel *const product = has_stages ? k->blocks.stages.data[0] : k;
-    const bool is_product = kernel_int(k, "M") >= 0 && kernel_int(k, "N") >= 0 && kernel_int(k, "K") >= 0;
-    if (product->kind == KERNEL_TEMPLATE && (has_stages || is_product))
+    struct product_sizes s;
+    if (product_has_sizes(product, &s))
         return arena_printf(e->arena, "_%" PRId64 "x%" PRId64 "x%" PRId64,
-                            has_stages ? k->outer_extent[k->outer_rank - 1] : kernel_int(k, "M"),
-                            kernel_int(product, "N"), kernel_int(product, "K"));
+                            has_stages ? k->outer_extent[k->outer_rank - 1] : s.m, s.n, s.k);
     const struct part *widest = NULL;
     int64_t most = -1;
     for (size_t p = 0; p < k->parts.count; p++) {

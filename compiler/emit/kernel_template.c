@@ -15,6 +15,7 @@
 #include "emit/emit_internal.h"
 
 #include "lower/items.h"
+#include "lower/product.h"
 #include <string.h>
 
 struct template_filler {
@@ -136,11 +137,12 @@ static void run_ahead(struct template_filler *f, struct tree_builder *b, const s
 static void run_blas(struct template_filler *f, struct tree_builder *b, arguments args)
 {
     struct arena *const a = f->s->arena;
-    static const char *const ints[] = {"M", "N", "K", "A_ROW", "A_COL", "B_ROW", "B_COL"};
-    const struct expr *n[7];
-    for (size_t i = 0; i < 7; i++)
-        n[i] = index_constant(a, kernel_int(f->k, ints[i]));
-    const struct expr *const all[] = {n[0], n[1], n[2], args[0], n[3], n[4], args[1], n[5], n[6], args[2], args[3]};
+    const struct product_sizes s = product_sizes_of(f->k);
+    const struct expr *const m = index_constant(a, s.m), *const n = index_constant(a, s.n);
+    const struct expr *const k = index_constant(a, s.k);
+    const struct expr *const a_row = index_constant(a, s.a_row), *const a_col = index_constant(a, s.a_col);
+    const struct expr *const b_row = index_constant(a, s.b_row), *const b_col = index_constant(a, s.b_col);
+    const struct expr *const all[] = {m, n, k, args[0], a_row, a_col, args[1], b_row, b_col, args[2], args[3]};
     f->s->e->has_blas = true;
     tree_run(b, tree_call(a, DTYPE_INDEX, CALL_NAMED, arena_printf(a, "stepc_blas_%s", c_type(f->k->tmpl.type)), all,
                           sizeof all / sizeof *all));

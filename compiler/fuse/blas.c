@@ -1,5 +1,7 @@
 #include "fuse/fuse.h"
 
+#include "lower/product.h"
+
 /* There is no size at which OpenBLAS beats the emitted tiles on the processors that were measured (GCC or Clang, GNU
  * vectors, 16 x 16 x 16 to 2048 x 2048 x 2048, one thread). It pays where it knows a processor better, where the C
  * compiler makes poor tiles, or for its threads. So a product goes there where a call costs next to nothing beside
@@ -18,8 +20,9 @@ bool blas_is_worth_a_call(int64_t m, int64_t n, int64_t depth)
 
 void blas_kernels(struct lowered *l)
 {
+    struct product_sizes s;
     vec_each(struct kernel *, k, &l->kernels)
-        if (k->kind == KERNEL_TEMPLATE && k->tmpl.traits->call_library &&
-            blas_is_worth_a_call(kernel_int(k, "M"), kernel_int(k, "N"), kernel_int(k, "K")))
+        if (k->kind == KERNEL_TEMPLATE && k->tmpl.traits->call_library && product_has_sizes(k, &s) &&
+            blas_is_worth_a_call(s.m, s.n, s.k))
             (void)k->tmpl.traits->call_library(k); /* or it stays as it is */
 }

@@ -155,23 +155,23 @@ static bool role_of(const struct block_group *g, const struct kernel *k, enum bl
 {
     const struct matrix *a = group_matrix(g, k->tmpl.operands[0].access.buffer),
                         *b = group_matrix(g, k->tmpl.operands[1].access.buffer);
-    const int64_t rows = group_rows(g), m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
-    const int64_t a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
+    const struct product_sizes s = product_sizes_of(k);
+    const int64_t rows = group_rows(g);
     *role = BY_ROWS;
     if (a && b)
         return false;
     if (!a && !b)
-        return m == rows && is_result(k->tmpl.operands[1].access.buffer);
+        return s.m == rows && is_result(k->tmpl.operands[1].access.buffer);
     if (!same_place(g, a ? a : b, &k->tmpl.operands[a ? 0 : 1].access))
         return false;
-    if (a && a_row == a->columns && a_col == 1 && m == rows && depth == a->columns)
+    if (a && s.a_row == a->columns && s.a_col == 1 && s.m == rows && s.k == a->columns)
         return is_result(k->tmpl.operands[1].access.buffer);
     *role = SUMS;
     if (!product_can_add(k))
         return false;
     if (a)
-        return a_row == 1 && a_col == a->columns && m == a->columns && depth == rows;
-    return kernel_int(k, "B_ROW") == b->columns && kernel_int(k, "B_COL") == 1 && n == b->columns && depth == rows;
+        return s.a_row == 1 && s.a_col == a->columns && s.m == a->columns && s.k == rows;
+    return s.b_row == b->columns && s.b_col == 1 && s.n == b->columns && s.k == rows;
 }
 
 /* False where loops cannot be renumbered. */
@@ -331,7 +331,7 @@ static bool begin(struct block_group *g, struct kernel *product, struct kernel *
         return false;
     g->outer = product->outer_rank;
     memcpy(g->extent, product->outer_extent, (size_t)g->outer * sizeof *g->extent);
-    g->extent[g->outer] = kernel_int(product, "M");
+    g->extent[g->outer] = product_sizes_of(product).m;
     const int64_t rows = group_rows(g);
     g->block = blocks_rows(rows);
     struct matrix m;

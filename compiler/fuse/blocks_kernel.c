@@ -214,17 +214,19 @@ static void copy_row_memory(struct to_block *t, const struct member *m)
 static void move_operands(struct to_block *t, struct kernel *k, enum block_role role)
 {
     const int outer = t->g->outer;
-    const char *const row[] = {role == BY_ROWS ? "A_ROW" : "A_COL", "B_ROW"}; /* steps from row to row of the block */
+    struct product_sizes s = product_sizes_of(k);
+    int64_t *const row[] = {role == BY_ROWS ? &s.a_row : &s.a_col, &s.b_row}; /* steps from row to row of the block */
     for (int o = 0; o < 2; o++) {
         struct access *const a = &k->tmpl.operands[o].access;
         const struct matrix *m = group_matrix(t->g, a->buffer);
         const bool moves = o == 0 || role == SUMS;
-        a->stride[outer] = moves ? kernel_int(k, row[o]) : 0;
+        a->stride[outer] = moves ? *row[o] : 0;
         if (!m)
             continue;
         *a = (struct access){.buffer = m->block};
-        kernel_set_int(k, row[o], m->step);
+        *row[o] = m->step;
     }
+    product_set_sizes(k, &s);
     k->outer_extent[outer] = group_rows(t->g);
     k->outer_rank = outer + 1;
 }

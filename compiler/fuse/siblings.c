@@ -1,6 +1,7 @@
 /* Kernels that walk the same data together. */
 #include "fuse/fuse_internal.h"
 
+#include "lower/product.h"
 #include <string.h>
 
 /* ---- templates with several results ------------------------------------------------------------------------------ */
@@ -100,9 +101,9 @@ static bool sums_operand(struct fusion *f, const struct kernel *product, const s
         return false;
     if (p->extent[folded] > BLOCK_OF_COLUMN) /* in blocks, which the templates do not know */
         return false;
-    return p->extent[kept] == kernel_int(product, "M") && p->extent[folded] == kernel_int(product, "K") &&
-           p->element->access->stride[kept] == kernel_int(product, "A_ROW") &&
-           p->element->access->stride[folded] == kernel_int(product, "A_COL");
+    const struct product_sizes s = product_sizes_of(product);
+    return p->extent[kept] == s.m && p->extent[folded] == s.k && p->element->access->stride[kept] == s.a_row &&
+           p->element->access->stride[folded] == s.a_col;
 }
 
 struct redim {

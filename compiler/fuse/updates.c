@@ -9,6 +9,7 @@
  * as memory does. */
 #include "fuse/fuse_internal.h"
 
+#include "lower/product.h"
 #include "lower/targets.h"
 
 /* Smaller matrices are in the first cache both times, and their sums in registers; without a cache both walks load them
@@ -180,9 +181,9 @@ bool fuse_update(struct fusion *f, struct kernel *product)
 {
     if (!is_candidate(product))
         return false;
+    const struct matrix_sizes s = product_matrix_of(product);
     struct matrix_update u = {.f = f, .product = product, .matrix = &product->tmpl.operands[0].access,
-                              .extent = {kernel_int(product, "ROWS"), kernel_int(product, "K")},
-                              .step = {kernel_int(product, "ROW_STEP"), kernel_int(product, "COL_STEP")}};
+                              .extent = {s.rows, s.columns}, .step = {s.row_step, s.col_step}};
     struct buffer *const matrix = u.matrix->buffer;
     if (!fuse_update_is_worth(f->l->target, u.extent[0], u.extent[1], matrix->dtype))
         return false;

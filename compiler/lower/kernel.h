@@ -126,8 +126,7 @@ struct own {
 };
 
 /* What fusion and threads may do with an instance of a template: facts that whoever binds it knows, and nobody else
- * asks for the template's name. A product has the integers M, N and K, operands a and b, and the steps A_ROW, A_COL,
- * B_ROW and B_COL. */
+ * asks for the template's name. A product's sizes and steps are those of its operands a and b (lower/product.h). */
 struct kernel;
 struct lowered;
 struct template_traits {

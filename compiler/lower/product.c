@@ -194,12 +194,12 @@ enum { FEW_ROWS = 32 }; /* of a that are transposed for product_few, at least: t
 
 #define ROWS_OF_PIECE 16 /* of a result that is cut by rows: two tiles */
 
-static void bind_sizes(struct lower_ctx *c, const struct view *a, const struct view *b)
+static struct product_sizes sizes_of(const struct view *a, const struct view *b)
 {
     const int outer = a->shape.rank - 2;
-    lower_template_int(c, "M", a->shape.dim[outer]);
-    lower_template_int(c, "N", b->shape.dim[outer + 1]);
-    lower_template_int(c, "K", a->shape.dim[outer + 1]);
+    return (struct product_sizes){.m = a->shape.dim[outer], .n = b->shape.dim[outer + 1], .k = a->shape.dim[outer + 1],
+                                  .a_row = a->stride[outer], .a_col = a->stride[outer + 1], .b_row = b->stride[outer],
+                                  .b_col = b->stride[outer + 1]};
 }
 
 static void bind_product(struct lower_ctx *c, enum product_form form, const struct view *a, const struct view *b,
@@ -207,12 +207,9 @@ static void bind_product(struct lower_ctx *c, enum product_form form, const stru
 {
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
+    const struct product_sizes s = sizes_of(a, b);
     lower_template(c, &product_templates[form], type);
-    bind_sizes(c, a, b);
-    lower_template_int(c, "A_ROW", a->stride[outer]);
-    lower_template_int(c, "A_COL", a->stride[outer + 1]);
-    lower_template_int(c, "B_ROW", b->stride[outer]);
-    lower_template_int(c, "B_COL", b->stride[outer + 1]);
+    product_set_sizes(c->kernel, &s);
     lower_template_operand(c, "a", &pa);
     lower_template_operand(c, "b", &pb);
 }
@@ -229,8 +226,9 @@ static bool cuts_rows(int64_t m, int64_t n)
  * ms. */
 static void cut_blocked(struct kernel *k, int shares, const struct target *t)
 {
-    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), terms = kernel_int(k, "K");
-    const bool transposed = kernel_int(k, "B_ROW") == 1, pack_a = kernel_int(k, "A_COL") != 1;
+    const struct product_sizes s = product_sizes_of(k);
+    const int64_t m = s.m, n = s.n, terms = s.k;
+    const bool transposed = s.b_row == 1, pack_a = s.a_col != 1;
     const bool cut_rows = shares > 1 && cuts_rows(m, n);
     const int64_t own = cut_rows ? m / shares + 24 : m; /* not always whole tiles, and the last one not a whole one */
     const int64_t most_terms = transposed ? TERMS_TRANSPOSED : TERMS, rows = own <= ROWS ? own + 8 : ROWS;
@@ -329,8 +327,8 @@ static void bind_small(struct lower_ctx *c, enum product_form form, const struct
 /* Rows that follow each other in memory, and lie in no near cache. */
 static bool has_far_rows(const struct kernel *k, const struct target *t)
 {
-    const int64_t row = kernel_int(k, "ROW_STEP"), terms = kernel_int(k, "K");
-    return row == terms && kernel_int(k, "COL_STEP") == 1 && kernel_int(k, "ROWS") * terms >= far_floats(t);
+    const struct matrix_sizes s = product_matrix_of(k);
+    return s.row_step == s.columns && s.col_step == 1 && s.rows * s.columns >= far_floats(t);
 }
 
 /* How many rows of a matrix meet the vector at a time (templates/matrix_vector.c). Of whole rows as many as hide the
@@ -341,13 +339,14 @@ static bool has_far_rows(const struct kernel *k, const struct target *t)
 static int64_t rows_at_once(const struct kernel *k, int shares, const struct target *t)
 {
     enum { IN_REGISTERS = 64, MOST = 2048, WHOLE = 32, FEWER = 16, FAR = 8, DISTANT = 8, APART = 2048 };
-    const int64_t rows = kernel_int(k, "ROWS"), step = kernel_int(k, "ROW_STEP");
-    if (step != 1 && kernel_int(k, "COL_STEP") != 1)
+    const struct matrix_sizes s = product_matrix_of(k);
+    const int64_t rows = s.rows, step = s.row_step;
+    if (step != 1 && s.col_step != 1)
         return DISTANT;
     const bool apart = step * (int64_t)dtype_size(k->tmpl.type) % APART == 0 && target_first_cache(t) > 0;
     if (step != 1)
         return has_far_rows(k, t) ? FAR : apart ? FEWER : WHOLE;
-    if (rows <= IN_REGISTERS || rows * kernel_int(k, "K") < near_floats(t))
+    if (rows <= IN_REGISTERS || rows * s.columns < near_floats(t))
         return IN_REGISTERS;
     const int64_t waiting = equal_parts((rows + shares - 1) / shares, MOST, 16);
     return waiting > IN_REGISTERS ? waiting : IN_REGISTERS + 16;
@@ -355,7 +354,7 @@ static int64_t rows_at_once(const struct kernel *k, int shares, const struct tar
 
 static bool sums_wait(const struct kernel *k)
 {
-    return kernel_int(k, "ROW_STEP") == 1 && kernel_int(k, "BLOCK") > 64;
+    return product_matrix_of(k).row_step == 1 && kernel_int(k, "BLOCK") > 64;
 }
 
 static void cut_vector(struct kernel *k, int shares, const struct target *t)
@@ -364,7 +363,7 @@ static void cut_vector(struct kernel *k, int shares, const struct target *t)
     kernel_set_int(k, "BLOCK", block);
     kernel_set_int(k, "FETCH", has_far_rows(k, t));
     k->scratch.count =
-        sums_wait(k) ? kernel_int(k, "K") > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch.count;
+        sums_wait(k) ? product_matrix_of(k).columns > kernel_int(k, "TERMS") ? 2 * block : block : k->scratch.count;
 }
 
 bool product_cut_vector(struct kernel *k, int shares, const struct target *t)
@@ -382,18 +381,20 @@ static void bind_matrix_vector(struct lower_ctx *c, const struct view *a, const 
     const int outer = a->shape.rank - 2;
     const struct access pa = outer_access(a, outer), pb = outer_access(b, outer);
     lower_template(c, &product_templates[PRODUCT_VECTOR], type);
-    bind_sizes(c, a, b); /* for the name */
+    lower_template_int(c, "M", a->shape.dim[outer]); /* M, N for the name */
+    lower_template_int(c, "N", b->shape.dim[outer + 1]);
+    lower_template_int(c, "K", a->shape.dim[outer + 1]);
     lower_template_int(c, "SWAPPED", swapped);
     lower_template_int(c, "ROWS", swapped ? b->shape.dim[outer + 1] : a->shape.dim[outer]);
     lower_template_int(c, "ROW_STEP", swapped ? b->stride[outer + 1] : a->stride[outer]);
     lower_template_int(c, "COL_STEP", swapped ? b->stride[outer] : a->stride[outer + 1]);
     lower_template_int(c, "VECTOR_STEP", swapped ? a->stride[outer + 1] : b->stride[outer]);
     lower_template_int(c, "TERMS", terms_of_sum);
-    const int64_t rows = kernel_int(c->kernel, "ROWS");
+    const struct matrix_sizes s = product_matrix_of(c->kernel);
     cut_vector(c->kernel, 1, c->l->target);
     if (sums_wait(c->kernel))
         lower_template_scratch(c, "waiting", c->kernel->scratch.count);
-    lower_template_pieces(c, rows / (kernel_int(c->kernel, "ROW_STEP") == 1 ? 64 : ROWS_OF_PIECE));
+    lower_template_pieces(c, s.rows / (s.row_step == 1 ? 64 : ROWS_OF_PIECE));
     lower_template_operand(c, "matrix", swapped ? &pb : &pa);
     lower_template_operand(c, "vector", swapped ? &pa : &pb);
 }
@@ -448,8 +449,7 @@ bool lower_product(struct lower_ctx *c, const struct view *a_in, const struct vi
     if (k == 1)
         return product_of_one_term(c, &a, &b, type, finish);
     bind_outer(lower_kernel(c, "product"), &a);
-    const struct product_sizes sizes = {m, n, k, a.stride[outer], a.stride[outer + 1], b.stride[outer],
-                                        b.stride[outer + 1]};
+    const struct product_sizes sizes = sizes_of(&a, &b);
     bind_form(c, &sizes, &a, &b, type, terms);
     lower_template_int(c, "TERMS", terms);
     lower_template_flops(c, 2 * m * n * k);

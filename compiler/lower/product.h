@@ -28,6 +28,19 @@ struct product_sizes {
     int64_t m, n, k, a_row, a_col, b_row, b_col;
 };
 
+/* Is the kernel a product, and of which sizes? Of a matrix and a vector steps are unknown: -1. */
+bool product_has_sizes(const struct kernel *k, struct product_sizes *out);
+/* The same where it is known to be one. */
+struct product_sizes product_sizes_of(const struct kernel *k);
+/* Into integers of its template. */
+void product_set_sizes(struct kernel *k, const struct product_sizes *s);
+
+/* The matrix of PRODUCT_VECTOR, whose rows the sums go along, and its steps. */
+struct matrix_sizes {
+    int64_t rows, columns, row_step, col_step;
+};
+struct matrix_sizes product_matrix_of(const struct kernel *k);
+
 struct lower_options;
 
 /* What is taken for it: one of DIRECT to TRANSPOSED, or VECTOR. */

@@ -2,61 +2,100 @@
 #include "lower/product.h"
 
 #include "base/str.h"
+#include <stddef.h>
 
-static void set_steps(struct kernel *k, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col)
+/* ---- sizes as integers of a template ----------------------------------------------------------------------------- */
+
+/* What every form has, with the size of the axis that a step goes along. What else a form has it chooses itself. */
+#define AT(member) offsetof(struct product_sizes, member)
+#define NO_AXIS SIZE_MAX
+static const struct size_hole {
+    const char *name;
+    size_t at, along;
+} holes[] = {{"M", AT(m), NO_AXIS},        {"N", AT(n), NO_AXIS},        {"K", AT(k), NO_AXIS},
+             {"A_ROW", AT(a_row), AT(m)}, {"A_COL", AT(a_col), AT(k)}, {"B_ROW", AT(b_row), AT(k)},
+             {"B_COL", AT(b_col), AT(n)}};
+enum { HOLES = sizeof holes / sizeof *holes };
+
+static int64_t *member(struct product_sizes *s, size_t at)
 {
-    kernel_set_int(k, "A_ROW", a_row);
-    kernel_set_int(k, "A_COL", a_col);
-    kernel_set_int(k, "B_ROW", b_row);
-    kernel_set_int(k, "B_COL", b_col);
+    return (int64_t *)((char *)s + at);
+}
+
+bool product_has_sizes(const struct kernel *k, struct product_sizes *out)
+{
+    for (int i = 0; i < HOLES; i++)
+        *member(out, holes[i].at) = kernel_int(k, holes[i].name);
+    return out->m >= 0 && out->n >= 0 && out->k >= 0;
+}
+
+struct product_sizes product_sizes_of(const struct kernel *k)
+{
+    struct product_sizes s;
+    (void)product_has_sizes(k, &s);
+    return s;
+}
+
+void product_set_sizes(struct kernel *k, const struct product_sizes *s)
+{
+    struct product_sizes copy = *s;
+    for (int i = 0; i < HOLES; i++)
+        kernel_set_int(k, holes[i].name, *member(&copy, holes[i].at));
+}
+
+struct matrix_sizes product_matrix_of(const struct kernel *k)
+{
+    return (struct matrix_sizes){.rows = kernel_int(k, "ROWS"), .columns = kernel_int(k, "K"),
+                                 .row_step = kernel_int(k, "ROW_STEP"), .col_step = kernel_int(k, "COL_STEP")};
 }
 
 /* ---- block by block (fuse/blocks.c) ------------------------------------------------------------------------------ */
 
 static void rebind(struct kernel *k, enum product_form form, int64_t rows, int64_t terms)
 {
-    const int64_t n = kernel_int(k, "N"), a_row = kernel_int(k, "A_ROW"), a_col = kernel_int(k, "A_COL");
-    const int64_t b_row = kernel_int(k, "B_ROW"), b_col = kernel_int(k, "B_COL"), terms_of_sum = kernel_int(k, "TERMS");
+    struct product_sizes s = product_sizes_of(k);
+    const int64_t terms_of_sum = kernel_int(k, "TERMS");
+    s.m = rows;
+    s.k = terms;
     k->tmpl.traits = &product_templates[form];
-    k->tmpl.flops = 2 * rows * n * terms;
+    k->tmpl.flops = 2 * rows * s.n * terms;
     k->tmpl.int_count = 0;
     k->cut.pieces = 0;
     k->scratch.param = NULL;
     k->scratch.count = 0;
-    kernel_set_int(k, "M", rows);
-    kernel_set_int(k, "N", n);
-    kernel_set_int(k, "K", terms);
+    product_set_sizes(k, &s);
     kernel_set_int(k, "TERMS", terms_of_sum);
-    set_steps(k, a_row, a_col, b_row, b_col);
     kernel_set_int(k, "SUMS_IN_TILES", 0);
 }
 
 void product_of_rows(struct kernel *k, int64_t rows, const struct target *t)
 {
-    const int64_t n = kernel_int(k, "N"), terms = kernel_int(k, "K");
-    const bool packs = product_packs(rows, n, kernel_int(k, "B_COL"), t);
-    rebind(k, packs ? PRODUCT_PACKED : PRODUCT_DIRECT, rows, terms);
+    const struct product_sizes s = product_sizes_of(k);
+    const bool packs = product_packs(rows, s.n, s.b_col, t);
+    rebind(k, packs ? PRODUCT_PACKED : PRODUCT_DIRECT, rows, s.k);
     if (!packs)
         return;
-    const int64_t panel = product_panel_columns(rows, n, terms);
+    const int64_t panel = product_panel_columns(rows, s.n, s.k);
     kernel_set_int(k, "PANEL", panel);
     k->scratch.param = "panel";
-    k->scratch.count = terms * panel;
+    k->scratch.count = s.k * panel;
 }
 
 bool product_can_add(const struct kernel *k)
 {
-    return kernel_int(k, "B_COL") == 1 && kernel_int(k, "N") >= 16;
+    const struct product_sizes s = product_sizes_of(k);
+    return s.b_col == 1 && s.n >= 16;
 }
 
 void product_of_terms(struct kernel *k, int64_t terms)
 {
-    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), whole = (n + 31) / 32 * 32, all = kernel_int(k, "K");
-    rebind(k, PRODUCT_SUMS, m, terms);
-    kernel_set_int(k, "ALL", all);
+    const struct product_sizes s = product_sizes_of(k);
+    const int64_t whole = (s.n + 31) / 32 * 32, waiting = (s.m + 8) * (s.n % 32 ? whole + 32 : whole);
+    rebind(k, PRODUCT_SUMS, s.m, terms);
+    kernel_set_int(k, "ALL", s.k);
     k->scratch.param = "waiting";
-    kernel_set_int(k, "WAITING", (m + 8) * (n % 32 ? whole + 32 : whole));
-    k->scratch.count = kernel_int(k, "WAITING") * (all > kernel_int(k, "TERMS") ? 2 : 1);
+    kernel_set_int(k, "WAITING", waiting);
+    k->scratch.count = waiting * (s.k > kernel_int(k, "TERMS") ? 2 : 1);
 }
 
 /* ---- plain loops (fuse/plain.c) ---------------------------------------------------------------------------------- */
@@ -72,7 +111,8 @@ static void make_plain(struct kernel *k)
 /* The sums themselves are needed from block to block. */
 static void make_sums_plain(struct kernel *k)
 {
-    const int64_t sums = kernel_int(k, "M") * kernel_int(k, "N");
+    const struct product_sizes s = product_sizes_of(k);
+    const int64_t sums = s.m * s.n;
     k->tmpl.traits = &product_templates[PRODUCT_SUMS_PLAIN];
     kernel_set_int(k, "WAITING", sums);
     kernel_resize_scratch(k, kernel_int(k, "ALL") > kernel_int(k, "TERMS") ? 2 * sums : sums);
@@ -107,7 +147,8 @@ static void operands_of_vector(struct kernel *k)
 static void make_vector_plain(struct kernel *k)
 {
     operands_of_vector(k);
-    rebind(k, PRODUCT_PLAIN, kernel_int(k, "M"), kernel_int(k, "K"));
+    const struct product_sizes s = product_sizes_of(k);
+    rebind(k, PRODUCT_PLAIN, s.m, s.k);
     k->scratch.buffer = NULL;
 }
 
@@ -121,7 +162,7 @@ static bool is_matrix(int64_t row_step, int64_t column_step, int64_t rows, int64
 }
 
 /* The step between rows of the result if the sums themselves are all that is stored, row by row; else 0. */
-static int64_t direct_row(const struct kernel *k)
+static int64_t direct_row(const struct kernel *k, int64_t columns)
 {
     const struct part *p = NULL;
     for (size_t i = 0; i < k->parts.count; i++)
@@ -132,14 +173,14 @@ static int64_t direct_row(const struct kernel *k)
     const struct store *s = &p->stores.data[0];
     const int64_t row = s->to.stride[k->outer_rank];
     const bool plain = s->value->op == EXPR_RESULT && s->to.buffer->dtype == k->tmpl.type && s->to.term_count == 0;
-    return plain && s->to.stride[k->outer_rank + 1] == 1 && row >= kernel_int(k, "N") && row <= INT32_MAX ? row : 0;
+    return plain && s->to.stride[k->outer_rank + 1] == 1 && row >= columns && row <= INT32_MAX ? row : 0;
 }
 
 static bool call_blas(struct kernel *k)
 {
-    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K"), direct = direct_row(k);
-    if (!is_matrix(kernel_int(k, "A_ROW"), kernel_int(k, "A_COL"), m, depth) ||
-        !is_matrix(kernel_int(k, "B_ROW"), kernel_int(k, "B_COL"), depth, n))
+    const struct product_sizes s = product_sizes_of(k);
+    const int64_t direct = direct_row(k, s.n);
+    if (!is_matrix(s.a_row, s.a_col, s.m, s.k) || !is_matrix(s.b_row, s.b_col, s.k, s.n))
         return false;
     k->tmpl.traits = &product_templates[PRODUCT_BLAS];
     kernel_set_int(k, "RESULT_ROW", direct);
@@ -147,7 +188,7 @@ static bool call_blas(struct kernel *k)
         k->scratch.buffer = NULL;
         k->scratch.count = 0;
     } else {
-        kernel_resize_scratch(k, m * n);
+        kernel_resize_scratch(k, s.m * s.n);
     }
     return true;
 }
@@ -156,27 +197,20 @@ static bool call_blas(struct kernel *k)
 
 static const char *const late[] = {"M", "K", NULL}, *const late_most[] = {"TERMS", NULL};
 
-/* What every form has, with the size of the axis that a step goes along. What else a form has it chooses itself. */
-static const struct {
-    const char *name, *along;
-} common_ints[] = {{"M", NULL},    {"N", NULL},    {"K", NULL},   {"A_ROW", "M"},
-                   {"A_COL", "K"}, {"B_ROW", "K"}, {"B_COL", "N"}};
-enum { COMMON_INTS = sizeof common_ints / sizeof *common_ints };
-
 /* The forms for large products, for few columns and for vectors are made for their sizes: their place takes one of
  * small tiles. A step that depends on the count stays one, which no form takes: rows 0 and n - 1 lie (n - 1) rows
  * apart. Where the axis has one element, nobody takes that step. */
 static bool make_late(struct lowered *l, struct kernel *k)
 {
-    struct late_size late_of[COMMON_INTS];
+    struct late_size late_of[HOLES];
     for (size_t i = 0; i < k->parts.count; i++)
         if (str_equal(k->parts.data[i].hole, "update"))
             return false;
     if (k->tmpl.traits == &product_templates[PRODUCT_VECTOR])
         operands_of_vector(k);
-    for (int i = 0; i < COMMON_INTS; i++)
-        late_of[i] = find_int(k, common_ints[i].name)->late;
-    product_of_rows(k, kernel_int(k, "M"), l->target);
+    for (int i = 0; i < HOLES; i++)
+        late_of[i] = find_int(k, holes[i].name)->late;
+    product_of_rows(k, product_sizes_of(k).m, l->target);
     struct buffer *const scratch = k->scratch.buffer;
     if (k->scratch.count == 0)
         k->scratch.buffer = NULL;
@@ -186,9 +220,10 @@ static bool make_late(struct lowered *l, struct kernel *k)
         kernel_add_scratch(l, k, k->scratch.param, k->scratch.count);
     for (int i = 0; i < k->tmpl.int_count; i++)
         k->tmpl.ints[i].late = (struct late_size){0};
-    for (int i = 0; i < COMMON_INTS; i++)
-        if (!common_ints[i].along || kernel_int(k, common_ints[i].along) != 1)
-            find_int(k, common_ints[i].name)->late = late_of[i];
+    struct product_sizes s = product_sizes_of(k);
+    for (int i = 0; i < HOLES; i++)
+        if (holes[i].along == NO_AXIS || *member(&s, holes[i].along) != 1)
+            find_int(k, holes[i].name)->late = late_of[i];
     return true;
 }
 

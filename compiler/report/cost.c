@@ -1,6 +1,7 @@
 /* What one call of a kernel costs: arithmetic and traffic, from its loops and the shapes of its nodes. */
 #include "graph/region.h"
 #include "lower/items.h"
+#include "lower/product.h"
 #include "report/report_internal.h"
 
 #include <string.h>
@@ -163,10 +164,10 @@ static void touch_operand(struct touched *t, const struct kernel *k, const struc
         return;
     }
     const struct access *const a = &o->access;
-    const int64_t m = kernel_int(k, "M"), n = kernel_int(k, "N"), depth = kernel_int(k, "K");
-    const bool is_product = m >= 0 && n >= 0 && depth >= 0;
+    struct product_sizes s;
+    const bool is_product = product_has_sizes(k, &s);
     const bool swapped = kernel_int(k, "SWAPPED") == 1;
-    int64_t count = !is_product ? a->buffer->count : (at == 0) != swapped ? m * depth : depth * n;
+    int64_t count = !is_product ? a->buffer->count : (at == 0) != swapped ? s.m * s.k : s.k * s.n;
     for (int d = 0; is_product && d < k->outer_rank; d++)
         count *= a->stride[d] != 0 ? k->outer_extent[d] : 1;
     add_count(t, a->buffer, count);
