@@ -294,17 +294,14 @@ static bool one_check(struct late *l, struct check *const c[PROBES])
 
 /* ---- templates --------------------------------------------------------------------------------------------------- */
 
-static bool integers(struct late *l, struct kernel *const k[PROBES])
+static bool one_int(struct late *l, struct kernel_int *const x[PROBES])
 {
-    for (int i = 0; i < k[0]->tmpl.int_count; i++) {
-        struct kernel_int *const x = &k[0]->tmpl.ints[i];
-        const struct kernel_int *const y = &k[1]->tmpl.ints[i], *const z = &k[2]->tmpl.ints[i];
-        if (strcmp(x->name, y->name) != 0 || strcmp(x->name, z->name) != 0)
+    for (int i = 1; i < PROBES; i++)
+        if (!str_equal(x[i]->name, x[0]->name))
             return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
-        const int64_t value[PROBES] = {x->value, y->value, z->value};
-        if (!late_size_of(value, l->range->high, l->step, l->range->low, &x->late))
-            x->late = NO_LATE_SIZE;
-    }
+    const int64_t value[PROBES] = OF_ALL(x, ->value);
+    if (!late_size_of(value, l->range->high, l->step, l->range->low, &x[0]->late))
+        x[0]->late = NO_LATE_SIZE;
     return true;
 }
 
@@ -319,19 +316,10 @@ static bool one_operand(struct late *l, const struct operand *const o[PROBES])
     return same_expr(l, value) && (value[0] || same_access(l, access));
 }
 
-static bool one_template(struct late *l, struct kernel *const k[PROBES])
+static bool same_template(const struct kernel_template *x, const struct kernel_template *y)
 {
-    const struct kernel_template *const t[PROBES] = {&k[0]->tmpl, &k[1]->tmpl, &k[2]->tmpl};
-    for (int i = 1; i < PROBES; i++)
-        if (k[i]->kind != k[0]->kind || t[i]->traits != t[0]->traits || t[i]->type != t[0]->type ||
-            t[i]->operand_count != t[0]->operand_count || t[i]->int_count != t[0]->int_count)
-            return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
-    for (int o = 0; o < t[0]->operand_count; o++) {
-        const struct operand *const x[PROBES] = {&t[0]->operands[o], &t[1]->operands[o], &t[2]->operands[o]};
-        if (!one_operand(l, x))
-            return false;
-    }
-    return integers(l, k);
+    return x->traits == y->traits && x->type == y->type && x->operand_count == y->operand_count &&
+           x->int_count == y->int_count;
 }
 
 static bool is_listed(const char *const *list, const char *name)
@@ -415,18 +403,12 @@ static bool is_late_within(const struct kernel *k, int outer)
 }
 
 /* The loops around the blocks of rows may depend on the count, the rows may not. */
-static bool stages(struct late *l, struct kernel *const k[PROBES])
+static bool settle_stages(struct late *l, const struct kernel *k)
 {
-    if (k[0]->kind != KERNEL_STAGES)
-        return true;
-    const int around = k[0]->outer_rank - 1;
-    bool late = is_late(&k[0]->outer_late[around]);
-    for (size_t s = 0; s < k[0]->blocks.stages.count; s++) {
-        struct kernel *const x[PROBES] = OF_ALL(k, ->blocks.stages.data[s]);
-        if (!one_kernel(l, x))
-            return false;
-        late |= is_late_within(x[0], around);
-    }
+    const int around = k->outer_rank - 1;
+    bool late = is_late(&k->outer_late[around]);
+    vec_each(const struct kernel *, stage, &k->blocks.stages)
+        late |= is_late_within(stage, around);
     return !late || fail(l, "its kernel computes rows block by block, whose number depends on it");
 }
 
@@ -444,29 +426,66 @@ static bool same_shape(const struct kernel *x, const struct kernel *y)
            x->own.count == y->own.count && str_equal(x->label, y->label) && same_blocks(x, y);
 }
 
+static bool same_form(const struct kernel *x, const struct kernel *y)
+{
+    return x->kind == y->kind && (x->kind != KERNEL_TEMPLATE || same_template(&x->tmpl, &y->tmpl));
+}
+
+#define EACH_AT(k, list, i) {&(k)[0]->list[i], &(k)[1]->list[i], &(k)[2]->list[i]}
+
+/* Kernels of equal shape and form have the same items. */
+static bool one_item(struct late *l, struct kernel *const k[PROBES], enum item_kind kind, size_t i)
+{
+    switch (kind) {
+    case ITEM_LOOP: {
+        const int64_t extent[PROBES] = OF_ALL(k, ->outer_extent[i]);
+        return size_of(l, extent, &k[0]->outer_late[i]);
+    }
+    case ITEM_INT: {
+        struct kernel_int *const x[PROBES] = EACH_AT(k, tmpl.ints, i);
+        return one_int(l, x);
+    }
+    case ITEM_CHECK: {
+        struct check *const c[PROBES] = EACH_AT(k, checks.data, i);
+        return one_check(l, c);
+    }
+    case ITEM_OPERAND: {
+        const struct operand *const o[PROBES] = EACH_AT(k, tmpl.operands, i);
+        return one_operand(l, o);
+    }
+    case ITEM_PART: {
+        struct part *const p[PROBES] = EACH_AT(k, parts.data, i);
+        return one_part(l, p);
+    }
+    case ITEM_STAGE: {
+        struct kernel *const x[PROBES] = OF_ALL(k, ->blocks.stages.data[i]);
+        return one_kernel(l, x);
+    }
+    case ITEM_SCRATCH: /* the highest count's serves */
+    case ITEM_OWN: return true;
+    case ITEM_REGION: return fail(l, "sizes within steps of time have to be known when the model is compiled");
+    }
+    UNREACHABLE("item of kind %d", (int)kind);
+}
+
 static bool one_kernel(struct late *l, struct kernel *const k[PROBES])
 {
     for (int i = 1; i < PROBES; i++)
         if (!same_shape(k[0], k[i]))
             return fail(l, "what is fused into its kernel differs from count to count; another highest count may do");
-    if (k[0]->kind == KERNEL_REGION || k[1]->kind == KERNEL_REGION || k[2]->kind == KERNEL_REGION)
-        return fail(l, "sizes within steps of time have to be known when the model is compiled");
-    const int64_t *const outer[PROBES] = OF_ALL(k, ->outer_extent);
-    if (!extents(l, k[0]->outer_rank, outer, k[0]->outer_late))
-        return false;
-    for (size_t i = 0; i < k[0]->parts.count; i++) {
-        struct part *const p[PROBES] = {&k[0]->parts.data[i], &k[1]->parts.data[i], &k[2]->parts.data[i]};
-        if (!one_part(l, p))
+    for (int i = 1; i < PROBES; i++)
+        if (!same_form(k[0], k[i]))
+            return fail(l, "another form of its kernel is taken from count to count; another highest count may do");
+    kernel_each_item(it, k[0])
+        if (!one_item(l, k, it.kind, it.at))
             return false;
+    switch (k[0]->kind) {
+    case KERNEL_LOOPS:
+    case KERNEL_REGION: return true;
+    case KERNEL_TEMPLATE: return settle_template(l, k[0]);
+    case KERNEL_STAGES: return settle_stages(l, k[0]);
     }
-    for (size_t i = 0; i < k[0]->checks.count; i++) {
-        struct check *const c[PROBES] = {&k[0]->checks.data[i], &k[1]->checks.data[i], &k[2]->checks.data[i]};
-        if (!one_check(l, c))
-            return false;
-    }
-    const bool has_template =
-        k[0]->kind == KERNEL_TEMPLATE || k[1]->kind == KERNEL_TEMPLATE || k[2]->kind == KERNEL_TEMPLATE;
-    return stages(l, k) && (!has_template || (one_template(l, k) && settle_template(l, k[0])));
+    UNREACHABLE("kernel of kind %d", (int)k[0]->kind);
 }
 
 /* What is copied as a whole has its elements from its buffer. */
