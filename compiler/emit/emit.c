@@ -137,7 +137,7 @@ bool dtype_is_hidden(struct arena *a, enum dtype d)
 void write_tree(struct emission *e, struct writer *w, struct tree_function *f)
 {
     struct expr_scope s = {.e = e, .arena = e->arena};
-    check_tree(e, f->name, f);
+    verify_function(e, f->name, f);
     vec_push(e->arena, &e->trees, f);
     print_function(&s, w, f);
     write_blank(w);

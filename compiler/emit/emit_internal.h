@@ -297,7 +297,7 @@ struct tree_var *make_count_var(struct emission *e, const char *index_type);
 /* The same of a kernel that runs a region: a function with the loop over its steps (region.c). */
 struct kernel_call emit_region(struct emission *e, const struct kernel *k);
 /* What is wrong with a tree is a mistake of whoever built it: found in tests and debug builds. */
-void check_tree(struct emission *e, const char *label, const struct tree_function *f);
+void verify_function(struct emission *e, const char *label, const struct tree_function *f);
 /* The same of an entry, whose state is given, and of its parts. */
 void check_entry(struct emission *e, const struct tree_function *f, const struct tree_var *state);
 /* Which nodes a kernel came from; beside a formula, those that the model has names for. */

@@ -127,7 +127,7 @@ struct kernel_parts {
     struct tree_function *kernel;          /* what is called: that, or what runs its shares */
 };
 
-void check_tree(struct emission *e, const char *label, const struct tree_function *f)
+void verify_function(struct emission *e, const char *label, const struct tree_function *f)
 {
 #ifndef NDEBUG
     const struct tree_var *arena = NULL;
@@ -547,7 +547,7 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
             template_comment(a, parts.functions.data[i], stage > 0 ? k->blocks.stages.data[stage - 1] : k, params);
     }
     for (size_t i = 0; i < parts.functions.count; i++)
-        check_tree(e, k->label, parts.functions.data[i]);
+        verify_function(e, k->label, parts.functions.data[i]);
     f->attributes = attributes_of(&parts);
     parts.kernel = share ? run_shares(e, k, params, f, share, pass) : f;
     return parts;

@@ -155,7 +155,7 @@ struct kernel_call check_call(struct emission *e, const struct kernel *k, const 
     }
     if (e->count_var)
         vec_push(e->arena, &f->params, e->count_var);
-    check_tree(e, only.label, f);
+    verify_function(e, only.label, f);
     call.function = check_function(e, c, &s, f)->tree;
     call.name = call.function->name;
     return call;

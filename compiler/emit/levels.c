@@ -147,7 +147,7 @@ static void write_choice(struct emission *e, size_t i)
     }
     tree_return(&b, level_call(e, entry, 1));
     write_line(&e->c, "#undef %s", entry->name);
-    check_tree(e, f->name, f);
+    verify_function(e, f->name, f);
     print_function(&s, &e->c, f);
 }
 

@@ -305,7 +305,7 @@ struct kernel_call emit_region(struct emission *e, const struct kernel *k)
     f->tree = build_function(t);
     f->name = f->tree->name;
     f->text = "";
-    check_tree(e, k->label, f->tree);
+    verify_function(e, k->label, f->tree);
     note_needs(e, f->tree);
     vec_push(a, &e->trees, f->tree);
     print_function(&s, &w, f->tree);

@@ -535,7 +535,7 @@ static const char *functions_text(struct emission *e, const tree_functions *func
             write_blank(&w);
         if (functions->data[i]->is_public && e->options->levels)
             write_line(&w, "STEPC_LEVEL_ENTRY");
-        check_tree(e, functions->data[i]->name, functions->data[i]);
+        verify_function(e, functions->data[i]->name, functions->data[i]);
         note_needs(e, functions->data[i]);
         vec_push(e->arena, &e->trees, functions->data[i]);
         print_function(&scope, &w, functions->data[i]);
