@@ -273,13 +273,13 @@ static STEPC_INLINE void finish_zeros(const int p, const int first, const int co
 }
 
 /* `count` windows{ from `begin` on} of a line{, which begins at element `first`}. Vectors run across windows. */
-static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict adjoint,
+static STEPC_INLINE void apart_windows(const int p, const int first, const T *restrict from, const T *restrict d_line,
                                        const int begin, const int count)
 {
     STEPC_LANE_LOOP
     for (int o = begin; o < begin + count; o++) {
         T adjoints[KD * KH * KW];
-        stepc_max_adjoints(KD, KH, KW, adjoints, from + o * KW, H * W, W, adjoint[o]);
+        stepc_max_adjoints(KD, KH, KW, adjoints, from + o * KW, H * W, W, d_line[o]);
         STEPC_UNROLL
         for (int t = 0; t < KD * KH * KW; t++) {
             const T v = adjoints[t];
@@ -289,17 +289,17 @@ static STEPC_INLINE void apart_windows(const int p, const int first, const T *re
 }
 
 /* All windows of a line. Where finishing twice changes nothing, the last vector overlaps the one before it. */
-static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict adjoint)
+static STEPC_INLINE void apart_line(const int p, const int first, const T *restrict from, const T *restrict d_line)
 {
     if (AGAIN_FINISH && OW >= 8) {
         for (int i = 0; i < OW; i += STEPC_TOGETHER(8))
-            apart_windows(p, first, from, adjoint, STEPC_TOGETHER_FROM(i, 8, OW), STEPC_TOGETHER(8));
+            apart_windows(p, first, from, d_line, STEPC_TOGETHER_FROM(i, 8, OW), STEPC_TOGETHER(8));
     } else if (AGAIN_FINISH && OW > 4) {
         STEPC_UNROLL
         for (int i = 0; i < OW; i += STEPC_TOGETHER(4))
-            apart_windows(p, first, from, adjoint, STEPC_TOGETHER_FROM(i, 4, OW), STEPC_TOGETHER(4));
+            apart_windows(p, first, from, d_line, STEPC_TOGETHER_FROM(i, 4, OW), STEPC_TOGETHER(4));
     } else {
-        apart_windows(p, first, from, adjoint, 0, OW);
+        apart_windows(p, first, from, d_line, 0, OW);
     }
 }
 
