@@ -1,10 +1,13 @@
 #include "change.h"
 
 #include "base/str.h"
+#include "graph/op_def.h"
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MOST_ELEMENTS 8 /* of a constant or a list that are changed one by one */
 
@@ -223,4 +226,42 @@ void print_message(FILE *out, const struct diag_message *m)
     if (at->line > 0)
         fprintf(out, " %d:%d", at->line, at->col);
     fprintf(out, ": %s%s", m->text, at->origin ? at->origin : "");
+}
+
+/* In a process of its own: whatever one does is not done to the others. */
+static bool write_operator(const char *folder, const struct op_def *def,
+                           void (*tell)(FILE *, const struct op_def *, const void *), const void *user)
+{
+    struct arena a = {0};
+    const char *const path = arena_printf(&a, "%s/%s.txt", folder, op_display_name(def));
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        FILE *const out = fopen(path, "w");
+        if (!out)
+            _exit(1);
+        tell(out, def, user);
+        _exit(fclose(out) != 0);
+    }
+    int status = 1;
+    waitpid(pid, &status, 0);
+    if (status != 0)
+        printf("%s: ends with %d; what it was at stands at the end of %s\n", op_display_name(def), status, path);
+    arena_free(&a);
+    return status == 0;
+}
+
+bool write_operators(const char *folder, char *const *patterns,
+                     void (*tell)(FILE *out, const struct op_def *def, const void *user), const void *user)
+{
+    bool ok = true;
+    for (const struct op_def *const *file = op_table; *file; file++)
+        for (const struct op_def *def = *file; def->name; def++) {
+            bool wanted = *patterns == NULL;
+            for (char *const *pattern = patterns; *pattern; pattern++)
+                wanted |= str_glob(*pattern, op_display_name(def));
+            if (wanted && !def->is_structural)
+                ok &= write_operator(folder, def, tell, user);
+        }
+    return ok;
 }

@@ -6,6 +6,8 @@
 #include "model/model.h"
 #include <stdio.h>
 
+struct op_def;
+
 struct change {
     struct arena *arena;
     int count, wanted;
@@ -29,5 +31,10 @@ void change_constant(struct change *c, struct model_graph *g, size_t at);
 
 /* A message and where it is: "g/h (Relu) 3:7: text". */
 void print_message(FILE *out, const struct diag_message *m);
+
+/* Calls `tell` for each operator whose name matches one of the patterns (NULL-terminated; all without), each in a
+ * process of its own, and with the file FOLDER/OPERATOR.txt. false: one ended otherwise, which is told. */
+bool write_operators(const char *folder, char *const *patterns,
+                     void (*tell)(FILE *out, const struct op_def *def, const void *user), const void *user);
 
 #endif

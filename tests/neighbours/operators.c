@@ -9,17 +9,13 @@
  * --check: the accepted ones must stand all checks of test_ops, too, compiled by CC (tests/quick_cc: half an hour);
  * those that do not are printed. What is drawn for them may be an index out of range or beside a kink: a person reads
  * them. */
-#include "base/file.h"
 #include "base/str.h"
 #include "change.h"
 #include "graph/op_def.h"
 #include "sample.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MOST_PRINTED 8 /* elements of a known result */
 
@@ -173,43 +169,21 @@ static bool tell(const struct run *r, const struct op_sample *sample, int number
     return c.name != NULL;
 }
 
-static void tell_all(const struct run *r)
+static void tell_all(FILE *out, const struct op_def *def, const void *cc)
 {
-    for (const struct op_sample *s = r->def->samples; s && s->text; s++) {
-        fprintf(r->out, "\n%s", s->text);
-        fprintf(r->out, s->opset ? "  (opset %d)\n" : "\n", s->opset);
+    const struct run r = {.def = def, .out = out, .cc = cc};
+    for (const struct op_sample *s = def->samples; s && s->text; s++) {
+        fprintf(out, "\n%s", s->text);
+        fprintf(out, s->opset ? "  (opset %d)\n" : "\n", s->opset);
         int i = 0;
-        while (tell(r, s, i))
+        while (tell(&r, s, i))
             i++;
     }
-}
-
-/* In a process of its own: whatever one does is not done to the others. */
-static bool write_operator(const struct op_def *def, const char *folder, const char *cc)
-{
-    struct arena a = {0};
-    const char *const path = arena_printf(&a, "%s/%s.txt", folder, op_display_name(def));
-    fflush(stdout);
-    const pid_t pid = fork();
-    if (pid == 0) {
-        struct run r = {.def = def, .out = fopen(path, "w"), .cc = cc};
-        if (!r.out)
-            _exit(1);
-        tell_all(&r);
-        _exit(fclose(r.out) != 0);
-    }
-    int status = 1;
-    waitpid(pid, &status, 0);
-    if (status != 0)
-        printf("%s: ends with %d; what it was at stands at the end of %s\n", op_display_name(def), status, path);
-    arena_free(&a);
-    return status == 0;
 }
 
 int main(int argc, char **argv)
 {
     const char *cc = NULL;
-    bool ok = true;
     if (argc > 2 && str_equal(argv[1], "--check")) {
         cc = argv[2];
         argv += 2;
@@ -219,13 +193,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: neighbours_operators [--check CC] FOLDER [PATTERN...]\n");
         return 2;
     }
-    for (const struct op_def *const *file = op_table; *file; file++)
-        for (const struct op_def *def = *file; def->name; def++) {
-            bool wanted = argc == 2;
-            for (int i = 2; i < argc; i++)
-                wanted |= str_glob(argv[i], op_display_name(def));
-            if (wanted && !def->is_structural)
-                ok &= write_operator(def, argv[1], cc);
-        }
-    return !ok;
+    return !write_operators(argv[1], argv + 2, tell_all, cc);
 }
