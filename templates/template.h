@@ -19,7 +19,8 @@
  *   an `if` on such a condition is the branch that is taken. What is not taken is not built; holes that only it calls
  *   need not be bound, nor must operands. An integer hole WITH_... that is not bound is 0.
  * - A loop over sizes, for (int z = 0; z < D; z++), that runs once is its body, with z as number; one that never runs
- *   is nothing. A hint above it (a macro STEPC_... of a header) goes with it.
+ *   is nothing. A macro above it, which says of which kind it is (a row of
+ *   compiler/tree/loop_kinds.def), goes with it.
  * - A function that is called once becomes a part of its caller, unless it returns before its end, is given one place
  *   as two parameters of which one is written, or is STEPC_KERNEL. One that depends on sizes and only returns a value
  *   is that value. In what stays, a parameter that is the same constant in all calls is that constant.

@@ -8,6 +8,7 @@
 #include "emit/writer.h"
 #include "lower/state_layout.h"
 #include "tree/template.h"
+#include "tune/tune.h"
 
 /* An emitted kernel function; equal ones are shared. */
 struct kernel_function {
@@ -225,8 +226,6 @@ const struct expr *emit_open_loop(struct tree_builder *b, const char *type, cons
 const struct expr *late_size(const struct emission *e, const struct late_size *s, int64_t constant);
 /* Opens the loops that all parts of a kernel share, from number `from` on; returns how many are to be closed. */
 int emit_open_rows(struct expr_scope *s, struct tree_builder *b, const struct kernel *k, int from);
-/* Elementary functions that are computed a row at a time, where vectors are (row_calls.c). */
-void emit_row_calls(struct arena *a, stmt_list *list);
 /* Statements as lines (tree_text.c). */
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list);
 /* Functions as C: their comments, heads and bodies (tree_text.c). */
@@ -359,9 +358,8 @@ const char *helper_with_double(const struct emission *e); /* an elementary funct
 const struct double_user *find_double_user(struct emission *e);
 /* Is the text without vectors, so that it says nothing about vectors? (machine.c) */
 bool emits_plain(const struct emit_options *o);
-/* A macro that stands before a loop as a hint to the compiler, or NULL; NULL where it would do nothing and is not to
- * be written. */
-const char *loop_hint(const struct emit_options *o, const char *macro);
+/* What shape passes are told of the machine. */
+struct tune emit_machine(const struct emission *e);
 void section_model(struct emission *e);
 
 /* Which entry of the program it is. */

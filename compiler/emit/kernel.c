@@ -156,6 +156,17 @@ static void check_pass(struct emission *e, const char *pass, const struct kernel
 #endif
 }
 
+struct shape_check {
+    struct emission *e;
+    const struct kernel_parts *parts;
+};
+
+static void check_shape_pass(void *user, const char *pass)
+{
+    const struct shape_check *const c = user;
+    check_pass(c->e, pass, c->parts, &c->e->kernel_outer);
+}
+
 void check_entry(struct emission *e, const struct tree_function *f, const struct tree_var *state)
 {
 #ifndef NDEBUG
@@ -486,9 +497,8 @@ static struct tree_function *run_shares(struct emission *e, const struct kernel 
         args[count++] = tree_read(a, pass);
     e->has_shares = true;
     if (pass)
-        tree_open_loop(&b, pass, zero, index_constant(a, k->cut.passes), 1, NULL);
-    tree_open_loop(&b, share, zero, index_constant(a, k->cut.shares), 1,
-                   arena_printf(a, "STEPC_SHARES(%d)", k->cut.shares));
+        tree_open_loop(&b, pass, zero, index_constant(a, k->cut.passes), 1, LOOP_PLAIN);
+    tree_open_loop(&b, share, zero, index_constant(a, k->cut.shares), 1, LOOP_SHARES);
     tree_run(&b, tree_call_function(a, share_function, args, count));
     tree_close(&b);
     if (pass)
@@ -527,9 +537,9 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
     f->name = k->label;
     f->type = "void";
     check_pass(e, "building", &parts, &e->kernel_outer);
-    for (size_t i = 0; i < parts.functions.count && !emits_plain(e->options) && !e->options->small; i++)
-        emit_row_calls(a, &parts.functions.data[i]->body);
-    check_pass(e, "row calls", &parts, &e->kernel_outer);
+    const struct tune machine = emit_machine(e);
+    tune_functions(&machine, parts.functions.data, parts.functions.count, check_shape_pass,
+                   &(struct shape_check){e, &parts});
     const char *const wrong = tree_settle(a, parts.functions.data, parts.functions.count, &e->kernel_outer);
     if (wrong)
         UNREACHABLE("kernel '%s': %s", k->label, wrong);

@@ -136,7 +136,7 @@ static void add_to_total(struct nest *n, int i, const struct expr *l, bool is_la
 void blocks_end_one(struct nest *n, bool is_last)
 {
     for (int i = 0; i < n->walker_count; i++) {
-        const struct expr *const l = nest_open_lane_loop(n, n->lanes[i]->count, n->blocks.width, NULL);
+        const struct expr *const l = nest_open_lane_loop(n, n->lanes[i]->count, n->blocks.width, LOOP_PLAIN);
         add_to_total(n, i, l, is_last);
         tree_close(n->b);
     }
@@ -155,7 +155,7 @@ const struct expr *blocks_end(struct nest *n, const struct expr *from, const str
 const struct expr *blocks_open_row(struct nest *n, int64_t most)
 {
     const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, "k", 0, most - 1);
-    tree_open_loop(n->b, v, index_constant(n->a, 0), n->blocks.row, BLOCK_OF_ROW, NULL);
+    tree_open_loop(n->b, v, index_constant(n->a, 0), n->blocks.row, BLOCK_OF_ROW, LOOP_PLAIN);
     return tree_read(n->a, v);
 }
 
@@ -181,8 +181,8 @@ void blocks_open(struct nest *n, int from, int to, int64_t block)
     const struct tree_var *const first = tree_index_var(n->a, VAR_LOOP, n->type, "k", 0, extent - 1);
     const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, "k", 0, extent - 1);
     const struct expr *const all = late_size(n->s->e, &n->p->late[d], extent), *const start = tree_read(n->a, first);
-    tree_open_loop(n->b, first, index_constant(n->a, 0), all, block, NULL);
-    tree_open_loop(n->b, k, start, blocks_end(n, start, all, extent, block), 1, NULL);
+    tree_open_loop(n->b, first, index_constant(n->a, 0), all, block, LOOP_PLAIN);
+    tree_open_loop(n->b, k, start, blocks_end(n, start, all, extent, block), 1, LOOP_PLAIN);
     n->s->index[d] = tree_read(n->a, k);
 }
 

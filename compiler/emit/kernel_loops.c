@@ -249,11 +249,11 @@ static bool may_mask(const struct part *p)
 
 /* Where `to` is a variable, l has no range: with the beginning of its
  * block it stays below the extent, which two ranges by themselves do not tell. */
-const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const struct expr *to, const char *hint)
+const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const struct expr *to, enum loop_kind kind)
 {
     struct tree_var *const l = tree_index_var(n->a, VAR_LOOP, "int", "l", 0, width - 1);
     l->has_range = to->op != EXPR_VAR;
-    tree_open_loop(n->b, l, index_constant(n->a, 0), to, 1, hint);
+    tree_open_loop(n->b, l, index_constant(n->a, 0), to, 1, kind);
     return tree_read(n->a, l);
 }
 
@@ -265,7 +265,7 @@ static void add_masked_lanes(struct nest *n, int d, const struct expr *base, int
     const struct expr *const all = index_constant(n->a, count);
     const struct expr *const to = tree_call(n->a, DTYPE_INDEX, CALL_NAMED, "STEPC_REST", &all, 1);
     const struct expr *const l =
-        nest_open_lane_loop(n, LANES, to, n->walker_count == 1 ? "STEPC_REST_LOOP" : "STEPC_RESTS_LOOP");
+        nest_open_lane_loop(n, LANES, to, n->walker_count == 1 ? LOOP_REST : LOOP_RESTS);
     n->s->index[d] = index_add(n->a, base, l);
     for (int i = 0; i < n->walker_count; i++) {
         const struct expr *const there = expr_binary(n->a, EXPR_LT, l, all);
@@ -277,11 +277,11 @@ static void add_masked_lanes(struct nest *n, int d, const struct expr *base, int
 
 /* A plain maximum, which has an instruction of its own, stays one where Clang unrolls the loop, and its lanes in
  * registers only then. */
-static const struct expr *open_lanes(struct nest *n, int64_t width, const char *hint)
+static const struct expr *open_lanes(struct nest *n, int64_t width, enum loop_kind kind)
 {
     if (selects(n->p->reduce))
-        hint = n->p->reduce == REDUCE_TOP ? "STEPC_RESTS_LOOP" : "STEPC_SELECT_LOOP";
-    return nest_open_lane_loop(n, width, index_constant(n->a, width), hint);
+        kind = n->p->reduce == REDUCE_TOP ? LOOP_RESTS : LOOP_SELECT;
+    return nest_open_lane_loop(n, width, index_constant(n->a, width), kind);
 }
 
 /* Of every sum that shares the walk. */
@@ -296,9 +296,9 @@ static void add_elements(struct nest *n, const struct expr *lane)
 }
 
 /* for (l..) lane[l] (op)= element, over `width` lanes from position `base` of the tail's only loop d. */
-static void add_lanes(struct nest *n, int d, const struct expr *base, int64_t width, const char *hint)
+static void add_lanes(struct nest *n, int d, const struct expr *base, int64_t width, enum loop_kind kind)
 {
-    const struct expr *const l = open_lanes(n, width, hint);
+    const struct expr *const l = open_lanes(n, width, kind);
     n->s->index[d] = index_add(n->a, base, l);
     add_elements(n, l);
     tree_close(n->b);
@@ -306,7 +306,7 @@ static void add_lanes(struct nest *n, int d, const struct expr *base, int64_t wi
 
 /* `whole` elements, at most `most`. */
 static void add_blocks_of_lanes(struct nest *n, int d, const struct expr *whole, int64_t most, int64_t lanes,
-                                const char *hint)
+                                enum loop_kind kind)
 {
     const struct tree_var *const k = tree_index_var(n->a, VAR_LOOP, n->type, "k", 0, most - lanes);
     const struct expr *from = index_constant(n->a, 0), *to = whole;
@@ -314,8 +314,8 @@ static void add_blocks_of_lanes(struct nest *n, int d, const struct expr *whole,
         from = blocks_open_row(n, n->p->extent[d]);
         to = blocks_end(n, from, whole, most, BLOCK_OF_ROW);
     }
-    tree_open_loop(n->b, k, from, to, lanes, NULL);
-    add_lanes(n, d, tree_read(n->a, k), lanes, hint);
+    tree_open_loop(n->b, k, from, to, lanes, LOOP_PLAIN);
+    add_lanes(n, d, tree_read(n->a, k), lanes, kind);
     tree_close(n->b);
     if (n->blocks.row)
         blocks_close_row(n, from);
@@ -328,7 +328,7 @@ static void add_whole_lanes(struct nest *n, int d, int64_t whole, int64_t lanes,
 {
     if (masked_rest || whole > NEAR) {
         add_blocks_of_lanes(n, d, index_constant(n->a, whole), whole, lanes,
-                            masked_rest && n->walker_count == 1 ? "STEPC_SUM_LANES" : NULL);
+                            masked_rest && n->walker_count == 1 ? LOOP_SUM_LANES : LOOP_PLAIN);
         return;
     }
     for (int i = 0; i < n->walker_count; i++) {
@@ -336,7 +336,7 @@ static void add_whole_lanes(struct nest *n, int d, int64_t whole, int64_t lanes,
         alone.p = alone.walkers[0] = n->walkers[i];
         alone.lanes[0] = n->lanes[i];
         alone.walker_count = 1;
-        add_blocks_of_lanes(&alone, d, index_constant(n->a, whole), whole, lanes, NULL);
+        add_blocks_of_lanes(&alone, d, index_constant(n->a, whole), whole, lanes, LOOP_PLAIN);
     }
 }
 
@@ -370,10 +370,10 @@ static void add_late_tail(struct nest *n, int d, int64_t lanes)
     const struct expr *const rest = has_rest ? index_mod(a, all, width) : index_constant(a, 0);
     const struct expr *const whole = index_sub(a, all, rest);
     if (n->p->extent[d] >= lanes)
-        add_blocks_of_lanes(n, d, whole, n->p->extent[d] / lanes * lanes, lanes, NULL);
+        add_blocks_of_lanes(n, d, whole, n->p->extent[d] / lanes * lanes, lanes, LOOP_PLAIN);
     if (!has_rest)
         return;
-    const struct expr *const l = nest_open_lane_loop(n, lanes, rest, NULL);
+    const struct expr *const l = nest_open_lane_loop(n, lanes, rest, LOOP_PLAIN);
     n->s->index[d] = index_add(a, whole, l);
     add_elements(n, l);
     tree_close(n->b);
@@ -385,7 +385,7 @@ static void add_line(struct nest *n, int d, int64_t lanes)
     const struct part *p = n->p;
     const int64_t whole = p->extent[d] / lanes * lanes, rest = p->extent[d] - whole;
     if (whole == lanes && rest == 0) {
-        add_lanes(n, d, index_constant(n->a, 0), lanes, NULL);
+        add_lanes(n, d, index_constant(n->a, 0), lanes, LOOP_PLAIN);
         return;
     }
     bool masked = rest > 1 && lanes == LANES;
@@ -396,7 +396,7 @@ static void add_line(struct nest *n, int d, int64_t lanes)
     if (masked && !emits_plain(n->s->e->options))
         add_masked_lanes(n, d, index_constant(n->a, whole), rest);
     else if (rest > 0)
-        add_lanes(n, d, index_constant(n->a, whole), rest, NULL);
+        add_lanes(n, d, index_constant(n->a, whole), rest, LOOP_PLAIN);
 }
 
 /* A tail of several loops goes line by line where each line fills the lanes. */
@@ -428,7 +428,7 @@ static void fold_lanes(struct nest *n, const struct tree_var *lane, int64_t lane
 {
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
         if (half > 2 || (half == 2 && !selects(n->p->reduce))) {
-            const struct expr *const l = open_lanes(n, half, NULL);
+            const struct expr *const l = open_lanes(n, half, LOOP_PLAIN);
             const struct expr *const other = index_add(n->a, l, index_constant(n->a, half));
             combine(n, tree_element(n->a, lane, l), tree_element(n->a, lane, other));
             tree_close(n->b);
@@ -461,7 +461,7 @@ static const struct expr *folded(struct nest *n, const struct tree_var *lane, in
 static void declare_filled(struct nest *n, const struct tree_var *v, int64_t count, const struct expr *start)
 {
     tree_declare_array(n->b, v, NULL, 0);
-    const struct expr *const l = nest_open_lane_loop(n, count, index_constant(n->a, count), NULL);
+    const struct expr *const l = nest_open_lane_loop(n, count, index_constant(n->a, count), LOOP_PLAIN);
     tree_set(n->b, tree_element(n->a, v, l), SET_TO, start);
     tree_close(n->b);
 }
@@ -594,7 +594,7 @@ static void open_columns(struct nest *n, int v)
         const struct tree_var *const k =
             tree_index_var(a, VAR_LOOP, n->type, "k", 0, (blocks - 1) * block);
         const struct expr *const to = index_constant(a, extent);
-        n->base = nest_open_shared_loop(n->b, k, blocks, block, to, nest_share(n), n->s->shares, NULL);
+        n->base = nest_open_shared_loop(n->b, k, blocks, block, to, nest_share(n), n->s->shares, LOOP_PLAIN);
         n->open++;
         n->width = width_of(n, n->base, extent, block);
     }
@@ -604,7 +604,7 @@ static void open_columns(struct nest *n, int v)
 /* Opens the loop over the outputs of a block; returns the accumulator of one. */
 static const struct expr *open_column(struct nest *n, int v, const struct tree_var *sums)
 {
-    const struct expr *const l = nest_open_lane_loop(n, sums->count, n->width, NULL);
+    const struct expr *const l = nest_open_lane_loop(n, sums->count, n->width, LOOP_PLAIN);
     n->s->index[v] = index_add(n->a, n->base, l);
     return tree_element(n->a, sums, l);
 }
@@ -743,8 +743,7 @@ size_t emit_loops(struct expr_scope *s, struct tree_builder *b, const struct par
         while (last > rows && !counts(&p, last))
             last--;
         for (int d = rows; d < p.rank; d++)
-            nest_open_hinted_loop(&n, d,
-                                  d == last && counts(&p, d) && selects_apart(&p, d) ? "STEPC_APART_LOOP" : NULL);
+            nest_open_loop_of(&n, d, d == last && counts(&p, d) && selects_apart(&p, d) ? LOOP_APART : LOOP_PLAIN);
         emit_stores(s, b, &p);
         nest_close_to(&n, 0);
         return 1;

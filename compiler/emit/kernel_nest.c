@@ -3,7 +3,7 @@
 
 const struct expr *nest_open_shared_loop(struct tree_builder *b, const struct tree_var *v, int64_t count, int64_t block,
                                          const struct expr *to, const struct tree_var *share, int shares,
-                                         const char *hint)
+                                         enum loop_kind kind)
 {
     struct arena *const a = b->arena;
     const struct expr *bound[] = {index_constant(a, 0), to};
@@ -16,7 +16,7 @@ const struct expr *nest_open_shared_loop(struct tree_builder *b, const struct tr
     }
     if (share && wide)
         bound[0] = index_cast(a, v->type, bound[0]);
-    tree_open_loop(b, v, bound[0], bound[1], block, hint);
+    tree_open_loop(b, v, bound[0], bound[1], block, kind);
     return tree_read(a, v);
 }
 
@@ -24,7 +24,7 @@ const struct expr *emit_open_loop(struct tree_builder *b, const char *type, cons
                                   const struct expr *to, const struct tree_var *share, int shares)
 {
     const struct tree_var *const v = tree_index_var(b->arena, VAR_LOOP, type, name, 0, extent - 1);
-    return nest_open_shared_loop(b, v, extent, 1, to, share, shares, NULL);
+    return nest_open_shared_loop(b, v, extent, 1, to, share, shares, LOOP_PLAIN);
 }
 
 const struct tree_var *nest_share(const struct nest *n)
@@ -32,7 +32,7 @@ const struct tree_var *nest_share(const struct nest *n)
     return n->open == 0 && n->rows == 0 ? n->s->share : NULL;
 }
 
-void nest_open_hinted_loop(struct nest *n, int d, const char *hint)
+void nest_open_loop_of(struct nest *n, int d, enum loop_kind kind)
 {
     const int64_t extent = n->p->extent[d];
     n->s->index[d] = NULL;
@@ -40,13 +40,13 @@ void nest_open_hinted_loop(struct nest *n, int d, const char *hint)
         return;
     const struct tree_var *const v = tree_index_var(n->a, VAR_LOOP, n->type, "i", 0, extent - 1);
     n->s->index[d] = nest_open_shared_loop(n->b, v, extent, 1, late_size(n->s->e, &n->p->late[d], extent),
-                                           n->p->reduced[d] ? NULL : nest_share(n), n->s->shares, hint);
+                                           n->p->reduced[d] ? NULL : nest_share(n), n->s->shares, kind);
     n->open++;
 }
 
 void nest_open_loop(struct nest *n, int d)
 {
-    nest_open_hinted_loop(n, d, NULL);
+    nest_open_loop_of(n, d, LOOP_PLAIN);
 }
 
 void nest_open_loops(struct nest *n, int from, int to, bool reduced, int apart)

@@ -37,16 +37,16 @@ const struct tree_var *nest_share(const struct nest *n);
 /* Opens a loop over `count` blocks of so many iterations, those that a share has; `to` is where all of them end. */
 const struct expr *nest_open_shared_loop(struct tree_builder *b, const struct tree_var *v, int64_t count,
                                          int64_t block, const struct expr *to, const struct tree_var *share,
-                                         int shares, const char *hint);
+                                         int shares, enum loop_kind kind);
 /* Opens a loop over dim d; a loop of one iteration is only the index 0. */
 void nest_open_loop(struct nest *n, int d);
-void nest_open_hinted_loop(struct nest *n, int d, const char *hint);
+void nest_open_loop_of(struct nest *n, int d, enum loop_kind kind);
 /* Those of [from, to) that are reduced, or kept; but for loop `apart`. */
 void nest_open_loops(struct nest *n, int from, int to, bool reduced, int apart);
 /* Closes loops until so many are open. */
 void nest_close_to(struct nest *n, int open);
 /* Opens for (int l = 0; l < to; l++); returns l. */
-const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const struct expr *to, const char *hint);
+const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const struct expr *to, enum loop_kind kind);
 /* Declares an accumulator like `lanes`, which starts as it does. */
 const struct tree_var *nest_declare_total(struct nest *n, const struct tree_var *lanes);
 

@@ -46,7 +46,7 @@ static int open_blocks(struct expr_scope *s, struct tree_builder *b, const struc
         return 0;
     const struct tree_var *const block =
         tree_index_var(a, VAR_LOOP, s->index_type, "r", 0, (rows - 1) / k->blocks.rows * k->blocks.rows);
-    tree_open_loop(b, block, index_constant(a, 0), index_constant(a, rows), k->blocks.rows, NULL);
+    tree_open_loop(b, block, index_constant(a, 0), index_constant(a, rows), k->blocks.rows, LOOP_PLAIN);
     s->index[d] = tree_read(a, block);
     note_outer(s->e, s->index[d]);
     place->before = as_int(s, s->index[d]);

@@ -240,12 +240,6 @@ static const struct expr *hole_value(void *user, const char *hole, arguments arg
     return value;
 }
 
-static bool keeps_hint(void *user, const char *hint)
-{
-    const struct template_filler *const f = user;
-    return loop_hint(f->s->e->options, hint) != NULL;
-}
-
 /* ---- bindings ---------------------------------------------------------------------------------------------------- */
 
 typedef VEC(struct template_int) int_list;
@@ -396,7 +390,7 @@ static void build(struct template_filler *f, struct tree_builder *b, int stage)
         .types = types.data, .type_count = types.count,
         .operands = operands.data, .operand_count = operands.count,
         .outer = &e->kernel_outer,
-        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = f};
+        .run = run_hole, .value = hole_value, .user = f};
     template_build(b, template_of(f->k), &binding, &e->instance);
     while (e->instance_stages.count < e->instance.functions.count)
         vec_push(a, &e->instance_stages, stage);

@@ -118,8 +118,8 @@ static bool note_expression(const struct expr *x, void *data)
 static bool note_statement(const struct stmt *s, void *data)
 {
     struct emission *const e = data;
-    if (s->hint)
-        note_header(e, s->hint_from);
+    if (s->kind == STMT_LOOP)
+        note_header(e, loop_kinds[s->loop].header);
     if (s->var && s->var->extent)
         expr_any(s->var->extent, note_expression, e);
     return false;

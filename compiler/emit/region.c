@@ -259,7 +259,7 @@ static void add_loop(struct region_function *t, struct tree_builder *b)
     struct arena *const a = b->arena;
     const struct expr *const zero = index_constant(a, 0), *const trips = index_constant(a, r->trips);
     struct stmt *const loop = tree_open_loop(b, t->step, r->backwards ? index_constant(a, r->trips - 1) : zero,
-                                             r->backwards ? NULL : trips, r->backwards ? -1 : 1, NULL);
+                                             r->backwards ? NULL : trips, r->backwards ? -1 : 1, LOOP_PLAIN);
     if (r->backwards)
         loop->condition = tree_condition(a, EXPR_GE, tree_read(a, t->step), zero);
     for (size_t i = 0; i < t->k->body->kernels.count; i++)

@@ -332,7 +332,7 @@ static void add_fill(struct entry_build *t, const struct variable *v)
         tree_index_var(a, VAR_LOOP, count < INT16_MAX ? "int" : "int32_t", "i", 0, count - 1);
     stmt_list body = {0};
     struct tree_builder b = tree_builder(a, &body);
-    tree_open_loop(&b, i, index_constant(a, 0), index_constant(a, count), 1, NULL);
+    tree_open_loop(&b, i, index_constant(a, 0), index_constant(a, count), 1, LOOP_PLAIN);
     tree_set(&b, tree_element(a, entry_member(t, v), tree_read(a, i)), SET_TO, entry_number(a, v->initial, 0));
     tree_close(&b);
     add_statement(t, in_any_case, &body);

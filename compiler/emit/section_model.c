@@ -107,7 +107,7 @@ static const char *write_turn(struct model_text *t, const struct variable *v, bo
                       *const columns = index_text(a, arena_printf(a, "%" PRId64 "u", v->shape.dim[1]));
     const struct expr *const here = tree_matrix(a, matrix, index_mod(a, at, columns), index_div(a, at, columns)),
                       *const there = tree_element(a, row_major, tree_read(a, i));
-    tree_open_loop(&b, i, index_constant(a, 0), tree_read(a, count), 1, NULL);
+    tree_open_loop(&b, i, index_constant(a, 0), tree_read(a, count), 1, LOOP_PLAIN);
     tree_set(&b, reads ? there : here, SET_TO, reads ? here : there);
     tree_close(&b);
     write_tree(e, &t->turns, f);

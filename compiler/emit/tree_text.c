@@ -248,16 +248,26 @@ static void print_body(struct expr_scope *s, struct writer *w, const char *head,
         write_line(w, "}");
 }
 
+/* What stands before the loop: "STEPC_SHARES(4) ", "". */
+static const char *hint_text(struct expr_scope *s, const struct stmt *l)
+{
+    const char *const macro = loop_kinds[l->loop].macro;
+    if (!macro)
+        return "";
+    if (!str_ends_with(macro, "()"))
+        return arena_printf(s->arena, "%s ", macro);
+    return arena_printf(s->arena, "%.*s(%s) ", (int)strlen(macro) - 2, macro, tree_expr_text(s, l->to, PREC_NONE));
+}
+
 static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt *l)
 {
     s->marks_breaks = false; /* heads stay on one line */
     const char *const from = tree_expr_text(s, l->from, PREC_NONE), *const condition = condition_text(s, l);
     const char *const step = step_text(s, l);
     s->marks_breaks = !s->lists_calls;
-    const char *const hint = loop_hint(s->e->options, l->hint);
     print_body(s, w,
-               arena_printf(s->arena, "%s%sfor (%s %s = %s; %s; %s)", hint ? hint : "", hint ? " " : "", l->var->type,
-                            l->var->name, from, condition, step),
+               arena_printf(s->arena, "%sfor (%s %s = %s; %s; %s)", hint_text(s, l), l->var->type, l->var->name, from,
+                            condition, step),
                &l->body);
 }
 

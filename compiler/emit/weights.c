@@ -241,7 +241,7 @@ static struct tree_function *check_function(struct emission *e)
     vec_push(a, &f->params, weights);
     if (e->weights.kind == WEIGHTS_INCBIN)
         put_size_check(e, &b);
-    tree_open_loop(&b, i, index_constant(a, 0), index_constant(a, MARK_BYTES), 1, NULL);
+    tree_open_loop(&b, i, index_constant(a, 0), index_constant(a, MARK_BYTES), 1, LOOP_PLAIN);
     tree_open_if(&b, index_compare(a, EXPR_NE, tree_element(a, weights, at), tree_element(a, mark, at)));
     tree_return(&b, index_text(a, "STEPC_E_MISMATCH"));
     tree_close(&b);

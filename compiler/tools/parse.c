@@ -230,23 +230,27 @@ static void parse_step(struct parser *p, struct stmt *loop)
     }
 }
 
-/* A macro of a header in front of a loop, or NULL. */
-static const char *parse_hint(struct parser *p)
+/* A macro of a header in front of a loop says of which kind that is. */
+static enum loop_kind parse_kind(struct parser *p)
 {
+    enum loop_kind kind = LOOP_PLAIN;
     if (at(p, "for"))
-        return NULL;
+        return kind;
     if (!map_has(&p->outside, here(p)))
         fail_at(p, "'%s' comes from no header", here(p));
-    const char *const hint = take_word(p);
-    if (!at(p, "for"))
+    const size_t next = token_next(&p->source, p->token);
+    if (!token_is(&p->source, next, "for"))
         fail_at(p, "a hint stands above a loop");
-    return hint;
+    if (!loop_kind_find(here(p), &kind))
+        fail_at(p, "'%s' is no kind of loops (tree/loop_kinds.def)", here(p));
+    take_word(p);
+    return kind;
 }
 
 static void parse_loop(struct parser *p, stmt_list *list)
 {
     const size_t scope = p->scope.count;
-    const char *const hint = parse_hint(p);
+    const enum loop_kind kind = parse_kind(p);
     struct stmt *const s = add(p, list, STMT_LOOP);
     struct parsed_type t;
     expect(p, "for");
@@ -256,8 +260,7 @@ static void parse_loop(struct parser *p, stmt_list *list)
     struct tree_var *const v = parse_declarator(p, &t);
     v->kind = VAR_LOOP;
     s->var = v;
-    s->hint = hint;
-    s->hint_from = hint ? header_of(p, hint) : NULL;
+    s->loop = kind;
     expect(p, "=");
     s->from = parse_expression(p);
     declare(p, v);

@@ -154,9 +154,8 @@ static const char *write_stmt(struct tree_writer *w, const struct stmt *s)
     for (int i = 0; i < STMT_EXPRS; i++)
         if (s->expr[i])
             strbuf_addf(&b, ", .expr[%d] = &%s", i, write_expr(w, s->expr[i]));
-    add_text_field(w, &b, "hint", s->hint);
     add_text_field(w, &b, "comment", s->comment);
-    add_text_field(w, &b, "hint_from", s->hint_from);
+    strbuf_addf(&b, ", .loop = (enum loop_kind)%d", (int)s->loop);
     strbuf_addf(&b, ", .step = %" PRId64 ", .repeat = %" PRId64 ", .op = (enum set_op)%d", s->step, s->repeat,
                 (int)s->op);
     strbuf_addf(&b, ", .body = %s", list_fields(w, &s->body));

@@ -558,17 +558,14 @@ static bool is_no_loop(struct rebuild *r, const struct stmt *s, const struct exp
 
 static void rebuild_loop(struct rebuild *r, const struct stmt *s)
 {
-    const struct template_binding *const binding = r->in->binding;
     const struct expr *const from = rebuilt(r, s->from), *const to = s->to ? rebuilt(r, s->to) : NULL;
     const struct expr *by = s->by && depends_on_holes_only(s->by) ? rebuilt(r, s->by) : NULL;
     const int64_t step = by && index_is_constant(by) ? by->i : s->step;
     if (is_no_loop(r, s, from, iterations(from, to, step)))
         return;
     struct tree_var *const v = rebuilt_declaration(r, s->var);
-    const bool keeps = s->hint && (!binding->keeps || binding->keeps(binding->user, s->hint));
-    struct stmt *const made = tree_open_loop(r->b, v, from, to, step, keeps ? s->hint : NULL);
+    struct stmt *const made = tree_open_loop(r->b, v, from, to, step, s->loop);
     by = s->by && !by ? rebuilt(r, s->by) : by; /* it may read the loop's variable */
-    made->hint_from = keeps ? s->hint_from : NULL;
     made->by = step != 0 ? NULL : by;
     made->condition = s->condition ? rebuilt(r, s->condition) : NULL;
     made->next = s->next ? rebuilt(r, s->next) : NULL;

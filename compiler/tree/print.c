@@ -119,7 +119,9 @@ static void add_statements(struct strbuf *b, const stmt_list *list, int depth);
 
 static void add_loop(struct strbuf *b, const struct stmt *s)
 {
-    strbuf_addf(b, "%s%sloop ", s->hint ? s->hint : "", s->hint ? " " : "");
+    if (s->loop != LOOP_PLAIN)
+        strbuf_addf(b, "%s ", loop_kinds[s->loop].name);
+    strbuf_add(b, "loop ");
     add_declared(b, s->var);
     add_part(b, " from ", s->from);
     add_part(b, " to ", s->to);

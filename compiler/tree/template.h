@@ -64,8 +64,6 @@ struct template_binding {
     /* What a call of a hole does, at the builder's place; what it gives. */
     void (*run)(void *user, struct tree_builder *b, const char *hole, const struct expr *const *args, size_t count);
     const struct expr *(*value)(void *user, const char *hole, const struct expr *const *args, size_t count);
-    /* Is the hint, a macro above a loop, emitted? NULL: all are. */
-    bool (*keeps)(void *user, const char *hint);
     void *user;
 };
 

@@ -440,14 +440,14 @@ static void open(struct tree_builder *b, stmt_list *body)
 }
 
 struct stmt *tree_open_loop(struct tree_builder *b, const struct tree_var *v, const struct expr *from,
-                            const struct expr *to, int64_t step, const char *hint)
+                            const struct expr *to, int64_t step, enum loop_kind kind)
 {
     struct stmt *const s = add(b, STMT_LOOP);
     s->var = v;
     s->from = from;
     s->to = to;
     s->step = step;
-    s->hint = hint;
+    s->loop = kind;
     open(b, &s->body);
     return s;
 }

@@ -46,6 +46,26 @@ struct tree_var {
     int reads;                 /* how often it is read, where settle.c has counted */
 };
 
+/* What a compiler is told of a loop (loop_kinds.def). */
+enum loop_kind {
+#define LOOP_KIND(kind, macro, header, use) LOOP_##kind,
+#include "tree/loop_kinds.def"
+#undef LOOP_KIND
+};
+
+/* Where that gains something: everywhere; with vectors only; but where code size goes before speed without vectors. */
+enum loop_use { USE_ANYWHERE, USE_WITH_VECTORS, USE_UNLESS_SMALL };
+
+struct loop_kind_row {
+    const char *name, *macro, *header;
+    enum loop_use use;
+};
+
+extern const struct loop_kind_row loop_kinds[]; /* by enum loop_kind */
+
+/* The kind of the macro above a loop of a template; false: no kind has it. */
+bool loop_kind_find(const char *macro, enum loop_kind *kind) MUST_USE;
+
 enum stmt_kind { STMT_LOOP, STMT_IF, STMT_DECLARE, STMT_SET, STMT_CALL, STMT_RETURN };
 
 /* What a SET does with its value v and target t. MAX and MIN keep a NaN of either; TOP is a maximum in which a NaN
@@ -72,13 +92,11 @@ struct stmt {
         const struct expr *expr[STMT_EXPRS]; /* all of these, the target last */
     };
     int64_t step;                  /* LOOP; 0: by `by`, or to `next` */
-    /* LOOP: a macro of the emitted file that stands before it and means nothing; or NULL */
-    const char *hint;
+    enum loop_kind loop;           /* LOOP */
     stmt_list body, otherwise;     /* LOOP, IF; IF */
     /* DECLARE an array: how often `value` stands in its list; what the list leaves out is 0 */
     int64_t repeat;
     enum set_op op;                /* SET */
-    const char *hint_from;         /* LOOP of a template: the header that has `hint`, or NULL */
     const char *comment;           /* above it, or NULL */
 };
 
@@ -173,7 +191,7 @@ struct tree_builder {
 
 struct tree_builder tree_builder(struct arena *a, stmt_list *body);
 struct stmt *tree_open_loop(struct tree_builder *b, const struct tree_var *v, const struct expr *from,
-                            const struct expr *to, int64_t step, const char *hint);
+                            const struct expr *to, int64_t step, enum loop_kind kind);
 void tree_open_if(struct tree_builder *b, const struct expr *condition);
 void tree_open_else(struct tree_builder *b); /* of the IF that was closed last in this list */
 void tree_close(struct tree_builder *b);

@@ -42,7 +42,6 @@ struct instance {
     enum dtype dtype;
     struct tree_var *y, *x, *rate, *labels;
     tree_vars outer;
-    bool drops_hints;
     struct template_instance made;
     VEC(struct tree_function *) functions; /* the kernel last */
     const char *wrong;                     /* what settling, then verifying says; NULL: nothing */
@@ -84,12 +83,6 @@ static const struct expr *hole_value(void *user, const char *hole, const struct 
     return element_at(in, in->x, args[0], args[1]);
 }
 
-static bool keeps_hint(void *user, const char *hint)
-{
-    ck_assert_str_eq(hint, "STEPC_SELECT_LOOP");
-    return !((const struct instance *)user)->drops_hints;
-}
-
 static void build(struct instance *in, struct tree_function *f)
 {
     const struct template_int ints[] = {{"M", in->sizes.m, NULL},
@@ -105,7 +98,7 @@ static void build(struct instance *in, struct tree_function *f)
     const struct template_binding binding = {
         .ints = ints, .int_count = in->sizes.with_row ? 5 : 4, .types = types, .type_count = COUNT(types),
         .operands = operands, .operand_count = COUNT(operands), .outer = &in->outer,
-        .run = run_hole, .value = hole_value, .keeps = keeps_hint, .user = in};
+        .run = run_hole, .value = hole_value, .user = in};
     struct tree_builder b = tree_builder(&arena, &f->body);
     template_build(&b, in->kernel, &binding, &in->made);
     ck_assert_uint_eq(b.outer.count, 0);
@@ -130,8 +123,7 @@ static void settle(struct instance *in)
         in->wrong = tree_verify(&arena, &in->functions.data[i]->params, &in->functions.data[i]->body);
 }
 
-static struct instance *instantiate_for(const char *kernel, const char *type, const char *label, struct sizes sizes,
-                                        bool drops_hints)
+static struct instance *instantiate_for(const char *kernel, const char *type, const char *label, struct sizes sizes)
 {
     struct instance *const in = arena_new(&arena, struct instance);
     const enum dtype d = str_equal(type, "float")    ? DTYPE_FLOAT
@@ -139,7 +131,7 @@ static struct instance *instantiate_for(const char *kernel, const char *type, co
                                                      : DTYPE_INT32;
     struct tree_function *const f = arena_new(&arena, struct tree_function);
     *in = (struct instance){.kernel = template_kernel_find(&sample_trees, kernel), .sizes = sizes, .type = type,
-                            .label = label, .dtype = d, .drops_hints = drops_hints};
+                            .label = label, .dtype = d};
     ck_assert_ptr_nonnull(in->kernel);
     in->y = operand("y", d, type, true);
     in->x = operand("x", d, type, false);
@@ -160,7 +152,7 @@ static struct instance *instantiate_for(const char *kernel, const char *type, co
 
 static struct instance *instantiate(const char *kernel, struct sizes sizes)
 {
-    struct instance *const in = instantiate_for(kernel, "float", "int32_t", sizes, false);
+    struct instance *const in = instantiate_for(kernel, "float", "int32_t", sizes);
     ck_assert_msg(!in->wrong, "%s: %s", kernel, in->wrong);
     return in;
 }
@@ -268,14 +260,11 @@ START_TEST(all_forms_of_loops)
 }
 END_TEST
 
-/* With the loop, or because the file that is written does not want it. */
-START_TEST(hints_go)
+START_TEST(hints_go_with_their_loop)
 {
     const struct sizes once = {1, 4, 1, 0, 2}, more = {3, 8, 2, 1, 0};
     ck_assert_ptr_null(strstr(kernel_text(instantiate("sample_loops", once)), "STEPC_SELECT_LOOP"));
     ck_assert_ptr_nonnull(strstr(kernel_text(instantiate("sample_loops", more)), "STEPC_SELECT_LOOP for"));
-    const struct instance *const in = instantiate_for("sample_loops", "float", "int32_t", more, true);
-    ck_assert_ptr_null(strstr(kernel_text(in), "STEPC_SELECT_LOOP"));
 }
 END_TEST
 
@@ -326,7 +315,7 @@ START_TEST(shared_functions_are_the_same_everywhere)
 {
     const struct sizes sizes = {3, 8, 2, 1, 0};
     const struct instance *const in = instantiate("sample_parts", sizes);
-    const struct instance *const wide = instantiate_for("sample_parts", "double", "int32_t", sizes, false);
+    const struct instance *const wide = instantiate_for("sample_parts", "double", "int32_t", sizes);
     ck_assert_str_eq(text_of(in, "twice_float"), "/* Twice: needs types only. */\n"
                                                  "static inline float twice_float(float x)\n"
                                                  "{\n"
@@ -430,7 +419,7 @@ START_TEST(types_headers_and_helpers)
     ck_assert_str_eq(e.helpers.entries[0].key, "stepc_fabsf");
     ck_assert_uint_eq(e.includes.count, 1);
     ck_assert_str_eq(e.includes.entries[0].key, "sample_lanes.h");
-    ck_assert_ptr_nonnull(strstr(kernel_text(instantiate_for("sample_types", "float", "int64_t", sizes, false)),
+    ck_assert_ptr_nonnull(strstr(kernel_text(instantiate_for("sample_types", "float", "int64_t", sizes)),
                                  "    const int64_t chosen = labels[0];\n"));
     note_all(&of_folds, instantiate("sample_folds", sizes));
     ck_assert_uint_eq(of_folds.helpers.count + of_folds.includes.count, 0);
@@ -455,7 +444,7 @@ END_TEST
 START_TEST(routines_for_two_types)
 {
     const struct sizes sizes = {3, 8, 2, 1, 0};
-    const struct instance *const in = instantiate_for("sample_types", "double", "int32_t", sizes, false);
+    const struct instance *const in = instantiate_for("sample_types", "double", "int32_t", sizes);
     ck_assert_ptr_nonnull(strstr(kernel_text(in), "    double lanes[WIDTH(double)] = {0.0}, some[4];\n"));
     ck_assert_ptr_nonnull(strstr(kernel_text(in), "    stepc_add_scaled_double(lanes, 2.0, lanes);\n"));
     ck_assert_ptr_nonnull(strstr(kernel_text(in), "    const struct span s = "));
@@ -580,7 +569,7 @@ static const char *instance_program(const char *type, struct sizes s)
     struct emission needs = {0};
     struct instance *in[COUNT(run_kernels)];
     for (size_t i = 0; i < kernels_for(type); i++) {
-        in[i] = instantiate_for(run_kernels[i], type, "int32_t", s, false);
+        in[i] = instantiate_for(run_kernels[i], type, "int32_t", s);
         ck_assert_msg(!in[i]->wrong, "%s for %s: %s", run_kernels[i], type, in[i]->wrong);
         note_all(&needs, in[i]);
     }
@@ -693,7 +682,7 @@ int main(void)
     tcase_add_test(text, what_all_calls_give_is_a_constant);
     tcase_add_test(text, one_iteration_is_no_loop);
     tcase_add_test(text, all_forms_of_loops);
-    tcase_add_test(text, hints_go);
+    tcase_add_test(text, hints_go_with_their_loop);
     tcase_add_test(text, functions_stay_or_become_parts);
     tcase_add_test(text, shared_functions_are_the_same_everywhere);
     tcase_add_test(text, functions_come_before_their_callers);

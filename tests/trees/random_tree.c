@@ -218,8 +218,8 @@ static void add_loop(struct maker *m, int depth)
     struct tree_var *const v = tree_index_var(m->a, VAR_LOOP, "int", fresh(m, "i"), from, last);
     const struct expr *const low = index_constant(m->a, from), *const high = index_constant(m->a, to);
     const bool is_down = kind == 0, is_other = kind == 1 || kind == 2;
-    struct stmt *const loop = is_down ? tree_open_loop(&m->b, v, index_constant(m->a, last), NULL, -step, NULL)
-                                      : tree_open_loop(&m->b, v, low, high, is_other ? 0 : step, NULL);
+    struct stmt *const loop = is_down ? tree_open_loop(&m->b, v, index_constant(m->a, last), NULL, -step, LOOP_PLAIN)
+                                      : tree_open_loop(&m->b, v, low, high, is_other ? 0 : step, LOOP_PLAIN);
     if (kind == 1)
         loop->by = index_constant(m->a, step);
     if (kind == 2)

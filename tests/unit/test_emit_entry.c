@@ -299,7 +299,7 @@ START_TEST(other_steps)
     check(&l, LOSS, begin_of(outputs[1]));
     struct entry_step s = {0};
     struct tree_builder b = tree_builder(&arena, &s.body);
-    tree_open_loop(&b, i, index_constant(&arena, 0), index_constant(&arena, 6), 1, NULL);
+    tree_open_loop(&b, i, index_constant(&arena, 0), index_constant(&arena, 6), 1, LOOP_PLAIN);
     tree_set(&b, tree_element(&arena, w, tree_read(&arena, i)), SET_TO, expr_float(&arena, DTYPE_FLOAT, 1));
     tree_close(&b);
     const struct expr *const fill[] = {tree_whole(&arena, w), index_constant(&arena, 0), tree_bytes(&arena, w)};

@@ -64,10 +64,11 @@ START_TEST(some_operations_are_functions)
 }
 END_TEST
 
-/* float lane[WIDTH]; HINT for (i < 4) { lane[i] = fold(stepc_expf(x) by bits) + ROWS } */
+/* float lane[WIDTH]; STEPC_LANE_LOOP for (i < 4) { lane[i] = fold(stepc_expf(x) by bits) + ROWS } */
 START_TEST(headers_are_found_wherever_a_name_of_theirs_stands)
 {
-    static const char *const headers[] = {"kernels/width.h", "kernels/hint.h", "kernels/fold.h", "kernels/rows.h"};
+    static const char *const headers[] = {"kernels/width.h", "kernels/stepc_registers.h", "kernels/fold.h",
+                                          "kernels/rows.h"};
     struct emission e = {.arena = &arena, .helpers = {.arena = &arena}, .includes = {.arena = &arena}};
     struct tree_function f = {.name = "f"};
     struct tree_builder b = tree_builder(&arena, &f.body);
@@ -80,7 +81,7 @@ START_TEST(headers_are_found_wherever_a_name_of_theirs_stands)
     rows->from = headers[3];
     lane->extent = tree_read(&arena, width);
     tree_declare_array(&b, lane, NULL, 0);
-    tree_open_loop(&b, i, index_constant(&arena, 0), index_constant(&arena, 4), 1, "HINT")->hint_from = headers[1];
+    tree_open_loop(&b, i, index_constant(&arena, 0), index_constant(&arena, 4), 1, LOOP_LANES);
     const struct expr *const sum = tree_call_routine(&arena, DTYPE_FLOAT, "fold", headers[2], &x, 1);
     tree_set(&b, tree_element(&arena, lane, tree_read(&arena, i)), SET_TO,
              expr_binary(&arena, EXPR_ADD, sum, tree_read(&arena, rows)));

@@ -196,7 +196,7 @@ START_TEST(conditions_bound_what_they_guard)
         const struct expr *const other = expr_select(&arena, guard, zero, tree_element(&arena, x, at));
         vec_push(&arena, &params, y);
         vec_push(&arena, &params, x);
-        tree_open_loop(&b, l, constant(0), constant(16), 1, NULL);
+        tree_open_loop(&b, l, constant(0), constant(16), 1, LOOP_PLAIN);
         tree_set(&b, tree_element(&arena, y, constant(0)), SET_SUM, value);
         const char *const wrong = tree_verify(&arena, &params, &body);
         ck_assert_str_eq(wrong ? wrong : "fine", below == 9 ? "fine" : "'x' is read or written outside");
@@ -214,7 +214,7 @@ static stmt_list copy(const struct tree_var *y, const struct tree_var *x, int64_
     struct tree_builder b = tree_builder(&arena, &body);
     const struct tree_var *const i = tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 9);
     const struct expr *const at = tree_read(&arena, i);
-    tree_open_loop(&b, i, constant(0), constant(10), 1, NULL);
+    tree_open_loop(&b, i, constant(0), constant(10), 1, LOOP_PLAIN);
     tree_set(&b, tree_element(&arena, y, index_add(&arena, at, constant(shift))), SET_TO, tree_element(&arena, x, at));
     tree_close(&b);
     return body;
@@ -384,7 +384,7 @@ START_TEST(declarations_are_checked)
     tree_set(&b, tree_read(&arena, value), SET_TO, expr_float(&arena, DTYPE_FLOAT, 1));
     ck_assert_str_eq(verify(y, x, &body), "'v' is set but must not be");
     body.count = 0;
-    tree_open_loop(&b, tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 1), constant(0), constant(2), 0, NULL);
+    tree_open_loop(&b, tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 1), constant(0), constant(2), 0, LOOP_PLAIN);
     ck_assert_str_eq(verify(y, x, &body), "'i' does not advance");
 }
 END_TEST
@@ -544,7 +544,7 @@ static const char *verify_loop(const struct expr *to, const struct expr *conditi
     stmt_list body = {0};
     struct tree_builder b = tree_builder(&arena, &body);
     struct stmt *const loop =
-        tree_open_loop(&b, tree_var(&arena, kind, DTYPE_INDEX, "int", "i"), constant(0), to, step, NULL);
+        tree_open_loop(&b, tree_var(&arena, kind, DTYPE_INDEX, "int", "i"), constant(0), to, step, LOOP_PLAIN);
     loop->condition = condition;
     loop->by = by;
     loop->next = next;
@@ -605,7 +605,7 @@ static void fill_callee(struct tree_function *f, const struct tree_var *rate, bo
     const struct tree_var *const k = tree_var(&arena, VAR_LOOP, DTYPE_INDEX, "int", "k");
     const struct expr *const at = tree_read(&arena, k), *const times = tree_read(&arena, rate);
     const struct expr *const from = tree_element(&arena, f->params.data[1], at);
-    tree_open_loop(&b, k, constant(0), tree_read(&arena, f->params.data[2]), 1, NULL);
+    tree_open_loop(&b, k, constant(0), tree_read(&arena, f->params.data[2]), 1, LOOP_PLAIN);
     tree_set(&b, tree_element(&arena, f->params.data[0], at), SET_SUM,
              reads ? expr_binary(&arena, EXPR_MUL, from, times) : times);
     tree_close(&b);
@@ -711,7 +711,7 @@ START_TEST(what_nobody_reads_goes)
     tree_declare(&s.b, other, float_constant(0));
     tree_set(&s.b, tree_read(&arena, cell), SET_SUM, float_constant(1));
     tree_set(&s.b, tree_element(&arena, array, constant(0)), SET_TO, tree_read(&arena, cell));
-    tree_open_loop(&s.b, tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 1), constant(0), constant(2), 1, NULL);
+    tree_open_loop(&s.b, tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 1), constant(0), constant(2), 1, LOOP_PLAIN);
     tree_open_if(&s.b, macro("N"));
     tree_set(&s.b, tree_read(&arena, other), SET_TO, float_constant(1));
     tree_close(&s.b);

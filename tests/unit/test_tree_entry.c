@@ -181,7 +181,7 @@ START_TEST(the_same_place_of_a_loop_is_not_apart)
     const struct expr *const here = tree_read(&arena, i);
     const struct expr *const next = index_add(&arena, here, index_constant(&arena, 8));
     vec_push(&arena, &f.params, memory);
-    tree_open_loop(&b, i, zero(), index_constant(&arena, 10), 1, NULL);
+    tree_open_loop(&b, i, zero(), index_constant(&arena, 10), 1, LOOP_PLAIN);
     run(&b, kernel(true), tree_address(&arena, x, here), tree_address(&arena, x, _i == 0 ? here : next));
     tree_close(&b);
     const char *const wrong = tree_verify_function(&arena, &f, memory);

@@ -40,7 +40,7 @@ static struct tree_var *value(const char *wish)
 static struct tree_var *open_loop(const char *wish)
 {
     struct tree_var *const v = tree_index_var(&arena, VAR_LOOP, "int", wish, 0, 3);
-    tree_open_loop(&b, v, index_constant(&arena, 0), index_constant(&arena, 4), 1, NULL);
+    tree_open_loop(&b, v, index_constant(&arena, 0), index_constant(&arena, 4), 1, LOOP_PLAIN);
     return v;
 }
 

@@ -135,7 +135,7 @@ static void read_in_a_loop(void)
     declare_u();
     store_u();
     tree_open_loop(&b, tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 3), index_constant(&arena, 0),
-                   index_constant(&arena, 4), 1, NULL);
+                   index_constant(&arena, 4), 1, LOOP_PLAIN);
     use_u();
     tree_close(&b);
 }

@@ -27,7 +27,7 @@ static void put_loop(struct tree_builder *b, const struct tree_var *y, const str
 {
     const struct tree_var *const i = tree_index_var(&arena, VAR_LOOP, "int", "i", 0, 7);
     const struct expr *const at = tree_read(&arena, i), *const element = tree_element(&arena, x, at);
-    tree_open_loop(b, i, number(0), number(8), 1, "STEPC_UNROLL");
+    tree_open_loop(b, i, number(0), number(8), 1, LOOP_UNROLLED);
     tree_open_if(b, tree_condition(&arena, EXPR_LT, element, expr_float(&arena, DTYPE_FLOAT, 0.5)));
     tree_set(b, tree_element(&arena, y, at), SET_SUM, expr_math(&arena, EXPR_FN_EXP, element));
     tree_close(b);
@@ -42,11 +42,12 @@ static void put_loop(struct tree_builder *b, const struct tree_var *y, const str
 static void put_other_loops(struct tree_builder *b)
 {
     const struct tree_var *const k = tree_var(&arena, VAR_LOOP, DTYPE_INDEX, "int", "k");
-    struct stmt *const down = tree_open_loop(b, k, number(7), NULL, -1, NULL);
+    struct stmt *const down = tree_open_loop(b, k, number(7), NULL, -1, LOOP_PLAIN);
     down->condition = index_compare(&arena, EXPR_GE, tree_read(&arena, k), number(0));
     tree_close(b);
     const struct tree_var *const m = tree_var(&arena, VAR_LOOP, DTYPE_INDEX, "int", "m");
-    tree_open_loop(b, m, number(1), number(9), 0, NULL)->next = index_mul(&arena, tree_read(&arena, m), number(2));
+    struct stmt *const doubling = tree_open_loop(b, m, number(1), number(9), 0, LOOP_PLAIN);
+    doubling->next = index_mul(&arena, tree_read(&arena, m), number(2));
     tree_close(b);
 }
 
@@ -88,7 +89,7 @@ START_TEST(functions_are_printed)
                                              "  takes m_state *state\n"
                                              "  declare float lane[4] = 0 x 2\n"
                                              "  declare float wide[WIDTH]\n"
-                                             "  STEPC_UNROLL loop int i in 0..7 from 0 to 8 by 1\n"
+                                             "  UNROLLED loop int i in 0..7 from 0 to 8 by 1\n"
                                              "    if lt.bool(x[i], 0.5)\n"
                                              "      set y[i] += exp.float(x[i])\n"
                                              "    else\n"

@@ -1,4 +1,4 @@
-/* error: 8:5: error: a hint stands above a loop */
+/* error: 7:5: error: a hint stands above a loop */
 #include "stepc.h"
 #include "template.h"
 typedef float T HOLE;

@@ -1,6 +1,6 @@
 /* Which loops compute sines a row at a time: those in which a row of arguments can be read before anything is
  * written. */
-#include "emit/emit_internal.h"
+#include "tune/tune.h"
 #include "suite.h"
 
 #include <check.h>
@@ -280,10 +280,10 @@ START_TEST(loops_go_by_rows)
     s = tree_var(&arena, VAR_CELL, DTYPE_FLOAT, "float", "s");
     i = tree_index_var(&arena, VAR_LOOP, "int", "i", 0, SIZE - 1);
     b = tree_builder(&arena, &body);
-    loop = tree_open_loop(&b, i, constant(0), constant(SIZE), 1, NULL);
+    loop = tree_open_loop(&b, i, constant(0), constant(SIZE), 1, LOOP_PLAIN);
     cases[_i].make();
     tree_close(&b);
-    emit_row_calls(&arena, &body);
+    tune_row_calls(&(struct tune){.arena = &arena, .row = &targets[0], .has_vectors = true}, &body);
     ck_assert_msg(tree_any(&body, calls_rows, NULL) == cases[_i].in_rows, "%s", cases[_i].name);
 }
 END_TEST
@@ -293,5 +293,5 @@ int main(void)
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, loops_go_by_rows, 0, COUNT(cases));
-    return run_tests("emit_rows", tests);
+    return run_tests("tune_rows", tests);
 }

@@ -11,7 +11,8 @@
  *
  * What is left of a loop whose count is no multiple stays as it was. Not where size goes before speed, nor without
  * vectors: there numbers go one by one. The bits are the same. */
-#include "emit/emit_internal.h"
+#include "tune/tune.h"
+
 
 enum { ROW = 64, SHORTEST = 8, MOST_ROWS = 4 };
 
@@ -218,12 +219,12 @@ struct turn {
 /* Opens for (l..width); returns the index of the loop as it was. Where the width is a variable, l has no range: with
  * the beginning of its row it stays below the end, which two ranges by themselves do not tell. */
 static const struct expr *open_lanes(struct call_rows *r, struct tree_builder *b, const struct turn *t,
-                                     const char *name, const char *hint)
+                                     const char *name, enum loop_kind kind)
 {
     struct tree_var *const l = tree_index_var(r->arena, VAR_LOOP, "int", name, 0, t->most - 1);
     l->has_range = t->width->op != EXPR_VAR;
     r->lane = l;
-    tree_open_loop(b, l, index_constant(r->arena, 0), t->width, 1, hint);
+    tree_open_loop(b, l, index_constant(r->arena, 0), t->width, 1, kind);
     return index_add(r->arena, t->base, tree_read(r->arena, l));
 }
 
@@ -254,7 +255,7 @@ static void declare_again(struct call_rows *r, struct tree_builder *b, const str
 static void fill_rows(struct call_rows *r, struct tree_builder *b, const struct turn *t, const bool *needed,
                       const char *lane)
 {
-    const struct expr *const index = open_lanes(r, b, t, lane, NULL);
+    const struct expr *const index = open_lanes(r, b, t, lane, LOOP_PLAIN);
     for (size_t i = 0; i < r->loop->body.count; i++)
         if (needed[i])
             declare_again(r, b, r->loop->body.data[i], index);
@@ -266,7 +267,7 @@ static void fill_rows(struct call_rows *r, struct tree_builder *b, const struct 
 
 static void read_rows(struct call_rows *r, struct tree_builder *b, const struct turn *t, const char *lane)
 {
-    const struct expr *const index = open_lanes(r, b, t, lane, r->loop->hint);
+    const struct expr *const index = open_lanes(r, b, t, lane, r->loop->loop);
     bool *const left = arena_array(r->arena, bool, r->loop->body.count + 1);
     for (size_t i = 0; i < r->loop->body.count; i++) {
         const struct stmt *const s = r->loop->body.data[i];
@@ -292,7 +293,7 @@ static void write_row(struct call_rows *r, struct tree_builder *b, const struct 
 {
     struct arena *const a = r->arena;
     for (size_t c = 0; c < r->count; c++) {
-        struct tree_var *const v = tree_var(a, VAR_ARRAY, DTYPE_FLOAT, c_type(DTYPE_FLOAT), "angle");
+        struct tree_var *const v = tree_var(a, VAR_ARRAY, DTYPE_FLOAT, "float", "angle");
         v->count = t->most;
         r->row[c].array = v;
         tree_declare_array(b, v, NULL, 0);
@@ -321,7 +322,7 @@ static const struct expr *open_rows(struct call_rows *r, struct tree_builder *b,
 {
     struct tree_var *const v = arena_copy(r->arena, r->loop->var, sizeof *v, alignof(struct tree_var));
     v->high = high;
-    tree_open_loop(b, v, from, to, length, NULL);
+    tree_open_loop(b, v, from, to, length, LOOP_PLAIN);
     return tree_read(r->arena, v);
 }
 
@@ -378,23 +379,14 @@ static bool take_rows(struct call_rows *r, struct tree_builder *b)
     return true;
 }
 
-void emit_row_calls(struct arena *a, stmt_list *list)
+static bool take_loop(const struct tune *t, struct stmt *s, struct tree_builder *b)
 {
-    stmt_list all = {0};
-    for (size_t i = 0; i < list->count; i++) {
-        struct stmt *const s = (struct stmt *)(uintptr_t)list->data[i];
-        stmt_list made = {0};
-        struct tree_builder b = tree_builder(a, &made);
-        struct call_rows r = {.arena = a, .loop = s};
-        if (take_rows(&r, &b)) {
-            emit_row_calls(a, &made); /* calls whose arguments held others */
-        } else {
-            emit_row_calls(a, &s->body);
-            emit_row_calls(a, &s->otherwise);
-            vec_push(a, &made, s);
-        }
-        for (size_t k = 0; k < made.count; k++)
-            vec_push(a, &all, made.data[k]);
-    }
-    *list = all;
+    struct call_rows r = {.arena = t->arena, .loop = s};
+    return take_rows(&r, b);
+}
+
+/* What rows leave may have calls whose arguments held others. */
+void tune_row_calls(const struct tune *t, stmt_list *body)
+{
+    tune_replace(t, body, take_loop);
 }
