@@ -257,24 +257,6 @@ const struct expr *nest_open_lane_loop(struct nest *n, int64_t width, const stru
     return tree_read(n->a, l);
 }
 
-/* for (l..) lane[l] += the `count` elements behind `base`. With masks GCC takes them as one vector, if the loop goes
- * over all lanes (GCC 12, AVX-512: in half the time, where rows are 125 long). No lane is -0, so what is added to the
- * others changes nothing. */
-static void add_masked_lanes(struct nest *n, int d, const struct expr *base, int64_t count)
-{
-    const struct expr *const all = index_constant(n->a, count);
-    const struct expr *const to = tree_call(n->a, DTYPE_INDEX, CALL_NAMED, "STEPC_REST", &all, 1);
-    const struct expr *const l =
-        nest_open_lane_loop(n, LANES, to, n->walker_count == 1 ? LOOP_REST : LOOP_RESTS);
-    n->s->index[d] = index_add(n->a, base, l);
-    for (int i = 0; i < n->walker_count; i++) {
-        const struct expr *const there = expr_binary(n->a, EXPR_LT, l, all);
-        const struct expr *const x = expr_select(n->a, there, expr_resolve(n->s, n->walkers[i]->element), neutral(n));
-        tree_set(n->b, tree_element(n->a, n->lanes[i], l), SET_SUM, x);
-    }
-    tree_close(n->b);
-}
-
 /* A plain maximum, which has an instruction of its own, stays one where Clang unrolls the loop, and its lanes in
  * registers only then. */
 static const struct expr *open_lanes(struct nest *n, int64_t width, enum loop_kind kind)
@@ -379,6 +361,11 @@ static void add_late_tail(struct nest *n, int d, int64_t lanes)
     tree_close(n->b);
 }
 
+static enum loop_kind kind_of_rest(const struct nest *n, bool masked)
+{
+    return !masked ? LOOP_PLAIN : n->walker_count == 1 ? LOOP_REST : LOOP_RESTS;
+}
+
 /* The elements along d, which begin in the first lane. */
 static void add_line(struct nest *n, int d, int64_t lanes)
 {
@@ -393,10 +380,8 @@ static void add_line(struct nest *n, int d, int64_t lanes)
         masked = masked && may_mask(n->walkers[i]);
     if (whole > 0)
         add_whole_lanes(n, d, whole, lanes, masked);
-    if (masked && !emits_plain(n->s->e->options))
-        add_masked_lanes(n, d, index_constant(n->a, whole), rest);
-    else if (rest > 0)
-        add_lanes(n, d, index_constant(n->a, whole), rest, LOOP_PLAIN);
+    if (rest > 0)
+        add_lanes(n, d, index_constant(n->a, whole), rest, kind_of_rest(n, masked));
 }
 
 /* A tail of several loops goes line by line where each line fills the lanes. */

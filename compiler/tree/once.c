@@ -32,23 +32,20 @@ static int reads_of(const struct expr *e, const struct tree_var *v)
     return reads;
 }
 
+struct replacement {
+    const struct tree_var *var;
+    const struct expr *by;
+};
+
+static const struct expr *replacement_of(const struct expr *e, void *data)
+{
+    const struct replacement *const r = data;
+    return e->op == EXPR_VAR && e->var == r->var ? r->by : NULL;
+}
+
 static const struct expr *with(struct arena *a, const struct expr *e, const struct tree_var *v, const struct expr *by)
 {
-    if (is_var(e, (void *)(uintptr_t)v))
-        return by;
-    struct expr *const made = arena_copy(a, e, sizeof *e, alignof(struct expr));
-    for (int i = 0; i < expr_arg_count(e); i++)
-        if (reads_of(e->arg[i], v) > 0)
-            made->arg[i] = with(a, e->arg[i], v, by);
-    if (e->op == EXPR_CALL) {
-        struct tree_call *const c = arena_copy(a, e->call, sizeof *c, alignof(struct tree_call));
-        c->args = arena_copy(a, c->args, c->count * sizeof *c->args, alignof(const struct expr *));
-        for (size_t i = 0; i < c->count; i++)
-            if (reads_of(c->args[i], v) > 0)
-                c->args[i] = with(a, c->args[i], v, by);
-        made->call = c;
-    }
-    return made;
+    return tree_with(a, e, replacement_of, &(struct replacement){v, by});
 }
 
 static int size_of(const struct expr *e)

@@ -214,6 +214,10 @@ bool tree_any_statement(const stmt_list *list, bool (*f)(const struct stmt *s, v
 /* Does f hold for some node of some expression? */
 bool tree_any(const stmt_list *list, bool (*f)(const struct expr *e, void *data), void *data);
 
+/* e, or another one in which what `by` gives for a node stands in its place, where that is not NULL; e itself stays.
+ * Nothing is folded. */
+const struct expr *tree_with(struct arena *a, const struct expr *e,
+                             const struct expr *(*by)(const struct expr *e, void *data), void *data);
 /* The same place, or the same number? Of places whose indices are sums and products. */
 bool tree_same_place(const struct expr *x, const struct expr *y);
 /* Elements that have a name for one statement only, which reads them once, stand there (once.c). */

@@ -48,3 +48,37 @@ bool tree_any(const stmt_list *list, bool (*f)(const struct expr *e, void *data)
 {
     return tree_any_statement(list, any_of_statement, &(struct any_expr){f, data});
 }
+
+typedef const struct expr *(*replace)(const struct expr *e, void *data);
+
+/* The arguments of e that are others, in place; are there any? */
+static bool replace_args(struct arena *a, const struct expr **args, size_t count, replace by, void *data)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct expr *const old = args[i];
+        args[i] = tree_with(a, old, by, data);
+        any |= args[i] != old;
+    }
+    return any;
+}
+
+static bool replace_in_call(struct arena *a, struct expr *e, replace by, void *data)
+{
+    struct tree_call *const c = arena_copy(a, e->call, sizeof *c, alignof(struct tree_call));
+    c->args = arena_copy(a, c->args, c->count * sizeof *c->args, alignof(const struct expr *));
+    e->call = c;
+    return replace_args(a, c->args, c->count, by, data);
+}
+
+const struct expr *tree_with(struct arena *a, const struct expr *e, replace by, void *data)
+{
+    const struct expr *const other = by(e, data);
+    if (other)
+        return other;
+    struct expr *const made = arena_copy(a, e, sizeof *e, alignof(struct expr));
+    bool any = replace_args(a, made->arg, (size_t)expr_arg_count(e), by, data);
+    if (e->op == EXPR_CALL)
+        any |= replace_in_call(a, made, by, data);
+    return any ? made : e;
+}

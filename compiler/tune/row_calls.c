@@ -187,27 +187,27 @@ static bool is_plain_loop(const struct stmt *s)
 
 /* ---- the loops --------------------------------------------------------------------------------------------------- */
 
-/* e with the loop's variable replaced by `index`, and calls by elements of their rows where `in_rows`. */
-static const struct expr *moved(const struct call_rows *r, const struct expr *e, const struct expr *index, bool in_rows)
+struct move {
+    const struct call_rows *r;
+    const struct expr *index; /* in place of the loop's variable */
+    bool in_rows;             /* calls are elements of their rows */
+};
+
+static const struct expr *moved_node(const struct expr *e, void *data)
 {
-    if (!e)
-        return NULL;
+    const struct move *const m = data;
+    const struct call_rows *const r = m->r;
     if (e->op == EXPR_VAR && e->var == r->loop->var)
-        return index;
-    for (size_t i = 0; in_rows && i < r->count; i++)
+        return m->index;
+    for (size_t i = 0; m->in_rows && i < r->count; i++)
         if (r->row[i].call == e)
             return tree_element(r->arena, r->row[i].array, tree_read(r->arena, r->lane));
-    struct expr *const made = arena_copy(r->arena, e, sizeof *e, alignof(struct expr));
-    for (int i = 0; i < expr_arg_count(e); i++)
-        made->arg[i] = moved(r, e->arg[i], index, in_rows);
-    if (e->op == EXPR_CALL) {
-        struct tree_call *const c = arena_copy(r->arena, e->call, sizeof *c, alignof(struct tree_call));
-        c->args = arena_array(r->arena, const struct expr *, c->count + 1);
-        for (size_t i = 0; i < c->count; i++)
-            c->args[i] = moved(r, e->call->args[i], index, in_rows);
-        made->call = c;
-    }
-    return made;
+    return NULL;
+}
+
+static const struct expr *moved(const struct call_rows *r, const struct expr *e, const struct expr *index, bool in_rows)
+{
+    return e ? tree_with(r->arena, e, moved_node, &(struct move){r, index, in_rows}) : NULL;
 }
 
 /* What the rows of one turn are: where it begins, how many elements it has, at most so many. */
