@@ -217,6 +217,14 @@ misused 'stepc check: --dim batch takes one size' check train.onnx --dim batch=1
 model() {
     printf '<ir_version: 8, opset_import: ["" : 17]>\nm (float[n,4] x) => (float[%s] y) {\n %s\n}\n' "$1" "$2" >model.onnxtxt
 }
+# Entries that were chosen need not depend on it; all of them must not be free of it.
+model 'n,4' 'y = Exp(x)'
+expect 0 "$stepc" compile model.onnxtxt -o chosen.c --dim n=1..8 --entries init
+lacks chosen.h 'of this call'
+expect 0 "$stepc" compile model.onnxtxt -o chosen.c --dim n=1..8 --entries infer
+has chosen.h 'of this call'
+printf '<ir_version: 8, opset_import: ["" : 17]>\nm (float[2,4] x) => (float[2,4] y) <float[n] w> { y = Exp(x) }\n' >free.onnxtxt
+refused "'n' cannot have a range: no input or output depends on it" compile free.onnxtxt -o refused.c --dim n=1..8
 model '4,n' 't = Transpose <perm = [1, 0]> (x) y = Exp(t)'
 refused "node #1 (Exp): error: 'n' cannot be from 1 to 8 here: where elements of 'y' lie depends on it" compile model.onnxtxt \
     -o refused.c --dim n=1..8

@@ -9,7 +9,7 @@
  * out, of its canonical graphs, and of what `strip` leaves of it; --text: these as well. Then the same for labels, and
  * what the doctor says.
  *
- * Files that are training models, or that cannot be prepared as they stand, are left out. */
+ * Of a file that cannot be prepared as it stands, options are changed alone. Training models are left out. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
@@ -32,6 +32,7 @@ struct run {
     bool text;
     const char *file;
     const char *source; /* its content */
+    bool refused;       /* as it stands */
 };
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -367,8 +368,9 @@ static void begin(struct trial *t, const struct run *r, int number)
     if (!t->ok || number < 0)
         return;
     t->ok = change_options(&t->change, &t->diag, &t->options);
-    if (!t->change.name)
-        t->ok = choose_tensor(&t->change, &t->diag, &t->options, t->model);
+    if (t->change.name || r->refused)
+        return;
+    t->ok = choose_tensor(&t->change, &t->diag, &t->options, t->model);
     if (!t->change.name)
         change_model(&t->change, t->model);
 }
@@ -454,18 +456,13 @@ static bool tell(const struct run *r, int number)
     return there;
 }
 
-static bool can_be_prepared(const struct run *r)
+static bool tell_all(struct run *r)
 {
     struct trial t;
     begin(&t, r, -1);
-    const bool ok = t.ok && prepare_model(&t.diag, &t.arena, t.model, &t.options, &(struct strbuf){.arena = &t.arena});
+    const bool any = t.ok;
+    r->refused = !any || !prepare_model(&t.diag, &t.arena, t.model, &t.options, &(struct strbuf){.arena = &t.arena});
     arena_free(&t.arena);
-    return ok;
-}
-
-static bool tell_all(const struct run *r)
-{
-    const bool any = can_be_prepared(r);
     for (int i = 0; any && tell(r, i); i++)
         ;
     return any;

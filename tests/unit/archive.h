@@ -119,7 +119,7 @@ static void put_int_op(struct strbuf *b, int64_t x)
     put_number(b, (uint64_t)x, 8);
 }
 
-static void put_float_op(struct strbuf *b, double x)
+static inline void put_float_op(struct strbuf *b, double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -137,8 +137,8 @@ static void put_list_of(struct strbuf *b, const int64_t *x, int count)
 }
 
 /* _rebuild_tensor_v2(storage, offset, sizes, strides, False, None) */
-static void put_tensor_op(struct strbuf *b, const char *type, const char *key, int64_t elements, int64_t offset,
-                          int rank, const int64_t *sizes, const int64_t *strides)
+static inline void put_tensor_op(struct strbuf *b, const char *type, const char *key, int64_t elements, int64_t offset,
+                                 int rank, const int64_t *sizes, const int64_t *strides)
 {
     strbuf_add(b, "ctorch._utils\n_rebuild_tensor_v2\n((");
     put_text_op(b, "storage");

@@ -138,6 +138,15 @@ START_TEST(edges_of_rules)
     ck_assert(rule_is(LIST(0.5, 1.5, -1, 2.5), NULL));
     ck_assert(str_equal(values_of_mask(LIST(1, 0, 0, 1)), "a mask"));
     ck_assert_ptr_null(values_of_mask(LIST(1, 0, 0, 2)));
+    /* few elements: two may be a mask, one and equal ones a bound, none is nothing */
+    ck_assert_ptr_null(values_of_mask(LIST(1, 0)));
+    ck_assert(str_equal(values_of_mask(LIST(0, -INFINITY)), "a mask"));
+    ck_assert(str_equal(values_of_mask(LIST(-INFINITY)), "a bound that nothing reaches"));
+    ck_assert(str_equal(values_of_mask(LIST(-INFINITY, -INFINITY)), "a bound that nothing reaches"));
+    ck_assert_ptr_null(values_of_mask(LIST(1)));
+    ck_assert_ptr_null(values_of_mask(LIST(1, 1)));
+    ck_assert_ptr_null(values_of_mask(LIST(0.5, 2)));
+    ck_assert_ptr_null(values_of_mask(tensor_new(&arena, DTYPE_FLOAT, &SHAPE(0))));
     ck_assert(rule_is(LIST(-1e9, -1e9), "a bound that nothing reaches"));
     ck_assert(rule_is(LIST(-1e9), "a bound that nothing reaches"));
     ck_assert(rule_is(LIST(0.5, 0.25, 0.125, 0.125), "shares"));

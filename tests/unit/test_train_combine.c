@@ -215,7 +215,8 @@ START_TEST(sums_are_known_by_their_update)
     op(m->graph, "y", "Identity", "x");
     output(m->graph, "y");
     struct model_training *const t = add_training(m, "a");
-    static const char *const names[] = {"sum", "turned", "fixed", "twice", "looked_at", "told", "by"};
+    static const char *const names[] = {"sum", "turned", "fixed", "twice", "looked_at", "told", "by",
+                                       "scaled", "drawn", "constant"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         model_add_initializer(&arena, t->algorithm, names[i], DOUBLES(SHAPE(2), 1));
     op(t->algorithm, "sum_new", "Add", "sum y");
@@ -225,14 +226,22 @@ START_TEST(sums_are_known_by_their_update)
     op(t->algorithm, "looked_at_new", "Add", "looked_at y");
     op(t->algorithm, "told_new", "Add", "told y");
     op(t->algorithm, "seen", "Mul", "looked_at told_new");
-    output(t->algorithm, "sum_new turned_new fixed_new twice_new looked_at_new told_new seen");
-    static const char *const sums[] = {"sum", "turned", "fixed", "twice", "looked_at", "told"};
+    op(t->algorithm, "half", "Mul", "y by"); /* one of its operands does not vary, first or last */
+    op(t->algorithm, "scaled_new", "Add", "scaled half");
+    op(t->algorithm, "noise", "RandomNormalLike", "by");
+    op(t->algorithm, "drawn_new", "Add", "drawn noise");
+    op(t->algorithm, "still", "Mul", "by by");
+    op(t->algorithm, "constant_new", "Add", "constant still");
+    output(t->algorithm,
+           "sum_new turned_new fixed_new twice_new looked_at_new told_new seen scaled_new drawn_new constant_new");
+    static const char *const sums[] = {"sum", "turned", "scaled", "drawn", "fixed", "twice", "looked_at", "told",
+                                       "constant"};
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         update(t, sums[i], arena_printf(&arena, "%s_new", sums[i]));
     must_combine(m);
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-        ck_assert_int_eq(program_variable(program, sums[i])->role == ROLE_SUM, i < 2);
-    ck_assert_str_eq(program->variables.data[5]->name, "turned"); /* behind all others */
+        ck_assert_int_eq(program_variable(program, sums[i])->role == ROLE_SUM, i < 4);
+    ck_assert_str_eq(program->variables.data[8]->name, "drawn"); /* behind all others */
 }
 END_TEST
 
