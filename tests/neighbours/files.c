@@ -121,7 +121,7 @@ static bool print_program(FILE *out, struct diag *d, struct arena *a, const stru
     struct program *p;
     if (!print_devices(out, d, a, m, &o.import) || !pipeline_canonical(d, a, m, &o, &p))
         return false;
-    vec_each_ptr (const struct entry, e, &p->entries) {
+    vec_each_ptr(const struct entry, e, &p->entries) {
         const char *const text = graph_print(a, e->graph);
         print_hash(out, e->name, text, strlen(text));
     }
@@ -190,7 +190,7 @@ static void change_fields(const struct run *r, struct bytes text)
 
 static void print_tensors(FILE *out, const char *what, const named_tensors *list)
 {
-    vec_each_ptr (const struct named_tensor, t, list)
+    vec_each_ptr(const struct named_tensor, t, list)
         if (t->tensor && t->tensor->dtype != DTYPE_STRING)
             fprintf(out, "    %s %s %s rank %d of %lld: %016llx\n", what, t->name, dtype_name(t->tensor->dtype),
                     t->tensor->shape.rank, (long long)t->tensor->count,
@@ -202,7 +202,7 @@ static void print_tensors(FILE *out, const char *what, const named_tensors *list
 static void print_numbers(FILE *out, const char *what, const checkpoint_numbers *list)
 {
     fprintf(out, "    %s", what);
-    vec_each_ptr (const struct checkpoint_number, n, list)
+    vec_each_ptr(const struct checkpoint_number, n, list)
         fprintf(out, " %s=%.9g", n->key, n->value);
     fputc('\n', out);
 }
@@ -210,7 +210,7 @@ static void print_numbers(FILE *out, const char *what, const checkpoint_numbers 
 static void print_names(FILE *out, const char *what, const str_list *list)
 {
     fprintf(out, "    %s", what);
-    vec_each (const char *, name, list)
+    vec_each(const char *, name, list)
         fprintf(out, " [%s]", name ? name : "");
     fputc('\n', out);
 }
@@ -223,11 +223,11 @@ static void print_checkpoint(FILE *out, const struct checkpoint *c)
     fprintf(out, "    is %d%d%d%d%d%d%d %s steps %.9g of %.9g epochs %.9g\n", c->ordered, c->channels_last,
             c->turned_around, c->has_optimizer, c->anonymous, c->has_schedule, c->schedule_waits,
             c->schedule_name ? c->schedule_name : "", c->steps, c->most_steps, c->epochs);
-    vec_each_ptr (const struct checkpoint_parameter, p, &c->parameters) {
+    vec_each_ptr(const struct checkpoint_parameter, p, &c->parameters) {
         fprintf(out, "    parameter %s of %zu after %.9g\n", p->name ? p->name : "?", p->group, p->steps);
         print_tensors(out, "  state", &p->state);
     }
-    vec_each_ptr (const struct checkpoint_group, g, &c->groups)
+    vec_each_ptr(const struct checkpoint_group, g, &c->groups)
         print_numbers(out, "group", &g->numbers);
     print_numbers(out, "schedule", &c->schedule);
     for (size_t i = 0; i < c->milestones.count; i++)
@@ -314,7 +314,7 @@ static bool archive_with(struct arena *a, struct zip *z, const unsigned char *fi
 {
     struct entry_text entries[MOST_ENTRIES] = {{0}};
     size_t count = 0;
-    vec_each_ptr (struct zip_entry, e, &z->entries) {
+    vec_each_ptr(struct zip_entry, e, &z->entries) {
         const unsigned char *bytes = first;
         if (count == MOST_ENTRIES || (count > 0 && !zip_read(z, e, &bytes)))
             return false;
