@@ -77,7 +77,8 @@ static struct batch_axes axes_of(const struct network *n)
         "<float[1,3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[1,3,3] r = {1, 2, 3, 4, 5, 6, 7, 8, 9}, "
         "float[4,4] square = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, "
         "float[2,4] table = {1, 2, 3, 4, 5, 6, 7, 8}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, "
-        "int64 k = {0}, int64 l = {1}, int64[3] rows = {0, 0, 4}, int64[3] boxes = {6, 3, 4}, int64[3] steps_of_one = {-1, 1, 4}, "
+        "int64 k = {0}, int64 l = {1}, int64[3] rows = {0, 0, 4}, int64[3] boxes = {6, 3, 4}, "
+        "int64[3] steps_of_one = {-1, 1, 4}, "
         "int64[2] square_shape = {2, 2}, int64[2] row_shape = {1, 4}>\n{ %s }",
         n->inputs, n->nodes);
     struct model *m;
