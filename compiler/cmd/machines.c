@@ -13,11 +13,9 @@ static void print_number(int number, const char *unit)
 
 void print_machines(void)
 {
-    static const char *const heads[] = {"vector", "vectors", "fused", "int", "cache", "second", "first"};
-    print_text("The machines of --machine: bytes of a vector and how many vectors the processor holds; whether it\n"
-               "multiplies and adds in one operation; bits of int; first and second cache; "
-               "what goes first, few cycles\n"
-               "or few instructions. '-': none, or not known.\n\n");
+    static const char *const heads[] = {"vector", "int", "cache", "second", "first"};
+    print_text("The machines of --machine: bytes of a vector; bits of int; first and second cache; what goes first,\n"
+               "few cycles or few instructions. '-': none, or not known.\n\n");
     print_text("  %-10s", "");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         print_text("  %7s", heads[i]);
@@ -26,8 +24,6 @@ void print_machines(void)
         const struct target *const t = &targets[i];
         print_text("  %-10s", t->name);
         print_number(t->vector_bytes, "");
-        print_number(t->vector_registers, "");
-        print_text("  %7s", t->fused ? "yes" : "-");
         print_number(t->int_bits, "");
         print_number(t->cache_kib[0], "K");
         print_number(t->cache_kib[1], "K");

@@ -208,7 +208,7 @@ static void build_body(struct emission *e, const struct kernel *k, const kernel_
     struct tree_builder b = tree_builder(e->arena, &body), all = tree_builder(e->arena, out);
     struct expr_scope s = scope_for(e, params);
     s.knows_model = !e->kernel_is_shared;
-    s.index_type = kernel_index_type(k);
+    s.index_type = kernel_index_type(k, e->options->target);
     s.in_template = k->kind == KERNEL_TEMPLATE;
     s.shares = k->cut.shares;
     s.share = share;
@@ -525,7 +525,7 @@ static struct kernel_parts build_functions(struct emission *e, const struct kern
         share = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", "share");
     if (k->cut.passes > 1)
         pass = tree_var(a, VAR_LOOP, DTYPE_INDEX, "int", "pass");
-    e->count_var = kernel_is_late(k) ? make_count_var(e, kernel_index_type(k)) : NULL;
+    e->count_var = kernel_is_late(k) ? make_count_var(e, kernel_index_type(k, e->options->target)) : NULL;
     build_body(e, k, params, share, pass, &f->body);
     if (e->seed_var)
         vec_push(a, &e->kernel_outer, e->seed_var);

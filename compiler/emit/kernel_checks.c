@@ -140,7 +140,7 @@ struct kernel_call check_call(struct emission *e, const struct kernel *k, const 
         vec_push(e->arena, &params,
                  ((struct kernel_param){.buffer = reads.data[i], .name = name_in(&names, "x")}));
     struct expr_scope s = scope_for(e, &params);
-    const char *const type = kernel_index_type(&only);
+    const char *const type = kernel_index_type(&only, e->options->target);
     bool is_late_check = false;
     for (int d = 0; d < c->rank; d++)
         is_late_check |= is_late(&c->late[d]);

@@ -38,7 +38,7 @@ static const char *index_type(const struct region_function *t)
     int64_t most = t->k->region->trips;
     for (size_t i = 0; i < t->outer.count; i++)
         most = t->outer.data[i]->count > most ? t->outer.data[i]->count : most;
-    return most <= INT16_MAX ? "int" : most <= INT32_MAX ? "int32_t" : "int64_t";
+    return target_index_type(t->e->options->target, most);
 }
 
 /* Those that are written come first. */

@@ -328,8 +328,8 @@ static void add_fill(struct entry_build *t, const struct variable *v)
 {
     struct arena *const a = t->a;
     const int64_t count = v->initial->count;
-    const struct tree_var *const i =
-        tree_index_var(a, VAR_LOOP, count < INT16_MAX ? "int" : "int32_t", "i", 0, count - 1);
+    const char *const type = target_index_type(t->e->options->target, count);
+    const struct tree_var *const i = tree_index_var(a, VAR_LOOP, type, "i", 0, count - 1);
     stmt_list body = {0};
     struct tree_builder b = tree_builder(a, &body);
     tree_open_loop(&b, i, index_constant(a, 0), index_constant(a, count), 1, LOOP_PLAIN);

@@ -3,6 +3,7 @@
  * loops spans must fit. */
 #include "base/checked.h"
 #include "lower/items.h"
+#include "lower/targets.h"
 
 #include <inttypes.h>
 
@@ -118,10 +119,9 @@ static int64_t most_index(const struct kernel *k)
     return r.most;
 }
 
-const char *kernel_index_type(const struct kernel *k)
+const char *kernel_index_type(const struct kernel *k, const struct target *t)
 {
-    const int64_t most = most_index(k); /* int is at least 16 bits */
-    return most < INT16_MAX - LOOP_MARGIN ? "int" : most < INT32_MAX - LOOP_MARGIN ? "int32_t" : "int64_t";
+    return target_index_type(t, most_index(k) + LOOP_MARGIN + 1);
 }
 
 /* ---- what cannot be compiled ------------------------------------------------------------------------------------- */

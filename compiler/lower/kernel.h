@@ -306,8 +306,8 @@ bool part_lead(struct arena *a, struct part *p, int dim);
  * first `rows` loops, which both share? */
 bool part_same_row(const struct part *s, const struct access *store, const struct part *l, const struct access *load,
                    int rows);
-/* The smallest of int, int32_t, int64_t that holds every index of the kernel, for loop variables. */
-const char *kernel_index_type(const struct kernel *k);
+/* The type of the target that holds every index of the kernel, for loop variables: target_index_type(). */
+const char *kernel_index_type(const struct kernel *k, const struct target *t);
 /* Is there a type for the indices of every kernel? What is not compiled is reported, by its first node. */
 bool kernels_check_sizes(struct lowered *l) MUST_USE;
 /* Is there nothing but checks? */

@@ -4,8 +4,7 @@
 #include <string.h>
 
 const struct target targets[] = {
-#define TARGET(name, vector, registers, fused, int_bits, cache_1, cache_2, thread, small, description) \
-    {name, vector, registers, fused, int_bits, {cache_1, cache_2}, thread, small, description},
+#define TARGET(row, ...) {.name = row, __VA_ARGS__},
 #include "lower/targets.def"
 #undef TARGET
 };
@@ -76,6 +75,12 @@ int64_t target_thread(const struct target *t)
 bool target_is_named(const struct target *t)
 {
     return t != NULL && t != &targets[0];
+}
+
+const char *target_index_type(const struct target *t, int64_t most)
+{
+    const int64_t int_most = t && t->int_bits >= 32 ? INT32_MAX : INT16_MAX;
+    return most <= int_most ? "int" : most <= INT32_MAX ? "int32_t" : "int64_t";
 }
 
 bool target_is_narrow(const struct target *t)

@@ -9,8 +9,7 @@
 /* A row of targets.def, which explains the members. */
 struct target {
     const char *name;
-    int vector_bytes, vector_registers;
-    bool fused;
+    int vector_bytes;
     int int_bits;
     int cache_kib[2];
     int thread;
@@ -43,6 +42,8 @@ int64_t target_thread(const struct target *t);
 
 /* Is it one machine, and not any? NULL is any. */
 bool target_is_named(const struct target *t);
+/* What C counts up to `most` with there: int, which has 16 bits where nothing else is known, int32_t or int64_t. */
+const char *target_index_type(const struct target *t, int64_t most);
 /* Have int, addresses and sizes 16 bits there? Then double has 32. */
 bool target_is_narrow(const struct target *t);
 
