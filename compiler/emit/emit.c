@@ -246,7 +246,7 @@ static void sections_by_level(struct emission *e)
     e->c = before;
     levels_begin(e);
     section_data(e);
-    levels_include(e, functions);
+    levels_include(e);
     section_includes(e);
     strbuf_add(&e->c.text, functions);
     levels_choose(e);

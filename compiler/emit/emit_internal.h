@@ -17,6 +17,8 @@ struct kernel_function {
     const char *text;           /* those that it calls, "" for none, */
     const char *definition;     /* and itself */
     struct tree_function *tree; /* what is called */
+    /* the same functions as trees, in the order of their text */
+    VEC(const struct tree_function *) functions;
     /* of what could be a parameter, what is one: the kernel's parameters (else NULL), seed, counters */
     const struct tree_var **params;
     bool takes_seed, takes_counters, takes_late;
@@ -92,6 +94,9 @@ struct emission {
     } weights;
     size_t constant_bytes, largest_constant;
     VEC(const struct tree_function *) trees; /* what is emitted */
+    struct entry_parts {
+        VEC(const struct tree_function *) functions; /* that the entry is cut into */
+    } *entry_parts;                                  /* [entry] */
     struct writer entries_text;
     struct tree_function **entry_functions; /* [entry] */
     unsigned arena_members;   /* bit i: some temporary lies in array i of arena_members (arena_map.c) */
@@ -203,6 +208,8 @@ struct op_helpers {
     const char *name, *inner;
 };
 struct op_helpers op_helpers(struct arena *a, const struct expr *e);
+/* Does it call the function of the runtime of this name? */
+bool tree_calls_helper(struct arena *a, const struct tree_function *f, const char *helper);
 /* Notes the headers and helpers that the function needs. */
 void note_needs(struct emission *e, const struct tree_function *f);
 /* "float", "int64_t" ... as the emitted C spells a dtype */
@@ -295,6 +302,8 @@ struct kernel_call check_call(struct emission *e, const struct kernel *k, const 
 struct tree_var *make_count_var(struct emission *e, const char *index_type);
 /* The same of a kernel that runs a region: a function with the loop over its steps (region.c). */
 struct kernel_call emit_region(struct emission *e, const struct kernel *k);
+/* A function of the file, which stands with f. */
+void note_tree(struct emission *e, struct kernel_function *f, const struct tree_function *tree);
 /* What is wrong with a tree is a mistake of whoever built it: found in tests and debug builds. */
 void verify_function(struct emission *e, const char *label, const struct tree_function *f);
 /* The same of an entry, whose state is given, and of its parts. */
@@ -348,10 +357,9 @@ void section_data(struct emission *e);    /* constants and initial values */
 void section_includes(struct emission *e); /* register tiles and elementary functions */
 /* "kernels/stepc_levels.h": an #include of it, or with --standalone its text. */
 void write_runtime_header(struct emission *e, const char *name);
-/* With --dispatch, else nothing: what stands around sections. `functions` are all that every level has its own of:
- * those that stand at the beginning of a line. */
+/* With --dispatch, else nothing: what stands around sections. */
 void levels_begin(struct emission *e); /* before constants, which all levels share */
-void levels_include(struct emission *e, const char *functions); /* behind them: the levels above the first */
+void levels_include(struct emission *e); /* behind them: the levels above the first */
 void levels_choose(struct emission *e); /* behind the entries */
 void levels_end(struct emission *e);    /* behind all */
 const char *helper_with_double(const struct emission *e); /* an elementary function that is used, or NULL */

@@ -622,15 +622,21 @@ static void note_uses(struct emission *e, struct expr_scope *s, const struct ker
     }
 }
 
+void note_tree(struct emission *e, struct kernel_function *f, const struct tree_function *tree)
+{
+    vec_push(e->arena, &e->trees, tree);
+    vec_push(e->arena, &f->functions, tree);
+}
+
 /* The kernel, its share and the functions that only it calls. */
-static void note_trees(struct emission *e, const struct kernel_parts *p)
+static void note_trees(struct emission *e, struct kernel_function *f, const struct kernel_parts *p)
 {
     const struct tree_function *const last = p->functions.data[p->functions.count - 1];
     for (size_t i = 0; i < p->functions.count; i++)
         if (p->functions.data[i] == last || p->functions.data[i]->kind == FUNCTION_OWN)
-            vec_push(e->arena, &e->trees, p->functions.data[i]);
+            note_tree(e, f, p->functions.data[i]);
     if (p->kernel != last)
-        vec_push(e->arena, &e->trees, p->kernel);
+        note_tree(e, f, p->kernel);
 }
 
 static void note_parameters(struct emission *e, struct kernel_function *f, const kernel_params *params)
@@ -662,7 +668,7 @@ static struct kernel_function *make_function(struct emission *e, const struct pl
     name_functions(e, &parts, f->name);
     note_parameters(e, f, params);
     f->tree = parts.kernel;
-    note_trees(e, &parts);
+    note_trees(e, f, &parts);
     f->text = called_text(&s, &parts);
     f->definition = kernel_text(&s, &parts);
     map_set(&e->functions, key, f);

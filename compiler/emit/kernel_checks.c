@@ -109,7 +109,7 @@ static struct kernel_function *check_function(struct emission *e, const struct c
     const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
     f = arena_new(e->arena, struct kernel_function);
     note_needs(e, t);
-    vec_push(e->arena, &e->trees, t);
+    note_tree(e, f, t);
     t->name = f->name = check_name(e, c);
     f->tree = t;
     f->text = "";

@@ -11,7 +11,6 @@
 
 #include "base/map.h"
 #include "base/str.h"
-#include <string.h>
 
 static const struct {
     unsigned bit;
@@ -52,18 +51,6 @@ void levels_begin(struct emission *e)
     write_line(c, "#if !defined(STEPC_LEVEL)");
 }
 
-/* "compute_hidden" of "static STEPC_KERNEL void compute_hidden(float *restrict y,"; NULL: no function begins there. */
-static const char *function_name(struct arena *a, const char *line)
-{
-    const char *end = line + strcspn(line, "(\n");
-    if (!str_starts_with(line, "static ") || *end != '(')
-        return NULL;
-    const char *begin = end;
-    while (begin[-1] != ' ' && begin[-1] != '*')
-        begin--;
-    return arena_strndup(a, begin, (size_t)(end - begin));
-}
-
 static void write_name(struct emission *e, const char *name)
 {
     write_line(&e->c, "#define %s(...) STEPC_LEVEL_NAME(%s)(__VA_ARGS__)", name, name);
@@ -74,13 +61,23 @@ static const char *entry_function(struct emission *e, size_t i)
     return arena_printf(e->arena, "%s_%s", e->name, e->program->entries.data[i].name);
 }
 
-static void write_names(struct emission *e, const char *functions)
+/* All functions of the file that know the level, in the order in which they stand. */
+static void write_names(struct emission *e)
 {
-    for (const char *line = functions; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        const char *const name = function_name(e->arena, line);
-        if (name)
-            write_name(e, name);
+    for (size_t i = 0; i < e->shared_pieces.count; i++)
+        write_name(e, e->shared_pieces.entries[i].key);
+    for (size_t i = 0; i < e->functions.count; i++) {
+        const struct kernel_function *const f = e->functions.entries[i].value;
+        for (size_t k = 0; k < f->functions.count; k++)
+            write_name(e, f->functions.data[k]->name);
     }
+    if (map_has(&e->helpers, COPY_CONSTANT))
+        write_name(e, COPY_CONSTANT);
+    if (map_has(&e->helpers, CHECK_ARITHMETIC))
+        write_name(e, CHECK_ARITHMETIC);
+    for (size_t i = 0; i < e->program->entries.count; i++)
+        for (size_t k = 0; k < e->entry_parts[i].functions.count; k++)
+            write_name(e, e->entry_parts[i].functions.data[k]->name);
     for (size_t i = 0; i < e->program->entries.count; i++)
         write_name(e, entry_function(e, i));
 }
@@ -96,12 +93,12 @@ static void write_level(struct emission *e, size_t i)
         write_line(c, "#endif");
 }
 
-void levels_include(struct emission *e, const char *functions)
+void levels_include(struct emission *e)
 {
     struct writer *const c = &e->c;
     write_section(c, "levels");
     write_line(c, "#if defined(STEPC_LEVELS)");
-    write_names(e, functions);
+    write_names(e);
     write_blank(c);
     for (size_t i = 0; i < LEVELS; i++)
         if (e->options->levels & levels[i].bit)

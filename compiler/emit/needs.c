@@ -99,6 +99,11 @@ static void note_header(struct emission *e, const char *header)
         map_set(&e->includes, header, NULL);
 }
 
+struct helper_call {
+    struct arena *arena;
+    const char *helper;
+};
+
 static bool note_expression(const struct expr *x, void *data)
 {
     struct emission *const e = data;
@@ -113,6 +118,18 @@ static bool note_expression(const struct expr *x, void *data)
     if (v && v->kind == VAR_MACRO)
         note_header(e, v->from);
     return false;
+}
+
+static bool calls_helper(const struct expr *x, void *data)
+{
+    const struct helper_call *const c = data;
+    const struct op_helpers h = op_helpers(c->arena, x);
+    return (h.name && str_equal(h.name, c->helper)) || (h.inner && str_equal(h.inner, c->helper));
+}
+
+bool tree_calls_helper(struct arena *a, const struct tree_function *f, const char *helper)
+{
+    return tree_any(&f->body, calls_helper, &(struct helper_call){a, helper});
 }
 
 static bool note_statement(const struct stmt *s, void *data)

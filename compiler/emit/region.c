@@ -307,7 +307,7 @@ struct kernel_call emit_region(struct emission *e, const struct kernel *k)
     f->text = "";
     verify_function(e, k->label, f->tree);
     note_needs(e, f->tree);
-    vec_push(a, &e->trees, f->tree);
+    note_tree(e, f, f->tree);
     print_function(&s, &w, f->tree);
     f->definition = strbuf_text(&w.text);
     vec_push(a, &f->comments, region_comment(t));

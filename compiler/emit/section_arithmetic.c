@@ -78,14 +78,21 @@ static const struct double_user *user_in_entry(struct emission *e, const struct 
     return u;
 }
 
-/* Some function of runtime/: with the first kernel that calls it, where that can be seen in its text. */
+static bool calls_helper(struct emission *e, const struct kernel_function *f, const char *helper)
+{
+    for (size_t i = 0; i < f->functions.count; i++)
+        if (tree_calls_helper(e->arena, f->functions.data[i], helper))
+            return true;
+    return false;
+}
+
+/* Some function of runtime/: with the first kernel that calls it, by itself. */
 static const struct double_user *user_of_helper(struct emission *e, const char *helper)
 {
-    const char *const what = arena_printf(e->arena, "calls %s(), which computes in double", helper),
-               *const call = arena_printf(e->arena, "%s(", helper);
+    const char *const what = arena_printf(e->arena, "calls %s(), which computes in double", helper);
     for (size_t f = 0; f < e->functions.count; f++) {
         const struct kernel_function *const function = e->functions.entries[f].value;
-        if (!strstr(function->definition, call) && !strstr(function->text, call))
+        if (!calls_helper(e, function, helper))
             continue;
         for (size_t i = 0; i < e->program->entries.count; i++) {
             const struct lowered *const l = e->plans[i]->lowered;

@@ -526,7 +526,7 @@ static struct tree_function *make_function(struct entry_build *t, tree_functions
 }
 
 /* Parts first. */
-static const char *functions_text(struct emission *e, const tree_functions *functions)
+static const char *functions_text(struct emission *e, const tree_functions *functions, struct entry_parts *parts)
 {
     struct expr_scope scope = {.e = e, .arena = e->arena};
     struct writer w = {.text = {.arena = e->arena}};
@@ -538,6 +538,8 @@ static const char *functions_text(struct emission *e, const tree_functions *func
         verify_function(e, functions->data[i]->name, functions->data[i]);
         note_needs(e, functions->data[i]);
         vec_push(e->arena, &e->trees, functions->data[i]);
+        if (!functions->data[i]->is_public)
+            vec_push(e->arena, &parts->functions, functions->data[i]);
         print_function(&scope, &w, functions->data[i]);
     }
     return strbuf_text(&w.text);
@@ -563,7 +565,7 @@ static const char *emit_entry(struct emission *e, const struct entry *entry, con
     e->weights.entries[entry_index(e, entry)] = t.reads_weights;
     e->entry_functions[entry_index(e, entry)] = make_function(&t, &functions);
     check_entry(e, e->entry_functions[entry_index(e, entry)], t.v.state);
-    return functions_text(e, &functions);
+    return functions_text(e, &functions, &e->entry_parts[entry_index(e, entry)]);
 }
 
 /* init() comes first in the file but last here: constants are called after where the other entries use them. */
@@ -574,6 +576,7 @@ void section_entries(struct emission *e)
     name_entry_arguments(e);
     e->calls = arena_array(e->arena, const char **, count + 1);
     e->entry_functions = arena_array(e->arena, struct tree_function *, count + 1);
+    e->entry_parts = arena_array(e->arena, struct entry_parts, count + 1);
     e->random_state = program_draws(e->program);
     group_kernels(e);
     for (int pass = 0; pass < 2; pass++)
