@@ -172,16 +172,12 @@ static void write_copy(struct emission *e)
 void reserve_written_functions(struct name_scope *names)
 {
     map_set(&names->taken, COPY_CONSTANT, NULL);
-    map_set(&names->taken, CHECK_ARITHMETIC, NULL);
 }
 
-/* Locals of functions that are written as they stand: checks, descriptors. tests/emitted/names finds what is
- * missing. */
-static const char *const written_locals[] = {
-    "to",          "from",        "bytes",     "factor",  "one",   "three",  "quarter", "least",  "f",    "g",
-    "small",       "rounds",      "is_near",   "keeps",   "wrong", "values", "weights", "kernel", "name", "share",
-    "wide_factor", "rounds_wide", "row_major", "counter", "pass",  "minus",  "unit",    "some",   "five", "zero",
-    "zero_bits",   "is_in_order", "divides"};
+/* Locals of functions that are written at the end: the copy of constants, descriptors. tests/emitted/names finds what
+ * is missing. */
+static const char *const written_locals[] = {"to",     "from", "bytes", "wrong",     "values",  "weights",
+                                             "kernel", "name", "share", "row_major", "counter", "pass"};
 
 /* File-level names must not be those of functions written at the end, nor be shadowed by what kernels call
  * things, by locals of templates, or by temporaries of entries. */
@@ -225,7 +221,6 @@ static void section_functions(struct emission *e)
     section_kernels(e);
     write_section(&e->c, "entries");
     write_copy(e);
-    write_arithmetic_check(e);
     strbuf_add(&e->c.text, strbuf_text(&e->entries_text.text));
 }
 

@@ -271,8 +271,6 @@ void reserve_template_functions(struct emission *e, const struct kernel *k);
 /* Copies a constant. GCC 12 for AVX-512 writes wrong code for memcpy() of a short constant that it sees: {1, 1, 1,
  * 1, 1, 1, 0, 0} becomes ones. */
 #define COPY_CONSTANT "copy_constant"
-/* Tells whether the build computes as --reproducible promises (section_arithmetic.c). */
-#define CHECK_ARITHMETIC "check_arithmetic"
 /* What divides by a root where large vectors wait for the divider (runtime/stepc_math.h). */
 #define QUOTIENT "stepc_quotientf"
 /* No operators, brackets or blanks? */
@@ -352,7 +350,6 @@ void section_header(struct emission *e);  /* the whole .h file */
 void section_runtime(struct emission *e); /* part of it */
 void write_origin(struct emission *e, struct writer *w, const char *ending); /* the first lines of either file */
 void section_arithmetic(struct emission *e); /* what the C compiler's numbers must be: for the preprocessor */
-void write_arithmetic_check(struct emission *e); /* the function of that name, among the entries */
 void section_data(struct emission *e);    /* constants and initial values */
 void section_includes(struct emission *e); /* register tiles and elementary functions */
 /* "kernels/stepc_levels.h": an #include of it, or with --standalone its text. */

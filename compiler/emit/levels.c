@@ -73,8 +73,6 @@ static void write_names(struct emission *e)
     }
     if (map_has(&e->helpers, COPY_CONSTANT))
         write_name(e, COPY_CONSTANT);
-    if (map_has(&e->helpers, CHECK_ARITHMETIC))
-        write_name(e, CHECK_ARITHMETIC);
     for (size_t i = 0; i < e->program->entries.count; i++)
         for (size_t k = 0; k < e->entry_parts[i].functions.count; k++)
             write_name(e, e->entry_parts[i].functions.data[k]->name);

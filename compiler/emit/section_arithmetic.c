@@ -1,5 +1,4 @@
-/* What emitted code expects of the C compiler's numbers, and how it finds out: the preprocessor says what it can,
- * and under --reproducible init() computes a few numbers and looks at them. */
+/* What emitted code expects of the C compiler's numbers, as far as the preprocessor can say it. */
 #include "emit/emit_internal.h"
 
 #include "base/str.h"
@@ -118,14 +117,9 @@ const struct double_user *find_double_user(struct emission *e)
     return helper ? user_of_helper(e, helper) : u;
 }
 
-static bool uses_double(struct emission *e)
-{
-    return find_double_user(e) != NULL;
-}
-
 void section_arithmetic(struct emission *e)
 {
-    if (uses_double(e))
+    if (find_double_user(e))
         strbuf_add(&e->c.text, "#include <float.h>\n"
                                "#if DBL_MANT_DIG != 53\n"
                                "#error \"this file computes with numbers of 64 bits, which double has not: GCC 10 for "
@@ -137,37 +131,4 @@ void section_arithmetic(struct emission *e)
                                "#error \"this file looks for infinities and NaN: compile it without -ffast-math or "
                                "-ffinite-math-only\"\n"
                                "#endif\n");
-}
-
-void write_arithmetic_check(struct emission *e)
-{
-    static const char begin[] =
-        "static STEPC_APART stepc_status " CHECK_ARITHMETIC "(void)\n"
-        "{\n"
-        "    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, minus = -0.0f;\n"
-        "    volatile float least = 1.17549435e-38f;\n"
-        "    const float f = factor, unit = one, some = quarter, five = unit + 4.0f, small = least * 0.5f;\n"
-        "    const float zero = minus + 0.0f;\n"
-        "    uint32_t zero_bits;\n"
-        "    memcpy(&zero_bits, &zero, sizeof zero_bits);\n"
-        "    const int rounds = f * f - 1.00024414f == 0.0f; /* 2^-26, where product and difference are one operation "
-        "*/\n"
-        "    const int is_near = one + quarter == one && one + three * quarter > one && one / three == 0.333333343f;\n"
-        "    const int is_in_order = unit + some - unit == 0.0f; /* not as some + (unit - unit) */\n"
-        "    const int divides = five / 3.0f == 1.66666663f; /* 1.66666675, where it is multiplied by a third */\n"
-        "    const int keeps = small != 0.0f && small + small == least;\n";
-    static const char wide[] =
-        "    volatile double wide_factor = 1.0000000074505806;\n"
-        "    const double g = wide_factor; /* 1, where the compiler takes constants for float */\n"
-        "    const int rounds_wide = g != 1.0 && g * g - 1.0000000149011612 == 0.0;\n";
-    if (!map_has(&e->helpers, CHECK_ARITHMETIC))
-        return;
-    const bool is_wide = uses_double(e);
-    write_comment(&e->c, "Does this build compute as it is written, round each result by itself, to the nearest, and "
-                         "keep numbers next to zero? What is volatile keeps the compiler from computing it "
-                         "beforehand.");
-    strbuf_addf(&e->c.text,
-                "%s%s    return rounds && is_near && is_in_order && divides && keeps && zero_bits == 0%s\n"
-                "               ? STEPC_OK : STEPC_E_ARITHMETIC;\n}\n\n",
-                begin, is_wide ? wide : "", is_wide ? " && rounds_wide" : "");
 }

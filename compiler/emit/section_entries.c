@@ -470,6 +470,20 @@ static void put_argument_check(struct entry_build *t, const tree_vars *used, str
     tree_close(b);
 }
 
+static void put_arithmetic_check(struct entry_build *t, struct tree_builder *b, const char *routine)
+{
+    entry_put_check(b, tree_call_routine(t->a, DTYPE_INDEX, routine, "kernels/stepc_arithmetic.h", NULL, 0),
+                    index_text(t->a, "STEPC_E_ARITHMETIC"));
+}
+
+/* Does this build compute as it is written? init() is made last, so all that computes with double is known. */
+static void put_arithmetic_checks(struct entry_build *t, struct tree_builder *b)
+{
+    put_arithmetic_check(t, b, "stepc_check_arithmetic");
+    if (find_double_user(t->e))
+        put_arithmetic_check(t, b, "stepc_check_arithmetic_double");
+}
+
 /* What is looked at before anything is done. */
 static void put_checks(struct entry_build *t, const tree_vars *used, struct tree_builder *b)
 {
@@ -481,8 +495,7 @@ static void put_checks(struct entry_build *t, const tree_vars *used, struct tree
                         index_text(a, "STEPC_E_MISMATCH"));
     }
     if (t->entry->kind == ENTRY_INIT && t->e->options->reproducible)
-        entry_put_check(b, tree_call(a, DTYPE_INDEX, CALL_HELPER, CHECK_ARITHMETIC, NULL, 0),
-                        index_text(a, "STEPC_E_ARITHMETIC"));
+        put_arithmetic_checks(t, b);
 }
 
 /* Of the parameters, those that the function has; of these, those that it uses, beside the others: (void)arena; */

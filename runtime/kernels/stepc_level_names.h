@@ -52,6 +52,8 @@
 #define stepc_ceilf STEPC_LEVEL_NAME(stepc_ceilf)
 #define stepc_channel_sums STEPC_LEVEL_NAME(stepc_channel_sums)
 #define stepc_channel_sums_double STEPC_LEVEL_NAME(stepc_channel_sums_double)
+#define stepc_check_arithmetic STEPC_LEVEL_NAME(stepc_check_arithmetic)
+#define stepc_check_arithmetic_double STEPC_LEVEL_NAME(stepc_check_arithmetic_double)
 #define stepc_class STEPC_LEVEL_NAME(stepc_class)
 #define stepc_column_vec STEPC_LEVEL_NAME(stepc_column_vec)
 #define stepc_column_vec_at STEPC_LEVEL_NAME(stepc_column_vec_at)

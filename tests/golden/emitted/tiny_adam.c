@@ -18,6 +18,7 @@
 #endif
 #include "kernels/stepc_reproducible.h"
 #include "kernels/stepc_compiler.h"
+#include "kernels/stepc_arithmetic.h"
 #include "kernels/stepc_labels.h"
 #include "kernels/stepc_narrow.h"
 #include "kernels/stepc_pack.h"
@@ -359,34 +360,14 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
 
 /* ---- entries ----------------------------------------------------------- */
 
-/* Does this build compute as it is written, round each result by itself, to the nearest, and keep numbers next to
- * zero? What is volatile keeps the compiler from computing it beforehand. */
-static STEPC_APART stepc_status check_arithmetic(void)
-{
-    volatile float factor = 1.00012207f, one = 1.0f, three = 3.0f, quarter = 2.98023224e-8f, minus = -0.0f;
-    volatile float least = 1.17549435e-38f;
-    const float f = factor, unit = one, some = quarter, five = unit + 4.0f, small = least * 0.5f;
-    const float zero = minus + 0.0f;
-    uint32_t zero_bits;
-    memcpy(&zero_bits, &zero, sizeof zero_bits);
-    const int rounds = f * f - 1.00024414f == 0.0f; /* 2^-26, where product and difference are one operation */
-    const int is_near = one + quarter == one && one + three * quarter > one && one / three == 0.333333343f;
-    const int is_in_order = unit + some - unit == 0.0f; /* not as some + (unit - unit) */
-    const int divides = five / 3.0f == 1.66666663f; /* 1.66666675, where it is multiplied by a third */
-    const int keeps = small != 0.0f && small + small == least;
-    volatile double wide_factor = 1.0000000074505806;
-    const double g = wide_factor; /* 1, where the compiler takes constants for float */
-    const int rounds_wide = g != 1.0 && g * g - 1.0000000149011612 == 0.0;
-    return rounds && is_near && is_in_order && divides && keeps && zero_bits == 0 && rounds_wide
-               ? STEPC_OK : STEPC_E_ARITHMETIC;
-}
-
 stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint64_t seed)
 {
     (void)arena;
     if (state == NULL)
         return STEPC_E_ARGUMENT;
-    if (check_arithmetic() != STEPC_OK)
+    if (stepc_check_arithmetic() != STEPC_OK)
+        return STEPC_E_ARITHMETIC;
+    if (stepc_check_arithmetic_double() != STEPC_OK)
         return STEPC_E_ARITHMETIC;
     memset(state, 0, sizeof *state);
     state->learning_rate = 0.002f;
