@@ -115,7 +115,7 @@ static void section_kernels(struct emission *e)
         return;
     write_section(&e->c, "kernels");
     for (size_t i = 0; i < e->functions.count; i++) {
-        const struct kernel_function *f = e->functions.entries[i].value;
+        const struct kernel_function *f = e->functions.data[i];
         if (i > 0)
             write_blank(&e->c);
         if (f->text[0]) {
@@ -179,6 +179,10 @@ void reserve_written_functions(struct name_scope *names)
 static const char *const written_locals[] = {"to",     "from", "bytes", "wrong",     "values",  "weights",
                                              "kernel", "name", "share", "row_major", "counter", "pass"};
 
+/* What sizes that kernels take as parameters wish to be called (tree/equal.c). */
+static const char *const written_sizes[] = {"rows", "columns", "depth", "extent", "count", "begin", "step", "size",
+                                            "divisor"};
+
 /* File-level names must not be those of functions written at the end, nor be shadowed by what kernels call
  * things, by locals of templates, or by temporaries of entries. */
 static void reserve_local_names(struct emission *e)
@@ -201,6 +205,8 @@ static void reserve_local_names(struct emission *e)
     }
     for (size_t i = 0; i < sizeof written_locals / sizeof *written_locals; i++)
         map_set(&e->file.taken, written_locals[i], NULL);
+    for (size_t i = 0; i < sizeof written_sizes / sizeof *written_sizes; i++)
+        map_set(&e->file.taken, written_sizes[i], NULL);
     reserve_prefix_macros(e, &e->file);
     reserve_written_functions(&e->file);
     reserve_temporaries(e);
@@ -264,8 +270,8 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
     e.name = o->name;
     e.stem = o->file_stem ? o->file_stem : o->name;
     e.upper = name_upper(a, o->name);
-    e.file.taken.arena = e.includes.arena = e.helpers.arena = e.functions.arena = e.keyed.arena = a;
-    e.constants.arena = e.shared_pieces.arena = e.updates.arena = e.param_names.arena = a;
+    e.file.taken.arena = e.includes.arena = e.helpers.arena = e.keyed.arena = a;
+    e.constants.arena = e.checks.arena = e.shared_pieces.arena = e.updates.arena = e.param_names.arena = a;
     e.entries_text.text.arena = e.c.text.arena = e.h.text.arena = a;
     const size_t errors = d->errors;
 

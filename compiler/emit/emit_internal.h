@@ -7,6 +7,7 @@
 #include "emit/number.h"
 #include "emit/writer.h"
 #include "lower/state_layout.h"
+#include "tree/equal.h"
 #include "tree/template.h"
 #include "tune/tune.h"
 
@@ -19,19 +20,33 @@ struct kernel_function {
     struct tree_function *tree; /* what is called */
     /* the same functions as trees, in the order of their text */
     VEC(const struct tree_function *) functions;
-    /* of what could be a parameter, what is one: the kernel's parameters (else NULL), seed, counters */
-    const struct tree_var **params;
-    bool takes_seed, takes_counters, takes_late;
 };
 
-/* Kernels that are equal but for the memory that they are given: they share a function. */
+/* Kernels that are equal but for the memory that they are given (kernel_key.c). */
 struct kernel_group {
+    const struct plan *plan; /* of the first one, */
+    const struct kernel *kernel;
+    struct kernel_trees *trees; /* and its functions */
+    struct kernel_class *class;
+    const struct expr **sizes; /* what it gives for those of the class */
     const uint64_t *words; /* its key */
     size_t word_count;
     struct kernel_group *next; /* of the same hash */
     int kernels;
     const char **names; /* by parameter: the model's name, or what all names have in common, or NULL */
     bool is_shared;     /* some are not the same for all */
+};
+
+/* Groups that share a function (kernel_class.c). */
+struct kernel_class {
+    VEC(struct kernel_group *) groups;
+    struct kernel_group *first; /* whose kernel the functions are made of */
+    struct kernel_class *next;  /* of the same hash */
+    struct kernel_trees *trees;
+    const char **names; /* by parameter of these: what all names have in common, or NULL */
+    bool is_shared;     /* some are not the same for all */
+    tree_vars sizes;    /* parameters for what differs, and what constant i of the key is (NULL: itself) */
+    const struct expr **values;
     struct kernel_function *function; /* once it is made */
 };
 
@@ -73,12 +88,15 @@ struct emission {
     struct map helpers;       /* elementary functions used, by name (values unused) */
     struct map includes;      /* headers of kernels used, "kernels/stepc_tile.h" (values unused) */
     struct map shared_pieces; /* functions that several template kernels may use: name -> text */
-    struct map functions;     /* body text -> struct kernel_function * */
+    VEC(struct kernel_function *) functions;
+    struct map checks;        /* text of a check -> its function */
     struct map keyed;         /* hash of a key -> struct kernel_group * */
     VEC(const struct plan *) all_plans; /* of the entries, and of regions in them */
     VEC(const char *) plan_entries;     /* by place there: the name of the entry */
     VEC(struct region_function *) regions; /* what is known of each (region.c) */
     struct kernel_group ***groups; /* [place in all_plans][kernel's id] */
+    VEC(struct kernel_group *) group_list;
+    VEC(struct kernel_class *) classes;
     struct kernel_key key;    /* of the kernel at hand */
     struct map updates;       /* how optimizers make variables -> the function that says it (formula.c) */
     struct map param_names;   /* of the model, which kernels may give to parameters (values unused) */
@@ -134,6 +152,19 @@ struct kernel_param {
     struct tree_var *var; /* made when it is first asked for: param_var() */
 };
 typedef VEC(struct kernel_param) kernel_params;
+
+/* A kernel as functions. */
+struct kernel_trees {
+    /* Those of its template, the kernel or a share of it, and what runs its shares: the last one is called. */
+    VEC(struct tree_function *) functions;
+    VEC(int) stages; /* by function of a template: of which stage, 0: there are none */
+    bool has_shares;
+    kernel_params params;
+    const struct tree_var *seed, *count; /* NULL: not read */
+    tree_vars counters;
+    VEC(uint32_t) counter_numbers; /* which counters of the program these are */
+    struct tree_key key;
+};
 
 struct expr_local { /* a value that was computed into a named local */
     const struct expr *expr;
@@ -291,6 +322,7 @@ struct kernel_call {
     bool draws;             /* the seed, if so, */
     VEC(uint32_t) counters; /* the values of these counters of the program, */
     bool takes_count;       /* and how many of the program's range there are */
+    VEC(const struct expr *) sizes; /* and these */
     VEC(struct kernel_call) checks;
 };
 struct kernel_call emit_kernel(struct emission *e, const struct plan *plan, const struct kernel *k);
@@ -315,8 +347,23 @@ const char *entry_of_plan(const struct emission *e, const struct plan *plan);
 /* The parameters of a kernel, with names by what it does with them: y what it writes, w what it updates in place, x
  * what it reads, s a scalar; operands of templates keep the template's names. */
 kernel_params find_params(struct emission *e, const struct kernel *k);
-/* Finds out which kernels are equal (kernel_key.c); before any is emitted. */
+/* Finds out which kernels are equal; before any is emitted. */
 void group_kernels(struct emission *e);
+void classify_kernels(struct emission *e); /* then */
+/* Which constants of functions may be parameters. */
+enum tree_sizes sizes_of(const struct emission *e);
+/* The functions of a kernel, without names. */
+struct kernel_trees *build_kernel(struct emission *e, const struct kernel *k, const kernel_params *params);
+/* Gives names to all in them, and comments. */
+void finish_kernel(struct emission *e, const struct kernel *k, struct kernel_trees *trees);
+/* Which parameter of its kernels is that of the class's functions; more than there are: none, it is not read. */
+size_t group_param(const struct kernel_group *g, size_t param);
+/* Which variable of the class's functions is that parameter of its kernels, or NULL. */
+const struct tree_var *class_var(const struct kernel_group *g, size_t param);
+/* Which counter of the program is the class's counter. */
+uint32_t group_counter(const struct kernel_group *g, size_t at);
+/* What memory of the kernel itself is called; NULL: it is none. */
+const char *own_name(const struct kernel *k, const struct buffer *b);
 struct kernel_group *group_of(const struct emission *e, const struct plan *plan, const struct kernel *k);
 /* "hidden[32,32] = Relu(..); ..", a formula for each result, or NULL where one has none (formula.c). `updates` knows
  * which function said first how variables are made; one of its calls may say all of it again. */

@@ -103,7 +103,7 @@ static struct kernel_function *check_function(struct emission *e, const struct c
                                               struct tree_function *t)
 {
     const char *const key = function_text(s, t);
-    struct kernel_function *f = map_get(&e->functions, key);
+    struct kernel_function *f = map_get(&e->checks, key);
     if (f)
         return f;
     const bool is_finite = !strcmp(c->status, "STEPC_E_NOT_FINITE");
@@ -118,7 +118,8 @@ static struct kernel_function *check_function(struct emission *e, const struct c
              is_finite
                  ? "Each value must be a finite number."
                  : arena_printf(e->arena, "Each value must be in %" PRId64 " .. %" PRId64 ".", c->low, c->high - 1));
-    map_set(&e->functions, key, f);
+    map_set(&e->checks, key, f);
+    vec_push(e->arena, &e->functions, f);
     return f;
 }
 

@@ -1,7 +1,7 @@
 /* Kernels that are equal before there is a text of them. Layers of one shape read, compute and store the same
  * through parameters of the same names. So a kernel is written down as numbers: a buffer is its parameter's, an
  * expression that of its first appearance, and all else that the text depends on stands as it is. Two kernels of the
- * same numbers have the same text; others may have it as well, which the comparison of texts finds (kernel.c). */
+ * same numbers have the same trees; others may have them as well (kernel_class.c). */
 #include "emit/emit_internal.h"
 
 #include "base/hash.h"
@@ -207,6 +207,7 @@ static struct kernel_group *new_group(struct emission *e, size_t param_count)
 {
     struct kernel_group *const g = arena_new(e->arena, struct kernel_group);
     g->names = arena_array(e->arena, const char *, param_count + 1);
+    vec_push(e->arena, &e->group_list, g);
     return g;
 }
 
@@ -268,10 +269,17 @@ void group_kernels(struct emission *e)
         e->groups[i] = arena_array(e->arena, struct kernel_group *, (size_t)most + 1);
         for (size_t n = 0; n < l->kernels.count; n++) {
             const struct kernel *const k = l->kernels.data[n];
-            if (kernel_only_checks(k) || k->kind == KERNEL_REGION)
+            struct buffer *from, *to;
+            struct kernel_draw draw;
+            if (kernel_only_checks(k) || k->kind == KERNEL_REGION || kernel_is_copy(k, &from, &to) ||
+                kernel_is_draw(k, &draw))
                 continue;
             const kernel_params params = find_params(e, k);
-            join(e, e->groups[i][k->id] = find_group(e, k, &params), &params);
+            struct kernel_group *const g = find_group(e, k, &params);
+            join(e, g, &params);
+            e->groups[i][k->id] = g;
+            g->plan = g->plan ? g->plan : e->all_plans.data[i];
+            g->kernel = g->kernel ? g->kernel : k;
         }
     }
 }

@@ -67,7 +67,7 @@ static void write_names(struct emission *e)
     for (size_t i = 0; i < e->shared_pieces.count; i++)
         write_name(e, e->shared_pieces.entries[i].key);
     for (size_t i = 0; i < e->functions.count; i++) {
-        const struct kernel_function *const f = e->functions.entries[i].value;
+        const struct kernel_function *const f = e->functions.data[i];
         for (size_t k = 0; k < f->functions.count; k++)
             write_name(e, f->functions.data[k]->name);
     }

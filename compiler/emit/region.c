@@ -222,7 +222,8 @@ static void add_kernel(struct region_function *t, struct tree_builder *b, const 
         return;
     }
     const struct kernel_call call = emit_kernel(t->e, t->k->plan, k);
-    const struct expr **const args = arena_array(b->arena, const struct expr *, call.arguments.count + 1);
+    const size_t most = call.arguments.count + call.sizes.count + 1;
+    const struct expr **const args = arena_array(b->arena, const struct expr *, most);
     size_t count = 0;
     for (size_t i = 0; i < call.arguments.count; i++) {
         const struct call_argument *const x = &call.arguments.data[i];
@@ -232,6 +233,8 @@ static void add_kernel(struct region_function *t, struct tree_builder *b, const 
         args[count++] = tree_address(b->arena, t->arena, index_constant(b->arena, 0));
         t->takes_arena = true;
     }
+    for (size_t i = 0; i < call.sizes.count; i++)
+        args[count++] = call.sizes.data[i];
     tree_run(b, tree_call_function(b->arena, call.function, args, count));
 }
 
@@ -311,7 +314,7 @@ struct kernel_call emit_region(struct emission *e, const struct kernel *k)
     print_function(&s, &w, f->tree);
     f->definition = strbuf_text(&w.text);
     vec_push(a, &f->comments, region_comment(t));
-    map_set(&e->functions, f->definition, f);
+    vec_push(a, &e->functions, f);
     struct kernel_call call = {.name = f->name, .function = f->tree, .takes_arena = t->takes_arena};
     for (size_t i = 0; i < t->outer.count; i++)
         vec_push(a, &call.arguments, ((struct call_argument){t->outer.data[i], false}));

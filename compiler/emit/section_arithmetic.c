@@ -90,7 +90,7 @@ static const struct double_user *user_of_helper(struct emission *e, const char *
 {
     const char *const what = arena_printf(e->arena, "calls %s(), which computes in double", helper);
     for (size_t f = 0; f < e->functions.count; f++) {
-        const struct kernel_function *const function = e->functions.entries[f].value;
+        const struct kernel_function *const function = e->functions.data[f];
         if (!calls_helper(e, function, helper))
             continue;
         for (size_t i = 0; i < e->program->entries.count; i++) {

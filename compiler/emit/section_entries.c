@@ -233,6 +233,8 @@ static void add_kernel_call(struct entry_build *t, const struct kernel_call *cal
     entry_add_random(t, call, &args);
     if (call->takes_count)
         vec_push(a, &args, tree_read(a, t->v.count));
+    vec_each(const struct expr *, size, &call->sizes)
+        vec_push(a, &args, size);
     const struct expr *const run = tree_call_function(a, call->function, args.data, args.count);
     put_trace(t, &b, number, call->name);
     if (call->status)
@@ -592,6 +594,7 @@ void section_entries(struct emission *e)
     e->entry_parts = arena_array(e->arena, struct entry_parts, count + 1);
     e->random_state = program_draws(e->program);
     group_kernels(e);
+    classify_kernels(e);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++)
             if ((e->program->entries.data[i].kind == ENTRY_INIT) == (pass == 1))

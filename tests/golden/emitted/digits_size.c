@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_size.h"
-#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0x34f898d7a9d42de4u
+#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0xcc45dc3fb17272a8u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -89,41 +89,26 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
         }
 }
 
-/* fc2.weight[10,32] -= learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] -= learning_rate *
- * ReduceSum(d_logits): gradient of node 'fc2' */
-static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
-        const float *restrict d_logits, const float *restrict hidden, float learning_rate)
+/* Gemm (gradient of node 'fc2'), Sub, Mul, ReduceSum (gradient of node 'fc2'), Sub, Mul; fc_weight is "fc2.weight"
+ * [10,32], fc_bias is "fc2.bias" [10], a is "d_logits" [32,10], b is "hidden" [32,32], learning_rate is
+ * "learning_rate" */
+/* Gemm (gradient of node 'fc1'), Sub, Mul, ReduceSum (gradient of node 'fc1'), Sub, Mul; fc_weight is "fc1.weight"
+ * [32,64], fc_bias is "fc1.bias" [32], a is "d_fc1.output" [32,32], b is "x" [32,64], learning_rate is
+ * "learning_rate" */
+static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight, float *restrict fc_bias, const float *restrict a,
+                                          const float *restrict b, float learning_rate, int rows, int columns)
 {
-    for (int i = 0; i < 10; i++) {
-        for (int j = 0; j < 32; j++) {
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < columns; j++) {
             float sum = 0.0f;
             for (int k = 0; k < 32; k++)
-                sum += d_logits[i + k * 10] * hidden[k * 32 + j];
-            fc2_weight[i * 32 + j] -= learning_rate * sum;
+                sum += a[i + k * rows] * b[k * columns + j];
+            fc_weight[i * columns + j] -= learning_rate * sum;
         }
         float sum = 0.0f;
         for (int k = 0; k < 32; k++)
-            sum += d_logits[i + k * 10];
-        fc2_bias[i] -= learning_rate * sum;
-    }
-}
-
-/* fc1.weight[32,64] -= learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] -= learning_rate *
- * ReduceSum(d_fc1.output): gradient of node 'fc1' */
-static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
-        const float *restrict d_fc1_output, const float *restrict x, float learning_rate)
-{
-    for (int i = 0; i < 32; i++) {
-        for (int j = 0; j < 64; j++) {
-            float sum = 0.0f;
-            for (int k = 0; k < 32; k++)
-                sum += d_fc1_output[i + k * 32] * x[k * 64 + j];
-            fc1_weight[i * 64 + j] -= learning_rate * sum;
-        }
-        float sum = 0.0f;
-        for (int k = 0; k < 32; k++)
-            sum += d_fc1_output[i + k * 32];
-        fc1_bias[i] -= learning_rate * sum;
+            sum += a[i + k * rows];
+        fc_bias[i] -= learning_rate * sum;
     }
 }
 
@@ -146,7 +131,8 @@ stepc_status digits_size_step(digits_size_state *state, digits_size_arena *arena
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const hidden = arena->floats + DIGITS_SIZE_STEP_HIDDEN_AT; /* [32,32], until update_fc2_weight() */
+    /* [32,32], until call 1 of update_fc_weight() */
+    float *const hidden = arena->floats + DIGITS_SIZE_STEP_HIDDEN_AT;
     compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias);
     /* [32,10], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + DIGITS_SIZE_STEP_LOGITS_AT;
@@ -154,13 +140,14 @@ stepc_status digits_size_step(digits_size_state *state, digits_size_arena *arena
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_SIZE_STEP_LOSS_AT; /* scalar */
-    float *const d_logits = arena->floats + DIGITS_SIZE_STEP_D_LOGITS_AT; /* [32,10], until update_fc2_weight() */
+    /* [32,10], until call 1 of update_fc_weight() */
+    float *const d_logits = arena->floats + DIGITS_SIZE_STEP_D_LOGITS_AT;
     compute_loss(loss, d_logits, logits, in->target, arena->floats + DIGITS_SIZE_STEP_LOSS_SCRATCH_AT);
-    /* [32,32], until update_fc1_weight() */
+    /* [32,32], until call 2 of update_fc_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_SIZE_STEP_D_FC1_OUTPUT_AT;
     compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
-    update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate);
-    update_fc1_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate);
+    update_fc_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate, 10, 32);
+    update_fc_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate, 32, 64);
     return STEPC_OK;
 }
 

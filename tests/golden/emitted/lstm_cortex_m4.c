@@ -131,16 +131,17 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return stepc_outside64(x, 4, 0, 3) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* d_hidden[4,8] = d_logits[4,3] fc_weight[3,8]: gradient of node #3 (Gemm) */
-static STEPC_KERNEL void compute_d_hidden(float *restrict d_hidden, const float *restrict d_logits,
-                                          const float *restrict fc_weight)
+/* Gemm (gradient of node #3 (Gemm)); y is "d_hidden" [4,8], a is "d_logits" [4,3], b is "fc_weight" [3,8] */
+/* MatMul; y is "from_h" [4,32], a is "h" [4,8], b is "R" [8,32] */
+static STEPC_KERNEL void product(float *restrict y, const float *restrict a, const float *restrict b, int columns,
+                                 int depth)
 {
     for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 8; j++) {
+        for (int j = 0; j < columns; j++) {
             float sum = 0.0f;
-            for (int k = 0; k < 3; k++)
-                sum += d_logits[i * 3 + k] * fc_weight[k * 8 + j];
-            d_hidden[i * 8 + j] = sum;
+            for (int k = 0; k < depth; k++)
+                sum += a[i * depth + k] * b[k * columns + j];
+            y[i * columns + j] = sum;
         }
 }
 
@@ -192,29 +193,19 @@ static STEPC_KERNEL void compute_output_gate(float *restrict output_gate, float 
         }
 }
 
-/* d_x_of_step[4,32] = Concat(d_to_input[4,8], d_h[4,8] * cell_output[4,8] * (output_gate[4,8] * (1 -
- * output_gate)), d_to_forget[4,8], d_to_candidate[4,8]): gradient of nodes #0 (Split), #0 (Mul), #0 (Sigmoid) */
-static STEPC_KERNEL void compute_d_to_output(float *restrict d_x_of_step, const float *restrict d_h,
-                                             const float *restrict cell_output, const float *restrict output_gate)
+/* Concat (gradient of node #0 (Split)), Mul (gradient of node #0 (Sigmoid)), Mul (gradient of node #0 (Mul)), Mul,
+ * Sub (gradient of node #0 (Sigmoid)); d_x_of_step is "d_x_of_step" [4,32], x is "d_h" [4,8], other_x is
+ * "cell_output" [4,8], gate is "output_gate" [4,8] */
+/* Concat (gradient of node #0 (Split)), Mul (gradient of node #0 (Sigmoid)), Mul (gradient of node #0 (Mul)), Mul,
+ * Sub (gradient of node #0 (Sigmoid)); d_x_of_step is "d_x_of_step" [4,32], x is "d_c_next" [4,8], other_x is "c"
+ * [4,8], gate is "forget_gate" [4,8] */
+static STEPC_KERNEL void compute_d_x_of_step(float *restrict d_x_of_step, const float *restrict x,
+                                             const float *restrict other_x, const float *restrict gate, int begin)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
-            const float output_gate_i = output_gate[i * 8 + j];
-            d_x_of_step[i * 32 + j + 8] = d_h[i * 8 + j] * cell_output[i * 8 + j] *
-                (output_gate_i * (1.0f - output_gate_i));
-        }
-}
-
-/* d_x_of_step[4,32] = Concat(d_to_input[4,8], d_to_output[4,8], d_c_next[4,8] * c[4,8] * (forget_gate[4,8] * (1 -
- * forget_gate)), d_to_candidate[4,8]): gradient of nodes #0 (Split), #0 (Mul), #0 (Sigmoid) */
-static STEPC_KERNEL void compute_d_to_forget(float *restrict d_x_of_step, const float *restrict d_c_next,
-                                             const float *restrict c, const float *restrict forget_gate)
-{
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 8; j++) {
-            const float forget_gate_i = forget_gate[i * 8 + j];
-            d_x_of_step[i * 32 + j + 16] = d_c_next[i * 8 + j] * c[i * 8 + j] *
-                (forget_gate_i * (1.0f - forget_gate_i));
+            const float gate_i = gate[i * 8 + j];
+            d_x_of_step[i * 32 + j + begin] = x[i * 8 + j] * other_x[i * 8 + j] * (gate_i * (1.0f - gate_i));
         }
 }
 
@@ -276,8 +267,8 @@ static STEPC_KERNEL void grad_states_h_d_h_steps(float *grad_states_h_d_h, float
         const float *const c_steps_t = c_steps + 32 * t; /* [4,8] */
         compute_output_gate(output_gate, candidate, forget_gate, input_gate, cell_output, d_c_next, d_x_of_step,
                             grad_states_h_d_c, states_from_x_t, from_h_steps_t, c_steps_t, grad_states_h_d_h);
-        compute_d_to_output(d_x_of_step, grad_states_h_d_h, cell_output, output_gate);
-        compute_d_to_forget(d_x_of_step, d_c_next, c_steps_t, forget_gate);
+        compute_d_x_of_step(d_x_of_step, grad_states_h_d_h, cell_output, output_gate, 8);
+        compute_d_x_of_step(d_x_of_step, d_c_next, c_steps_t, forget_gate, 16);
         compute_d_to_candidate(d_x_of_step, d_c_next, input_gate, candidate);
         update_d_h(grad_states_h_d_h, d_x_of_step, states_r);
         const float *const h_steps_t = h_steps + 32 * t; /* [4,8] */
@@ -333,32 +324,6 @@ static STEPC_KERNEL void update_lstm_bias(float *restrict lstm_bias, float learn
         lstm_bias[i] -= learning_rate * lstm_bias_gradient_concat[i];
 }
 
-/* from_h[4,32] = h[4,8] R[8,32] */
-static STEPC_KERNEL void compute_from_h_infer(float *restrict from_h, const float *restrict h,
-                                              const float *restrict R)
-{
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 32; j++) {
-            float sum = 0.0f;
-            for (int k = 0; k < 8; k++)
-                sum += h[i * 8 + k] * R[k * 32 + j];
-            from_h[i * 32 + j] = sum;
-        }
-}
-
-/* c[4,8] and h as in update_h() */
-static STEPC_KERNEL void update_c(float *restrict c, float *restrict h, const float *restrict x,
-                                  const float *restrict from_h)
-{
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 8; j++) {
-            c[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + from_h[i * 32 + j + 16]) * c[i * 8 + j] +
-                stepc_sigmoidf(x[i * 32 + j] + from_h[i * 32 + j]) *
-                stepc_tanhf(x[i * 32 + j + 24] + from_h[i * 32 + j + 24]);
-            h[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 8] + from_h[i * 32 + j + 8]) * stepc_tanhf(c[i * 8 + j]);
-        }
-}
-
 /* 12 steps, from the first to the last: stepc.Scan */
 static STEPC_KERNEL void states_h_steps_infer(float *states_h, float *states_c, const float *states_from_x,
                                               const float *states_r, lstm_cortex_m4_arena *arena)
@@ -367,9 +332,9 @@ static STEPC_KERNEL void states_h_steps_infer(float *states_h, float *states_c, 
     memset(states_c, 0, 32 * sizeof(float));
     for (int t = 0; t < 12; t++) {
         float *const from_h = arena->floats + 1792; /* [4,32] */
-        compute_from_h_infer(from_h, states_h, states_r);
+        product(from_h, states_h, states_r, 32, 8);
         const float *const states_from_x_t = states_from_x + 128 * t; /* [4,32] */
-        update_c(states_c, states_h, states_from_x_t, from_h);
+        update_h(states_h, states_c, states_from_x_t, from_h);
     }
 }
 
@@ -418,7 +383,7 @@ stepc_status lstm_cortex_m4_step(lstm_cortex_m4_state *state, lstm_cortex_m4_are
     compute_loss(loss, d_logits, logits, in->target, arena->floats + LSTM_CORTEX_M4_STEP_LOSS_SCRATCH_AT);
     /* [4,8], until grad_states_h_d_h_steps() */
     float *const d_hidden = arena->floats + LSTM_CORTEX_M4_STEP_D_HIDDEN_AT;
-    compute_d_hidden(d_hidden, d_logits, (float *)state->fc_weight);
+    product(d_hidden, d_logits, (float *)state->fc_weight, 8, 3);
     update_fc_weight((float *)state->fc_weight, state->fc_bias, d_logits, states_h, state->learning_rate);
     /* [8,32], until update_state_weight() */
     float *const d_states_r = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_R_AT;
