@@ -122,8 +122,7 @@ static void section_kernels(struct emission *e)
             strbuf_add(&e->c.text, f->text);
             write_blank(&e->c);
         }
-        for (size_t j = 0; j < f->comments.count; j++)
-            write_comment(&e->c, f->comments.data[j]);
+        write_kernel_comments(e, &e->c, f);
         strbuf_add(&e->c.text, f->definition);
     }
 }

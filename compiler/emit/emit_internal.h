@@ -14,7 +14,10 @@
 /* An emitted kernel function; equal ones are shared. */
 struct kernel_function {
     const char *name;
-    VEC(const char *) comments; /* one per kernel that uses it */
+    VEC(const char *) comments; /* one per kernel that uses it, and if these are many: */
+    VEC(const char *) served;   /* which node each of them is, */
+    const char *operators;      /* what it does there, */
+    int kernels;                /* how many they are */
     const char *text;           /* those that it calls, "" for none, */
     const char *definition;     /* and itself */
     struct tree_function *tree; /* what is called */
@@ -338,6 +341,8 @@ void note_tree(struct emission *e, struct kernel_function *f, const struct tree_
 void verify_function(struct emission *e, const char *label, const struct tree_function *f);
 /* The same of an entry, whose state is given, and of its parts. */
 void check_entry(struct emission *e, const struct tree_function *f, const struct tree_var *state);
+/* What stands above the function of kernels (kernel.c). */
+void write_kernel_comments(struct emission *e, struct writer *w, const struct kernel_function *f);
 /* Which nodes a kernel came from; beside a formula, those that the model has names for. */
 const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula);
 /* The plans of the emission, in a stable order: before any kernel is emitted. */

@@ -277,6 +277,63 @@ static const char *comment_text(struct emission *e, const struct plan *plan, con
     return strbuf_text(&b);
 }
 
+/* Which of the model's nodes a kernel is of many that share a function: its last one that has a name, else where it
+ * comes from, else what it makes. */
+static const char *served_text(struct emission *e, const struct kernel *k, const kernel_params *params)
+{
+    for (size_t i = k->nodes.count; i-- > 0;)
+        if (!k->nodes.data[i]->loc.origin && k->nodes.data[i]->name[0])
+            return arena_printf(e->arena, "\"%s\"", k->nodes.data[i]->name);
+    for (size_t i = k->nodes.count; i-- > 0;)
+        if (k->nodes.data[i]->loc.origin)
+            return k->nodes.data[i]->loc.origin;
+    return params->count > 0 ? arena_printf(e->arena, "\"%s\"", params->data[0].buffer->name) : "copy";
+}
+
+/* Their operators, each once. */
+static const char *operators_text(struct emission *e, const struct kernel *k)
+{
+    struct strbuf b = {.arena = e->arena};
+    struct map said = {.arena = e->arena};
+    for (size_t i = 0; i < k->nodes.count; i++) {
+        const char *const op = op_display_name(k->nodes.data[i]->def);
+        if (!map_has(&said, op))
+            strbuf_addf(&b, "%s%s", b.length ? ", " : "", op);
+        map_set(&said, op, NULL);
+    }
+    return b.length ? strbuf_text(&b) : "copy";
+}
+
+static void add_served(struct emission *e, struct kernel_function *f, const struct kernel *k,
+                       const kernel_params *params)
+{
+    const char *const text = served_text(e, k, params);
+    f->operators = f->operators ? f->operators : operators_text(e, k);
+    for (size_t i = 0; i < f->served.count; i++)
+        if (str_equal(f->served.data[i], text))
+            return;
+    vec_push(e->arena, &f->served, text);
+}
+
+/* "Conv, Relu of 5 nodes: "a", gradient of nodes 'b', 'c', .." */
+static const char *summary_text(struct arena *a, const struct kernel_function *f)
+{
+    struct strbuf b = {.arena = a};
+    size_t plural = 0;
+    for (size_t i = 0; i < f->served.count; i++)
+        add_origin(&b, f->served.data[i], &plural);
+    return arena_printf(a, "%s, %d times: %s", f->operators, f->kernels, strbuf_text(&b));
+}
+
+void write_kernel_comments(struct emission *e, struct writer *w, const struct kernel_function *f)
+{
+    enum { COMMENTS_MOST = 2 }; /* which say what each parameter is */
+    if (f->comments.count > COMMENTS_MOST)
+        write_comment(w, summary_text(e->arena, f));
+    for (size_t i = 0; i < f->comments.count && f->comments.count <= COMMENTS_MOST; i++)
+        write_comment(w, f->comments.data[i]);
+}
+
 /* A kernel of several entries says the same in each. */
 static void add_comment(struct emission *e, struct kernel_function *f, const char *text)
 {
@@ -371,6 +428,8 @@ static void add_function(struct emission *e, const struct plan *plan, const stru
     if (!c->function)
         c->function = make_function(e, c);
     add_comment(e, c->function, comment_text(e, plan, k, g, &params));
+    add_served(e, c->function, k, &params);
+    c->function->kernels++;
     for (size_t i = 0; i < t->params.count; i++) {
         const size_t own = group_param(g, i);
         if (own < params.count)

@@ -12,7 +12,9 @@
 #include <string.h>
 
 enum {
-    LONG_LOOP = 512,   /* iterations; where the last few of a loop end does not matter any more */
+    /* Iterations of a loop that stands for itself, and of one in another: from here on it does not matter any more
+     * where the last few end. */
+    LONG_LOOP = 64, LONG_ROW = 512,
     FUNCTIONS_MOST = 64
 };
 
@@ -147,12 +149,27 @@ static size_t function_number(const struct key_walk *w, const struct tree_functi
     return at < w->count && (f->kind == FUNCTION_OWN || at + 1 == w->count) ? at : w->count;
 }
 
+/* Arguments of routines that no tile is made by: how long sums are, how far rows lie apart, what is packed, copied or
+ * put in order before and behind. */
+static const struct routine_sizes {
+    const char *name;
+    unsigned arguments; /* bit i: argument i */
+} routine_sizes[] = {
+    {"stepc_tile", 1u << 2 | 1u << 3 | 1u << 7},
+    {"stepc_pack", 1u << 3 | 1u << 6},
+    {"stepc_pack_transposed", 1u << 3 | 1u << 5},
+    {"stepc_pack_rows", 1u << 4 | 1u << 5},
+    {"stepc_order_weights", 1u << 0},
+};
+
 static unsigned where_of_argument(const struct tree_call *c, size_t i, unsigned where)
 {
-    static const char tile[] = "stepc_tile";
-    const bool is_routine = c->kind == CALL_SECTION || c->kind == CALL_NAMED;
-    const bool is_depth = is_routine && str_equal(c->name, tile) && (i == 2 || i == 3 || i == 7);
-    return is_depth ? where & IS_FIXED : where | IS_INNER | (is_routine ? IS_FIXED : 0);
+    if (c->kind != CALL_SECTION && c->kind != CALL_NAMED)
+        return where | IS_INNER;
+    for (size_t r = 0; r < sizeof routine_sizes / sizeof *routine_sizes; r++)
+        if (str_equal(c->name, routine_sizes[r].name) && routine_sizes[r].arguments >> i & 1)
+            return 0;
+    return where | IS_INNER | IS_FIXED;
 }
 
 static const struct expr *walk_call(struct key_walk *w, const struct expr *e, unsigned where)
@@ -238,20 +255,18 @@ static const struct expr *walk(struct key_walk *w, const struct expr *e, unsigne
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
-static bool holds_loop(const struct stmt *s, void *data);
-
-static bool calls_loop(const struct expr *e, void *data)
+static bool is_call(const struct expr *e, void *unused)
 {
-    return e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION &&
-           tree_any_statement(&e->call->function->body, holds_loop, data);
+    (void)unused;
+    return e->op == EXPR_CALL && e->call->kind == CALL_FUNCTION;
 }
 
 /* Is it a loop, or does it call what may be one? */
-static bool holds_loop(const struct stmt *s, void *data)
+static bool holds_loop(const struct stmt *s, void *unused)
 {
     const stmt_list alone = {.data = &s, .count = 1};
     return s->kind == STMT_LOOP || (s->kind == STMT_CALL && s->value->op == EXPR_CALL) ||
-           (s->kind != STMT_IF && tree_any(&alone, calls_loop, data));
+           (s->kind != STMT_IF && tree_any(&alone, is_call, unused));
 }
 
 static bool is_innermost(const struct stmt *loop)
@@ -262,8 +277,10 @@ static bool is_innermost(const struct stmt *loop)
 /* How far the loop goes: of a long one, a compiler gains nothing from knowing. */
 static unsigned where_of_end(struct key_walk *w, const struct stmt *loop, bool is_innermost)
 {
-    const bool is_long = loop->to && loop->to->op == EXPR_INT && loop->to->i >= LONG_LOOP && loop->loop == LOOP_PLAIN;
-    add(w, is_long);
+    const int64_t least = w->depth > 0 ? LONG_ROW : LONG_LOOP;
+    const bool is_long = loop->to && loop->to->op == EXPR_INT && loop->to->i >= least;
+    if (w->which == SIZES_OUTER)
+        add(w, is_long);
     if (loop->loop != LOOP_PLAIN)
         return IS_INNER | IS_FIXED;
     return is_long || !is_innermost ? 0 : IS_INNER;
