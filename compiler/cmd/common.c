@@ -113,10 +113,10 @@ static bool read_bounds(struct session *s, const struct options *o, struct impor
     return ok;
 }
 
-static int64_t given_size(const void *dims, const char *symbol)
+static struct size given_size(const void *dims, const char *symbol)
 {
     const int64_t *const size = map_get(dims, symbol);
-    return size ? *size : -1;
+    return size_constant(size ? *size : -1);
 }
 
 /* "2*b" is given as well as "b": they are to agree. */
@@ -128,7 +128,7 @@ static bool check_expressions(struct session *s, const struct import_options *im
         const int64_t given = *(const int64_t *)import->dims->entries[i].value;
         int64_t size = -1;
         if (dim_is_expression(name))
-            size = dim_expression_size(&s->arena, name, given_size, import->dims);
+            size = dim_expression_size(&s->arena, name, given_size, import->dims).most;
         if (size >= 0 && size != given)
             ok = diag_usage(&s->diag, "--dim %s=%lld: it is %lld by what --dim says of its parts", name,
                             (long long)given, (long long)size);

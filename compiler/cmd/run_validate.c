@@ -62,7 +62,7 @@ static bool are_scores(const struct shape *scores, const struct shape *labels, i
     const int axes[] = {1, labels->rank};
     for (int k = 0; k < 2 && scores->rank == labels->rank + 1; k++) {
         bool fits = true;
-        for (int i = 0; i < labels->rank; i++)
+        for (int i = 0; i < labels->rank && i + 1 < SHAPE_MAX_RANK; i++)
             fits &= labels->dim[i] == scores->dim[i < axes[k] ? i : i + 1];
         *class_axis = axes[k];
         if (fits && scores->dim[axes[k]] > 1)

@@ -35,7 +35,7 @@ static const struct tree_var *param_of(const struct region_function *t, const st
 /* The smallest type that holds every place of what is sliced and stacked. */
 static const char *index_type(const struct region_function *t)
 {
-    int64_t most = t->k->region->trips;
+    int64_t most = t->k->region->trips.most;
     for (size_t i = 0; i < t->outer.count; i++)
         most = t->outer.data[i]->count > most ? t->outer.data[i]->count : most;
     return target_index_type(t->e->options->target, most);
@@ -51,7 +51,7 @@ static void make_params(struct region_function *t)
     map_set(&t->names.taken, "arena", NULL);
     reserve_prefix_macros(t->e, &t->names);
     reserve_written_functions(&t->names);
-    t->step = tree_index_var(a, VAR_LOOP, index_type(t), name_in(&t->names, "t"), 0, t->k->region->trips - 1);
+    t->step = tree_index_var(a, VAR_LOOP, index_type(t), name_in(&t->names, "t"), 0, t->k->region->trips.most - 1);
     t->arena = arena_var(t->e);
     for (size_t i = 0; i < t->outer.count; i++) {
         const struct buffer *const b = t->outer.data[i];
@@ -260,8 +260,8 @@ static void add_loop(struct region_function *t, struct tree_builder *b)
 {
     const struct region *const r = t->k->region;
     struct arena *const a = b->arena;
-    const struct expr *const zero = index_constant(a, 0), *const trips = index_constant(a, r->trips);
-    struct stmt *const loop = tree_open_loop(b, t->step, r->backwards ? index_constant(a, r->trips - 1) : zero,
+    const struct expr *const zero = index_constant(a, 0), *const trips = index_constant(a, r->trips.most);
+    struct stmt *const loop = tree_open_loop(b, t->step, r->backwards ? index_constant(a, r->trips.most - 1) : zero,
                                              r->backwards ? NULL : trips, r->backwards ? -1 : 1, LOOP_PLAIN);
     if (r->backwards)
         loop->condition = tree_condition(a, EXPR_GE, tree_read(a, t->step), zero);
@@ -275,7 +275,7 @@ static void add_loop(struct region_function *t, struct tree_builder *b)
 static const char *region_comment(const struct region_function *t)
 {
     const struct region *const r = t->k->region;
-    return arena_printf(t->e->arena, "%" PRId64 " steps, %s: %s", r->trips,
+    return arena_printf(t->e->arena, "%" PRId64 " steps, %s: %s", r->trips.most,
                         r->backwards ? "from the last to the first" : "from the first to the last",
                         nodes_text(t->e, t->kernel, false));
 }

@@ -77,33 +77,31 @@ static bool keep_sides(struct diag *d, struct program *p, const struct diag *ref
 
 /* ---- sizes of arguments ------------------------------------------------------------------------------------------ */
 
-/* Notes which sizes of a value are late, by the same value of two other programs; false: it cannot be so. */
-static bool find_late(const struct program *p, int side, struct value *const v[3])
+/* Notes which sizes of a value are late; false: it cannot be so, for they are none for the lowest count, or larger than
+ * for the highest. What is not affine is found where counts are checked. */
+static bool find_late(const struct program *p, struct value *v)
 {
-    struct late_size late[SHAPE_MAX_RANK];
-    bool ok = v[1]->shape.rank == v[0]->shape.rank && v[2]->shape.rank == v[0]->shape.rank, is_late = false;
-    for (int k = 0; ok && k < v[0]->shape.rank; k++) {
-        const int64_t size[] = {v[0]->shape.dim[k], v[1]->shape.dim[k], v[2]->shape.dim[k]};
-        ok = late_size_of(size, p->range->high, step_of[side], p->range->low, &late[k]);
-        is_late |= late[k].per != 0;
+    const struct size_range *const r = p->range;
+    struct late_size late[SHAPE_MAX_RANK] = {{0}};
+    bool ok = true, is_affine = true;
+    for (int d = 0; ok && d < v->shape.rank; d++) {
+        const struct size s = shape_size(&v->shape, d);
+        is_affine &= s.per != NOT_AFFINE;
+        ok = s.per == NOT_AFFINE || (s.per >= 0 && s.most - s.per * (r->high - r->low) >= (s.per != 0));
+        late[d] = s.per != 0 ? (struct late_size){s.most - s.per * r->high, s.per} : late[d];
     }
-    if (ok && is_late)
-        v[0]->late = arena_copy(p->arena, late, sizeof late, alignof(struct late_size));
+    const bool is_late = ok && is_affine && !shape_is_constant(&v->shape);
+    v->late = is_late ? arena_copy(p->arena, late, sizeof late, alignof(struct late_size)) : NULL;
     return ok;
 }
 
 /* Those of results, which comments name. */
 static void late_results(const struct program *p, size_t entry)
 {
-    const int side = first_side(p);
     graph_each_node(p->entries.data[entry].graph, n)
-        for (size_t o = 0; o < n->outputs.count; o++) {
-            struct value *v[3] = {n->outputs.data[o]};
-            for (int i = 0; v[0] && i < 2; i++)
-                v[i + 1] = graph_find(p->others[2 * side + i]->entries.data[entry].graph, v[0]->name);
-            if (v[0] && v[1] && v[2])
-                (void)find_late(p, side, v);
-        }
+        vec_each(struct value *, v, &n->outputs)
+            if (v)
+                (void)find_late(p, v);
 }
 
 /* Inputs, then outputs. */
@@ -113,46 +111,34 @@ static struct value *argument(const struct program *p, size_t entry, size_t i)
     return i < g->inputs.count ? g->inputs.data[i] : g->outputs.data[i - g->inputs.count].value;
 }
 
-static bool late_arguments(struct diag *d, const struct program *p, size_t entry, int side)
+static bool late_arguments(struct diag *d, const struct program *p, size_t entry)
 {
     struct entry *const e = &p->entries.data[entry];
     const size_t inputs = e->graph->inputs.count;
     bool ok = true;
     for (size_t i = 0; i < inputs + e->graph->outputs.count; i++) {
-        struct value *const v[] = {argument(p, entry, i), argument(p->others[2 * side], entry, i),
-                                   argument(p->others[2 * side + 1], entry, i)};
-        v[0]->late = NULL;
-        if (!find_late(p, side, v))
+        struct value *const v = argument(p, entry, i);
+        if (!find_late(p, v))
             ok = diag_error(d, &LOC_FILE(p->model->file),
                             "'%s' cannot have a range: the shape of %s '%s' is no multiple of it", p->range->name,
-                            i < inputs ? "input" : "output", v[0]->name);
-        e->takes_count |= v[0]->late != NULL;
+                            i < inputs ? "input" : "output", v->name);
+        e->takes_count |= v->late != NULL;
     }
     return ok;
 }
 
-/* By each side that is left, the first one last. */
-static bool find_arguments(struct diag *d, struct program *p)
+static bool find_arguments(struct diag *d, const struct program *p)
 {
-    struct diag refusals[SIDES] = {{.arena = p->arena}, {.arena = p->arena}};
-    const int first = first_side(p);
-    for (int i = 0; i < SIDES; i++) {
-        const int side = i == 0 ? !first : first;
-        for (size_t e = 0; has_side(p, side) && e < p->entries.count; e++)
-            (void)late_arguments(&refusals[side], p, e, side);
-    }
-    if (!keep_sides(d, p, refusals))
-        return false;
-    for (size_t e = 0; first_side(p) != first && e < p->entries.count; e++)
-        (void)late_arguments(&refusals[!first], p, e, !first);
-    return true;
+    bool ok = true;
+    for (size_t e = 0; e < p->entries.count; e++)
+        ok &= late_arguments(d, p, e);
+    return ok;
 }
 
 bool range_add_probes(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                        struct program *p)
 {
     struct diag refusals[SIDES] = {{.arena = a}, {.arena = a}};
-    p->range = o->import.range;
     for (int side = 0; side < SIDES; side++)
         for (int64_t i = 1; i <= 2 && (side == ABOVE || p->range->high > 3) && refusals[side].errors == 0; i++)
             (void)program_at(&refusals[side], a, m, o, p->range->high + i * step_of[side],
@@ -215,8 +201,8 @@ bool range_simplify(struct diag *d, const struct model *m, const struct pipeline
     for (int i = 0; i < 2 * SIDES; i++)
         if (p->others[i] && !pipeline_simplify(p->others[i], &(struct pass_options){0}))
             return false;
-    /* outputs may be other values now, and a side may go */
-    if (!find_arguments(d, p) || !check_counts(d, m, o, p) || !find_arguments(d, p))
+    /* outputs may be other values now */
+    if (!find_arguments(d, p) || !check_counts(d, m, o, p))
         return false;
     for (size_t i = 0; i < p->entries.count; i++)
         late_results(p, i);

@@ -1,6 +1,7 @@
-/* Is the program with a range, for each count, the program for that count alone? Three canonical programs, for the
- * highest count and two beside it, say what every number of the graph is for all counts: the same, base + per * n, or
- * for factors k * n or k / n. That is held against the program for one count:
+/* Is the program with a range, for each count, the program for that count alone? Its shapes say what they are for all
+ * counts (tensor/size.h). Three canonical programs, for the highest count and two beside it, say what every other
+ * number of the graph is: the same, base + per * n, or for factors k * n or k / n. That is held against the program for
+ * one count:
  *
  * - number by number, where both graphs have the same nodes;
  * - else what they say for the count becomes a graph of its own, which is simplified and then compared. For one sample
@@ -73,38 +74,34 @@ static bool number_at(const struct holding *h, const int64_t x[PROBES], int64_t 
     return x[2] - x[1] == x[1] - x[0];
 }
 
-static bool shape_at(const struct holding *h, const struct shape *const s[PROBES], struct shape *out)
+static bool shape_at(const struct holding *h, const struct shape *s, struct shape *out)
 {
-    *out = *s[0];
-    for (int i = 1; i < PROBES; i++)
-        if (s[i]->rank != s[0]->rank)
+    *out = *s;
+    for (int d = 0; d < s->rank; d++) {
+        const struct size x = shape_size(s, d);
+        if (x.per == NOT_AFFINE)
             return false;
-    for (int d = 0; d < s[0]->rank; d++) {
-        const int64_t x[PROBES] = OF_ALL(s, ->dim[d]);
-        if (!number_at(h, x, &out->dim[d]) || out->dim[d] < 0)
+        shape_set(out, d, size_constant(x.most + x.per * (h->count - h->probes->range->high)));
+        if (out->dim[d] < 0)
             return false;
     }
     return true;
 }
 
-/* Has the value the shape that the probes say? */
-static bool check_shape(const struct holding *h, const struct node *n, const struct value *const v[PROBES],
-                        const struct shape *is)
+/* Has the value the shape that its sizes say? `beside` is that of another probe, for the message. */
+static bool check_shape(const struct holding *h, const struct node *n, const struct value *v,
+                        const struct value *beside, const struct shape *is)
 {
-    const struct shape *const s[PROBES] = {&v[0]->shape, &v[1]->shape, &v[2]->shape};
     struct shape said;
-    if (shape_at(h, s, &said) && shape_equal(&said, is))
+    if (shape_at(h, &v->shape, &said) && shape_equal(&said, is))
         return true;
-    for (int d = 0; d < is->rank && is->rank == s[0]->rank && is->rank == s[1]->rank && is->rank == s[2]->rank; d++) {
-        const int64_t x[PROBES] = OF_ALL(s, ->dim[d]);
-        int64_t dim;
-        if (number_at(h, x, &dim) && dim == is->dim[d])
-            continue;
-        return fail_number(h, n, arena_printf(h->scratch, "a size of '%s' (dimension %d)", v[0]->name, d),
-                           arena_printf(h->scratch, "%" PRId64, x[0]), arena_printf(h->scratch, "%" PRId64, x[1]),
-                           arena_printf(h->scratch, "%" PRId64, is->dim[d]));
-    }
-    return fail(h, n, arena_printf(h->scratch, "'%s' has another number of dimensions for %" PRId64, v[0]->name,
+    for (int d = 0; d < is->rank && is->rank == v->shape.rank && is->rank == beside->shape.rank; d++)
+        if (v->shape.per[d] == NOT_AFFINE || said.dim[d] != is->dim[d])
+            return fail_number(h, n, arena_printf(h->scratch, "a size of '%s' (dimension %d)", v->name, d),
+                               arena_printf(h->scratch, "%" PRId64, v->shape.dim[d]),
+                               arena_printf(h->scratch, "%" PRId64, beside->shape.dim[d]),
+                               arena_printf(h->scratch, "%" PRId64, is->dim[d]));
+    return fail(h, n, arena_printf(h->scratch, "'%s' has another number of dimensions for %" PRId64, v->name,
                                    h->count));
 }
 
@@ -167,13 +164,12 @@ static const struct tensor *beginning_at(const struct holding *h, const struct t
 /* What the probes' constants are for the count at hand; NULL: nobody knows. */
 static const struct tensor *constant_at(const struct holding *h, const struct tensor *const t[PROBES])
 {
-    const struct shape *const s[PROBES] = {&t[0]->shape, &t[1]->shape, &t[2]->shape};
     struct shape shape;
-    const bool one_shape = shape_equal(s[0], s[1]) && shape_equal(s[0], s[2]);
+    const bool one_shape = shape_equal(&t[0]->shape, &t[1]->shape) && shape_equal(&t[0]->shape, &t[2]->shape);
     if (one_shape && tensor_identical(t[0], t[1]) && tensor_identical(t[0], t[2]))
         return t[0];
     if (t[1]->dtype != t[0]->dtype || t[2]->dtype != t[0]->dtype || t[0]->dtype == DTYPE_STRING ||
-        !shape_at(h, s, &shape))
+        !shape_at(h, &t[0]->shape, &shape))
         return NULL;
     if (one_shape && dtype_is_int(t[0]->dtype))
         return integers_at(h, t);
@@ -359,8 +355,8 @@ static bool check_node(const struct holding *h, size_t i, const struct node *is)
 {
     const struct node *const n[PROBES] = OF_ALL(h->node, [i]);
     for (size_t o = 0; o < n[0]->outputs.count; o++) {
-        const struct value *const v[PROBES] = OF_ALL(n, ->outputs.data[o]);
-        if (v[0] && !check_shape(h, n[0], v, &is->outputs.data[o]->shape))
+        const struct value *const v = n[0]->outputs.data[o];
+        if (v && !check_shape(h, n[0], v, n[1]->outputs.data[o], &is->outputs.data[o]->shape))
             return false;
     }
     for (size_t k = 0; k < n[0]->inputs.count; k++) {
@@ -381,8 +377,7 @@ static bool check_ends(const struct holding *h, const struct graph *is)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < is->inputs.count; i++)
-        ok = check_shape(h, NULL, (const struct value *const[])OF_ALL(h->graph, ->inputs.data[i]),
-                         &is->inputs.data[i]->shape);
+        ok = check_shape(h, NULL, h->graph[0]->inputs.data[i], h->graph[1]->inputs.data[i], &is->inputs.data[i]->shape);
     for (size_t i = 0; ok && i < is->outputs.count; i++)
         ok = check_end(h, (const struct value *const[])OF_ALL(h->graph, ->outputs.data[i].value),
                        is->outputs.data[i].value);
@@ -436,10 +431,11 @@ static bool copy_node(const struct holding *h, size_t i, struct graph *to, struc
     }
     if (!node_infer(copy))
         return fail(h, n[0], arena_printf(h->scratch, "for %" PRId64 ", %s", h->count, diag_first_error(to->diag)));
-    for (size_t o = 0; o < n[0]->outputs.count; o++)
-        if (n[0]->outputs.data[o] && !check_shape(h, n[0], (const struct value *const[])OF_ALL(n, ->outputs.data[o]),
-                                                  &copy->outputs.data[o]->shape))
+    for (size_t o = 0; o < n[0]->outputs.count; o++) {
+        const struct value *const v = n[0]->outputs.data[o];
+        if (v && !check_shape(h, n[0], v, n[1]->outputs.data[o], &copy->outputs.data[o]->shape))
             return false;
+    }
     return true;
 }
 
@@ -474,12 +470,11 @@ static bool graph_at(const struct holding *h, struct graph **out)
                           .fold = g->program->fold};
     struct graph *const to = *out = graph_new(p, g->name);
     for (size_t i = 0; i < g->inputs.count; i++) {
-        const struct value *const v[PROBES] = OF_ALL(h->graph, ->inputs.data[i]);
-        const struct shape *const s[PROBES] = {&v[0]->shape, &v[1]->shape, &v[2]->shape};
+        const struct value *const v = g->inputs.data[i];
         struct shape said;
-        if (!shape_at(h, s, &said))
-            return check_shape(h, NULL, v, s[1]);
-        now[v[0]->id] = graph_add_input(to, v[0]->name, v[0]->dtype, &said);
+        if (!shape_at(h, &v->shape, &said))
+            return check_shape(h, NULL, v, h->graph[1]->inputs.data[i], &h->graph[1]->inputs.data[i]->shape);
+        now[v->id] = graph_add_input(to, v->name, v->dtype, &said);
     }
     for (size_t i = 0; i < g->node_count; i++)
         if (!copy_node(h, i, to, now))

@@ -69,7 +69,7 @@ static void write_node(struct graph_writer *w, const struct node *n)
 static const char *write_steps(struct graph_writer *w, const struct region *r)
 {
     const char *const name = take_fresh_name(w->names, "steps");
-    struct tensor *const t = tensor_new(w->arena, DTYPE_INT64, &SHAPE(r->trips));
+    struct tensor *const t = tensor_new(w->arena, DTYPE_INT64, &SHAPE(r->trips.most));
     for (int64_t i = 0; i < t->count; i++)
         tensor_set_int(t, i, i);
     model_add_initializer(w->arena, w->to, name, t);

@@ -25,6 +25,17 @@ struct attr attr_ints(const char *name, const int64_t *x, size_t count)
     return (struct attr){.name = name, .type = ATTR_INTS, .ints = x, .count = count};
 }
 
+struct attr attr_size(const char *name, const struct size *x)
+{
+    return (struct attr){.name = name, .type = ATTR_INT, .i = x->most, .per = x->per != 0 ? &x->per : NULL};
+}
+
+struct attr attr_dims(const char *name, const struct shape *s)
+{
+    return (struct attr){.name = name, .type = ATTR_INTS, .ints = s->dim, .per = shape_is_constant(s) ? NULL : s->per,
+                         .count = (size_t)s->rank};
+}
+
 /* ---- equality ---------------------------------------------------------------------------------------------------- */
 
 static bool equal_text(const char *a, const char *b)
@@ -81,6 +92,8 @@ static void own_content(struct arena *a, struct attr *x)
         x->s = arena_strdup(a, x->s);
     if (x->ints != NULL)
         x->ints = arena_copy(a, x->ints, x->count * sizeof *x->ints, alignof(int64_t));
+    if (x->per != NULL)
+        x->per = arena_copy(a, x->per, (x->type == ATTR_INT ? 1 : x->count) * sizeof *x->per, alignof(int64_t));
     if (x->floats != NULL)
         x->floats = arena_copy(a, x->floats, x->count * sizeof *x->floats, alignof(double));
     if (x->strings != NULL)
@@ -148,4 +161,19 @@ bool op_attr_ints(const struct node *n, const char *name, const int64_t **x, siz
     *x = a != NULL ? a->ints : NULL;
     *count = a != NULL ? a->count : 0;
     return a != NULL;
+}
+
+struct size op_attr_size(const struct node *n, const char *name)
+{
+    const struct attr *const a = given(n, name, ATTR_INT);
+    return (struct size){op_attr_int(n, name), a != NULL && a->per != NULL ? *a->per : 0};
+}
+
+struct shape op_attr_dims(const struct node *n, const char *name)
+{
+    const struct attr *const a = given(n, name, ATTR_INTS);
+    struct shape s = SHAPE_SCALAR;
+    for (size_t d = 0; a != NULL && d < a->count && d < SHAPE_MAX_RANK; d++)
+        shape_add(&s, (struct size){a->ints[d], a->per != NULL ? a->per[d] : 0});
+    return s;
 }

@@ -138,7 +138,10 @@ struct value *build_counter(struct builder *b, enum dtype dtype, int64_t first, 
 {
     const int64_t longest = 4096, count = shape_count(s);
     if (count > longest) {
-        struct value *const bounds[] = {build_int(b, first), build_int(b, first + count), build_int(b, 1)};
+        struct tensor *const end = tensor_scalar_int(b->graph->arena, first + count);
+        const int64_t per = shape_elements(s).per;
+        end->per = per != 0 ? arena_copy(b->graph->arena, &per, sizeof per, alignof(int64_t)) : NULL;
+        struct value *const bounds[] = {build_int(b, first), build_constant(b, end), build_int(b, 1)};
         return build_reshape(b, build_cast(b, build_value(b, "Range", NULL, bounds, 3), dtype), s);
     }
     struct tensor *t = tensor_new(b->graph->arena, dtype, s);
@@ -154,9 +157,9 @@ struct value *build_full_like(struct builder *b, struct value *x, double number)
 
 /* ---- frequent nodes ---------------------------------------------------------------------------------------------- */
 
-static struct value *build_dims(struct builder *b, const struct shape *s)
+struct value *build_dims(struct builder *b, const struct shape *s)
 {
-    return build_ints(b, s->dim, (size_t)s->rank);
+    return build_constant(b, tensor_from_dims(b->graph->arena, s));
 }
 
 /* allowzero: a dimension of 0 means itself, not a copy of the input's. */
@@ -185,9 +188,9 @@ static struct shape reduced_shape(const struct shape *s, uint32_t axes, bool kee
     struct shape out = {.rank = 0};
     for (int d = 0; d < s->rank; d++)
         if (!(axes >> d & 1u))
-            out.dim[out.rank++] = s->dim[d];
+            shape_take(&out, s, d);
         else if (keepdims)
-            out.dim[out.rank++] = 1;
+            shape_add(&out, size_constant(1));
     return out;
 }
 

@@ -42,6 +42,7 @@ struct value *build_value(struct builder *b, const char *op, const struct attr *
 #define build_like(c, x, number) build_scalar((c)->b, (x)->dtype, (number))
 struct value *build_scalar(struct builder *b, enum dtype dtype, double x);
 struct value *build_ints(struct builder *b, const int64_t *x, size_t count);
+struct value *build_dims(struct builder *b, const struct shape *s); /* a list, of sizes */
 struct value *build_int(struct builder *b, int64_t x);
 struct value *build_constant(struct builder *b, const struct tensor *t);
 /* A table of stepc's own, so many elements long: a few lines of a model can ask for any. False, and said: with those

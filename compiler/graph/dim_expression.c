@@ -86,9 +86,57 @@ static struct ratio round_up_ratio(struct ratio x)
     return negative(round_down(negative(x)));
 }
 
-static bool is_less(struct dim_parser *p, struct ratio x, struct ratio y)
+/* ---- numbers that may depend on the program's range -------------------------------------------------------------- */
+
+struct number {
+    struct ratio most, per; /* as struct size has them */
+    bool affine;
+};
+
+static struct number failed(struct dim_parser *p)
 {
-    return add(p, x, negative(y)).above < 0;
+    return (struct number){fail(p), {0, 1}, true};
+}
+
+static struct number constant(int64_t x)
+{
+    return (struct number){{x, 1}, {0, 1}, true};
+}
+
+static struct number sum(struct dim_parser *p, struct number x, struct number y)
+{
+    return (struct number){add(p, x.most, y.most), add(p, x.per, y.per), x.affine && y.affine};
+}
+
+static struct number minus(struct number x)
+{
+    return (struct number){negative(x.most), negative(x.per), x.affine};
+}
+
+static struct number product(struct dim_parser *p, struct number x, struct number y)
+{
+    const struct ratio per = add(p, multiply(p, x.per, y.most), multiply(p, y.per, x.most));
+    return (struct number){multiply(p, x.most, y.most), per,
+                           x.affine && y.affine && (x.per.above == 0 || y.per.above == 0)};
+}
+
+static struct number quotient(struct dim_parser *p, struct number x, struct number y)
+{
+    return (struct number){divide(p, x.most, y.most), divide(p, x.per, y.most),
+                           x.affine && y.affine && y.per.above == 0};
+}
+
+static struct number rounded(struct number x, bool up)
+{
+    return (struct number){up ? round_up_ratio(x.most) : round_down(x.most), x.per, x.affine && x.per.below == 1};
+}
+
+/* The larger one, or the smaller. Which one it is may differ from count to count. */
+static struct number chosen(struct dim_parser *p, struct number x, struct number y, bool larger)
+{
+    struct number z = (add(p, x.most, negative(y.most)).above < 0) == larger ? y : x;
+    z.affine = x.affine && y.affine && x.per.above == y.per.above && x.per.below == y.per.below;
+    return z;
 }
 
 static char next(struct dim_parser *p)
@@ -106,15 +154,15 @@ static bool take(struct dim_parser *p, const char *what)
     return true;
 }
 
-static struct ratio parse_sum(struct dim_parser *p);
+static struct number parse_sum(struct dim_parser *p);
 
-static struct ratio parse_number(struct dim_parser *p)
+static struct number parse_number(struct dim_parser *p)
 {
     int64_t x = 0;
     for (; is_digit(*p->at); p->at++)
         if (!checked_mul(x, 10, &x) || !checked_add(x, *p->at - '0', &x))
-            return fail(p);
-    return (struct ratio){x, 1};
+            return failed(p);
+    return constant(x);
 }
 
 enum function { FLOOR, CEILING, LARGEST, SMALLEST };
@@ -126,20 +174,17 @@ static const struct {
                  {"Max", LARGEST}, {"min", SMALLEST}, {"Min", SMALLEST}};
 
 /* From behind the '(' of a call. */
-static struct ratio parse_call(struct dim_parser *p, enum function f)
+static struct number parse_call(struct dim_parser *p, enum function f)
 {
-    struct ratio x = parse_sum(p);
-    while (!p->failed && (f == LARGEST || f == SMALLEST) && take(p, ",")) {
-        const struct ratio y = parse_sum(p);
-        if (is_less(p, x, y) == (f == LARGEST))
-            x = y;
-    }
+    struct number x = parse_sum(p);
+    while (!p->failed && (f == LARGEST || f == SMALLEST) && take(p, ","))
+        x = chosen(p, x, parse_sum(p), f == LARGEST);
     if (p->failed || !take(p, ")"))
-        return fail(p);
-    return f == FLOOR ? round_down(x) : f == CEILING ? round_up_ratio(x) : x;
+        return failed(p);
+    return f == FLOOR || f == CEILING ? rounded(x, f == CEILING) : x;
 }
 
-static struct ratio parse_name(struct dim_parser *p)
+static struct number parse_name(struct dim_parser *p)
 {
     const size_t n = name_length(p->at);
     const char *const name = arena_strndup(p->arena, p->at, n);
@@ -147,45 +192,46 @@ static struct ratio parse_name(struct dim_parser *p)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (str_equal(name, functions[i].name) && take(p, "("))
             return parse_call(p, functions[i].function);
-    const int64_t size = p->lookup(p->context, name);
-    return size >= 0 ? (struct ratio){size, 1} : fail(p);
+    const struct size size = p->lookup(p->context, name);
+    const bool affine = size.per != NOT_AFFINE;
+    return size.most >= 0 ? (struct number){{size.most, 1}, {affine ? size.per : 0, 1}, affine} : failed(p);
 }
 
-static struct ratio parse_parenthesis(struct dim_parser *p)
+static struct number parse_parenthesis(struct dim_parser *p)
 {
-    const struct ratio x = take(p, "(") ? parse_sum(p) : fail(p);
-    return take(p, ")") ? x : fail(p);
+    const struct number x = take(p, "(") ? parse_sum(p) : failed(p);
+    return take(p, ")") ? x : failed(p);
 }
 
-static struct ratio parse_factor(struct dim_parser *p)
+static struct number parse_factor(struct dim_parser *p)
 {
     if (++p->depth > DEEPEST)
-        return fail(p);
+        return failed(p);
     const char c = next(p);
-    const struct ratio x = is_digit(c)      ? parse_number(p)
-                           : is_letter(c)   ? parse_name(p)
-                           : take(p, "-")   ? negative(parse_factor(p))
-                                            : parse_parenthesis(p);
+    const struct number x = is_digit(c)    ? parse_number(p)
+                            : is_letter(c) ? parse_name(p)
+                            : take(p, "-") ? minus(parse_factor(p))
+                                           : parse_parenthesis(p);
     p->depth--;
     return x;
 }
 
 /* x - y floor(x / y), as Python's % */
-static struct ratio remainder_of(struct dim_parser *p, struct ratio x, struct ratio y)
+static struct number remainder_of(struct dim_parser *p, struct number x, struct number y)
 {
-    return add(p, x, negative(multiply(p, y, round_down(divide(p, x, y)))));
+    return sum(p, x, minus(product(p, y, rounded(quotient(p, x, y), false))));
 }
 
-static struct ratio parse_product(struct dim_parser *p)
+static struct number parse_product(struct dim_parser *p)
 {
-    struct ratio x = parse_factor(p);
+    struct number x = parse_factor(p);
     while (!p->failed) {
         if (take(p, "*"))
-            x = multiply(p, x, parse_factor(p));
+            x = product(p, x, parse_factor(p));
         else if (take(p, "//"))
-            x = round_down(divide(p, x, parse_factor(p)));
+            x = rounded(quotient(p, x, parse_factor(p)), false);
         else if (take(p, "/"))
-            x = divide(p, x, parse_factor(p));
+            x = quotient(p, x, parse_factor(p));
         else if (take(p, "%"))
             x = remainder_of(p, x, parse_factor(p));
         else
@@ -194,14 +240,14 @@ static struct ratio parse_product(struct dim_parser *p)
     return x;
 }
 
-static struct ratio parse_sum(struct dim_parser *p)
+static struct number parse_sum(struct dim_parser *p)
 {
-    struct ratio x = parse_product(p);
+    struct number x = parse_product(p);
     while (!p->failed) {
         if (take(p, "+"))
-            x = add(p, x, parse_product(p));
+            x = sum(p, x, parse_product(p));
         else if (take(p, "-"))
-            x = add(p, x, negative(parse_product(p)));
+            x = sum(p, x, minus(parse_product(p)));
         else
             break;
     }
@@ -213,11 +259,13 @@ bool dim_is_expression(const char *text)
     return text[0] != '\0' && (!is_letter(text[0]) || text[name_length(text)] != '\0');
 }
 
-int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context)
+struct size dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context)
 {
     struct dim_parser p = {.at = text, .arena = a, .lookup = lookup, .context = context};
-    const struct ratio x = parse_sum(&p);
-    return !p.failed && next(&p) == '\0' && x.below == 1 && x.above >= 0 ? x.above : -1;
+    const struct number x = parse_sum(&p);
+    if (p.failed || next(&p) != '\0' || x.most.below != 1 || x.most.above < 0)
+        return size_constant(-1);
+    return (struct size){x.most.above, x.affine && x.per.below == 1 ? x.per.above : NOT_AFFINE};
 }
 
 static bool is_function(const char *name)
@@ -239,15 +287,15 @@ void dim_expression_names(struct arena *a, const char *text, str_list *out)
     }
 }
 
-static int64_t any_size(const void *context, const char *symbol)
+static struct size any_size(const void *context, const char *symbol)
 {
     (void)context, (void)symbol;
-    return 2520;
+    return size_constant(2520);
 }
 
 void dim_expression_symbols(struct arena *a, const char *text, str_list *out)
 {
-    if (dim_is_expression(text) && dim_expression_size(a, text, any_size, NULL) >= 0)
+    if (dim_is_expression(text) && dim_expression_size(a, text, any_size, NULL).most >= 0)
         dim_expression_names(a, text, out);
     else
         str_list_add(a, out, text);

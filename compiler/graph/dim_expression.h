@@ -5,19 +5,19 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "tensor/size.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
-/* The size of a plain symbol, or -1. */
-typedef int64_t dim_lookup(const void *context, const char *symbol);
+/* The size of a plain symbol; -1: it has none. */
+typedef struct size dim_lookup(const void *context, const char *symbol);
 
 /* Is the text more than a name? */
 bool dim_is_expression(const char *text);
 /* Integers, names, + - * / // %, signs, parentheses, floor() ceil() ceiling() and max() min() with any number of
  * arguments (also Max() and Min(), as sympy writes them), in exact fractions. -1: no such expression, an unknown
  * name, or no size. */
-int64_t dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context);
+struct size dim_expression_size(struct arena *a, const char *text, dim_lookup *lookup, const void *context);
 /* Adds the names that it is made of, each once; those of functions are none. */
 void dim_expression_names(struct arena *a, const char *text, str_list *out);
 /* The same of an expression; what is none is a name as it stands ("x[1]"). */

@@ -321,6 +321,13 @@ struct variable *program_variable(const struct program *p, const char *name)
     return NULL;
 }
 
+int64_t program_span(const struct program *p)
+{
+    while (p->within != NULL)
+        p = p->within;
+    return p->range != NULL ? p->range->high - p->range->low : 0;
+}
+
 struct graph *graph_new(struct program *p, const char *name)
 {
     struct graph *g = arena_new(p->arena, struct graph);

@@ -30,8 +30,8 @@ enum value_kind {
     VALUE_SEQUENCE  /* while a model is imported, in its scopes alone: a list of values (import_internal.h) */
 };
 
-/* A size that is known when the program runs: base + per * n, where n is the count of the program's range; per is 0
- * where it is a constant, which stands elsewhere. */
+/* A size (tensor/size.h) as it is written: base + per * n, where n is the count of the program's range; per is 0 where
+ * it is a constant, which stands elsewhere. */
 struct late_size {
     int64_t base, per;
 };
@@ -70,6 +70,7 @@ struct attr {
     int64_t i;
     const char *s;         /* ATTR_STRING */
     const int64_t *ints;   /* ATTR_INTS */
+    const int64_t *per;    /* of i, or of each of ints, as a size (tensor/size.h); NULL: it is a constant */
     const double *floats;  /* ATTR_FLOATS */
     const char *const *strings;
     size_t count; /* of ints, floats, strings */
@@ -81,6 +82,8 @@ struct attr attr_float(const char *name, double x);
 struct attr attr_int(const char *name, int64_t x);
 struct attr attr_string(const char *name, const char *x);
 struct attr attr_ints(const char *name, const int64_t *x, size_t count); /* copied when the node is built */
+struct attr attr_size(const char *name, const struct size *x);
+struct attr attr_dims(const char *name, const struct shape *s); /* of sizes; copied likewise */
 /* Floats by their bits: 0.0 and -0.0 are two attributes. */
 bool attr_equal(const struct attr *a, const struct attr *b);
 #define ATTRS(...) ((const struct attr[]){__VA_ARGS__, {.name = NULL}})
@@ -225,6 +228,9 @@ struct entry *program_entry(const struct program *p, const char *name);       /*
 struct variable *program_variable(const struct program *p, const char *name); /* and so here */
 /* The program itself, or of a region the one that it is in at last. */
 struct program *program_outermost(struct program *p);
+
+/* highest count - lowest of the range that it, or the program that it is in, has; 0: all sizes are constants. */
+int64_t program_span(const struct program *p);
 
 struct graph *graph_new(struct program *p, const char *name);
 

@@ -17,6 +17,8 @@ struct import_options {
     int64_t provisional_dim;
     /* A dimension whose size each call says; `dims` has its highest size. NULL: there is none. */
     const struct size_range *range;
+    /* Of sizes in `dims` that follow from it, by name: what one count more adds -> const int64_t *. NULL: none does. */
+    const struct map *pers;
     /* Largest sizes where data say how many (struct program); NULL: none is given. */
     const struct map *bounds;
 };

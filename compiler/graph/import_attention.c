@@ -69,17 +69,21 @@ static bool read_type(struct attention *t)
 /* v in groups of heads that share one of K and V, [batch, heads of K, shared, ..]; as it is where none share. */
 static struct value *grouped(struct attention *t, struct value *v)
 {
-    const int64_t shared = t->scores.dim[1] / t->kv_heads, *const x = v->shape.dim;
+    const int64_t shared = t->scores.dim[1] / t->kv_heads;
+    const struct shape *const x = &v->shape;
     if (shared == 1)
         return v;
-    return build_reshape(&t->b, v, &SHAPE(x[0], t->kv_heads, x[1] / t->kv_heads, x[2], x[3]));
+    const struct size heads = size_constant(t->kv_heads), each = size_quotient(shape_size(x, 1), t->kv_heads);
+    return build_reshape(&t->b, v, &SHAPE_OF(shape_size(x, 0), heads, each, shape_size(x, 2), shape_size(x, 3)));
 }
 
 static struct value *product(struct attention *t, struct value *a, struct value *b)
 {
     struct value *const in[] = {grouped(t, a), grouped(t, b)};
     struct value *const y = build_value(&t->b, "MatMul", NULL, in, 2);
-    return build_reshape(&t->b, y, &SHAPE(a->shape.dim[0], a->shape.dim[1], a->shape.dim[2], b->shape.dim[3]));
+    struct shape to = a->shape;
+    shape_set(&to, 3, shape_size(&b->shape, 3));
+    return build_reshape(&t->b, y, &to);
 }
 
 /* *v through the graph that is the attribute `name`, if it is there. */

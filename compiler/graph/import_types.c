@@ -29,12 +29,22 @@ static bool fixed_shape(const struct import_options *o, const struct model_value
     return true;
 }
 
-static const int64_t *dim_option(const struct import_options *o, struct arena *a, const char *entry, const char *symbol)
+/* What one count more of the range adds to a size that --dim gives for the whole model. */
+static int64_t per_option(const struct import_options *o, const char *symbol)
+{
+    const int64_t *const per = o->pers != NULL ? map_get(o->pers, symbol) : NULL;
+    return per != NULL ? *per : o->range != NULL && str_equal(o->range->name, symbol);
+}
+
+static bool dim_option(const struct import_options *o, struct arena *a, const char *entry, const char *symbol,
+                       struct size *out)
 {
     if (o->dims == NULL)
-        return NULL;
-    const int64_t *size = entry != NULL ? map_get(o->dims, arena_printf(a, "%s:%s", entry, symbol)) : NULL;
-    return size != NULL ? size : map_get(o->dims, symbol);
+        return false;
+    const int64_t *const own = entry != NULL ? map_get(o->dims, arena_printf(a, "%s:%s", entry, symbol)) : NULL;
+    const int64_t *const size = own != NULL ? own : map_get(o->dims, symbol);
+    *out = (struct size){size != NULL ? *size : 0, own == NULL ? per_option(o, symbol) : 0};
+    return size != NULL;
 }
 
 /* The size that some input of mg, whose shape the caller fixes, gives to a symbol; -1: none. */
@@ -61,31 +71,32 @@ struct symbols {
 };
 
 /* One scope for the whole model (docs/readings.md, R2): --dim, then inputs of the main graph and of the algorithms. */
-static int64_t plain_symbol_size(const void *context, const char *symbol)
+static struct size plain_symbol_size(const void *context, const char *symbol)
 {
     const struct symbols *const s = context;
-    const int64_t *const option = dim_option(s->o, s->g->arena, s->entry, symbol);
-    if (option != NULL)
-        return *option;
+    struct size option;
+    if (dim_option(s->o, s->g->arena, s->entry, symbol, &option))
+        return option;
     const struct model *const m = s->g->program->model;
     int64_t size = symbol_from_inputs(m->graph, s->o, symbol);
     for (size_t k = 0; size < 0 && k < m->training.count; k++)
         size = symbol_from_inputs(m->training.data[k]->algorithm, s->o, symbol);
     if (size < 0)
         size = import_size_of_weights(m->graph, symbol);
-    return size >= 0 ? size : s->provisional;
+    return size_constant(size >= 0 ? size : s->provisional);
 }
 
 /* -1: nothing binds it. What is written as an expression is looked up as a name first. */
-static int64_t symbol_size(const struct graph *g, const struct import_options *o, const char *entry, const char *symbol)
+static struct size symbol_size(const struct graph *g, const struct import_options *o, const char *entry,
+                               const char *symbol)
 {
     struct symbols s = {g, o, entry, -1};
-    const int64_t size = plain_symbol_size(&s, symbol);
-    if (size >= 0 || !dim_is_expression(symbol))
+    const struct size size = plain_symbol_size(&s, symbol);
+    if (size.most >= 0 || !dim_is_expression(symbol))
         return size;
     s.provisional = o->provisional_dim > 0 ? o->provisional_dim : -1;
-    const int64_t computed = dim_expression_size(g->arena, symbol, plain_symbol_size, &s);
-    return computed == 0 && s.provisional > 0 ? -1 : computed;
+    const struct size computed = dim_expression_size(g->arena, symbol, plain_symbol_size, &s);
+    return computed.most == 0 && s.provisional > 0 ? size_constant(-1) : computed;
 }
 
 /* ---- shapes of inputs -------------------------------------------------------------------------------------------- */
@@ -112,7 +123,7 @@ static bool check_fixed_shape(struct graph *g, const struct model_value_info *vi
                             (long long)dim->value, fixed_by(o, vi), (long long)shape->dim[k]);
         if (dim->value >= 0 || dim->param[0] == '\0')
             continue;
-        const int64_t size = symbol_size(g, o, entry, dim->param);
+        const int64_t size = symbol_size(g, o, entry, dim->param).most;
         if (size >= 0 && size != shape->dim[k])
             ok = diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is '%s' = %lld, but %s %lld", k, vi->name,
                             dim->param, (long long)size, fixed_by(o, vi), (long long)shape->dim[k]);
@@ -129,21 +140,22 @@ static const char *sizes_wanted(const struct graph *g, const struct import_optio
     str_list names = {0};
     dim_expression_symbols(g->arena, symbol, &names);
     vec_each(const char *, name, &names)
-        if (plain_symbol_size(&s, name) < 0)
+        if (plain_symbol_size(&s, name).most < 0)
             strbuf_addf(&text, "%s--dim %s=SIZE", text.length > 0 ? " and " : "", name);
     return text.length > 0 ? strbuf_text(&text) : arena_printf(g->arena, "--dim %s=SIZE", symbol);
 }
 
 static bool bind_dim(struct graph *g, const struct model_value_info *vi, const struct import_options *o,
-                     const char *entry, int k, int64_t *size)
+                     const char *entry, int k, struct shape *shape)
 {
     const struct model_dim *const dim = &vi->type.dims.data[k];
-    *size = dim->value;
-    if (*size < 0 && dim->param[0] != '\0')
-        *size = symbol_size(g, o, entry, dim->param);
-    if (*size < 0 && o->provisional_dim > 0)
-        *size = o->provisional_dim;
-    if (*size >= 0)
+    struct size size = size_constant(dim->value);
+    if (size.most < 0 && dim->param[0] != '\0')
+        size = symbol_size(g, o, entry, dim->param);
+    if (size.most < 0 && o->provisional_dim > 0)
+        size = size_constant(o->provisional_dim);
+    shape_set(shape, k, size);
+    if (size.most >= 0)
         return true;
     if (dim->param[0] != '\0')
         return diag_error(g->diag, &vi->loc, "dimension %d of input '%s' is '%s'; give %s", k, vi->name, dim->param,
@@ -161,7 +173,7 @@ static bool bind_dims(struct graph *g, const struct model_value_info *vi, const 
     bool ok = true;
     shape->rank = (int)vi->type.dims.count;
     for (int k = 0; k < shape->rank; k++)
-        if (!bind_dim(g, vi, o, entry, k, &shape->dim[k]))
+        if (!bind_dim(g, vi, o, entry, k, shape))
             ok = false;
     return ok;
 }

@@ -338,6 +338,19 @@ bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *cou
     return true;
 }
 
+bool infer_known_sizes(struct infer_ctx *c, int i, const struct size **x, size_t *count)
+{
+    const int64_t *ints;
+    if (!infer_known_ints(c, i, &ints, count))
+        return false;
+    const struct tensor *const t = infer_known(c, i);
+    struct size *const list = arena_array(c->graph->arena, struct size, *count);
+    for (size_t k = 0; k < *count; k++)
+        list[k] = tensor_get_size(t, (int64_t)k);
+    *x = list;
+    return true;
+}
+
 bool infer_known_int(struct infer_ctx *c, int i, int64_t *x)
 {
     const int64_t *list;

@@ -84,6 +84,24 @@ struct op_product {
     bool transposes_a, transposes_b;
 };
 
+/* What an integer result is where inputs are sizes (tensor/size.h): elements of inputs without PARAM_NOT_DIFF, moved;
+ * dimensions of the input, or their product; what is computed of inputs 0 and 1, element by element. */
+enum op_sizes {
+    SIZES_UNKNOWN,
+    SIZES_MOVED,
+    SIZES_DIMS,
+    SIZES_COUNT,
+    SIZES_SUM,
+    SIZES_DIFFERENCE,
+    SIZES_PRODUCT,
+    SIZES_QUOTIENT,
+    SIZES_LEAST,
+    SIZES_GREATEST,
+    SIZES_EQUAL,
+    SIZES_LESS,
+    SIZES_GREATER,
+};
+
 struct op_def {
     const char *domain; /* NULL = ai.onnx */
     const char *name;   /* NULL ends a file's array */
@@ -142,6 +160,7 @@ struct op_def {
     void (*axes)(struct axes_ctx *c);
 
     /* What passes may rely on; none is needed. */
+    enum op_sizes sizes;
     /* element p of output 0, the only one, depends on the elements of the inputs at p, broadcast among each other
      * without a preference (as infer_broadcast() does it), and on nothing else */
     bool is_elementwise;
@@ -205,6 +224,9 @@ int64_t op_attr_int(const struct node *n, const char *name);
 const char *op_attr_string(const struct node *n, const char *name);
 /* A list; returns false (count 0) where absent. */
 bool op_attr_ints(const struct node *n, const char *name, const int64_t **x, size_t *count);
+struct size op_attr_size(const struct node *n, const char *name);
+/* A list of at most SHAPE_MAX_RANK, as sizes; absent: rank 0. */
+struct shape op_attr_dims(const struct node *n, const char *name);
 
 /* ---- inference --------------------------------------------------------------------------------------------------- */
 
@@ -237,6 +259,8 @@ int infer_input_count(const struct infer_ctx *c);
 const struct tensor *infer_known(struct infer_ctx *c, int i);
 /* As int64 list (rank 0 or 1); false after a report. */
 bool infer_known_ints(struct infer_ctx *c, int i, const int64_t **x, size_t *count);
+/* The same as sizes. */
+bool infer_known_sizes(struct infer_ctx *c, int i, const struct size **x, size_t *count);
 /* As one integer; x stays as it is where the input is omitted. */
 bool infer_known_int(struct infer_ctx *c, int i, int64_t *x);
 /* Sets output i; dtype DTYPE_UNDEFINED: from the type letter. Checks the element count. */

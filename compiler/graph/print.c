@@ -183,7 +183,7 @@ static void print_node(struct strbuf *b, const struct node *n)
     strbuf_add(b, "\n");
     if (n->region == NULL)
         return;
-    strbuf_addf(b, "%lld steps%s of ", (long long)n->region->trips, n->region->backwards ? " backwards" : "");
+    strbuf_addf(b, "%lld steps%s of ", (long long)n->region->trips.most, n->region->backwards ? " backwards" : "");
     strbuf_add(b, graph_print(b->arena, region_graph(n->region)));
 }
 

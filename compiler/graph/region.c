@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 
-struct region *region_new(const struct graph *g, int64_t trips, bool backwards)
+struct region *region_new(const struct graph *g, struct size trips, bool backwards)
 {
     struct arena *const a = g->arena;
     struct program *const p = arena_new(a, struct program);
@@ -68,10 +68,10 @@ int region_stack(struct region *r, const char *name, struct value *v)
 
 struct shape region_stacked_shape(const struct region *r, const struct shape *of_step)
 {
-    struct shape s = {.rank = of_step->rank + 1};
-    s.dim[0] = r->trips;
+    struct shape s = SHAPE_SCALAR;
+    shape_add(&s, r->trips);
     for (int d = 0; d < of_step->rank; d++)
-        s.dim[d + 1] = of_step->dim[d];
+        shape_take(&s, of_step, d);
     return s;
 }
 

@@ -16,13 +16,13 @@
 struct region {
     struct program *program; /* with one entry; its variables: the states, then what is stacked */
     int states;
-    int64_t trips;           /* steps of time, 1 or more */
+    struct size trips;       /* steps of time, 1 or more */
     bool backwards;          /* from the last slice to the first; what is stacked stands at the same places */
     VEC(bool) is_slice;      /* by input of the graph; else a capture */
 };
 
 /* An empty region for a node of g. */
-struct region *region_new(const struct graph *g, int64_t trips, bool backwards);
+struct region *region_new(const struct graph *g, struct size trips, bool backwards);
 struct graph *region_graph(const struct region *r);
 /* A state, to read in the graph; all states come before anything is stacked. */
 struct value *region_state(struct region *r, const char *name, enum dtype dtype, const struct shape *shape);

@@ -26,10 +26,10 @@ static bool affine_grid_infer(struct infer_ctx *c)
     if (theta->rank != 3 || theta->dim[0] != size.dim[0] || theta->dim[1] != axes || theta->dim[2] != axes + 1)
         return infer_error(c, "input 0 '%s' does not have the shape [%lld,%d,%d]", infer_in(c, 0)->name,
                            (long long)size.dim[0], axes, axes + 1);
-    grid.dim[grid.rank++] = size.dim[0];
+    shape_take(&grid, &size, 0);
     for (int d = 0; d < axes; d++)
-        grid.dim[grid.rank++] = size.dim[d + 2];
-    grid.dim[grid.rank++] = axes;
+        shape_take(&grid, &size, d + 2);
+    shape_add(&grid, size_constant(axes));
     return infer_out(c, 0, DTYPE_UNDEFINED, &grid);
 }
 
@@ -45,7 +45,7 @@ static struct value *build_column(struct expand_ctx *c, struct value *theta, int
 {
     struct shape shape = {.rank = axes + 2, .dim = {theta->shape.dim[0]}};
     for (int d = 1; d <= axes; d++)
-        shape.dim[d] = 1;
+        shape_set(&shape, d, size_constant(1));
     shape.dim[axes + 1] = axes;
     struct value *column = build_with(c, "Gather", ATTRS(attr_int("axis", 2)), theta, build_int(c->b, j));
     return build_reshape(c->b, column, &shape);
@@ -57,7 +57,7 @@ static struct value *build_places(struct expand_ctx *c, enum dtype dtype, int d,
     const struct shape *grid = &node_output(c->node, 0)->shape;
     struct shape shape = {.rank = grid->rank};
     for (int i = 0; i < grid->rank; i++)
-        shape.dim[i] = i == d ? grid->dim[d] : 1;
+        shape_set(&shape, i, i == d ? shape_size(grid, d) : size_constant(1));
     const int64_t size = grid->dim[d];
     if (aligned && size == 1)
         return build_reshape(c->b, build_scalar(c->b, dtype, 0), &shape);

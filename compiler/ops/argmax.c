@@ -44,7 +44,7 @@ static bool arg_infer(struct infer_ctx *c)
                            infer_in(c, 0)->name);
     for (int d = 0; d < x->rank; d++)
         if (d != axis || keep)
-            y.dim[y.rank++] = d == axis ? 1 : x->dim[d];
+            shape_add(&y, d == axis ? size_constant(1) : shape_size(x, d));
     return infer_out(c, 0, DTYPE_INT64, &y);
 }
 
@@ -147,7 +147,7 @@ static bool position_infer(struct infer_ctx *c)
     if (!infer_axis(c, op_attr_int(c->node, "axis"), y.rank, &axis))
         return false;
     for (int d = 0; d < y.rank; d++)
-        y.dim[d] = d == axis ? y.dim[d] : 1;
+        shape_set(&y, d, d == axis ? shape_size(&y, d) : size_constant(1));
     return infer_out(c, 0, DTYPE_INT64, &y);
 }
 

@@ -67,11 +67,17 @@ static const struct op_version versions[] = {
 struct attention_sizes {
     bool flat; /* heads stand side by side in [batch, position, heads * size] */
     int64_t batch, q_heads, kv_heads, q_length, kv_length, past, key_size, value_size;
+    int64_t batch_per, length_per, total_per; /* of batch, q_length and total_of() as sizes (tensor/size.h) */
 };
 
 static int64_t total_of(const struct attention_sizes *z)
 {
     return z->past + z->kv_length;
+}
+
+static struct size length_of(const struct attention_sizes *z)
+{
+    return (struct size){z->q_length, z->length_per};
 }
 
 /* Splits a flat last axis. */
@@ -204,13 +210,23 @@ static bool attention_infer(struct infer_ctx *c)
     if (!check_attributes(c) || !check_sizes(c, &z))
         return false;
     struct shape y = *infer_shape(c, Q);
-    y.dim[y.rank - 1] = z.value_size;
-    if (z.flat && !checked_mul(z.q_heads, z.value_size, &y.dim[y.rank - 1]))
+    int64_t width = z.value_size;
+    if (z.flat && !checked_mul(z.q_heads, z.value_size, &width))
         return infer_error(c, "the output has too many elements");
-    return infer_out(c, Y, DTYPE_UNDEFINED, &y) &&
-           infer_out(c, PRESENT_KEY, DTYPE_UNDEFINED, &SHAPE(z.batch, z.kv_heads, total_of(&z), z.key_size)) &&
-           infer_out(c, PRESENT_VALUE, DTYPE_UNDEFINED, &SHAPE(z.batch, z.kv_heads, total_of(&z), z.value_size)) &&
-           infer_out(c, SCORES, DTYPE_UNDEFINED, &SHAPE(z.batch, z.q_heads, z.q_length, total_of(&z)));
+    const struct size row = shape_size(infer_shape(c, V), y.rank - 1),
+                      shared = size_constant(z.flat ? z.q_heads / z.kv_heads : 1);
+    shape_set(&y, y.rank - 1, (struct size){width, size_product(row, shared).per});
+    const struct value *const past = infer_in(c, PAST_KEY);
+    const int at = z.flat ? 1 : 2;
+    const struct size batch = shape_size(&y, 0), q_length = shape_size(&y, at),
+                      total = size_sum(past ? shape_size(&past->shape, 2) : size_constant(0),
+                                       shape_size(infer_shape(c, K), at)),
+                      q_heads = size_constant(z.q_heads), kv_heads = size_constant(z.kv_heads);
+    const struct shape key = SHAPE_OF(batch, kv_heads, total, size_constant(z.key_size)),
+                       value = SHAPE_OF(batch, kv_heads, total, size_constant(z.value_size));
+    return infer_out(c, Y, DTYPE_UNDEFINED, &y) && infer_out(c, PRESENT_KEY, DTYPE_UNDEFINED, &key) &&
+           infer_out(c, PRESENT_VALUE, DTYPE_UNDEFINED, &value) &&
+           infer_out(c, SCORES, DTYPE_UNDEFINED, &SHAPE_OF(batch, q_heads, q_length, total));
 }
 
 /* Of a node that inference has passed. */
@@ -222,6 +238,9 @@ static struct attention_sizes sizes_of(const struct node *n)
     z.kv_heads = z.flat ? op_attr_int(n, "kv_num_heads") : k->dim[1];
     z.q_length = q->dim[z.flat ? 1 : 2];
     z.kv_length = k->dim[z.flat ? 1 : 2];
+    z.batch_per = q->per[0];
+    z.length_per = q->per[z.flat ? 1 : 2];
+    z.total_per = k->per[z.flat ? 1 : 2];
     z.key_size = z.flat ? q->dim[2] / z.q_heads : q->dim[3];
     z.value_size = z.flat ? v->dim[2] / z.kv_heads : v->dim[3];
     z.past = node_input(n, PAST_KEY) != NULL ? node_input(n, PAST_KEY)->shape.dim[2] : 0;
@@ -268,7 +287,8 @@ static struct value *by_heads(struct expand_ctx *c, const struct attention_sizes
     struct value *v = expand_in(c, i);
     if (!z->flat)
         return v;
-    const struct shape apart = SHAPE(z->batch, v->shape.dim[1], heads, size);
+    const struct shape apart =
+        SHAPE_OF(shape_size(&v->shape, 0), shape_size(&v->shape, 1), size_constant(heads), size_constant(size));
     return build_transpose(c->b, build_reshape(c->b, v, &apart), (const int[]){0, 2, 1, 3});
 }
 
@@ -281,26 +301,25 @@ static struct value *with_past(struct expand_ctx *c, struct value *past, struct 
  * what has an axis for heads: one of a single element gives room for both. */
 static struct value *grouped(struct expand_ctx *c, const struct attention_sizes *z, struct value *v)
 {
-    struct shape s = {.rank = 5};
+    const struct size one = size_constant(1);
     const int64_t shared = z->q_heads / z->kv_heads;
     if (shared == 1 || v->shape.rank < 3)
         return v;
     const int first = v->shape.rank - 3; /* the axis of heads */
     const int64_t heads = v->shape.dim[first];
-    s.dim[0] = first > 0 ? v->shape.dim[0] : 1;
-    s.dim[1] = heads == 1 ? 1 : z->kv_heads;
-    s.dim[2] = heads == z->q_heads && heads != 1 ? shared : 1;
-    s.dim[3] = v->shape.dim[first + 1];
-    s.dim[4] = v->shape.dim[first + 2];
+    const struct shape s =
+        SHAPE_OF(first > 0 ? shape_size(&v->shape, 0) : one, heads == 1 ? one : size_constant(z->kv_heads),
+                 heads == z->q_heads && heads != 1 ? size_constant(shared) : one, shape_size(&v->shape, first + 1),
+                 shape_size(&v->shape, first + 2));
     return build_reshape(c->b, v, &s);
 }
 
 /* 0, 1 .. count - 1 as int32, in the shape of a list with `after` axes behind it. */
-static struct value *numbers(struct expand_ctx *c, int64_t first, int64_t count, int after)
+static struct value *numbers(struct expand_ctx *c, int64_t first, struct size count, int after)
 {
-    struct shape s = SHAPE(count);
+    struct shape s = SHAPE_OF(count);
     for (int i = 0; i < after; i++)
-        s.dim[s.rank++] = 1;
+        shape_add(&s, size_constant(1));
     return build_counter(c->b, DTYPE_INT32, first, &s);
 }
 
@@ -313,15 +332,15 @@ static struct value *both(struct expand_ctx *c, struct value *a, struct value *b
 static struct value *positions(struct expand_ctx *c, const struct attention_sizes *z, struct value *lengths)
 {
     if (lengths == NULL)
-        return numbers(c, z->past, z->q_length, 1);
-    return build(c, "Add", numbers(c, -z->q_length, z->q_length, 1), lengths);
+        return numbers(c, z->past, length_of(z), 1);
+    return build(c, "Add", numbers(c, -z->q_length, length_of(z), 1), lengths);
 }
 
 /* The lengths as int32, with the axes of scores. */
 static struct value *lengths_of(struct expand_ctx *c, const struct attention_sizes *z)
 {
     struct value *v = expand_in(c, LENGTHS);
-    struct shape s = SHAPE(z->batch, 1, 1, 1, 1);
+    struct shape s = {.dim = {z->batch, 1, 1, 1, 1}, .per = {z->batch_per}};
     s.rank = z->q_heads == z->kv_heads ? 4 : 5;
     return v == NULL ? NULL : build_reshape(c->b, build_cast(c->b, v, DTYPE_INT32), &s);
 }
@@ -330,7 +349,8 @@ static struct value *lengths_of(struct expand_ctx *c, const struct attention_siz
 static struct value *sight(struct expand_ctx *c, const struct attention_sizes *z)
 {
     const struct attention_window w = window_of(c->node);
-    struct value *seen = NULL, *const lengths = lengths_of(c, z), *const j = numbers(c, 0, total_of(z), 0);
+    const struct size total = {total_of(z), z->total_per};
+    struct value *seen = NULL, *const lengths = lengths_of(c, z), *const j = numbers(c, 0, total, 0);
     struct value *const p = w.left >= 0 || w.right >= 0 ? positions(c, z, lengths) : NULL;
     if (w.right >= 0)
         seen = build(c, "LessOrEqual", j, build(c, "Add", p, build_like(c, p, (double)w.right)));
@@ -386,7 +406,9 @@ static struct value *masked(struct expand_ctx *c, const struct attention_sizes *
 /* y [.., L, E] in the form of the output. */
 static struct value *as_output(struct expand_ctx *c, const struct attention_sizes *z, struct value *y)
 {
-    y = build_reshape(c->b, y, &SHAPE(z->batch, z->q_heads, z->q_length, z->value_size));
+    const struct size batch = {z->batch, z->batch_per};
+    y = build_reshape(c->b, y, &SHAPE_OF(batch, size_constant(z->q_heads), length_of(z),
+                                         size_constant(z->value_size)));
     if (z->flat)
         y = build_transpose(c->b, y, (const int[]){0, 2, 1, 3});
     return build_reshape(c->b, build_cast(c->b, y, expand_in(c, Q)->dtype), &c->node->outputs.data[Y]->shape);

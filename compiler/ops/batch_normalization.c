@@ -114,7 +114,7 @@ static struct shape channel_shape(const struct node *n)
     struct shape s = {.rank = 1, .dim = {x->rank == 1 ? 1 : x->dim[1]}};
     if (op_attr_int(n, "spatial") == 0)
         for (int d = 2; d < x->rank; d++)
-            s.dim[s.rank++] = x->dim[d];
+            shape_take(&s, x, d);
     return s;
 }
 
@@ -166,7 +166,7 @@ static struct value *vector(const struct normalized_batch *t, struct value *v)
 {
     struct shape s = t->x->shape;
     for (size_t i = 0; i < t->along.count; i++)
-        s.dim[t->along.axis[i]] = 1;
+        shape_set(&s, t->along.axis[i], size_constant(1));
     return build_cast(t->b, build_reshape(t->b, v, &s), t->x->dtype);
 }
 

@@ -299,7 +299,7 @@ static const struct op_sample like_samples[] = {
 const struct op_def op_defs_cast[] = {
     {.name = "Cast", .written = "=", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = cast_infer, .grad = cast_grad, .eval = cast_eval, .lower = cast_lower, .is_elementwise = true,
-     .samples = samples},
+     .sizes = SIZES_MOVED, .samples = samples},
     {.name = "CastLike", .written = "=", .versions = like_versions, .inputs = like_inputs, .outputs = like_outputs,
      .attrs = like_attrs, .infer = cast_like_infer, .expand = cast_like_expand, .eval = cast_eval,
      .samples = like_samples},

@@ -39,7 +39,7 @@ static bool causal_infer(struct infer_ctx *c)
         return infer_error(
             c, "input and weight have shapes %s and %s, expected [batch,channels,length] and [channels,1,window]",
             shape_text(c->diag->arena, x), shape_text(c->diag->arena, w));
-    const struct shape state = SHAPE(x->dim[0], x->dim[1], w->dim[2] - 1);
+    const struct shape state = SHAPE_OF(shape_size(x, 0), shape_size(x, 1), size_constant(w->dim[2] - 1));
     return move_infer_shape(c, WEIGHT, &SHAPE(x->dim[1], 1, w->dim[2])) &&
            move_infer_shape(c, BIAS, &SHAPE(x->dim[1])) &&
            move_infer_shape(c, PAST, &state) && infer_out(c, 0, DTYPE_UNDEFINED, x) &&
@@ -55,7 +55,8 @@ static bool causal_expand(struct expand_ctx *c)
 {
     struct value *x = expand_in(c, X), *past = expand_in(c, PAST);
     const enum dtype type = dtype_computed(x->dtype);
-    const struct shape state = SHAPE(x->shape.dim[0], x->shape.dim[1], expand_in(c, WEIGHT)->shape.dim[2] - 1);
+    const struct size before = size_constant(expand_in(c, WEIGHT)->shape.dim[2] - 1);
+    const struct shape state = SHAPE_OF(shape_size(&x->shape, 0), shape_size(&x->shape, 1), before);
     if (past == NULL)
         past = build_expand(c->b, build_like(c, x, 0.0), &state);
     struct value *all = state.dim[2] > 0 ? build_with(c, "Concat", ATTRS(attr_int("axis", 2)), past, x) : x;
@@ -70,11 +71,13 @@ static bool causal_expand(struct expand_ctx *c)
     }
     if (!expand_wants(c, 1))
         return !c->b->failed;
-    const int64_t from = x->shape.dim[2], to = from + state.dim[2], axis = 2;
-    return expand_out(c, 1,
-                      state.dim[2] == 0 ? past
-                                        : build(c, "Slice", all, build_ints(c->b, &from, 1), build_ints(c->b, &to, 1),
-                                                build_ints(c->b, &axis, 1)));
+    const struct size from = shape_size(&x->shape, 2), to = size_sum(from, before);
+    const int64_t axis = 2;
+    if (state.dim[2] == 0)
+        return expand_out(c, 1, past);
+    struct value *const first = build_dims(c->b, &SHAPE_OF(from));
+    struct value *const behind = build_dims(c->b, &SHAPE_OF(to));
+    return expand_out(c, 1, build(c, "Slice", all, first, behind, build_ints(c->b, &axis, 1)));
 }
 
 /* Position t of a channel, counted from the first of the past. */

@@ -26,7 +26,7 @@ static bool crop_infer(struct infer_ctx *c)
         int d = k;
         if (!all)
             (void)shape_axis(y.rank, axes[k], &d);
-        y.dim[d] = wish.dim[k];
+        shape_set(&y, d, shape_size(&wish, k));
     }
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }

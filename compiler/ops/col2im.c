@@ -47,11 +47,11 @@ static struct window window_over(const struct node *n, const struct shape *x)
 
 static struct shape shape_of_windows(const struct window *w, const struct shape *x)
 {
-    struct shape v = SHAPE(x->dim[0], x->dim[1]);
+    struct shape v = SHAPE_OF(shape_size(x, 0), shape_size(x, 1));
     for (int i = 0; i < w->rank; i++)
-        v.dim[v.rank++] = w->axis[WINDOW_AXES - w->rank + i].size;
+        shape_add(&v, size_constant(w->axis[WINDOW_AXES - w->rank + i].size));
     for (int i = 0; i < w->rank; i++)
-        v.dim[v.rank++] = w->axis[WINDOW_AXES - w->rank + i].out;
+        shape_add(&v, window_out_size(&w->axis[WINDOW_AXES - w->rank + i]));
     return v;
 }
 
@@ -96,7 +96,7 @@ static struct value *build_windows(struct builder *b, const char *op, struct val
     const struct attr kernel = a.attr[0], stride = a.attr[1], dilation = a.attr[2];
     const struct attr *attrs =
         shape == NULL ? ATTRS(kernel, stride, dilation)
-                      : ATTRS(kernel, stride, dilation, attr_ints("shape", shape->dim, (size_t)shape->rank));
+                      : ATTRS(kernel, stride, dilation, attr_dims("shape", shape));
     return build_value(b, op, attrs, &v, 1);
 }
 
@@ -128,14 +128,14 @@ static struct value *build_places(struct builder *b, const struct window_axis *a
 /* [n, c, t, o, t, o...] and back to [n, c, t..., o...]; *apart: the former's shape. */
 static void pair_axes(const struct window *w, const struct shape *v, struct shape *apart, int *there, int *back)
 {
-    *apart = SHAPE(v->dim[0], v->dim[1]);
+    *apart = SHAPE_OF(shape_size(v, 0), shape_size(v, 1));
     for (int d = 0; d < 2; d++)
         there[d] = back[d] = d;
     for (int i = 0; i < 2 * w->rank; i++) {
         const int from = 2 + i / 2 + (i % 2 != 0 ? w->rank : 0);
         there[2 + i] = from;
         back[from] = 2 + i;
-        apart->dim[apart->rank++] = v->dim[from];
+        shape_take(apart, v, from);
     }
 }
 
@@ -388,9 +388,9 @@ static bool col2im_infer(struct infer_ctx *c)
     if (x->dim[2] != windows)
         return infer_error(c, "input 0 '%s' has %lld windows, expected %lld", infer_in(c, 0)->name,
                            (long long)x->dim[2], (long long)windows);
-    struct shape y = {.rank = 2 + (int)rank, .dim = {x->dim[0], x->dim[1] / size}};
+    struct shape y = SHAPE_OF(shape_size(x, 0), size_quotient(shape_size(x, 1), size));
     for (size_t i = 0; i < rank; i++)
-        y.dim[2 + i] = image[i];
+        shape_add(&y, size_constant(image[i]));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -407,20 +407,21 @@ static bool col2im_expand(struct expand_ctx *c)
     const struct shape *y = &node_output(c->node, 0)->shape;
     const struct window w = col2im_window(c->b->graph->arena, c->node);
     struct shape padded = *y;
-    int64_t start[2 + WINDOW_AXES] = {0}, end[2 + WINDOW_AXES] = {y->dim[0], y->dim[1]};
+    struct shape end = *y;
+    int64_t start[2 + WINDOW_AXES] = {0};
     if (window_out_count(&w) == 0)
         return expand_out(c, 0, build_expand(c->b, build_like(c, expand_in(c, 0), 0.0), y));
     for (int i = 0; i < w.rank; i++) {
         const struct window_axis *a = &w.axis[WINDOW_AXES - w.rank + i];
-        padded.dim[2 + i] = a->in;
+        shape_set(&padded, 2 + i, size_constant(a->in));
         start[2 + i] = a->pad_begin;
-        end[2 + i] = a->in - a->pad_end;
+        shape_set(&end, 2 + i, size_constant(a->in - a->pad_end));
     }
     const struct shape apart = shape_of_windows(&w, &padded);
     struct value *v =
         build_windows(c->b, "stepc.WindowsGrad", build_reshape(c->b, expand_in(c, 0), &apart), &w, &padded);
     if (!shape_equal(&padded, y))
-        v = build(c, "Slice", v, build_ints(c->b, start, (size_t)y->rank), build_ints(c->b, end, (size_t)y->rank));
+        v = build(c, "Slice", v, build_ints(c->b, start, (size_t)y->rank), build_dims(c->b, &end));
     return expand_out(c, 0, v);
 }
 

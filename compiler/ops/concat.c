@@ -53,7 +53,7 @@ static bool concat_infer(struct infer_ctx *c)
         if (!check_input(c, i, axis))
             return false;
         /* the sum of two cannot overflow: each is at most INT64_MAX / 16, as of every shape that was checked */
-        y.dim[axis] += infer_shape(c, i)->dim[axis];
+        shape_set(&y, axis, size_sum(shape_size(&y, axis), shape_size(infer_shape(c, i), axis)));
         if (y.dim[axis] > INT64_MAX / 16)
             return infer_error(c, "the result is too large");
     }
@@ -64,14 +64,14 @@ static bool concat_infer(struct infer_ctx *c)
 static bool concat_grad(struct grad_ctx *c)
 {
     const int axis = concat_axis(c->node);
-    int64_t at = 0;
+    struct size at = size_constant(0);
     for (int i = 0; i < grad_input_count(c); i++) {
-        const int64_t start = at;
-        at += grad_input(c, i)->shape.dim[axis];
+        const struct size start = at;
+        at = size_sum(at, shape_size(&grad_input(c, i)->shape, axis));
         if (!grad_wants(c, i))
             continue;
-        struct value *part = build(c, "Slice", grad_of_output(c, 0), build_ints(c->b, &start, 1),
-                                   build_ints(c->b, &at, 1), build_ints(c->b, &(int64_t){axis}, 1));
+        struct value *part = build(c, "Slice", grad_of_output(c, 0), build_dims(c->b, &SHAPE_OF(start)),
+                                   build_dims(c->b, &SHAPE_OF(at)), build_ints(c->b, &(int64_t){axis}, 1));
         if (!grad_accumulate(c, i, part))
             return false;
     }
@@ -172,5 +172,5 @@ static void concat_axes(struct axes_ctx *c)
 const struct op_def op_defs_concat[] = {
     {.name = "Concat", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = concat_infer, .axes = concat_axes, .grad = concat_grad, .eval = concat_eval, .lower = concat_lower,
-     .bounded = concat_bounded, .samples = samples},
+     .bounded = concat_bounded, .sizes = SIZES_MOVED, .samples = samples},
     {0}};

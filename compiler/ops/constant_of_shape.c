@@ -81,5 +81,5 @@ static bool filled_by_data(struct bounded_ctx *c)
 const struct op_def op_defs_constant_of_shape[] = {
     {.name = "ConstantOfShape", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = constant_of_shape_infer, .grad = grad_none, .expand = constant_of_shape_expand,
-     .eval = constant_of_shape_eval, .sized_by_data = filled_by_data, .samples = samples},
+     .eval = constant_of_shape_eval, .sized_by_data = filled_by_data, .sizes = SIZES_MOVED, .samples = samples},
     {0}};

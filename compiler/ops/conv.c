@@ -41,7 +41,7 @@ static const struct op_param weight_grad_outputs[] = {PARAM("dW", 0), {0}};
 
 struct conv conv_make(const struct node *n, const struct shape *x, int64_t out_channels, const int64_t *size)
 {
-    struct conv v = {.n = x->dim[0], .groups = op_attr_int(n, "group")};
+    struct conv v = {.n = x->dim[0], .images = shape_size(x, 0), .groups = op_attr_int(n, "group")};
     v.c = x->dim[1] / v.groups;
     v.o = out_channels / v.groups;
     v.window = window_of(n, x, size);
@@ -111,7 +111,7 @@ static bool conv_infer(struct infer_ctx *c)
     if (window_infer_rank(c, 0) == 0 || !conv_infer_weights(c, infer_shape(c, 0), 1) || !check_bias(c) ||
         !window_infer(c, infer_shape(c, 0), infer_shape(c, 1)->dim + 2, &w))
         return false;
-    const struct shape y = window_out_shape(&w, infer_shape(c, 0)->dim[0], infer_shape(c, 1)->dim[0]);
+    const struct shape y = window_out_shape(&w, shape_size(infer_shape(c, 0), 0), shape_size(infer_shape(c, 1), 0));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -121,7 +121,7 @@ static bool check_dy(struct infer_ctx *c, const struct shape *x, int64_t channel
     struct window w;
     if (!window_infer(c, x, size, &w))
         return false;
-    const struct shape y = window_out_shape(&w, x->dim[0], channels);
+    const struct shape y = window_out_shape(&w, shape_size(x, 0), size_constant(channels));
     return shape_equal(&y, infer_shape(c, 0)) ||
            infer_error(c, "input 0 '%s' does not have the shape of the convolution's output", infer_in(c, 0)->name);
 }
@@ -166,11 +166,11 @@ static struct value *build_input_grad(struct grad_ctx *c, const struct conv *v, 
 {
     struct window_attrs a;
     window_make_attrs(&v->window, &a);
-    int64_t shape[2 + WINDOW_AXES] = {v->n, v->groups * v->c};
+    struct shape shape = SHAPE_OF(v->images, size_constant(v->groups * v->c));
     for (int i = 0; i < v->window.rank; i++)
-        shape[2 + i] = v->window.axis[WINDOW_AXES - v->window.rank + i].in;
+        shape_add(&shape, window_in_size(&v->window.axis[WINDOW_AXES - v->window.rank + i]));
     a.attr[WINDOW_ATTRS] = attr_int("group", v->groups);
-    a.attr[WINDOW_ATTRS + 1] = attr_ints("shape", shape, (size_t)v->window.rank + 2);
+    a.attr[WINDOW_ATTRS + 1] = attr_dims("shape", &shape);
     return build_with(c, "stepc.ConvGradInput", a.attr, dy, w);
 }
 
@@ -249,12 +249,13 @@ static bool input_grad_plain(struct expand_ctx *c)
 /* [n, groups k, i...] as [k, groups n, i...] */
 static struct value *channels_in_front(struct builder *b, struct value *x, int64_t groups)
 {
-    struct shape apart = SHAPE(x->shape.dim[0], groups, x->shape.dim[1] / groups);
-    struct shape together = SHAPE(x->shape.dim[1] / groups, groups * x->shape.dim[0]);
+    const struct size n = shape_size(&x->shape, 0), of_group = size_constant(x->shape.dim[1] / groups);
+    struct shape apart = SHAPE_OF(n, size_constant(groups), of_group);
+    struct shape together = SHAPE_OF(of_group, size_product(n, size_constant(groups)));
     int perm[SHAPE_MAX_RANK] = {2, 1, 0};
     for (int d = 2; d < x->shape.rank; d++) {
         perm[apart.rank] = apart.rank;
-        apart.dim[apart.rank++] = together.dim[together.rank++] = x->shape.dim[d];
+        shape_take(&apart, &x->shape, d), shape_take(&together, &x->shape, d);
     }
     return build_reshape(b, build_transpose(b, build_reshape(b, x, &apart), perm), &together);
 }

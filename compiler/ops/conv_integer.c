@@ -71,7 +71,8 @@ static bool infer_product(struct infer_ctx *c, const struct conv_operands *in, e
         !window_infer(c, x, infer_shape(c, in->w)->dim + 2, &w))
         return false;
     const struct conv v = conv_of(c->node, in);
-    const struct shape y = window_out_shape(&w, x->dim[0], infer_shape(c, in->w)->dim[0]), read = padded_shape(&v);
+    const struct shape y = window_out_shape(&w, shape_size(x, 0), shape_size(infer_shape(c, in->w), 0)),
+                       read = padded_shape(&v);
     return shape_count_checked(&read, &count) ? infer_out(c, 0, dtype, &y)
                                               : infer_error(c, "input %d '%s' is too large with its padding", in->x,
                                                             infer_in(c, in->x)->name);

@@ -7,6 +7,7 @@
 
 struct conv {
     int64_t n, groups, c, o; /* c, o: channels of one group */
+    struct size images;      /* n as a size */
     struct window window;
 };
 

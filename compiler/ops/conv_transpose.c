@@ -148,13 +148,24 @@ static bool check_bias(struct infer_ctx *c, int64_t channels)
                        (long long)channels);
 }
 
+/* With output_shape it is a constant. */
+static struct size out_size(const struct node *n, const struct axis *a, int i)
+{
+    const struct size in = shape_size(&node_input(n, 0)->shape, 2 + i),
+                      window = shape_size(&node_input(n, 1)->shape, 2 + i),
+                      whole = size_sum(size_product(in, size_constant(a->stride)),
+                                       size_product(window, size_constant(a->dilation)));
+    return (struct size){a->out, node_attr(n, "output_shape") ? 0 : whole.per};
+}
+
 static bool transpose_infer(struct infer_ctx *c)
 {
     const int rank = window_infer_rank(c, 0);
     struct axis axes[WINDOW_AXES];
     if (rank == 0 || !check_weights(c, rank) || !check_lists(c, rank))
         return false;
-    struct shape y = SHAPE(infer_shape(c, 0)->dim[0], 0);
+    const struct size groups = size_constant(op_attr_int(c->node, "group"));
+    struct shape y = SHAPE_OF(shape_size(infer_shape(c, 0), 0), size_product(shape_size(infer_shape(c, 1), 1), groups));
     if (!checked_mul(infer_shape(c, 1)->dim[1], op_attr_int(c->node, "group"), &y.dim[1]))
         return infer_error(c, "there are too many output channels");
     for (int i = 0; i < rank; i++)
@@ -165,7 +176,7 @@ static bool transpose_infer(struct infer_ctx *c)
         if (axes[i].out < 0)
             return infer_error(c, "the output would have %lld elements along spatial axis %d", (long long)axes[i].out,
                                i);
-        y.dim[y.rank++] = axes[i].out;
+        shape_add(&y, out_size(c->node, &axes[i], i));
     }
     return check_bias(c, y.dim[1]) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
@@ -183,20 +194,21 @@ static bool overlap(const struct axis *a, int64_t *low, int64_t *high)
 }
 
 struct inner_conv { /* the part of y that is a derivative of Conv */
-    int64_t shape[2 + WINDOW_AXES], strides[WINDOW_AXES], dilations[WINDOW_AXES], pads[2 * WINDOW_AXES];
+    struct shape shape;
+    int64_t strides[WINDOW_AXES], dilations[WINDOW_AXES], pads[2 * WINDOW_AXES];
     int64_t around[2 * (2 + WINDOW_AXES)]; /* zeros to add, as Pad counts them */
     bool has_zeros;
 };
 
 static bool find_inner(const struct axis *axes, int rank, const struct shape *y, struct inner_conv *v)
 {
-    *v = (struct inner_conv){.shape = {y->dim[0], y->dim[1]}};
+    *v = (struct inner_conv){.shape = *y};
     for (int i = 0; i < rank; i++) {
         const struct axis *a = &axes[i];
         int64_t low, high;
         if (!overlap(a, &low, &high))
             return false;
-        v->shape[2 + i] = high - low;
+        shape_set(&v->shape, 2 + i, (struct size){high - low, y->per[2 + i]});
         v->strides[i] = a->stride;
         v->dilations[i] = a->dilation;
         v->pads[i] = low;
@@ -220,7 +232,7 @@ static struct value *build_map(struct expand_ctx *c, const struct shape *y)
     struct value *map =
         build_with(c, "stepc.ConvGradInput",
                    ATTRS(attr_ints("dilations", v.dilations, count), attr_int("group", op_attr_int(c->node, "group")),
-                         attr_ints("pads", v.pads, 2 * count), attr_ints("shape", v.shape, count + 2),
+                         attr_ints("pads", v.pads, 2 * count), attr_dims("shape", &v.shape),
                          attr_ints("strides", v.strides, count)),
                    x, w);
     return v.has_zeros ? build(c, "Pad", map, build_ints(c->b, v.around, 2 * (count + 2))) : map;

@@ -78,9 +78,10 @@ static bool cum_prod_grad(struct grad_ctx *c)
     struct builder *const b = c->b;
     struct value *const x = grad_input(c, 0);
     const int axis = axis_of(c->node), products = 3;
-    const int64_t n = x->shape.dim[axis], outer = shape_count_range(&x->shape, 0, axis);
-    const int64_t inner = shape_count_range(&x->shape, axis + 1, x->shape.rank);
-    const struct shape apart = SHAPE(outer, n, inner), row = SHAPE(outer, inner, 1, n), square = SHAPE(n, n);
+    const struct size n = shape_size(&x->shape, axis), outer = shape_size_range(&x->shape, 0, axis),
+                      inner = shape_size_range(&x->shape, axis + 1, x->shape.rank);
+    const struct shape apart = SHAPE_OF(outer, n, inner), row = SHAPE_OF(outer, inner, size_constant(1), n),
+                       square = SHAPE_OF(n, n);
     const bool reverse = is_reverse(c->node), exclusive = is_exclusive(c->node);
     struct value *const zeros = build_expand(b, build_like(c, x, 0), &square);
     struct value *const left_out =
@@ -116,9 +117,9 @@ static bool cum_prod_plain(struct expand_ctx *c)
         there[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
         back[there[d]] = d;
         if (d > 0)
-            line.dim[line.rank++] = x->shape.dim[there[d]];
+            shape_take(&line, &x->shape, there[d]);
     }
-    struct region *const r = region_new(b->graph, x->shape.dim[axis], is_reverse(c->node));
+    struct region *const r = region_new(b->graph, shape_size(&x->shape, axis), is_reverse(c->node));
     struct builder inner = {.graph = region_graph(r), .loc = b->loc, .prefix = b->prefix};
     struct value *const before = region_state(r, "product", x->dtype, &line);
     struct value *const factor = region_input(r, "factor", x->dtype, &line, true);

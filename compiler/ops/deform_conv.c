@@ -42,7 +42,8 @@ enum { MOST_IN_FLOAT = 1 << 24 }; /* whole numbers */
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 struct deform {
-    int64_t n, channels, outputs, groups, offset_groups;
+    int64_t channels, outputs, groups, offset_groups;
+    struct size n;
     int64_t taps, out, in; /* positions of a window; elements of a channel of y, of x */
     struct window window;
 };
@@ -50,7 +51,7 @@ struct deform {
 static struct deform deform_of(const struct node *n)
 {
     const struct shape *x = &node_input(n, IN_X)->shape, *w = &node_input(n, IN_W)->shape;
-    struct deform v = {.n = x->dim[0],
+    struct deform v = {.n = shape_size(x, 0),
                        .channels = x->dim[1],
                        .outputs = w->dim[0],
                        .groups = op_attr_int(n, "group"),
@@ -93,7 +94,7 @@ static bool check_weights(struct infer_ctx *c, int rank)
 /* Input i has `each` numbers for every position of the window and every group of offsets. */
 static bool check_per_tap(struct infer_ctx *c, int i, const struct window *w, int64_t each)
 {
-    struct shape expected = window_out_shape(w, infer_shape(c, IN_X)->dim[0], 0);
+    struct shape expected = window_out_shape(w, shape_size(infer_shape(c, IN_X), 0), size_constant(0));
     if (infer_in(c, i) == NULL)
         return true;
     if (!checked_mul(op_attr_int(c->node, "offset_group"), window_size(w) * each, &expected.dim[1]))
@@ -117,7 +118,8 @@ static bool deform_infer(struct infer_ctx *c)
     if (!check_per_tap(c, IN_OFFSET, &w, rank) || !check_per_tap(c, IN_MASK, &w, 1))
         return false;
     const struct value *b = infer_in(c, IN_B);
-    const struct shape y = window_out_shape(&w, infer_shape(c, IN_X)->dim[0], infer_shape(c, IN_W)->dim[0]);
+    const struct shape y =
+        window_out_shape(&w, shape_size(infer_shape(c, IN_X), 0), shape_size(infer_shape(c, IN_W), 0));
     if (b != NULL && (b->shape.rank != 1 || b->shape.dim[0] != y.dim[1]))
         return infer_error(c, "input 3 '%s' is not a list of %lld numbers, one per output channel", b->name,
                            (long long)y.dim[1]);
@@ -125,6 +127,11 @@ static bool deform_infer(struct infer_ctx *c)
 }
 
 /* ---- as other operators ------------------------------------------------------------------------------------------ */
+
+static struct size planes_of(const struct deform *v)
+{
+    return size_product(v->n, size_constant(v->offset_groups));
+}
 
 /* What follows has the dimensions [images and groups of offsets, 2 neighbours along the first axis.., the last axis,
  * positions and outputs]: 1 where it does not change. */
@@ -182,8 +189,10 @@ static struct deform_axis build_axis(struct expand_ctx *c, const struct deform *
                                      int rank)
 {
     const int64_t size = v->window.axis[WINDOW_AXES - rank + i].in;
-    struct shape apart = {.rank = rank + 2, .dim = {v->n * v->offset_groups, 1, 1, 1, 1}};
-    apart.dim[rank + 1] = v->taps * v->out;
+    struct shape apart = SHAPE_OF(planes_of(v));
+    for (int d = 0; d < rank; d++)
+        shape_add(&apart, size_constant(1));
+    shape_add(&apart, size_constant(v->taps * v->out));
     struct value *place = build_reshape(c->b, build_place(c, v, offset, i, rank), &apart);
     struct value *floor = build(c, "Floor", place), *t = build(c, "Sub", place, floor);
     struct value *neighbour = build(c, "Add", floor, build_two(c, i, rank, place->dtype, 0, 1));
@@ -198,23 +207,25 @@ static struct deform_axis build_axis(struct expand_ctx *c, const struct deform *
 static struct value *build_columns(struct expand_ctx *c, const struct deform *v, struct value *x, struct value *offset)
 {
     const int rank = v->window.rank;
-    const int64_t planes = v->n * v->offset_groups, channels = v->channels / v->offset_groups,
-                  places = v->taps * v->out;
-    int64_t dims[WINDOW_AXES], neighbours = 1;
+    const struct size planes = planes_of(v), channels = size_constant(v->channels / v->offset_groups),
+                      places = size_constant(v->taps * v->out), in = size_constant(v->in);
+    int64_t dims[WINDOW_AXES], count = 1;
     struct value *place[WINDOW_AXES], *weight = NULL;
     for (int i = 0; i < rank; i++) {
         const struct deform_axis a = build_axis(c, v, offset, i, rank);
         place[i] = a.place;
         weight = weight ? build(c, "Mul", weight, a.weight) : a.weight;
         dims[i] = v->window.axis[WINDOW_AXES - rank + i].in;
-        neighbours *= 2;
+        count *= 2;
     }
+    const struct size neighbours = size_constant(count);
     struct value *index =
         build_value(c->b, "stepc.PlaceIndex", ATTRS(attr_ints("shape", dims, (size_t)rank)), place, (size_t)rank);
-    struct value *read = build(c, "stepc.TakePlaces", build_reshape(c->b, x, &SHAPE(planes, channels, v->in)),
-                               build_reshape(c->b, index, &SHAPE(planes, neighbours * places)));
-    struct value *each = build_reshape(c->b, read, &SHAPE(planes, channels, neighbours, places));
-    struct value *share = build(c, "Mul", each, build_reshape(c->b, weight, &SHAPE(planes, 1, neighbours, places)));
+    struct value *read = build(c, "stepc.TakePlaces", build_reshape(c->b, x, &SHAPE_OF(planes, channels, in)),
+                               build_reshape(c->b, index, &SHAPE_OF(planes, size_product(neighbours, places))));
+    struct value *each = build_reshape(c->b, read, &SHAPE_OF(planes, channels, neighbours, places));
+    const struct shape of_all = SHAPE_OF(planes, size_constant(1), neighbours, places);
+    struct value *share = build(c, "Mul", each, build_reshape(c->b, weight, &of_all));
     return build_reduce_sum(c->b, share, (const int[]){2}, 1, false);
 }
 
@@ -224,19 +235,21 @@ static bool deform_expand(struct expand_ctx *c)
     const struct shape *y = &node_output(c->node, 0)->shape;
     const enum dtype stored = expand_in(c, IN_X)->dtype, dtype = dtype_computed(stored);
     struct value *bias = expand_in(c, IN_B), *mask = expand_in(c, IN_MASK), *columns;
-    struct shape apart = {.rank = 3 + v.window.rank, .dim = {v.n * v.offset_groups, v.taps, v.window.rank}};
+    const struct size taps = size_constant(v.taps * v.out);
+    const struct shape of_columns = SHAPE_OF(v.n, size_constant(v.channels * v.taps), size_constant(v.out));
+    struct shape apart = SHAPE_OF(planes_of(&v), size_constant(v.taps), size_constant(v.window.rank));
     for (int i = 0; i < v.window.rank; i++)
-        apart.dim[3 + i] = y->dim[2 + i];
+        shape_take(&apart, y, 2 + i);
     if (v.in == 0 || v.channels == 0) {
-        columns = build_expand(c->b, build_scalar(c->b, dtype, 0), &SHAPE(v.n, v.channels * v.taps, v.out));
+        columns = build_expand(c->b, build_scalar(c->b, dtype, 0), &of_columns);
     } else {
         struct value *offset = build_reshape(c->b, build_cast(c->b, expand_in(c, IN_OFFSET), dtype), &apart);
         columns = build_columns(c, &v, build_cast(c->b, expand_in(c, IN_X), dtype), offset);
         if (mask)
             columns = build(
                 c, "Mul", columns,
-                build_reshape(c->b, build_cast(c->b, mask, dtype), &SHAPE(v.n * v.offset_groups, 1, v.taps * v.out)));
-        columns = build_reshape(c->b, columns, &SHAPE(v.n, v.channels * v.taps, v.out));
+                build_reshape(c->b, build_cast(c->b, mask, dtype), &SHAPE_OF(planes_of(&v), size_constant(1), taps)));
+        columns = build_reshape(c->b, columns, &of_columns);
     }
     struct value *w = build_reshape(c->b, build_cast(c->b, expand_in(c, IN_W), dtype),
                                     &SHAPE(v.outputs, v.channels / v.groups * v.taps, 1));
@@ -286,7 +299,7 @@ static bool deform_eval(struct eval_ctx *c)
     const struct deform v = deform_of(c->node);
     const int64_t inputs_of_group = v.channels / v.groups, outputs_of_group = v.outputs / v.groups;
     double *y = eval_out_f(c, 0);
-    for (int64_t k = 0; y != NULL && k < v.n * v.outputs * v.out; k++) {
+    for (int64_t k = 0; y != NULL && k < v.n.most * v.outputs * v.out; k++) {
         const int64_t p = k % v.out, o = k / v.out % v.outputs, n = k / v.out / v.outputs;
         double sum = 0;
         for (int64_t i = 0; i < inputs_of_group * v.taps; i++) {

@@ -53,9 +53,13 @@ static bool depth_infer(struct infer_ctx *c)
     if (y.dim[1] % (block * block) != 0)
         return infer_error(c, "%lld channels cannot be divided into blocks of %lld x %lld", (long long)y.dim[1],
                            (long long)block, (long long)block);
-    y.dim[1] /= block * block;
-    if (!checked_mul(y.dim[2], block, &y.dim[2]) || !checked_mul(y.dim[3], block, &y.dim[3]))
-        return infer_error(c, "the output has too many elements");
+    shape_set(&y, 1, size_quotient(shape_size(&y, 1), block * block));
+    for (int d = 2; d < 4; d++) {
+        int64_t unused;
+        if (!checked_mul(y.dim[d], block, &unused))
+            return infer_error(c, "the output has too many elements");
+        shape_set(&y, d, size_product(shape_size(&y, d), size_constant(block)));
+    }
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -69,10 +73,12 @@ static bool space_infer(struct infer_ctx *c)
         if (y.dim[d] % block != 0)
             return infer_error(c, "dimension %d of input 0 '%s' is %lld, not a multiple of the block size %lld", d,
                                infer_in(c, 0)->name, (long long)y.dim[d], (long long)block);
-        y.dim[d] /= block;
+        shape_set(&y, d, size_quotient(shape_size(&y, d), block));
     }
-    if (!checked_mul(y.dim[1], block * block, &y.dim[1]))
+    int64_t unused;
+    if (!checked_mul(y.dim[1], block * block, &unused))
         return infer_error(c, "the output has too many elements");
+    shape_set(&y, 1, size_product(shape_size(&y, 1), size_constant(block * block)));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -87,17 +93,19 @@ static bool rearrange(struct expand_ctx *c, const struct shape *split, const int
 static bool depth_expand(struct expand_ctx *c)
 {
     const struct shape *x = &expand_in(c, 0)->shape, *y = &node_output(c->node, 0)->shape;
-    const int64_t b = op_attr_int(c->node, "blocksize");
+    const struct size b = size_constant(op_attr_int(c->node, "blocksize")), n = shape_size(x, 0),
+                      channels = shape_size(y, 1), height = shape_size(x, 2), width = shape_size(x, 3);
     if (is_crd(c->node))
-        return rearrange(c, &SHAPE(x->dim[0], y->dim[1], b, b, x->dim[2], x->dim[3]), (const int[]){0, 1, 4, 2, 5, 3});
-    return rearrange(c, &SHAPE(x->dim[0], b, b, y->dim[1], x->dim[2], x->dim[3]), (const int[]){0, 3, 4, 1, 5, 2});
+        return rearrange(c, &SHAPE_OF(n, channels, b, b, height, width), (const int[]){0, 1, 4, 2, 5, 3});
+    return rearrange(c, &SHAPE_OF(n, b, b, channels, height, width), (const int[]){0, 3, 4, 1, 5, 2});
 }
 
 static bool space_expand(struct expand_ctx *c)
 {
     const struct shape *x = &expand_in(c, 0)->shape, *y = &node_output(c->node, 0)->shape;
-    const int64_t b = op_attr_int(c->node, "blocksize");
-    return rearrange(c, &SHAPE(x->dim[0], x->dim[1], y->dim[2], b, y->dim[3], b), (const int[]){0, 3, 5, 1, 2, 4});
+    const struct size b = size_constant(op_attr_int(c->node, "blocksize"));
+    return rearrange(c, &SHAPE_OF(shape_size(x, 0), shape_size(x, 1), shape_size(y, 2), b, shape_size(y, 3), b),
+                     (const int[]){0, 3, 5, 1, 2, 4});
 }
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */

@@ -59,15 +59,17 @@ static bool det_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0);
     const int rank = x->shape.rank;
-    const int64_t n = x->shape.dim[rank - 1], count = shape_count_range(&x->shape, 0, rank - 2);
+    const int64_t n = x->shape.dim[rank - 1];
+    const struct size count = shape_size_range(&x->shape, 0, rank - 2);
     struct shape single = x->shape;
-    single.dim[rank - 1] = single.dim[rank - 2] = 1;
+    shape_set(&single, rank - 1, size_constant(1));
+    shape_set(&single, rank - 2, size_constant(1));
     struct value *dy = build_reshape(c->b, grad_of_output(c, 0), &single);
     if (n == 0)
         return true;
     if (n == 1)
         return grad_accumulate(c, 0, dy);
-    struct value *flat = build_reshape(c->b, x, &SHAPE(count, n * n));
+    struct value *flat = build_reshape(c->b, x, &SHAPE_OF(count, size_constant(n * n)));
     struct value *minors = build_with(c, "Gather", ATTRS(attr_int("axis", 1)), flat, minor_indices(c->b, n));
     struct value *cofactors = build(c, "Mul", build(c, "Det", minors), checkerboard(c->b, x->dtype, n));
     return grad_accumulate(c, 0, build(c, "Mul", dy, build_reshape(c->b, cofactors, &x->shape)));

@@ -115,8 +115,9 @@ static bool dft_infer(struct infer_ctx *c)
         return infer_unsupported(c, "%lld numbers to %lld numbers need a matrix of more than %d elements",
                                  (long long)f.used, (long long)f.out_size, DFT_MOST);
     struct shape y = *infer_shape(c, 0);
-    y.dim[axis] = f.out_size;
-    y.dim[y.rank - 1] = f.out_parts;
+    if (infer_in(c, LENGTH) != NULL || y.dim[axis] != f.out_size)
+        shape_set(&y, axis, size_constant(f.out_size));
+    shape_set(&y, y.rank - 1, size_constant(f.out_parts));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -137,11 +138,11 @@ static double cosine_of_turn(int64_t p, int64_t q)
 }
 
 /* [used * parts, out_size * out_parts]: what part c of x[j] adds to part d of y[k]. */
-static struct value *build_matrix(struct expand_ctx *c, const struct dft *f, enum dtype dtype)
+static struct value *build_matrix(struct expand_ctx *c, const struct dft *f, struct size rows, enum dtype dtype)
 {
     const int64_t n = f->length, columns = f->out_size * f->out_parts;
     struct arena *const a = c->b->graph->arena;
-    struct tensor *const t = tensor_new(a, dtype, &SHAPE(f->used * f->parts, columns));
+    struct tensor *const t = tensor_new(a, dtype, &SHAPE_OF(rows, size_constant(columns)));
     struct tensor *const waves = tensor_new(a, DTYPE_DOUBLE, &SHAPE(2, n)); /* cosines, sines */
     for (int64_t m = 0; m < n; m++) {
         tensor_set_double(waves, m, cosine_of_turn(m, n));
@@ -185,10 +186,11 @@ static bool dft_expand(struct expand_ctx *c)
     x = build_swap(c, x, f.axis);
     struct shape row = x->shape, y = x->shape;
     row.rank--;
-    row.dim[row.rank - 1] = f.used * f.parts;
-    y.dim[y.rank - 2] = f.out_size;
-    y.dim[y.rank - 1] = f.out_parts;
-    struct value *product = build(c, "MatMul", build_reshape(c->b, x, &row), build_matrix(c, &f, x->dtype));
+    const struct size rows = size_product(shape_size(&x->shape, x->shape.rank - 2), size_constant(f.parts));
+    shape_set(&row, row.rank - 1, rows);
+    shape_set(&y, y.rank - 2, shape_size(&node_output(c->node, 0)->shape, f.axis));
+    shape_set(&y, y.rank - 1, size_constant(f.out_parts));
+    struct value *product = build(c, "MatMul", build_reshape(c->b, x, &row), build_matrix(c, &f, rows, x->dtype));
     return expand_out(c, 0, build_swap(c, build_reshape(c->b, product, &y), f.axis));
 }
 

@@ -161,7 +161,7 @@ static struct value *draw_mask(struct expand_ctx *c, enum dropout_mode mode)
 {
     const struct shape *s = &expand_in(c, 0)->shape;
     uint64_t seed;
-    struct attr draw[3] = {attr_ints("shape", s->dim, (size_t)s->rank)};
+    struct attr draw[3] = {attr_dims("shape", s)};
     if (random_seed(c->node, &seed))
         draw[1] = attr_int("seed", (int64_t)seed); /* exact, which a float is not: random_seed() takes either */
     c->b->stream = c->node->stream;

@@ -31,6 +31,7 @@ struct einsum {
     struct term *terms;
     struct term out;
     int64_t size[LABELS]; /* -1: no such label */
+    int64_t per[LABELS];  /* of each as a size (tensor/size.h) */
 };
 
 static const struct op_param inputs[] = {
@@ -38,6 +39,11 @@ static const struct op_param inputs[] = {
 static const struct op_param outputs[] = {{.name = "Output", .type = 'T', .dtypes = DTYPES_NUMERIC}, {0}};
 static const struct op_attr attrs[] = {{.name = "equation", .type = ATTR_STRING, .required = true}, {0}};
 static const struct op_version versions[] = {{.since = 12}, {0}};
+
+static struct size size_of_label(const struct einsum *e, int label)
+{
+    return (struct size){e->size[label], e->per[label]};
+}
 
 /* ---- the equation ----------------------------------------------------------------------------------------------- */
 
@@ -108,7 +114,7 @@ static const char *add_sizes(struct arena *a, struct einsum *e, const struct ter
                 return arena_printf(a, "%s stands for axes of %lld and %lld elements of one input", name,
                                     (long long)s->dim[k], (long long)s->dim[d]);
         if (e->size[l] < 0 || e->size[l] == 1)
-            e->size[l] = s->dim[d];
+            e->size[l] = s->dim[d], e->per[l] = s->per[d];
         else if (s->dim[d] != 1 && s->dim[d] != e->size[l])
             return arena_printf(a, "%s stands for axes of %lld and %lld elements", name, (long long)e->size[l],
                                 (long long)s->dim[d]);
@@ -207,7 +213,7 @@ static bool einsum_infer(struct infer_ctx *c)
         infer_error(c, "equation '%s': %s", op_attr_string(c->node, "equation"), wrong);
     else
         for (int d = 0; d < e.out.rank; d++)
-            s.dim[s.rank++] = e.size[e.out.label[d]];
+            shape_add(&s, size_of_label(&e, e.out.label[d]));
     arena_free(&scratch);
     return wrong == NULL && infer_out(c, 0, DTYPE_UNDEFINED, &s);
 }
@@ -268,7 +274,7 @@ static void take_diagonal(struct builder *b, struct labelled *o, int i, int j)
     }
     for (int d = 0; d < o->t.rank; d++)
         if (d != j)
-            merged.dim[merged.rank++] = d == i ? n * n : o->v->shape.dim[d];
+            shape_add(&merged, d == i ? size_constant(n * n) : shape_size(&o->v->shape, d));
     struct value *const x = build_reshape(b, build_transpose(b, o->v, perm), &merged);
     struct value *const in[] = {x, build_ints(b, &begin, 1), build_ints(b, &end, 1), build_ints(b, &axis, 1),
                                 build_ints(b, &step, 1)};
@@ -283,7 +289,7 @@ static void drop_broadcast(struct einsum_expansion *x, struct labelled *o)
     struct term t = {.rank = 0};
     for (int d = 0; d < o->t.rank; d++)
         if (o->v->shape.dim[d] == x->e.size[o->t.label[d]]) {
-            s.dim[s.rank++] = o->v->shape.dim[d];
+            shape_take(&s, &o->v->shape, d);
             t.label[t.rank++] = o->t.label[d];
         }
     o->v = build_reshape(x->b, o->v, &s);
@@ -366,11 +372,11 @@ static struct operand_pair sort_labels(const struct einsum_expansion *x, size_t 
     return p;
 }
 
-static int64_t product_of(const struct einsum *e, const int *labels, int count)
+static struct size product_of(const struct einsum *e, const int *labels, int count)
 {
-    int64_t n = 1;
+    struct size n = size_constant(1);
     for (int i = 0; i < count; i++)
-        n *= e->size[labels[i]]; /* a part of an operand: fits */
+        n = size_product(n, size_of_label(e, labels[i])); /* a part of an operand: fits */
     return n;
 }
 
@@ -382,18 +388,16 @@ static struct value *as_matrices(struct einsum_expansion *x, const struct operan
     struct shape s = {.rank = 0};
     for (int i = 0; i < p->both_count; i++) {
         order[rank++] = p->both[i];
-        s.dim[s.rank++] = x->e.size[p->both[i]];
+        shape_add(&s, size_of_label(&x->e, p->both[i]));
     }
-    if (merge) {
-        s.rank = 1;
-        s.dim[0] = product_of(&x->e, p->both, p->both_count);
-    }
+    if (merge)
+        s = SHAPE_OF(product_of(&x->e, p->both, p->both_count));
     for (int i = 0; i < row_count; i++)
         order[rank++] = rows[i];
     for (int i = 0; i < column_count; i++)
         order[rank++] = columns[i];
-    s.dim[s.rank++] = product_of(&x->e, rows, row_count);
-    s.dim[s.rank++] = product_of(&x->e, columns, column_count);
+    shape_add(&s, product_of(&x->e, rows, row_count));
+    shape_add(&s, product_of(&x->e, columns, column_count));
     return build_reshape(x->b, ordered(x->b, o, order), &s);
 }
 
@@ -411,9 +415,9 @@ static struct term result_labels(const struct operand_pair *p)
 
 static struct shape shape_of(const struct einsum *e, const struct term *t)
 {
-    struct shape s = {.rank = t->rank};
+    struct shape s = SHAPE_SCALAR;
     for (int d = 0; d < t->rank; d++)
-        s.dim[d] = e->size[t->label[d]];
+        shape_add(&s, size_of_label(e, t->label[d]));
     return s;
 }
 
@@ -436,7 +440,7 @@ static struct value *spread(struct einsum_expansion *x, const struct labelled *o
         const bool has = axis_of(&o->t, result->label[d]) >= 0;
         if (has)
             order[rank++] = result->label[d];
-        s.dim[s.rank++] = has ? x->e.size[result->label[d]] : 1;
+        shape_add(&s, has ? size_of_label(&x->e, result->label[d]) : size_constant(1));
     }
     return build_reshape(x->b, ordered(x->b, o, order), &s);
 }

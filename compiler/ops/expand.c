@@ -91,5 +91,6 @@ static bool expand_by_data(struct bounded_ctx *c)
 const struct op_def op_defs_expand[] = {
     {.name = "Expand", .written = "=", .versions = versions, .inputs = inputs, .outputs = outputs,
      .infer = expand_infer, .grad = expand_grad, .eval = expand_eval, .lower = expand_lower, .is_view = true,
-     .is_broadcast = true, .bounded = expand_bounded, .sized_by_data = expand_by_data, .samples = samples},
+     .is_broadcast = true, .bounded = expand_bounded, .sized_by_data = expand_by_data,
+     .sizes = SIZES_MOVED, .samples = samples},
     {0}};

@@ -30,9 +30,9 @@ bool flatten_upgrade(struct upgrade_ctx *c)
         return true;
     }
     const struct shape rows =
-        SHAPE(shape_count_range(&x->shape, 0, from), shape_count_range(&x->shape, from, x->shape.rank));
+        SHAPE_OF(shape_size_range(&x->shape, 0, from), shape_size_range(&x->shape, from, x->shape.rank));
     struct value *y = build_with(c, n->def->name, ATTRS(attr_int("axis", 1)), build_reshape(c->b, x, &rows));
-    struct value *shape = build_ints(c->b, x->shape.dim, (size_t)x->shape.rank);
+    struct value *shape = build_dims(c->b, &x->shape);
     node_remove_attr(n, "axis");
     n->def = op_find(DOMAIN_ONNX, "Reshape");
     node_set_attr(n, attr_int("allowzero", 1));

@@ -54,11 +54,11 @@ static bool gather_infer(struct infer_ctx *c)
     if (rank > SHAPE_MAX_RANK)
         return infer_error(c, "the result would have rank %d, at most %d is supported", rank, SHAPE_MAX_RANK);
     for (int d = 0; d < axis; d++)
-        y.dim[y.rank++] = x->dim[d];
+        shape_take(&y, x, d);
     for (int d = 0; d < indices->rank; d++)
-        y.dim[y.rank++] = indices->dim[d];
+        shape_take(&y, indices, d);
     for (int d = axis + 1; d < x->rank; d++)
-        y.dim[y.rank++] = x->dim[d];
+        shape_take(&y, x, d);
     return index_infer_known(c, 1, INDEX_ALL, x->dim[axis]) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -68,18 +68,19 @@ static bool gather_grad(struct grad_ctx *c)
 {
     struct value *x = grad_input(c, 0), *indices = grad_input(c, 1);
     const int axis = gather_axis(c->node);
-    const int64_t outer = shape_count_range(&x->shape, 0, axis), size = x->shape.dim[axis];
-    const int64_t inner = shape_count_range(&x->shape, axis + 1, x->shape.rank), rows = shape_count(&indices->shape);
-    struct value *dy = build_reshape(c->b, grad_of_output(c, 0), &SHAPE(outer, rows, inner)), *dx;
+    const struct size size = shape_size(&x->shape, axis), outer = shape_size_range(&x->shape, 0, axis),
+                      inner = shape_size_range(&x->shape, axis + 1, x->shape.rank),
+                      rows = shape_elements(&indices->shape);
+    struct value *dy = build_reshape(c->b, grad_of_output(c, 0), &SHAPE_OF(outer, rows, inner)), *dx;
     int64_t start, step;
-    if (is_progression(indices, size, &start, &step)) {
-        const struct attr *range = ATTRS(attr_ints("shape", (int64_t[]){outer, size, inner}, 3),
+    if (is_progression(indices, size.most, &start, &step)) {
+        const struct attr *range = ATTRS(attr_dims("shape", &SHAPE_OF(outer, shape_size(&x->shape, axis), inner)),
                                          attr_ints("starts", (int64_t[]){0, start, 0}, 3),
                                          attr_ints("steps", (int64_t[]){1, step, 1}, 3));
         dx = build_with(c, "stepc.SliceGrad", range, dy);
     } else {
-        struct value *listed = build_reshape(c->b, indices, &SHAPE(1, rows, 1));
-        dx = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", size)), listed, dy);
+        struct value *listed = build_reshape(c->b, indices, &SHAPE_OF(size_constant(1), rows, size_constant(1)));
+        dx = build_with(c, "stepc.Scatter", ATTRS(attr_size("size", &size)), listed, dy);
     }
     return grad_accumulate(c, 0, build_reshape(c->b, dx, &x->shape));
 }
@@ -216,5 +217,5 @@ static void gather_axes(struct axes_ctx *c)
 const struct op_def op_defs_gather[] = {
     {.name = "Gather", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = gather_infer, .axes = gather_axes, .grad = gather_grad, .eval = gather_eval, .lower = gather_lower,
-     .selects_from = gather_selects_from, .bounded = gather_bounded, .samples = samples},
+     .selects_from = gather_selects_from, .bounded = gather_bounded, .sizes = SIZES_MOVED, .samples = samples},
     {0}};

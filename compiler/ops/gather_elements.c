@@ -32,20 +32,21 @@ static bool gather_grad(struct grad_ctx *c)
 {
     const struct shape *x = &grad_input(c, 0)->shape, *y = &grad_input(c, 1)->shape;
     const int axis = move_axis(c->node);
+    const struct size size = shape_size(x, axis);
     const struct shape lines =
-        SHAPE(shape_count_range(y, 0, axis), y->dim[axis], shape_count_range(y, axis + 1, y->rank));
+        SHAPE_OF(shape_size_range(y, 0, axis), shape_size(y, axis), shape_size_range(y, axis + 1, y->rank));
     int64_t starts[SHAPE_MAX_RANK] = {0}, steps[SHAPE_MAX_RANK];
     struct shape named = *y;
-    named.dim[axis] = x->dim[axis];
+    shape_set(&named, axis, size);
     for (int d = 0; d < x->rank; d++)
         steps[d] = 1;
     struct value *dx =
-        build_with(c, "stepc.Scatter", ATTRS(attr_int("size", x->dim[axis])),
+        build_with(c, "stepc.Scatter", ATTRS(attr_size("size", &size)),
                    build_reshape(c->b, grad_input(c, 1), &lines), build_reshape(c->b, grad_of_output(c, 0), &lines));
     dx = build_reshape(c->b, dx, &named);
     const size_t rank = (size_t)x->rank;
     const struct attr *place =
-        ATTRS(attr_ints("shape", x->dim, rank), attr_ints("starts", starts, rank), attr_ints("steps", steps, rank));
+        ATTRS(attr_dims("shape", x), attr_ints("starts", starts, rank), attr_ints("steps", steps, rank));
     return grad_accumulate(c, 0, shape_equal(&named, x) ? dx : build_with(c, "stepc.SliceGrad", place, dx));
 }
 

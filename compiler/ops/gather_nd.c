@@ -63,9 +63,9 @@ static bool gather_infer(struct infer_ctx *c)
         return infer_error(c, "the result would have rank %d, at most %d is supported",
                            a.points + x->rank - a.batch - a.point, SHAPE_MAX_RANK);
     for (int d = 0; d < a.points; d++)
-        y.dim[y.rank++] = indices->dim[d];
+        shape_take(&y, indices, d);
     for (int d = a.batch + a.point; d < x->rank; d++)
-        y.dim[y.rank++] = x->dim[d];
+        shape_take(&y, x, d);
     for (int j = 0; j < a.point; j++)
         if (!index_infer_known(c, 1, (struct index_column){a.point, j}, x->dim[a.batch + j]))
             return false;
@@ -84,14 +84,14 @@ static bool gather_grad(struct grad_ctx *c)
 {
     const struct shape *x = &grad_input(c, 0)->shape, *indices = &grad_input(c, 1)->shape;
     const struct axes a = axes_of(c->node);
-    const int64_t outer = shape_count_range(x, 0, a.batch), inner = shape_count_range(x, a.batch + a.point, x->rank);
-    const int64_t size = shape_count_range(x, a.batch, a.batch + a.point),
-                  rows = shape_count_range(indices, a.batch, a.points);
+    const struct size outer = shape_size_range(x, 0, a.batch), rows = shape_size_range(indices, a.batch, a.points),
+                      inner = shape_size_range(x, a.batch + a.point, x->rank), one = size_constant(1);
+    const struct size size = shape_size_range(x, a.batch, a.batch + a.point);
     struct value *index = build_with(c, "stepc.PointIndex",
                                      ATTRS(attr_ints("shape", &x->dim[a.batch], (size_t)a.point)), grad_input(c, 1));
-    struct value *dx = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", size)),
-                                  build_reshape(c->b, index, &SHAPE(outer, rows, 1)),
-                                  build_reshape(c->b, grad_of_output(c, 0), &SHAPE(outer, rows, inner)));
+    struct value *dx = build_with(c, "stepc.Scatter", ATTRS(attr_size("size", &size)),
+                                  build_reshape(c->b, index, &SHAPE_OF(outer, rows, one)),
+                                  build_reshape(c->b, grad_of_output(c, 0), &SHAPE_OF(outer, rows, inner)));
     return grad_accumulate(c, 0, build_reshape(c->b, dx, x));
 }
 

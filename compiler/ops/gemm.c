@@ -122,7 +122,8 @@ static bool gemm_infer(struct infer_ctx *c)
     if (rows != g.k)
         return infer_error(c, "input 1 '%s' has %lld %s, expected %lld to match input 0 '%s'", infer_in(c, 1)->name,
                            (long long)rows, g.trans_b ? "columns" : "rows", (long long)g.k, infer_in(c, 0)->name);
-    const struct shape y = SHAPE(g.m, g.n);
+    const struct shape y =
+        SHAPE_OF(shape_size(infer_shape(c, 0), g.trans_a), shape_size(infer_shape(c, 1), !g.trans_b));
     return check_bias(c, &y) && check_factors(c) && infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 

@@ -112,7 +112,7 @@ static struct sampling sampling_of(const struct node *n)
 static bool grid_sample_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, 0), *grid = infer_shape(c, 1);
-    struct shape y = {.rank = x->rank, .dim = {x->dim[0], x->dim[1]}};
+    struct shape y = *x;
     const char *mode = op_attr_string(c->node, "mode"), *padding = op_attr_string(c->node, "padding_mode");
     if (name_in(mode, mode_names, MODES) == MODES)
         return infer_error(c, "attribute 'mode' is '%s', expected 'linear', 'nearest' or 'cubic'", mode);
@@ -126,7 +126,7 @@ static bool grid_sample_infer(struct infer_ctx *c)
         return infer_error(c, "input 1 '%s' does not have the shape [%lld,..,%d] with rank %d", infer_in(c, 1)->name,
                            (long long)x->dim[0], x->rank - 2, x->rank);
     for (int d = 2; d < x->rank; d++) {
-        y.dim[d] = grid->dim[d - 1];
+        shape_set(&y, d, shape_size(grid, d - 1));
         if (x->dim[d] > MOST_IN_FLOAT && infer_in(c, 1)->dtype != DTYPE_DOUBLE)
             return infer_unsupported(
                 c, "dimension %d of input 0 is more than %d, which only a grid of double can tell apart", d,
@@ -155,14 +155,20 @@ static struct value *times(struct expand_ctx *c, struct value *x, double number)
     return build(c, "Mul", x, build_like(c, x, number));
 }
 
+static struct size places_of(const struct value *grid)
+{
+    return shape_size_range(&grid->shape, 1, grid->shape.rank - 1);
+}
+
 /* The places along axis d, in elements from the first one on. */
 static struct value *build_place(struct expand_ctx *c, const struct sampling *s, int d)
 {
     struct value *grid = expand_in(c, 1);
     const double size = (double)s->size[d];
-    struct shape apart = {.rank = s->axes + 2};
-    for (int i = 0; i < apart.rank; i++)
-        apart.dim[i] = i == 0 ? s->images : i == apart.rank - 1 ? s->out : 1;
+    struct shape apart = SHAPE_OF(shape_size(&grid->shape, 0));
+    for (int i = 0; i < s->axes; i++)
+        shape_add(&apart, size_constant(1));
+    shape_add(&apart, places_of(grid));
     struct value *g = build_with(c, "Gather", ATTRS(attr_int("axis", -1)), grid, build_int(c->b, s->axes - 1 - d));
     g = plus(c, build_cast(c->b, build_reshape(c->b, g, &apart), dtype_computed(grid->dtype)), 1);
     return s->aligned ? times(c, g, (size - 1) / 2) : times(c, plus(c, times(c, g, size), -1), 0.5);
@@ -261,12 +267,15 @@ static struct grid_axis build_axis(struct expand_ctx *c, const struct sampling *
 static struct value *build_elements(struct expand_ctx *c, const struct sampling *s, struct value *x,
                                     struct value *const *places, int64_t taps)
 {
-    struct value *planes = build_reshape(c->b, x, &SHAPE(s->images, s->channels, s->in));
+    const struct size images = shape_size(&x->shape, 0), channels = shape_size(&x->shape, 1),
+                      each = size_constant(taps), out = places_of(expand_in(c, 1));
+    const struct shape planar = SHAPE_OF(images, channels, shape_size_range(&x->shape, 2, x->shape.rank));
+    struct value *planes = build_reshape(c->b, x, &planar);
     struct value *index = build_value(c->b, "stepc.PlaceIndex", ATTRS(attr_ints("shape", s->size, (size_t)s->axes)),
                                       places, (size_t)s->axes);
     struct value *elements =
-        build(c, "stepc.TakePlaces", planes, build_reshape(c->b, index, &SHAPE(s->images, taps * s->out)));
-    return build_reshape(c->b, elements, &SHAPE(s->images, s->channels, taps, s->out));
+        build(c, "stepc.TakePlaces", planes, build_reshape(c->b, index, &SHAPE_OF(images, size_product(each, out))));
+    return build_reshape(c->b, elements, &SHAPE_OF(images, channels, each, out));
 }
 
 static bool grid_sample_expand(struct expand_ctx *c)
@@ -289,7 +298,8 @@ static bool grid_sample_expand(struct expand_ctx *c)
                             : build_is_inside(c, a.place, s.size[i]);
     }
     struct value *e = build_elements(c, &s, build_cast(c->b, x, computed), places, taps);
-    const struct shape per_tap = SHAPE(s.images, 1, taps, s.out);
+    const struct shape per_tap =
+        SHAPE_OF(shape_size(&x->shape, 0), size_constant(1), size_constant(taps), places_of(expand_in(c, 1)));
     if (weight)
         e = build_reduce_sum(c->b, build(c, "Mul", build_reshape(c->b, weight, &per_tap), e), (int[]){2}, 1, true);
     if (inside) {
@@ -525,13 +535,14 @@ static bool take_infer(struct infer_ctx *c)
     if (x->rank != 3 || index->rank != 2 || index->dim[0] != x->dim[0])
         return infer_error(c, "inputs do not have the shapes [N,C,elements] and [N,places]");
     return index_infer_known(c, 1, INDEX_ALL, x->dim[2]) &&
-           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(x->dim[0], x->dim[1], index->dim[1]));
+           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE_OF(shape_size(x, 0), shape_size(x, 1), shape_size(index, 1)));
 }
 
 static bool take_plain(struct expand_ctx *c)
 {
     struct value *index = expand_in(c, 1);
-    index = build_reshape(c->b, index, &SHAPE(index->shape.dim[0], 1, index->shape.dim[1]));
+    const struct shape *const s = &index->shape;
+    index = build_reshape(c->b, index, &SHAPE_OF(shape_size(s, 0), size_constant(1), shape_size(s, 1)));
     index = build_expand(c->b, index, &node_output(c->node, 0)->shape);
     return expand_out(c, 0, build_with(c, "GatherElements", ATTRS(attr_int("axis", 2)), expand_in(c, 0), index));
 }
@@ -546,8 +557,9 @@ static bool take_grad(struct grad_ctx *c)
 {
     const struct shape *x = &grad_input(c, 0)->shape, *index = &grad_input(c, 1)->shape;
     struct value *rows = build_transpose(c->b, grad_of_output(c, 0), (int[]){0, 2, 1});
+    const struct shape column = SHAPE_OF(shape_size(index, 0), shape_size(index, 1), size_constant(1));
     struct value *dx = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", x->dim[2])),
-                                  build_reshape(c->b, grad_input(c, 1), &SHAPE(index->dim[0], index->dim[1], 1)), rows);
+                                  build_reshape(c->b, grad_input(c, 1), &column), rows);
     return grad_accumulate(c, 0, build_transpose(c->b, dx, (int[]){0, 2, 1}));
 }
 

@@ -110,8 +110,10 @@ static struct value *per_channel(const struct normalized_groups *t, int i)
 static struct normalized_groups groups_in(struct builder *b, const struct node *n)
 {
     struct normalized_groups t = {.b = b, .node = n, .shape = node_input(n, X)->shape, .along = norm_axes_from(2, 3)};
-    const int64_t groups = groups_of(n, &t.shape), size = shape_count_range(&t.shape, 1, t.shape.rank);
-    t.rows = SHAPE(t.shape.dim[0], groups, groups > 0 ? size / groups : 0);
+    const int64_t groups = groups_of(n, &t.shape);
+    const struct size sample = shape_size_range(&t.shape, 1, t.shape.rank);
+    t.rows = SHAPE_OF(shape_size(&t.shape, 0), size_constant(groups),
+                      groups > 0 ? size_quotient(sample, groups) : size_constant(0));
     struct value *x = build_reshape(b, build_cast(b, node_input(n, X), norm_dtype(n)), &t.rows);
     struct value *mean = build_called(b, "mean", norm_mean(b, x, &t.along));
     t.d = build_called(b, "deviation", build(&t, "Sub", x, mean));

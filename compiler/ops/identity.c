@@ -49,5 +49,5 @@ static const struct op_sample samples[] = {
 const struct op_def op_defs_identity[] = {
     {.name = "Identity", .written = "=", .versions = versions, .inputs = inputs, .outputs = outputs,
      .infer = infer_same_as_input, .grad = identity_grad, .eval = identity_eval, .lower = identity_lower,
-     .is_view = true, .bounded = bounded_same, .samples = samples},
+     .is_view = true, .bounded = bounded_same, .sizes = SIZES_MOVED, .samples = samples},
     {0}};

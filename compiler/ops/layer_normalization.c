@@ -72,7 +72,7 @@ static bool layer_normalization_infer(struct infer_ctx *c)
     const enum dtype stash = (enum dtype)op_attr_int(c->node, "stash_type");
     struct shape s = *infer_shape(c, X);
     for (int d = axis; d < s.rank; d++)
-        s.dim[d] = 1;
+        shape_set(&s, d, size_constant(1));
     return infer_out(c, Y, DTYPE_UNDEFINED, infer_shape(c, X)) && infer_out(c, MEAN, stash, &s) &&
            infer_out(c, INVERSE_DEVIATION, stash, &s);
 }

@@ -43,7 +43,8 @@ static const struct op_version versions[] = {{.since = 27}, {0}};
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
 struct linear_attention_sizes {
-    int64_t batch, length, q_heads, heads, key, value;
+    struct size batch;
+    int64_t length, q_heads, heads, key, value;
     bool gated, delta;
 };
 
@@ -51,7 +52,7 @@ static struct linear_attention_sizes sizes_of(const struct node *n)
 {
     const struct shape *k = &node_input(n, K)->shape;
     const char *rule = op_attr_string(n, "update_rule");
-    struct linear_attention_sizes z = {.batch = k->dim[0], .length = k->dim[1]};
+    struct linear_attention_sizes z = {.batch = shape_size(k, 0), .length = k->dim[1]};
     z.q_heads = op_attr_int(n, "q_num_heads");
     z.heads = op_attr_int(n, "kv_num_heads");
     z.key = k->dim[2] / z.heads;
@@ -80,8 +81,8 @@ static bool check_gate(struct infer_ctx *c, int i, const struct linear_attention
     if (v == NULL)
         return !needed ||
                infer_error(c, "input %d is needed for update_rule '%s'", i, op_attr_string(c->node, "update_rule"));
-    return (v->shape.rank == 3 && v->shape.dim[2] == b) ? move_infer_shape(c, i, &SHAPE(z->batch, z->length, b))
-                                                        : move_infer_shape(c, i, &SHAPE(z->batch, z->length, a));
+    const int64_t width = v->shape.rank == 3 && v->shape.dim[2] == b ? b : a;
+    return move_infer_shape(c, i, &SHAPE_OF(z->batch, size_constant(z->length), size_constant(width)));
 }
 
 static bool linear_infer(struct infer_ctx *c)
@@ -96,18 +97,19 @@ static bool linear_infer(struct infer_ctx *c)
         return infer_error(c, "key and value have shapes %s and %s, expected [batch,length,%lld heads * size]",
                            shape_text(c->diag->arena, k), shape_text(c->diag->arena, v), (long long)heads);
     const struct linear_attention_sizes z = sizes_of(c->node);
-    const struct shape state = SHAPE(z.batch, z.heads, z.key, z.value);
+    const struct shape state = SHAPE_OF(z.batch, size_constant(z.heads), size_constant(z.key), size_constant(z.value));
     if (z.length > MOST_POSITIONS)
         return infer_unsupported(c, "%lld positions are to be unrolled, at most %d are supported", (long long)z.length,
                                  MOST_POSITIONS);
     int64_t q_width, width;
     if (!checked_mul(z.q_heads, z.key, &q_width) || !checked_mul(z.q_heads, z.value, &width))
         return infer_error(c, "the output has too many elements");
-    return move_infer_shape(c, Q, &SHAPE(z.batch, z.length, q_width)) &&
-           move_infer_shape(c, V, &SHAPE(z.batch, z.length, v->dim[2])) && move_infer_shape(c, PAST, &state) &&
+    const struct size length = size_constant(z.length);
+    return move_infer_shape(c, Q, &SHAPE_OF(z.batch, length, size_constant(q_width))) &&
+           move_infer_shape(c, V, &SHAPE_OF(z.batch, length, shape_size(v, 2))) && move_infer_shape(c, PAST, &state) &&
            check_gate(c, DECAY, &z, z.gated, z.heads * z.key, z.heads) &&
            check_gate(c, BETA, &z, z.delta, z.heads, 1) &&
-           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(z.batch, z.length, width)) &&
+           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE_OF(z.batch, length, size_constant(width))) &&
            infer_out(c, 1, infer_in(c, PAST) != NULL ? infer_in(c, PAST)->dtype : infer_in(c, Q)->dtype, &state);
 }
 
@@ -130,8 +132,9 @@ static enum dtype computed_type(const struct node *n)
 static struct value *position(struct expand_ctx *c, struct node *parts, int64_t t, int64_t heads, int64_t rows,
                               int64_t columns)
 {
-    const struct shape *s = &parts->outputs.data[t]->shape;
-    return build_reshape(c->b, parts->outputs.data[t], &SHAPE(s->dim[0], heads, rows, columns));
+    struct value *const v = parts->outputs.data[t];
+    const struct size batch = shape_size(&v->shape, 0);
+    return build_reshape(c->b, v, &SHAPE_OF(batch, size_constant(heads), size_constant(rows), size_constant(columns)));
 }
 
 static struct node *positions(struct expand_ctx *c, const struct linear_attention_sizes *z, int i, enum dtype type)
@@ -170,7 +173,8 @@ static struct value *read_state(struct expand_ctx *c, const struct linear_attent
 {
     struct value *q = position(c, g->q, t, z->heads, z->q_heads / z->heads, z->key);
     q = build(c, "Mul", q, build_like(c, q, scale_of(c->node, z)));
-    return build_reshape(c->b, build(c, "MatMul", q, state), &SHAPE(z->batch, 1, z->q_heads * z->value));
+    const struct shape row = SHAPE_OF(z->batch, size_constant(1), size_constant(z->q_heads * z->value));
+    return build_reshape(c->b, build(c, "MatMul", q, state), &row);
 }
 
 static bool linear_expand(struct expand_ctx *c)
@@ -179,9 +183,11 @@ static bool linear_expand(struct expand_ctx *c)
     const enum dtype type = computed_type(c->node);
     const struct gates g = {positions(c, &z, Q, type), positions(c, &z, K, type), positions(c, &z, V, type),
                             positions(c, &z, DECAY, type), positions(c, &z, BETA, type)};
+    const struct shape state_shape =
+        SHAPE_OF(z.batch, size_constant(z.heads), size_constant(z.key), size_constant(z.value));
     struct value *state = expand_in(c, PAST) != NULL ? build_cast(c->b, expand_in(c, PAST), type)
                                                      : build_expand(c->b, build_scalar(c->b, type, 0),
-                                                                    &SHAPE(z.batch, z.heads, z.key, z.value));
+                                                                    &state_shape);
     struct value **const read = arena_array(c->b->graph->arena, struct value *, (size_t)z.length);
     for (int64_t t = 0; t < z.length && !c->b->failed; t++) {
         state = next_state(c, &z, &g, t, state);
@@ -243,7 +249,7 @@ static bool linear_eval(struct eval_ctx *c)
     const struct linear_attention_sizes z = sizes_of(c->node);
     const int64_t count = z.key * z.value;
     double *s = arena_array(c->scratch, double, (size_t)count + 1);
-    for (int64_t k = 0; k < z.batch * z.heads; k++) {
+    for (int64_t k = 0; k < z.batch.most * z.heads; k++) {
         for (int64_t i = 0; i < count; i++)
             s[i] = eval_has(c, PAST) ? c->in[PAST]->f[k * count + i] : 0;
         for (int64_t t = 0; t < z.length; t++) {

@@ -67,7 +67,7 @@ static bool check_labels(struct infer_ctx *c)
     struct shape expected = scores->shape;
     expected.rank--;
     for (int d = 1; d < expected.rank; d++)
-        expected.dim[d] = scores->shape.dim[d + 1];
+        shape_set(&expected, d, shape_size(&scores->shape, d + 1));
     if (shape_equal(&labels->shape, &expected))
         return true;
     struct arena text = {0};
@@ -169,9 +169,9 @@ struct value *loss_with_class_axis(struct builder *b, struct value *x)
 {
     struct shape s = x->shape;
     s.rank++;
-    s.dim[1] = 1;
+    shape_set(&s, 1, size_constant(1));
     for (int d = 2; d < s.rank; d++)
-        s.dim[d] = x->shape.dim[d - 1];
+        shape_set(&s, d, shape_size(&x->shape, d - 1));
     return build_reshape(b, x, &s);
 }
 

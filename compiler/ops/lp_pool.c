@@ -88,7 +88,7 @@ static bool lp_infer(struct infer_ctx *c)
     }
     if (!shape_count_checked(&padded, &count))
         return infer_error(c, "input 0 '%s' with its padding has too many elements", infer_in(c, 0)->name);
-    const struct shape y = window_out_shape(&w, x->dim[0], x->dim[1]);
+    const struct shape y = window_out_shape(&w, shape_size(x, 0), shape_size(x, 1));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -138,8 +138,10 @@ static bool lp_expand(struct expand_ctx *c)
 static bool global_expand(struct expand_ctx *c)
 {
     struct value *x = expand_in(c, 0);
-    const int64_t p = op_attr_int(c->node, "p"), count = shape_count_range(&x->shape, 2, x->shape.rank);
-    struct value *powers = build_reshape(c->b, build_power(c, x, p), &SHAPE(x->shape.dim[0], x->shape.dim[1], count));
+    const int64_t p = op_attr_int(c->node, "p");
+    const struct shape planes = SHAPE_OF(shape_size(&x->shape, 0), shape_size(&x->shape, 1),
+                                         shape_size_range(&x->shape, 2, x->shape.rank));
+    struct value *powers = build_reshape(c->b, build_power(c, x, p), &planes);
     struct value *sum = build_reduce_sum(c->b, powers, (const int[]){2}, 1, false);
     return expand_out(c, 0, build_reshape(c->b, build_root(c, sum, p), &node_output(c->node, 0)->shape));
 }

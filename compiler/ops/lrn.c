@@ -61,7 +61,9 @@ static struct value *sum_along_channels(struct builder *b, struct value *x, int6
                                        .pad_begin = before,
                                        .pad_end = behind},
                                       {.in = rest, .out = rest, .size = 1, .stride = 1, .dilation = 1}}};
-    return build_reshape(b, window_build_sum(b, build_reshape(b, x, &SHAPE(s.dim[0], 1, s.dim[1], rest)), &w), &s);
+    const struct shape lines =
+        SHAPE_OF(shape_size(&s, 0), size_constant(1), shape_size(&s, 1), shape_size_range(&s, 2, s.rank));
+    return build_reshape(b, window_build_sum(b, build_reshape(b, x, &lines), &w), &s);
 }
 
 /* alpha / size */

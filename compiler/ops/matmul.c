@@ -43,7 +43,7 @@ static struct value *swap_last_two(struct grad_ctx *c, struct value *x)
 
 static struct shape as_rows(const struct shape *s)
 {
-    return SHAPE(shape_count_range(s, 0, s->rank - 1), s->dim[s->rank - 1]);
+    return SHAPE_OF(shape_size_range(s, 0, s->rank - 1), shape_size(s, s->rank - 1));
 }
 
 /* dB = A' dY. One b for all of the batch: the sum over the batch is part of the product over all rows. */
@@ -66,7 +66,7 @@ static bool accumulate(struct grad_ctx *c, int i, struct value *d)
     struct shape s = d->shape;
     if (to->rank == 1) {
         s.rank--;
-        s.dim[s.rank - 1] = to->dim[0];
+        shape_set(&s, s.rank - 1, shape_size(to, 0));
     }
     return grad_accumulate(c, i, build_reshape(c->b, d, &s));
 }

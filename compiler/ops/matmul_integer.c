@@ -25,7 +25,7 @@ static bool align(const struct shape *z, const struct shape *x, bool is_left, st
     }
     if (x->rank < 2)
         return false;
-    whole.dim[is_left ? x->rank - 1 : x->rank - 2] = 1;
+    shape_set(&whole, is_left ? x->rank - 1 : x->rank - 2, size_constant(1));
     *out = whole;
     return shape_equal(z, &whole) || (x->rank == 2 && z->rank == 1 && z->dim[0] == shape_count(&whole));
 }
@@ -226,7 +226,7 @@ static struct value *scale_over(struct expand_ctx *c, int i, int x)
     if (is_left && expand_in(c, B)->shape.rank == 1)
         s.rank--;
     if (!is_left && expand_in(c, A)->shape.rank == 1)
-        s.dim[s.rank - 2] = s.dim[s.rank - 1], s.rank--;
+        shape_set(&s, s.rank - 2, shape_size(&s, s.rank - 1)), s.rank--;
     return build_reshape(c->b, scale, &s);
 }
 

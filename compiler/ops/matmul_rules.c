@@ -6,14 +6,15 @@ static struct shape promote(const struct shape *s, bool is_left)
 {
     if (s->rank != 1)
         return *s;
-    return is_left ? SHAPE(1, s->dim[0]) : SHAPE(s->dim[0], 1);
+    const struct size one = size_constant(1), k = shape_size(s, 0);
+    return is_left ? SHAPE_OF(one, k) : SHAPE_OF(k, one);
 }
 
 static struct shape lead_with_ones(const struct shape *s, int rank)
 {
-    struct shape out = {.rank = rank};
+    struct shape out = SHAPE_SCALAR;
     for (int d = 0; d < rank; d++)
-        out.dim[d] = d < rank - s->rank ? 1 : s->dim[d - (rank - s->rank)];
+        shape_add(&out, d < rank - s->rank ? size_constant(1) : shape_size(s, d - (rank - s->rank)));
     return out;
 }
 
@@ -32,9 +33,8 @@ bool matmul_sizes_of(const struct shape *a, const struct shape *b, struct matmul
     outer_a.rank = outer_b.rank = rank - 2;
     if (!shape_broadcast(&p->y, &outer_a, &outer_b))
         return false;
-    p->y.rank = rank;
-    p->y.dim[rank - 2] = p->m;
-    p->y.dim[rank - 1] = p->n;
+    shape_take(&p->y, &p->a, rank - 2);
+    shape_take(&p->y, &p->b, rank - 1);
     return true;
 }
 
@@ -46,9 +46,9 @@ static struct shape result_shape(const struct matmul_sizes *p, const struct shap
     struct shape y = p->y;
     y.rank = p->outer;
     if (a->rank != 1)
-        y.dim[y.rank++] = p->m;
+        shape_take(&y, &p->y, p->outer);
     if (b->rank != 1)
-        y.dim[y.rank++] = p->n;
+        shape_take(&y, &p->y, p->outer + 1);
     return y;
 }
 

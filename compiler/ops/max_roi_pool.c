@@ -34,7 +34,8 @@ static bool max_roi_infer(struct infer_ctx *c)
         return infer_error(c, "input 1 '%s' does not have the shape [regions,5]", infer_in(c, 1)->name);
     if (shape_count(x) == 0 && x->dim[1] > 0 && rois->dim[0] > 0)
         return infer_error(c, "input 0 '%s' has no elements to read", infer_in(c, 0)->name);
-    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(rois->dim[0], x->dim[1], bins[0], bins[1]));
+    const struct size rows = size_constant(bins[0]), columns = size_constant(bins[1]);
+    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE_OF(shape_size(rois, 0), shape_size(x, 1), rows, columns));
 }
 
 /* ---- as other operators ------------------------------------------------------------------------------------------ */
@@ -42,7 +43,7 @@ static bool max_roi_infer(struct infer_ctx *c)
 static struct value *build_column(struct expand_ctx *c, struct value *rois, int column)
 {
     struct value *x = build_with(c, "Gather", ATTRS(attr_int("axis", 1)), rois, build_int(c->b, column));
-    return build_reshape(c->b, x, &SHAPE(rois->shape.dim[0], 1, 1));
+    return build_reshape(c->b, x, &SHAPE_OF(shape_size(&rois->shape, 0), size_constant(1), size_constant(1)));
 }
 
 #define FAR 1e9 /* no image is as large, and products with bins stay within int64 */
@@ -94,23 +95,26 @@ static bool max_roi_expand(struct expand_ctx *c)
     const enum dtype d = x->dtype;
     x = build_cast(c->b, x, dtype_computed(d));
     rois = build_cast(c->b, rois, dtype_computed(d));
-    const int64_t regions = y->dim[0], channels = y->dim[1], rows = x->shape.dim[2], columns = x->shape.dim[3];
-    struct value *image = build_reshape(c->b, build_column(c, rois, 0), &SHAPE(regions));
+    const struct size regions = shape_size(y, 0), channels = shape_size(y, 1), rows = shape_size(&x->shape, 2),
+                      columns = shape_size(&x->shape, 3), one = size_constant(1), down = shape_size(y, 2),
+                      across = shape_size(y, 3);
+    struct value *image = build_reshape(c->b, build_column(c, rois, 0), &SHAPE_OF(regions));
     struct value *own = build_with(c, "Gather", ATTRS(attr_int("axis", 0)), x, build_cast(c->b, image, DTYPE_INT64));
-    struct value *of_rows = build_mask(c, rois, 0, y->dim[2], rows),
-                 *of_columns = build_mask(c, rois, 1, y->dim[3], columns);
+    struct value *of_rows = build_mask(c, rois, 0, y->dim[2], rows.most),
+                 *of_columns = build_mask(c, rois, 1, y->dim[3], columns.most);
     /* [regions, channels, bins, columns, rows], then [regions, channels, bins, bins, columns] */
     own = build_reshape(c->b, build_transpose(c->b, own, (int[]){0, 1, 3, 2}),
-                        &SHAPE(regions, channels, 1, columns, rows));
+                        &SHAPE_OF(regions, channels, one, columns, rows));
     struct value *greatest =
-        build_maximum(c, build_reshape(c->b, of_rows, &SHAPE(regions, 1, y->dim[2], 1, rows)), own);
-    greatest = build_reshape(c->b, greatest, &SHAPE(regions, channels, y->dim[2], 1, columns));
-    greatest = build_maximum(c, build_reshape(c->b, of_columns, &SHAPE(regions, 1, 1, y->dim[3], columns)), greatest);
+        build_maximum(c, build_reshape(c->b, of_rows, &SHAPE_OF(regions, one, down, one, rows)), own);
+    greatest = build_reshape(c->b, greatest, &SHAPE_OF(regions, channels, down, one, columns));
+    struct value *along = build_reshape(c->b, of_columns, &SHAPE_OF(regions, one, one, across, columns));
+    greatest = build_maximum(c, along, greatest);
     /* without elements: 0 */
     struct value *least = build_like(c, x, -INFINITY), *zero = build_like(c, x, 0);
     struct value *flag_r = build_maximum(c, of_rows, zero), *flag_c = build_maximum(c, of_columns, zero);
-    struct value *flag = build(c, "Add", build_reshape(c->b, flag_r, &SHAPE(regions, 1, y->dim[2], 1)),
-                               build_reshape(c->b, flag_c, &SHAPE(regions, 1, 1, y->dim[3])));
+    struct value *flag = build(c, "Add", build_reshape(c->b, flag_r, &SHAPE_OF(regions, one, down, one)),
+                               build_reshape(c->b, flag_c, &SHAPE_OF(regions, one, one, across)));
     return expand_out(c, 0, build_cast(c->b, build(c, "Where", build(c, "Equal", flag, least), zero, greatest), d));
 }
 

@@ -78,13 +78,7 @@ static struct shape decide_numbered(const struct node *n, const struct shape *y)
 
 static struct shape shape_of_attr(const struct node *n, const char *name)
 {
-    struct shape s = {0};
-    const int64_t *x;
-    size_t count;
-    op_attr_ints(n, name, &x, &count);
-    for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
-        s.dim[s.rank++] = x[i];
-    return s;
+    return op_attr_dims(n, name);
 }
 
 /* The tensor whose elements Indices number: none of its dimensions is greater than y's. The node keeps it: passes may
@@ -93,7 +87,7 @@ static struct shape numbered_shape(struct node *n, const struct shape *y)
 {
     if (node_attr(n, "numbered") == NULL) {
         const struct shape s = decide_numbered(n, y);
-        node_set_attr(n, attr_ints("numbered", s.dim, (size_t)s.rank));
+        node_set_attr(n, attr_dims("numbered", &s));
     }
     return shape_of_attr(n, "numbered");
 }
@@ -141,10 +135,9 @@ static bool unpool_infer(struct infer_ctx *c)
 static bool unpool_expand(struct expand_ctx *c)
 {
     const struct shape *y = &node_output(c->node, 0)->shape, numbered = shape_of_attr(c->node, "numbered");
-    const size_t rank = (size_t)y->rank;
     return expand_out(c, 0,
                       build_with(c, "stepc.Unpool",
-                                 ATTRS(attr_ints("numbered", numbered.dim, rank), attr_ints("shape", y->dim, rank)),
+                                 ATTRS(attr_dims("numbered", &numbered), attr_dims("shape", y)),
                                  expand_in(c, 0), expand_in(c, 1)));
 }
 
@@ -185,8 +178,8 @@ static bool put_grad(struct grad_ctx *c)
         return true;
     if (!shape_equal(&numbered, &dy->shape))
         dy = build(c, "Slice", dy, build_ints(c->b, start, rank), build_ints(c->b, numbered.dim, rank));
-    struct value *flat = build_reshape(c->b, dy, &SHAPE(shape_count(&numbered)));
-    struct value *taken = build(c, "Gather", flat, build_reshape(c->b, indices, &SHAPE(shape_count(x))));
+    struct value *flat = build_reshape(c->b, dy, &SHAPE_OF(shape_elements(&numbered)));
+    struct value *taken = build(c, "Gather", flat, build_reshape(c->b, indices, &SHAPE_OF(shape_elements(x))));
     return grad_accumulate(c, 0, build_reshape(c->b, taken, x));
 }
 

@@ -280,7 +280,9 @@ static const struct op_param vectorizer_in[] = {
 /* [N,F] of an input: a list is a column. */
 static struct shape rows_of(const struct value *x)
 {
-    return x->shape.rank == 2 ? x->shape : x->shape.rank == 1 ? SHAPE(x->shape.dim[0], 1) : (struct shape){0};
+    return x->shape.rank == 2   ? x->shape
+           : x->shape.rank == 1 ? SHAPE_OF(shape_size(&x->shape, 0), size_constant(1))
+                                : (struct shape){0};
 }
 
 static bool vectorizer_infer(struct infer_ctx *c)
@@ -296,7 +298,7 @@ static bool vectorizer_infer(struct infer_ctx *c)
         if (wanted && (wanted->count != (size_t)infer_input_count(c) || wanted->ints[i] != s.dim[1]))
             return infer_error(c, "attribute 'inputdimensions' does not say the features of input %d '%s', %lld", i,
                                x->name, (long long)s.dim[1]);
-        y.dim[1] = i == 0 ? s.dim[1] : y.dim[1] + s.dim[1];
+        shape_set(&y, 1, i == 0 ? shape_size(&s, 1) : size_sum(shape_size(&y, 1), shape_size(&s, 1)));
     }
     return infer_out(c, 0, DTYPE_FLOAT, &y);
 }
@@ -348,9 +350,9 @@ static bool extractor_infer(struct infer_ctx *c)
     struct shape z = *infer_shape(c, 0);
     if (z.rank == 0)
         return infer_error(c, "input 0 '%s' is a scalar, expected features along its last axis", infer_in(c, 0)->name);
-    const int64_t taken = infer_in(c, 1)->shape.rank == 0 ? 1 : shape_count(infer_shape(c, 1));
-    z = z.rank == 1 ? SHAPE(1, taken) : z;
-    z.dim[z.rank - 1] = taken;
+    const struct size taken = shape_elements(infer_shape(c, 1));
+    z = z.rank == 1 ? SHAPE_OF(size_constant(1), taken) : z;
+    shape_set(&z, z.rank - 1, taken);
     return infer_out(c, 0, DTYPE_UNDEFINED, &z);
 }
 
@@ -372,7 +374,7 @@ static bool extractor_eval(struct eval_ctx *c)
 static bool extractor_expand(struct expand_ctx *c)
 {
     struct value *const x = expand_in(c, 0), *const at = expand_in(c, 1);
-    struct value *const list = build_reshape(c->b, at, &SHAPE(at->shape.rank == 0 ? 1 : shape_count(&at->shape)));
+    struct value *const list = build_reshape(c->b, at, &SHAPE_OF(shape_elements(&at->shape)));
     struct value *const z = build_with(c, "Gather", ATTRS(attr_int("axis", -1)), x, list);
     return expand_out(c, 0, build_reshape(c->b, z, &c->node->outputs.data[0]->shape));
 }
@@ -419,7 +421,7 @@ static bool one_hot_infer(struct infer_ctx *c)
     if (y.rank == SHAPE_MAX_RANK)
         return infer_error(c, "input 0 '%s' has rank %d, which leaves no axis for categories", infer_in(c, 0)->name,
                            y.rank);
-    y.dim[y.rank++] = (int64_t)count_of(c->node, "cats_int64s");
+    shape_add(&y, size_constant((int64_t)count_of(c->node, "cats_int64s")));
     return infer_out(c, 0, DTYPE_FLOAT, &y);
 }
 

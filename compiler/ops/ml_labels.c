@@ -212,7 +212,8 @@ static struct value *search_of(struct expand_ctx *c, const struct label_key *key
                             .splits = tensor_new(c->b->graph->arena, d, &SHAPE(count - 1))};
     const int64_t root = add_search(&s, 0, count);
     int64_t *const features = arena_array(scratch, int64_t, (size_t)count);
-    struct value *const column = build_reshape(c->b, build_cast(c->b, x, d), &SHAPE(shape_count(&x->shape), 1));
+    const struct shape rows = SHAPE_OF(shape_elements(&x->shape), size_constant(1));
+    struct value *const column = build_reshape(c->b, build_cast(c->b, x, d), &rows);
     const struct attr splits = {.name = "splits", .type = ATTR_TENSOR, .t = s.splits};
     struct value *const leaf =
         build_with(c, "stepc.TreeLeaves",

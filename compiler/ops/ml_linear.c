@@ -51,8 +51,7 @@ static bool check_sizes(struct infer_ctx *c, int64_t results)
 
 static bool infer_scores(struct infer_ctx *c, int output, int64_t results)
 {
-    const struct shape *const x = infer_shape(c, 0);
-    return infer_out(c, output, DTYPE_FLOAT, &SHAPE(x->rank == 2 ? x->dim[0] : 1, results));
+    return infer_out(c, output, DTYPE_FLOAT, &SHAPE_OF(ml_rows_size(c->node), size_constant(results)));
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -179,7 +178,7 @@ static bool classifier_infer(struct infer_ctx *c)
     if (labels == 2 && x->rank > 0 && ml_count(c->node, "coefficients") == (uint64_t)x->dim[x->rank - 1])
         return infer_unsupported(c, "it has one row of coefficients for two labels");
     return check_sizes(c, labels) && ml_check_transform(c, op_attr_string(c->node, "post_transform")) &&
-           infer_out(c, 0, DTYPE_INT64, &SHAPE(x->rank == 2 ? x->dim[0] : 1)) && infer_scores(c, 1, labels);
+           infer_out(c, 0, DTYPE_INT64, &SHAPE_OF(ml_rows_size(c->node))) && infer_scores(c, 1, labels);
 }
 
 static bool classifier_eval(struct eval_ctx *c)

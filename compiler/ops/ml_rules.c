@@ -21,6 +21,12 @@ int64_t ml_rows(const struct node *n)
     return x->rank == 2 ? x->dim[0] : 1;
 }
 
+struct size ml_rows_size(const struct node *n)
+{
+    const struct shape *const x = &n->inputs.data[0]->shape;
+    return x->rank == 2 ? shape_size(x, 0) : size_constant(1);
+}
+
 int64_t ml_features(const struct node *n)
 {
     const struct shape *const x = &n->inputs.data[0]->shape;

@@ -12,6 +12,7 @@ size_t ml_count(const struct node *n, const char *name);
 double ml_number_at(const struct eval_ctx *c, int64_t p);
 /* Rows [N,F] of input 0, [F] being one row. */
 int64_t ml_rows(const struct node *n);
+struct size ml_rows_size(const struct node *n);
 int64_t ml_features(const struct node *n);
 /* Reports a rank other than 1 and 2, and rows without features. */
 bool ml_check_rows(struct infer_ctx *c);

@@ -106,7 +106,7 @@ static double kernel_at(const struct eval_ctx *c, const struct machine *m, int64
 static struct value *rows_of(struct expand_ctx *c)
 {
     struct value *const x = build_cast(c->b, expand_in(c, 0), DTYPE_FLOAT);
-    return build_reshape(c->b, x, &SHAPE(ml_rows(c->node), ml_features(c->node)));
+    return build_reshape(c->b, x, &SHAPE_OF(ml_rows_size(c->node), size_constant(ml_features(c->node))));
 }
 
 /* [N,V] */
@@ -115,7 +115,8 @@ static struct value *kernels_of(struct expand_ctx *c, const struct machine *m)
     struct value *const x = rows_of(c);
     struct value *const support = ml_constant(c, DTYPE_FLOAT, m->support, &SHAPE(m->vectors, m->features));
     if (m->kernel == SVM_RBF) {
-        struct value *const each = build_reshape(c->b, x, &SHAPE(ml_rows(c->node), 1, m->features));
+        const struct size one = size_constant(1), features = size_constant(m->features);
+        struct value *const each = build_reshape(c->b, x, &SHAPE_OF(ml_rows_size(c->node), one, features));
         struct value *const apart = build(c, "Sub", each, support), *const along = build_ints(c->b, (int64_t[]){2}, 1);
         struct value *const distance =
             build_with(c, "ReduceSum", ATTRS(attr_int("keepdims", 0)), build(c, "Mul", apart, apart), along);
@@ -154,7 +155,7 @@ static bool regressor_infer(struct infer_ctx *c)
     if (vectors > 0 ? !check_machine(c, vectors) : !ml_check_rows(c))
         return false;
     return check_count(c, "coefficients", vectors > 0 ? vectors : ml_features(c->node)) && check_count(c, "rho", 1) &&
-           infer_out(c, 0, DTYPE_FLOAT, &SHAPE(ml_rows(c->node), 1));
+           infer_out(c, 0, DTYPE_FLOAT, &SHAPE_OF(ml_rows_size(c->node), size_constant(1)));
 }
 
 static bool regressor_eval(struct eval_ctx *c)
@@ -279,8 +280,8 @@ static bool classifier_infer(struct infer_ctx *c)
         return infer_unsupported(c, "attribute 'post_transform' is '%s'; of one score NONE and LOGISTIC are supported",
                                  post);
     const int64_t scores = has_probabilities || classes == 2 ? (int64_t)classes : pairs;
-    return infer_out(c, 0, DTYPE_INT64, &SHAPE(ml_rows(c->node))) &&
-           infer_out(c, 1, DTYPE_FLOAT, &SHAPE(ml_rows(c->node), scores));
+    return infer_out(c, 0, DTYPE_INT64, &SHAPE_OF(ml_rows_size(c->node))) &&
+           infer_out(c, 1, DTYPE_FLOAT, &SHAPE_OF(ml_rows_size(c->node), size_constant(scores)));
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -470,7 +471,9 @@ static struct value *part(struct expand_ctx *c, struct value *m, int64_t row, in
  * definite. */
 static struct value *coupled(struct expand_ctx *c, const struct svm_classes *k, struct value *scores)
 {
-    const int64_t rows = ml_rows(c->node), n = k->count;
+    const int64_t n = k->count;
+    const struct size rows = ml_rows_size(c->node);
+    const struct shape column_of_ones = SHAPE_OF(rows, size_constant(n), size_constant(1));
     struct value *const r = shares_of(c, k, scores);
     struct value *const turned = build_transpose(c->b, r, (const int[]){0, 2, 1});
     struct value *const one = build_like(c, r, 1.0);
@@ -481,7 +484,7 @@ static struct value *coupled(struct expand_ctx *c, const struct svm_classes *k, 
         tensor_set_double(unit, a * n + a, 1);
     struct value *const others = build(c, "Sub", one, build(c, "Mul", r, turned));
     struct value *m = build(c, "Add", others, build(c, "Mul", of_own, build_constant(c->b, unit)));
-    struct value *const ones = build_expand(c->b, build_reshape(c->b, one, &SHAPE(1, 1, 1)), &SHAPE(rows, n, 1));
+    struct value *const ones = build_expand(c->b, build_reshape(c->b, one, &SHAPE(1, 1, 1)), &column_of_ones);
     m = build_with(c, "Concat", ATTRS(attr_int("axis", 2)), m, ones);
     for (int64_t a = 0; a < n; a++) {
         /* what is left of the matrix is [n, n - a] and the right side */
@@ -493,7 +496,7 @@ static struct value *coupled(struct expand_ctx *c, const struct svm_classes *k, 
         m = build(c, "Where", build_constant(c->b, keeps), pivot, rest);
     }
     struct value *const sum = build(c, "ReduceSum", m, build_ints(c->b, (int64_t[]){1}, 1));
-    return build_reshape(c->b, build(c, "Div", m, sum), &SHAPE(rows, n));
+    return build_reshape(c->b, build(c, "Div", m, sum), &SHAPE_OF(rows, size_constant(n)));
 }
 
 static bool classifier_expand(struct expand_ctx *c)

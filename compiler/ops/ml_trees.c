@@ -72,7 +72,8 @@ static struct value *leaves_of(struct expand_ctx *c, const struct forest *f, con
     for (int64_t i = 0; i < splits->count; i++)
         tensor_set_double(splits, i, t->splits[i]);
     struct value *const x =
-        build_reshape(c->b, build_cast(c->b, expand_in(c, 0), f->type), &SHAPE(ml_rows(c->node), f->features));
+        build_reshape(c->b, build_cast(c->b, expand_in(c, 0), f->type),
+                      &SHAPE_OF(ml_rows_size(c->node), size_constant(f->features)));
     const struct attr of_splits = {.name = "splits", .type = ATTR_TENSOR, .t = splits};
     return build_with(c, "stepc.TreeLeaves",
                       ATTRS(attr_ints("features", t->features, t->count),
@@ -88,7 +89,6 @@ static struct value *scores_of(struct expand_ctx *c, const struct forest *f)
     struct arena scratch = {0};
     struct tree_table t;
     struct tree_weights w;
-    const int64_t rows = ml_rows(c->node);
     if (!forest_table(f, &scratch, &t) || !forest_weights(f, &scratch, &w))
         UNREACHABLE("trees whose tables are too large");
     const char *const fold = f->aggregate == TREE_MIN   ? "ReduceMin"
@@ -96,7 +96,8 @@ static struct value *scores_of(struct expand_ctx *c, const struct forest *f)
                                                         : "ReduceSum";
     struct value *leaf = leaves_of(c, f, &t, &w);
     if (w.by_columns)
-        leaf = build_reshape(c->b, leaf, &SHAPE(rows, f->targets, w.slots));
+        leaf = build_reshape(c->b, leaf, &SHAPE_OF(ml_rows_size(c->node), size_constant(f->targets),
+                                                   size_constant(w.slots)));
     const struct shape of_weights = w.by_columns ? SHAPE(w.count) : SHAPE(w.count / f->targets, f->targets);
     struct value *const weights = build(c, "Gather", ml_constant(c, f->type, w.weights, &of_weights), leaf);
     struct value *const along = build_ints(c->b, (const int64_t[]){w.by_columns ? 2 : 1}, 1);
@@ -191,7 +192,7 @@ static bool regressor_infer(struct infer_ctx *c)
 {
     int64_t targets = 0;
     return regressor_read(c, "target", op_attr_string(c->node, "post_transform"), &targets) &&
-           infer_out(c, 0, DTYPE_FLOAT, &SHAPE(ml_rows(c->node), targets));
+           infer_out(c, 0, DTYPE_FLOAT, &SHAPE_OF(ml_rows_size(c->node), size_constant(targets)));
 }
 
 static bool regressor_eval(struct eval_ctx *c)
@@ -243,7 +244,7 @@ static bool ensemble_infer(struct infer_ctx *c)
         return infer_error(c, "attribute 'post_transform' is %lld, expected 0 to 4",
                            (long long)op_attr_int(c->node, "post_transform"));
     return regressor_read(c, NULL, post_of(c->node), &targets) &&
-           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(ml_rows(c->node), targets));
+           infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE_OF(ml_rows_size(c->node), size_constant(targets)));
 }
 
 static bool ensemble_eval(struct eval_ctx *c)
@@ -327,8 +328,8 @@ static bool classifier_infer(struct infer_ctx *c)
                           forest_read(&f, &a, c->diag, c->node, "class", (int64_t)(ints + texts)) &&
                           check_classes(c, &f) && check_tables(c, &f, &a);
     arena_free(&a);
-    return is_right && infer_out(c, 0, DTYPE_INT64, &SHAPE(ml_rows(c->node))) &&
-           infer_out(c, 1, DTYPE_FLOAT, &SHAPE(ml_rows(c->node), (int64_t)(ints + texts)));
+    return is_right && infer_out(c, 0, DTYPE_INT64, &SHAPE_OF(ml_rows_size(c->node))) &&
+           infer_out(c, 1, DTYPE_FLOAT, &SHAPE_OF(ml_rows_size(c->node), size_constant((int64_t)(ints + texts))));
 }
 
 /* The number of a row's label. */
@@ -387,7 +388,6 @@ static bool classifier_expand(struct expand_ctx *c)
     struct arena a = {0};
     struct tree_classes k;
     struct forest f = classifier_forest(c->node, &a, &k);
-    const int64_t rows = ml_rows(c->node);
     for (size_t i = 0; k.only == 1 && i < f.first[f.leaf_count]; i++)
         f.weights[i].target = 0;
     f.targets = k.only >= 0 ? 1 : f.targets;
@@ -402,7 +402,7 @@ static bool classifier_expand(struct expand_ctx *c)
     struct value *best;
     if (k.only >= 0)
         best = build_reshape(c->b, build_cast(c->b, build(c, "Greater", s, build_like(c, s, k.threshold)), DTYPE_INT64),
-                             &SHAPE(rows));
+                             &SHAPE_OF(ml_rows_size(c->node)));
     else
         best = build_with(c, "ArgMax", ATTRS(attr_int("axis", 1), attr_int("keepdims", 0)), s);
     return expand_out(c, 0, build(c, "Gather", build_ints(c->b, labels->ints, labels->count), best));

@@ -4,19 +4,19 @@
 
 bool move_infer_dims(struct infer_ctx *c, int i, struct shape *out)
 {
-    const int64_t *dims;
+    const struct size *dims;
     size_t count;
-    if (!infer_known_ints(c, i, &dims, &count))
+    if (!infer_known_sizes(c, i, &dims, &count))
         return false;
     if (count > SHAPE_MAX_RANK)
         return infer_error(c, "input %d '%s' asks for rank %zu, at most %d is supported", i, infer_in(c, i)->name,
                            count, SHAPE_MAX_RANK);
     *out = (struct shape){.rank = (int)count};
     for (size_t k = 0; k < count; k++) {
-        if (dims[k] < 0)
+        if (dims[k].most < 0)
             return infer_error(c, "input %d '%s' has the dimension %lld, expected 0 or more", i, infer_in(c, i)->name,
-                               (long long)dims[k]);
-        out->dim[k] = dims[k];
+                               (long long)dims[k].most);
+        shape_set(out, (int)k, dims[k]);
     }
     return true;
 }
@@ -50,15 +50,32 @@ bool move_infer_shape(struct infer_ctx *c, int i, const struct shape *expected)
                        shape_text(c->diag->arena, expected));
 }
 
-const int64_t *move_known_ints(struct arena *a, const struct node *n, int i, size_t *count)
+/* Of an input that inference has read; NULL where it is omitted. */
+static const struct tensor *known(const struct node *n, int i)
 {
     struct value *v = node_input(n, (size_t)i);
-    *count = 0;
-    if (v == NULL)
-        return NULL;
-    const struct tensor *t = value_known(v);
-    if (t == NULL)
+    const struct tensor *t = v != NULL ? value_known(v) : NULL;
+    if (v != NULL && t == NULL)
         UNREACHABLE("input %d of %s is no longer known", i, op_display_name(n->def));
+    return t;
+}
+
+const struct size *move_known_sizes(struct arena *a, const struct node *n, int i, size_t *count)
+{
+    const struct tensor *const t = known(n, i);
+    *count = t != NULL ? (size_t)t->count : 0;
+    struct size *const list = arena_array(a, struct size, *count);
+    for (size_t k = 0; k < *count; k++)
+        list[k] = tensor_get_size(t, (int64_t)k);
+    return list;
+}
+
+const int64_t *move_known_ints(struct arena *a, const struct node *n, int i, size_t *count)
+{
+    const struct tensor *const t = known(n, i);
+    *count = 0;
+    if (t == NULL)
+        return NULL;
     int64_t *list = arena_array(a, int64_t, (size_t)t->count);
     for (int64_t k = 0; k < t->count; k++)
         list[k] = tensor_get_int(t, k);

@@ -30,6 +30,7 @@ int move_axis(const struct node *n);
 bool move_infer_shape(struct infer_ctx *c, int i, const struct shape *expected);
 
 /* A value that inference has asked for before, as integers in the arena; NULL where the input is omitted. */
+const struct size *move_known_sizes(struct arena *a, const struct node *n, int i, size_t *count);
 const int64_t *move_known_ints(struct arena *a, const struct node *n, int i, size_t *count);
 
 /* ---- gradient ---------------------------------------------------------------------------------------------------- */

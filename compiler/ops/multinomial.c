@@ -29,7 +29,7 @@ static bool multinomial_infer(struct infer_ctx *c)
     if (x->shape.rank != 2 || x->shape.dim[1] == 0)
         return infer_error(c, "input 0 '%s' has shape %s, expected [batch, classes] with a class at least", x->name,
                            shape_text(c->diag->arena, &x->shape));
-    return infer_out(c, 0, (enum dtype)dtype, &SHAPE(x->shape.dim[0], samples));
+    return infer_out(c, 0, (enum dtype)dtype, &SHAPE_OF(shape_size(&x->shape, 0), size_constant(samples)));
 }
 
 static enum dtype drawn_type(enum dtype x)
@@ -42,7 +42,7 @@ static struct value *draw(struct expand_ctx *c, enum dtype dtype)
 {
     const struct shape *const y = &node_output(c->node, 0)->shape;
     uint64_t seed;
-    struct attr a[4] = {attr_ints("shape", y->dim, (size_t)y->rank), attr_int("dtype", dtype)};
+    struct attr a[4] = {attr_dims("shape", y), attr_int("dtype", dtype)};
     if (random_seed(c->node, &seed))
         a[2] = attr_int("seed", (int64_t)seed); /* exact, which a float is not: random_seed() takes either */
     c->b->stream = c->node->stream;
@@ -54,15 +54,16 @@ static bool multinomial_expand(struct expand_ctx *c)
 {
     const enum dtype dtype = drawn_type(expand_in(c, 0)->dtype);
     struct value *const x = build_cast(c->b, expand_in(c, 0), dtype), *const u = draw(c, dtype);
-    const int64_t classes = x->shape.dim[1], batch = x->shape.dim[0];
+    const struct size batch = shape_size(&x->shape, 0), classes = shape_size(&x->shape, 1), one = size_constant(1);
     struct value *const axis = build_ints(c->b, &(int64_t){1}, 1), *const most = build(c, "ReduceMax", x, axis);
     struct value *const sums = build(c, "CumSum", build(c, "Exp", build(c, "Sub", x, most)), build_int(c->b, 1));
-    struct value *const all = build(c, "Slice", sums, build_ints(c->b, &(int64_t){classes - 1}, 1),
-                                    build_ints(c->b, &classes, 1), axis);
-    struct value *const wanted = build_reshape(c->b, build(c, "Mul", u, all), &SHAPE(batch, u->shape.dim[1], 1));
-    struct value *const beside = build_reshape(c->b, sums, &SHAPE(batch, 1, classes));
+    struct value *const all = build(c, "Slice", sums, build_dims(c->b, &SHAPE_OF(size_difference(classes, one))),
+                                    build_dims(c->b, &SHAPE_OF(classes)), axis);
+    const struct size draws = shape_size(&u->shape, 1);
+    struct value *const wanted = build_reshape(c->b, build(c, "Mul", u, all), &SHAPE_OF(batch, draws, one));
+    struct value *const beside = build_reshape(c->b, sums, &SHAPE_OF(batch, one, classes));
     struct value *const passed = build(c, "And", build(c, "LessOrEqual", beside, wanted),
-                                       build(c, "Less", beside, build_reshape(c->b, all, &SHAPE(batch, 1, 1))));
+                                       build(c, "Less", beside, build_reshape(c->b, all, &SHAPE_OF(batch, one, one))));
     const enum dtype counted = node_output(c->node, 0)->dtype;
     return expand_out(c, 0, build_reduce_sum(c->b, build_cast(c->b, passed, counted), (int[]){2}, 1, false));
 }

@@ -425,7 +425,7 @@ static bool taken_expand(struct expand_ctx *c)
     const struct corners x = corners_of(c);
     iou = iou != NULL ? build_reshape(outer, iou, &SHAPE_SCALAR) : build_scalar(outer, DTYPE_FLOAT, 0);
 
-    struct region *const r = region_new(outer->graph, most, false);
+    struct region *const r = region_new(outer->graph, size_constant(most), false);
     struct builder inner = {.graph = region_graph(r), .loc = outer->loc, .prefix = ""};
     struct value *const in[] = {start, x.low[0], x.low[1], x.high[0], x.high[1], x.area, iou};
     struct value *const left = region_state(r, "left", DTYPE_FLOAT, &lines);

@@ -54,7 +54,7 @@ static bool hot_infer(struct infer_ctx *c)
                            shape_text(c->graph->arena, values));
     struct shape y = {.rank = indices->rank + 1};
     for (int d = 0; d < y.rank; d++)
-        y.dim[d] = d < axis ? indices->dim[d] : d == axis ? depth : indices->dim[d - 1];
+        shape_set(&y, d, d == axis ? size_constant(depth) : shape_size(indices, d < axis ? d : d - 1));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -75,7 +75,7 @@ static struct value *sum_where(struct grad_ctx *c, int is_there)
     tensor_set_double(choice, is_there, 1.0);
     struct value *mask = build_with(c, "OneHot", ATTRS(attr_int("axis", grad_attr_int(c, "axis"))), grad_input(c, 0),
                                     grad_input(c, 1), build_constant(c->b, choice));
-    struct value *flat = build_reshape(c->b, build(c, "Mul", dy, mask), &SHAPE(shape_count(&dy->shape)));
+    struct value *flat = build_reshape(c->b, build(c, "Mul", dy, mask), &SHAPE_OF(shape_elements(&dy->shape)));
     return build_reduce_sum(c->b, flat, &(int){0}, 1, true);
 }
 

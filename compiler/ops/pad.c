@@ -185,7 +185,7 @@ static struct kept kept_of(const struct shape *x, const struct padding *p)
     for (int d = 0; d < x->rank; d++) {
         const int64_t from = p->before[d] < 0 ? -p->before[d] : 0, to = x->dim[d] + (p->after[d] < 0 ? p->after[d] : 0);
         k.step[d] = 1;
-        k.shape.dim[d] = to > from ? to - from : 0;
+        shape_set(&k.shape, d, to > from ? (struct size){to - from, x->per[d]} : size_constant(0));
         k.from[d] = to > from ? from : 0;
         k.at[d] = to > from && p->before[d] > 0 ? p->before[d] : 0;
     }
@@ -211,21 +211,21 @@ static bool constant_grad(struct grad_ctx *c, const struct padding *p)
     struct value *dy = grad_of_output(c, 0);
     const struct kept k = kept_of(x, p);
     const size_t rank = (size_t)x->rank;
-    int64_t ends[SHAPE_MAX_RANK];
+    struct shape ends = SHAPE_SCALAR;
     for (int d = 0; d < x->rank; d++)
-        ends[d] = k.at[d] + k.shape.dim[d];
+        shape_add(&ends, size_sum(shape_size(&k.shape, d), size_constant(k.at[d])));
     if (rank == 0)
         return grad_accumulate(c, 0, dy);
-    struct value *part = build(c, "Slice", dy, build_ints(c->b, k.at, rank), build_ints(c->b, ends, rank));
+    struct value *part = build(c, "Slice", dy, build_ints(c->b, k.at, rank), build_dims(c->b, &ends));
     const struct attr steps = attr_ints("steps", k.step, rank);
     if (grad_wants(c, 2)) {
-        const struct attr *place = ATTRS(attr_ints("shape", dy->shape.dim, rank),
+        const struct attr *place = ATTRS(attr_dims("shape", &dy->shape),
                                          attr_ints("starts", k.at, rank), steps);
         struct value *rest = build(c, "Sub", dy, build_with(c, "stepc.SliceGrad", place, part));
         if (!grad_accumulate(c, 2, rest))
             return false;
     }
-    const struct attr *place = ATTRS(attr_ints("shape", x->dim, rank), attr_ints("starts", k.from, rank), steps);
+    const struct attr *place = ATTRS(attr_dims("shape", x), attr_ints("starts", k.from, rank), steps);
     return grad_accumulate(c, 0, shape_equal(&k.shape, x) ? part : build_with(c, "stepc.SliceGrad", place, part));
 }
 
@@ -277,14 +277,14 @@ static struct value *repeating_grad(struct grad_ctx *c, const struct padding *p)
     struct value *dy = grad_of_output(c, 0);
     struct shape shape = dy->shape;
     for (int d = 0; d < x->rank; d++) {
-        const int64_t outer = shape_count_range(&shape, 0, d), rows = shape.dim[d];
-        const int64_t inner = shape_count_range(&shape, d + 1, shape.rank);
+        const int64_t rows = shape.dim[d];
+        const struct size outer = shape_size_range(&shape, 0, d), inner = shape_size_range(&shape, d + 1, shape.rank);
         if (p->before[d] == 0 && p->after[d] == 0)
             continue;
         struct value *listed = sources(c, rows, p->before[d], x->dim[d]);
-        dy = build_reshape(c->b, dy, &SHAPE(outer, rows, inner));
+        dy = build_reshape(c->b, dy, &SHAPE_OF(outer, shape_size(&shape, d), inner));
         dy = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", x->dim[d])), listed, dy);
-        shape.dim[d] = x->dim[d];
+        shape_set(&shape, d, shape_size(x, d));
     }
     return build_reshape(c->b, dy, x);
 }

@@ -142,7 +142,7 @@ static bool pool_infer(struct infer_ctx *c)
     struct window w;
     if (window_infer_rank(c, 0) == 0 || !infer_window(c, infer_shape(c, 0), &w))
         return false;
-    const struct shape y = window_out_shape(&w, infer_shape(c, 0)->dim[0], infer_shape(c, 0)->dim[1]);
+    const struct shape y = window_out_shape(&w, shape_size(infer_shape(c, 0), 0), shape_size(infer_shape(c, 0), 1));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y) && check_windows(c, &w);
 }
 
@@ -159,7 +159,7 @@ static bool check_dy(struct infer_ctx *c, int i, const struct shape *x)
     struct window w;
     if (!infer_window(c, x, &w))
         return false;
-    const struct shape y = window_out_shape(&w, x->dim[0], x->dim[1]);
+    const struct shape y = window_out_shape(&w, shape_size(x, 0), shape_size(x, 1));
     if (!shape_equal(&y, infer_shape(c, i)))
         return infer_error(c, "input %d '%s' does not have the shape of the pool's output", i, infer_in(c, i)->name);
     return infer_out(c, 0, DTYPE_UNDEFINED, x) && check_windows(c, &w);
@@ -203,8 +203,8 @@ static bool max_grad_grad(struct grad_ctx *c)
     const struct node *pool = build_node(c->b, "MaxPool", a.attr, &x, 1, 2);
     if (c->b->failed)
         return false;
-    struct value *flat = build_reshape(c->b, u, &SHAPE(shape_count(&u->shape)));
-    struct value *at = build_reshape(c->b, pool->outputs.data[1], &SHAPE(shape_count(&dy->shape)));
+    struct value *flat = build_reshape(c->b, u, &SHAPE_OF(shape_elements(&u->shape)));
+    struct value *at = build_reshape(c->b, pool->outputs.data[1], &SHAPE_OF(shape_elements(&dy->shape)));
     return grad_accumulate(c, 1, build_reshape(c->b, build(c, "Gather", flat, at), &dy->shape));
 }
 
@@ -215,7 +215,7 @@ static bool average_grad(struct grad_ctx *c)
     const struct window w = pool_window(c->node, x);
     make_attrs(c->node, &w, &a);
     a.attr[WINDOW_ATTRS + 1] = attr_int("count_include_pad", op_attr_int(c->node, "count_include_pad"));
-    a.attr[WINDOW_ATTRS + 2] = attr_ints("shape", x->dim, (size_t)x->rank);
+    a.attr[WINDOW_ATTRS + 2] = attr_dims("shape", x);
     return grad_accumulate(c, 0, build_with(c, "stepc.AveragePoolGrad", a.attr, grad_of_output(c, 0)));
 }
 
@@ -259,7 +259,7 @@ static bool max_grad_plain(struct expand_ctx *c)
 /* 1 / by how many elements each window divides, [1, 1, o...] */
 static struct value *build_shares(struct expand_ctx *c, const struct window *w)
 {
-    const struct shape s = window_out_shape(w, 1, 1);
+    const struct shape s = window_out_shape(w, size_constant(1), size_constant(1));
     struct tensor *const t = tensor_new(c->b->graph->arena, expand_in(c, 0)->dtype, &s);
     for (int64_t o = 0; o < t->count; o++)
         tensor_set_double(t, o, 1.0 / (double)window_population(w, o, flag(c->node, "count_include_pad")));
@@ -313,7 +313,7 @@ static bool average_grad_plain(struct expand_ctx *c)
     const struct window w = pool_window(c->node, &x);
     struct window_attrs a;
     struct value *dy = build(c, "Mul", expand_in(c, 0), build_shares(c, &w));
-    const struct shape planes = window_out_shape(&w, x.dim[0] * x.dim[1], 1);
+    const struct shape planes = window_out_shape(&w, shape_size_range(&x, 0, 2), size_constant(1));
     struct shape alone = x, ones = SHAPE(1, 1);
     alone.dim[0] = x.dim[0] * x.dim[1];
     alone.dim[1] = 1;

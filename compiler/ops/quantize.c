@@ -106,9 +106,9 @@ static struct value *shaped(struct parts *p, struct value *v)
     if (p->grid.axis < 0)
         return build_reshape(p->b, v, &SHAPE_SCALAR);
     for (int d = 0; d < s.rank && p->grid.block == 1; d++)
-        s.dim[d] = d == p->grid.axis ? s.dim[d] : 1;
+        shape_set(&s, d, d == p->grid.axis ? shape_size(&s, d) : size_constant(1));
     if (p->full_blocks)
-        s.dim[p->grid.axis + 1] = 1;
+        shape_set(&s, p->grid.axis + 1, size_constant(1));
     if (p->grid.block == 1 || p->full_blocks)
         return shape_count(&s) == shape_count(&v->shape) ? build_reshape(p->b, v, &s) : v;
     if (v->shape.dim[p->grid.axis] == 1)
@@ -129,9 +129,9 @@ static struct parts parts_of(struct builder *b, const struct node *n, struct val
         p.full_blocks = true;
         p.x_shape.rank++;
         for (int d = p.x_shape.rank - 1; d > axis; d--)
-            p.x_shape.dim[d] = x->shape.dim[d - 1];
-        p.x_shape.dim[axis] = x->shape.dim[axis] / p.grid.block;
-        p.x_shape.dim[axis + 1] = p.grid.block;
+            shape_set(&p.x_shape, d, shape_size(&x->shape, d - 1));
+        shape_set(&p.x_shape, axis, size_quotient(shape_size(&x->shape, axis), p.grid.block));
+        shape_set(&p.x_shape, axis + 1, size_constant(p.grid.block));
     }
     p.x = build_reshape(b, x, &p.x_shape);
     p.scale = shaped(&p, scale);

@@ -50,18 +50,15 @@ static bool infer_typed(struct infer_ctx *c, int64_t dtype, dtype_set allowed, c
 static bool shaped_infer(struct infer_ctx *c)
 {
     const struct attr *dims = node_attr(c->node, "shape");
-    struct shape shape = {0};
     if (dims == NULL)
         return infer_error(c, "attribute 'shape' is missing");
     if (dims->count > SHAPE_MAX_RANK)
         return infer_unsupported(c, "attribute 'shape' has %zu entries, at most %d are supported", dims->count,
                                  SHAPE_MAX_RANK);
-    shape.rank = (int)dims->count;
-    for (int d = 0; d < shape.rank; d++) {
-        if (dims->ints[d] < 0)
-            return infer_error(c, "attribute 'shape' has the negative dimension %lld", (long long)dims->ints[d]);
-        shape.dim[d] = dims->ints[d];
-    }
+    const struct shape shape = op_attr_dims(c->node, "shape");
+    for (int d = 0; d < shape.rank; d++)
+        if (shape.dim[d] < 0)
+            return infer_error(c, "attribute 'shape' has the negative dimension %lld", (long long)shape.dim[d]);
     return infer_typed(c, op_attr_int(c->node, "dtype"), DTYPES_FLOATS, &shape);
 }
 

@@ -109,20 +109,22 @@ static bool check_attributes(struct infer_ctx *c, const struct recurrent *r)
         return infer_error(c, "clip is %g, expected 0 or more", r->clip);
     if (r->unknown)
         return infer_unsupported(c, "the activation '%s' is not known", r->unknown);
-    if (r->steps == 0)
+    if (r->steps.most == 0)
         return infer_unsupported(c, "a sequence without steps");
     return true;
 }
 
 static struct shape state_shape(const struct recurrent *r)
 {
-    return r->batch_first ? SHAPE(r->batch, r->directions, r->hidden) : SHAPE(r->directions, r->batch, r->hidden);
+    const struct size directions = size_constant(r->directions), hidden = size_constant(r->hidden);
+    return r->batch_first ? SHAPE_OF(r->batch, directions, hidden) : SHAPE_OF(directions, r->batch, hidden);
 }
 
 static struct shape sequence_shape(const struct recurrent *r)
 {
-    return r->batch_first ? SHAPE(r->batch, r->steps, r->directions, r->hidden)
-                          : SHAPE(r->steps, r->directions, r->batch, r->hidden);
+    const struct size directions = size_constant(r->directions), hidden = size_constant(r->hidden);
+    return r->batch_first ? SHAPE_OF(r->batch, r->steps, directions, hidden)
+                          : SHAPE_OF(r->steps, directions, r->batch, hidden);
 }
 
 static bool recurrent_infer(struct infer_ctx *c)
@@ -135,7 +137,7 @@ static bool recurrent_infer(struct infer_ctx *c)
     const struct shape state = state_shape(&r), sequence = sequence_shape(&r);
     if (!check_attributes(c, &r) || !check_shape(c, RECURRENT_W, &SHAPE(d, rows, r.width)) ||
         !check_shape(c, RECURRENT_R, &SHAPE(d, rows, r.hidden)) || !check_shape(c, RECURRENT_B, &SHAPE(d, 2 * rows)) ||
-        !check_shape(c, RECURRENT_LENGTHS, &SHAPE(r.batch)) || !check_shape(c, RECURRENT_H, &state) ||
+        !check_shape(c, RECURRENT_LENGTHS, &SHAPE_OF(r.batch)) || !check_shape(c, RECURRENT_H, &state) ||
         !check_shape(c, RECURRENT_C, &state) || !check_shape(c, RECURRENT_P, &SHAPE(d, 3 * r.hidden)))
         return false;
     bool ok = true;
@@ -188,18 +190,17 @@ static struct value *of_direction(const struct direction *l, int input)
     struct value *const v = expand_in(l->c, input);
     if (v == NULL)
         return NULL;
-    struct shape s = {.rank = v->shape.rank - 1};
-    memcpy(s.dim, v->shape.dim + 1, (size_t)s.rank * sizeof *s.dim);
+    struct shape s = SHAPE_SCALAR;
+    for (int d = 1; d < v->shape.rank; d++)
+        shape_take(&s, &v->shape, d);
     return build_reshape(l->c->b, slice(l->c->b, v, 0, l->direction, l->direction + 1), &s);
 }
 
 static struct value *add_input(struct direction *l, struct value *outer, const char *name, bool is_slice)
 {
-    struct shape s = outer->shape;
-    if (is_slice) {
-        s.rank--;
-        memmove(s.dim, s.dim + 1, (size_t)s.rank * sizeof *s.dim);
-    }
+    struct shape s = SHAPE_SCALAR;
+    for (int d = is_slice ? 1 : 0; d < outer->shape.rank; d++)
+        shape_take(&s, &outer->shape, d);
     vec_push(arena_of(l), &l->inputs, build_called(l->c->b, name, outer));
     return region_input(l->region, name, outer->dtype, &s, is_slice);
 }
@@ -242,12 +243,13 @@ static struct value *inputs_of_steps(const struct direction *l)
     struct value *x = expand_in(l->c, RECURRENT_X);
     if (r->batch_first)
         x = build_transpose(b, x, (const int[]){1, 0, 2});
-    struct value *const flat = build_reshape(b, x, &SHAPE(r->steps * r->batch, r->width));
+    const struct size lines = size_product(r->steps, r->batch);
+    struct value *const flat = build_reshape(b, x, &SHAPE_OF(lines, size_constant(r->width)));
     struct value *sum = product(b, flat, transposed(b, of_direction(l, RECURRENT_W)));
     struct value *const bias = common_bias(l);
     if (bias)
         sum = build(l->c, "Add", sum, bias);
-    return build_reshape(b, build_called(b, "from_x", sum), &SHAPE(r->steps, r->batch, rows));
+    return build_reshape(b, build_called(b, "from_x", sum), &SHAPE_OF(r->steps, r->batch, size_constant(rows)));
 }
 
 /* [steps, batch, 1]: is step t before the end of the sequence? */
@@ -257,8 +259,8 @@ static struct value *steps_going_on(const struct direction *l)
     struct value *const lengths = expand_in(l->c, RECURRENT_LENGTHS);
     if (lengths == NULL)
         return NULL;
-    struct value *const t = build_counter(b, DTYPE_INT32, 0, &SHAPE(l->r.steps, 1, 1));
-    return build(l->c, "Less", t, build_reshape(b, lengths, &SHAPE(1, l->r.batch, 1)));
+    struct value *const t = build_counter(b, DTYPE_INT32, 0, &SHAPE_OF(l->r.steps, size_constant(1), size_constant(1)));
+    return build(l->c, "Less", t, build_reshape(b, lengths, &SHAPE_OF(size_constant(1), l->r.batch, size_constant(1))));
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
@@ -371,7 +373,7 @@ static struct value *initial_state(const struct direction *l, int input)
     struct value *const v = expand_in(l->c, input);
     const int axis = l->r.batch_first ? 1 : 0;
     return v ? build_reshape(l->c->b, slice(l->c->b, v, axis, l->direction, l->direction + 1),
-                             &SHAPE(l->r.batch, l->r.hidden))
+                             &SHAPE_OF(l->r.batch, size_constant(l->r.hidden)))
              : NULL;
 }
 
@@ -385,7 +387,7 @@ static struct value *choose(const struct direction *l, struct value *next, struc
 static void build_layer(struct direction *l, struct value **y, struct value **final)
 {
     const struct value *const x = expand_in(l->c, RECURRENT_X);
-    const struct shape shape = SHAPE(l->r.batch, l->r.hidden);
+    const struct shape shape = SHAPE_OF(l->r.batch, size_constant(l->r.hidden));
     const bool is_lstm = l->r.cell == CELL_LSTM;
     struct builder *const outer = l->c->b;
     const char *const prefix = outer->prefix;
@@ -428,11 +430,12 @@ static bool join(struct expand_ctx *c, const struct recurrent *r, int output, st
                  const int *perm)
 {
     struct value *parts[RECURRENT_MOST_DIRECTIONS];
-    struct shape s = {.rank = v[0]->shape.rank + 1};
+    const int rank = v[0]->shape.rank + 1;
+    struct shape s = SHAPE_SCALAR;
     if (!expand_wants(c, output))
         return true;
-    for (int d = 0, from = 0; d < s.rank; d++)
-        s.dim[d] = d == axis ? 1 : v[0]->shape.dim[from++];
+    for (int d = 0, from = 0; d < rank; d++)
+        shape_add(&s, d == axis ? size_constant(1) : shape_size(&v[0]->shape, from++));
     for (int d = 0; d < r->directions; d++)
         parts[d] = build_reshape(c->b, v[d], &s);
     struct value *all = r->directions == 1 ? parts[0]

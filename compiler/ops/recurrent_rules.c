@@ -121,8 +121,8 @@ struct recurrent recurrent_of(const struct node *n)
     const char *const direction = op_attr_string(n, "direction");
     struct recurrent r = {.cell = cell_of(n), .width = x->dim[2], .hidden = w->dim[2]};
     r.batch_first = op_attr_int(n, "layout") == 1;
-    r.steps = x->dim[r.batch_first ? 1 : 0];
-    r.batch = x->dim[r.batch_first ? 0 : 1];
+    r.steps = shape_size(x, r.batch_first ? 1 : 0);
+    r.batch = shape_size(x, r.batch_first ? 0 : 1);
     r.gates = gates[r.cell];
     r.functions = functions[r.cell];
     r.directions = str_equal(direction, "bidirectional") ? 2 : 1;
@@ -259,7 +259,7 @@ static void lstm_step(struct cell_eval *s)
 static void run_step(struct cell_eval *s, int64_t t, double *reset_h)
 {
     const struct recurrent *const r = &s->r;
-    const int64_t place = r->batch_first ? s->sample * r->steps + t : t * r->batch + s->sample;
+    const int64_t place = r->batch_first ? s->sample * r->steps.most + t : t * r->batch.most + s->sample;
     const double *const x = eval_f(s->c, RECURRENT_X) + place * r->width;
     for (int64_t row = 0; row < r->gates * r->hidden; row++) {
         s->from_x[row] = rounded(s, product(s, RECURRENT_W, row, x, r->width) + bias_of(s, row, false));
@@ -280,7 +280,7 @@ static void run_step(struct cell_eval *s, int64_t t, double *reset_h)
 static int64_t state_place(const struct cell_eval *s)
 {
     const struct recurrent *const r = &s->r;
-    return (r->batch_first ? s->sample * r->directions + s->direction : s->direction * r->batch + s->sample) *
+    return (r->batch_first ? s->sample * r->directions + s->direction : s->direction * r->batch.most + s->sample) *
            r->hidden;
 }
 
@@ -300,8 +300,8 @@ static void end_state(const struct cell_eval *s, int output, const double *state
 static void store_step(const struct cell_eval *s, int64_t t)
 {
     const struct recurrent *const r = &s->r;
-    const int64_t place = r->batch_first ? (s->sample * r->steps + t) * r->directions + s->direction
-                                         : (t * r->directions + s->direction) * r->batch + s->sample;
+    const int64_t place = r->batch_first ? (s->sample * r->steps.most + t) * r->directions + s->direction
+                                         : (t * r->directions + s->direction) * r->batch.most + s->sample;
     if (eval_wants(s->c, 0))
         memcpy(eval_out_f(s->c, 0) + place * r->hidden, s->h, (size_t)r->hidden * sizeof *s->h);
 }
@@ -309,11 +309,12 @@ static void store_step(const struct cell_eval *s, int64_t t)
 static void run_sample(struct cell_eval *s, double *reset_h)
 {
     const struct recurrent *const r = &s->r;
-    const int64_t length = eval_has(s->c, RECURRENT_LENGTHS) ? eval_i(s->c, RECURRENT_LENGTHS)[s->sample] : r->steps;
+    const int64_t *const lengths = eval_i(s->c, RECURRENT_LENGTHS), steps = r->steps.most;
+    const int64_t length = lengths != NULL ? lengths[s->sample] : steps;
     begin_state(s, RECURRENT_H, s->h);
     begin_state(s, RECURRENT_C, s->cell);
-    for (int64_t i = 0; i < r->steps; i++) {
-        const int64_t t = recurrent_is_backwards(r, s->direction) ? r->steps - 1 - i : i;
+    for (int64_t i = 0; i < r->steps.most; i++) {
+        const int64_t t = recurrent_is_backwards(r, s->direction) ? r->steps.most - 1 - i : i;
         if (t >= length)
             continue; /* Y is 0 there */
         run_step(s, t, reset_h);
@@ -335,7 +336,7 @@ bool recurrent_eval(struct eval_ctx *c)
     s.from_h = arena_array(c->scratch, double, rows);
     double *const reset_h = arena_array(c->scratch, double, hidden);
     for (s.direction = 0; s.direction < s.r.directions; s.direction++)
-        for (s.sample = 0; s.sample < s.r.batch; s.sample++)
+        for (s.sample = 0; s.sample < s.r.batch.most; s.sample++)
             run_sample(&s, reset_h);
     return true;
 }

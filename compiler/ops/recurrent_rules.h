@@ -17,7 +17,8 @@ struct gate_activation {
 struct recurrent {
     enum cell cell;
     int gates, functions;                 /* of one direction */
-    int64_t steps, batch, width, hidden;
+    struct size steps, batch;
+    int64_t width, hidden;
     int directions;
     bool first_backwards;                 /* `reverse`: the only direction */
     bool batch_first;                     /* layout 1 */

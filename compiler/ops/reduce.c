@@ -96,7 +96,7 @@ static bool reduce_infer(struct infer_ctx *c)
     struct shape y = {0};
     for (int d = 0; d < x->rank; d++)
         if (keep || !reduced[d])
-            y.dim[y.rank++] = reduced[d] ? 1 : x->dim[d];
+            shape_add(&y, reduced[d] ? size_constant(1) : shape_size(x, d));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -342,7 +342,10 @@ static bool prod_expand(struct expand_ctx *c)
         for (int d = 0; d < x->shape.rank; d++)
             if (reduced[d] == (pass == 1))
                 perm[at++] = d;
-    const struct shape rows = SHAPE(shape_count(y), reduce_count(c->node, reduced));
+    struct size folded = size_constant(1);
+    for (int d = 0; d < x->shape.rank; d++)
+        folded = reduced[d] ? size_product(folded, shape_size(&x->shape, d)) : folded;
+    const struct shape rows = SHAPE_OF(shape_elements(y), folded);
     if (rows.dim[1] == 0)
         return expand_out(c, 0, build_expand(c->b, build_like(c, x, 1.0), y));
     struct value *flat = build_reshape(c->b, build_transpose(c->b, x, perm), &rows);
@@ -647,7 +650,7 @@ const struct op_def op_defs_reduce[] = {
     {.name = "ReduceProd", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .axes = reduce_labels,
      .expand = prod_expand, .plain = reduce_plain, .eval = prod_eval, .lower = prod_lower,
-     .bounded = reduce_bounded, .samples = prod_samples},
+     .bounded = reduce_bounded, .sizes = SIZES_COUNT, .samples = prod_samples},
     {.name = "ReduceL1", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = reduce_infer, .axes = reduce_labels,
      .expand = l1_expand, .eval = l1_eval, .bounded = reduce_bounded, .samples = l1_samples},

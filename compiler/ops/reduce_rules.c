@@ -32,7 +32,7 @@ struct shape reduce_kept_shape(const struct node *n, const bool *reduced)
 {
     struct shape s = node_input(n, 0)->shape;
     for (int d = 0; d < s.rank; d++)
-        s.dim[d] = reduced[d] ? 1 : s.dim[d];
+        shape_set(&s, d, reduced[d] ? size_constant(1) : shape_size(&s, d));
     return s;
 }
 

@@ -74,7 +74,7 @@ static bool resample_infer(struct infer_ctx *c)
             return infer_error(c, "window %lld of %lld elements from element %lld on leaves dimension %d of %lld",
                                (long long)k, (long long)size, (long long)tensor_get_int(known, k), axis,
                                (long long)x->dim[axis]);
-    y.dim[axis] = start->dim[0];
+    shape_set(&y, axis, shape_size(start, 0));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -94,10 +94,12 @@ static bool resample_plain(struct expand_ctx *c)
         return expand_out(c, 0, x);
     struct shape apart = {.rank = 0}, weight = {.rank = 0};
     for (int d = 0; d < x->shape.rank; d++) {
-        apart.dim[apart.rank++] = d == t.axis ? t.out : x->shape.dim[d];
-        weight.dim[weight.rank++] = d == t.axis ? t.out : 1;
-        if (d == t.axis)
-            apart.dim[apart.rank++] = weight.dim[weight.rank++] = t.size;
+        shape_add(&apart, d == t.axis ? size_constant(t.out) : shape_size(&x->shape, d));
+        shape_add(&weight, size_constant(d == t.axis ? t.out : 1));
+        if (d == t.axis) {
+            shape_add(&apart, size_constant(t.size));
+            shape_add(&weight, size_constant(t.size));
+        }
     }
     x = build_reshape(c->b, x, &apart);
     x = build(c, "Mul", x, build_reshape(c->b, expand_in(c, 2), &weight));
@@ -159,13 +161,16 @@ static struct value *build_transposed(struct grad_ctx *c, const struct taps *t, 
 static struct value *build_scattered(struct grad_ctx *c, const struct taps *t)
 {
     struct arena *a = c->b->graph->arena;
-    struct value *dy = build_reshape(c->b, grad_of_output(c, 0), &SHAPE(t->outer, t->out, 1, t->inner));
+    const struct shape *const y = &grad_of_output(c, 0)->shape;
+    const struct size outer = shape_size_range(y, 0, t->axis), inner = shape_size_range(y, t->axis + 1, y->rank),
+                      out = size_constant(t->out);
+    struct value *dy = build_reshape(c->b, grad_of_output(c, 0), &SHAPE_OF(outer, out, size_constant(1), inner));
     struct tensor *index = tensor_new(a, DTYPE_INT64, &SHAPE(1, t->out * t->size, 1));
     for (int64_t k = 0; k < index->count; k++)
         tensor_set_int(index, k, start_of(t, k / t->size) + k % t->size);
     if (t->weight)
         dy = build(c, "Mul", dy, build_reshape(c->b, grad_input(c, 2), &SHAPE(t->out, t->size, 1)));
-    struct value *terms = build_reshape(c->b, dy, &SHAPE(t->outer, t->out * t->size, t->inner));
+    struct value *terms = build_reshape(c->b, dy, &SHAPE_OF(outer, size_product(out, size_constant(t->size)), inner));
     struct value *dx =
         build_with(c, "stepc.Scatter", ATTRS(attr_int("size", t->in)), build_constant(c->b, index), terms);
     return build_reshape(c->b, dx, &grad_input(c, 0)->shape);

@@ -40,18 +40,18 @@ static const struct op_version reshape_versions[] = {
     NEWER_VERSIONS};
 
 /* One dimension as asked for: itself, 0 for the input's, or -1 for what is left (kept as -1). */
-static bool resolve_dim(struct infer_ctx *c, int k, int64_t wish, int64_t *dim)
+static bool resolve_dim(struct infer_ctx *c, struct shape *to, int k, struct size wish)
 {
     const struct shape *x = infer_shape(c, 0);
-    *dim = wish;
-    if (wish < -1)
-        return infer_error(c, "dimension %d of the new shape is %lld, expected -1 or more", k, (long long)wish);
-    if (wish != 0 || op_attr_int(c->node, "allowzero") != 0)
+    shape_set(to, k, wish);
+    if (wish.most < -1)
+        return infer_error(c, "dimension %d of the new shape is %lld, expected -1 or more", k, (long long)wish.most);
+    if (wish.most != 0 || op_attr_int(c->node, "allowzero") != 0)
         return true;
     if (k >= x->rank)
         return infer_error(c, "dimension %d of the new shape is 0 (as the input's), but the input has rank %d", k,
                            x->rank);
-    *dim = x->dim[k];
+    shape_set(to, k, shape_size(x, k));
     return true;
 }
 
@@ -68,7 +68,9 @@ static bool resolve_rest(struct infer_ctx *c, struct shape *to, int rest)
     if (count % others != 0)
         return infer_error(c, "dimension %d of the new shape is -1, but %lld elements do not divide by %lld", rest,
                            (long long)count, (long long)others);
-    to->dim[rest] = count / others;
+    shape_set(to, rest, size_constant(1));
+    shape_set(to, rest, size_over(shape_size_range(infer_shape(c, 0), 0, infer_rank(c, 0)),
+                                  shape_elements(to)));
     return true;
 }
 
@@ -86,16 +88,16 @@ static bool check_same_count(struct infer_ctx *c, const struct shape *to)
 
 static bool reshape_infer(struct infer_ctx *c)
 {
-    const int64_t *wish;
+    const struct size *wish;
     size_t count;
     int rest = -1;
-    if (!infer_known_ints(c, 1, &wish, &count))
+    if (!infer_known_sizes(c, 1, &wish, &count))
         return false;
     if (count > SHAPE_MAX_RANK)
         return infer_error(c, "the new shape has rank %zu, at most %d is supported", count, SHAPE_MAX_RANK);
     struct shape to = {.rank = (int)count};
     for (int k = 0; k < to.rank; k++) {
-        if (!resolve_dim(c, k, wish[k], &to.dim[k]))
+        if (!resolve_dim(c, &to, k, wish[k]))
             return false;
         if (to.dim[k] != -1)
             continue;
@@ -156,7 +158,7 @@ static bool flatten_infer(struct infer_ctx *c)
         return infer_error(c, "axis %lld is out of range [%d, %d]", (long long)axis, -x->rank, x->rank);
     const int split = (int)(axis < 0 ? axis + x->rank : axis);
     return infer_out(c, 0, DTYPE_UNDEFINED,
-                     &SHAPE(shape_count_range(x, 0, split), shape_count_range(x, split, x->rank)));
+                     &SHAPE_OF(shape_size_range(x, 0, split), shape_size_range(x, split, x->rank)));
 }
 
 /* A scalar has no axis 1 for runtimes. */
@@ -213,7 +215,7 @@ static bool squeeze_infer(struct infer_ctx *c)
                                infer_in(c, 0)->name, (long long)x->dim[d]);
         const bool drop = axes != NULL ? dropped[d] : x->dim[d] == 1;
         if (!drop)
-            to.dim[to.rank++] = x->dim[d];
+            shape_take(&to, x, d);
     }
     return infer_out(c, 0, DTYPE_UNDEFINED, &to);
 }
@@ -253,11 +255,12 @@ static bool unsqueeze_infer(struct infer_ctx *c)
     if (count > (size_t)(SHAPE_MAX_RANK - x->rank))
         return infer_error(c, "the result would have rank %zu, at most %d is supported", (size_t)x->rank + count,
                            SHAPE_MAX_RANK);
-    struct shape to = {.rank = x->rank + (int)count};
-    if (!move_infer_axes(c, axes, count, to.rank, false, added))
+    const int rank = x->rank + (int)count;
+    struct shape to = SHAPE_SCALAR;
+    if (!move_infer_axes(c, axes, count, rank, false, added))
         return false;
-    for (int d = 0, from = 0; d < to.rank; d++)
-        to.dim[d] = added[d] ? 1 : x->dim[from++];
+    for (int d = 0, from = 0; d < rank; d++)
+        shape_add(&to, added[d] ? size_constant(1) : shape_size(x, from++));
     return infer_out(c, 0, DTYPE_UNDEFINED, &to);
 }
 
@@ -307,15 +310,17 @@ const struct op_def op_defs_reshape[] = {
     {.name = "Reshape", .written = "=", .versions = reshape_versions, .inputs = reshape_inputs,
      .outputs = reshape_outputs, .attrs = reshape_attrs, .infer = reshape_infer, .grad = move_reshape_grad,
      .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true, .is_reshape = true,
-     .sized_by_data = reshape_by_data, .samples = reshape_samples},
+     .sized_by_data = reshape_by_data, .sizes = SIZES_MOVED, .samples = reshape_samples},
     {.name = "Flatten", .plain = flatten_plain, .written = "=", .versions = flatten_versions, .inputs = flatten_inputs,
      .outputs = flatten_outputs, .attrs = flatten_attrs, .infer = flatten_infer, .grad = move_reshape_grad,
      .eval = move_reshape_eval, .lower = move_reshape_lower, .is_view = true, .is_reshape = true,
-     .samples = flatten_samples},
+     .sizes = SIZES_MOVED, .samples = flatten_samples},
     {.name = "Squeeze", .written = "=", .versions = squeeze_versions, .inputs = squeeze_inputs,
      .outputs = squeeze_outputs, .infer = squeeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval,
-     .lower = move_reshape_lower, .is_view = true, .is_reshape = true, .samples = squeeze_samples},
+     .lower = move_reshape_lower, .is_view = true, .is_reshape = true,
+     .sizes = SIZES_MOVED, .samples = squeeze_samples},
     {.name = "Unsqueeze", .written = "=", .versions = unsqueeze_versions, .inputs = unsqueeze_inputs,
      .outputs = unsqueeze_outputs, .infer = unsqueeze_infer, .grad = move_reshape_grad, .eval = move_reshape_eval,
-     .lower = move_reshape_lower, .is_view = true, .is_reshape = true, .samples = unsqueeze_samples},
+     .lower = move_reshape_lower, .is_view = true, .is_reshape = true,
+     .sizes = SIZES_MOVED, .samples = unsqueeze_samples},
     {0}};

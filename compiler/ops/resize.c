@@ -136,6 +136,16 @@ static bool needs_long_table(const struct resize *r, int d)
     return !is_kept && (g->in > TABLE_MOST || g->out > TABLE_MOST);
 }
 
+/* So many times the input by a whole scale, or a number of its own. */
+static struct size out_size(const struct infer_ctx *c, const struct resize_axis *g, struct size in)
+{
+    const bool multiplies = has(c, RESIZE_SCALES) && g->down == 1 && g->up == floor(g->up) && g->up < INT32_MAX;
+    if (g->out == g->in)
+        return in;
+    return multiplies ? (struct size){g->out, size_product(in, size_constant((int64_t)g->up)).per}
+                      : size_constant(g->out);
+}
+
 static bool resize_infer(struct infer_ctx *c)
 {
     struct shape y = *infer_shape(c, 0);
@@ -146,7 +156,7 @@ static bool resize_infer(struct infer_ctx *c)
     for (int d = 0; d < r.rank; d++) {
         if (r.along[d].in == 0 && r.along[d].out != 0)
             return infer_error(c, "dimension %d is 0 and cannot become %lld", d, (long long)r.along[d].out);
-        y.dim[d] = r.along[d].out;
+        shape_set(&y, d, out_size(c, &r.along[d], shape_size(&y, d)));
         makes_none = makes_none || y.dim[d] == 0;
     }
     for (int d = 0; d < r.rank && !makes_none; d++)
@@ -267,12 +277,13 @@ static struct value *build_repeated(struct expand_ctx *c, struct value *x, const
 {
     struct shape apart = SHAPE_SCALAR, repeated = SHAPE_SCALAR, y = x->shape;
     for (int d = 0; d < x->shape.rank; d++) {
-        apart.dim[apart.rank++] = repeated.dim[repeated.rank++] = x->shape.dim[d];
-        y.dim[d] *= factor[d];
+        shape_take(&apart, &x->shape, d);
+        shape_take(&repeated, &x->shape, d);
+        shape_set(&y, d, size_product(shape_size(&y, d), size_constant(factor[d])));
         if (factor[d] == 1)
             continue;
-        apart.dim[apart.rank++] = 1;
-        repeated.dim[repeated.rank++] = factor[d];
+        shape_add(&apart, size_constant(1));
+        shape_add(&repeated, size_constant(factor[d]));
     }
     return build_reshape(c->b, build_expand(c->b, build_reshape(c->b, x, &apart), &repeated), &y);
 }

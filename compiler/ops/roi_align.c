@@ -106,7 +106,8 @@ static bool roi_align_infer(struct infer_ctx *c)
     if (shape_count(x) == 0 && x->dim[1] > 0 && rois->dim[0] > 0)
         return infer_error(c, "input 0 '%s' has no elements to read", infer_in(c, 0)->name);
     const struct bins b = bins_of(c->node);
-    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(rois->dim[0], x->dim[1], b.out[0], b.out[1])) &&
+    const struct size rows = size_constant(b.out[0]), columns = size_constant(b.out[1]);
+    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE_OF(shape_size(rois, 0), shape_size(x, 1), rows, columns)) &&
            index_infer_known(c, 2, INDEX_ALL, x->dim[0]);
 }
 
@@ -197,7 +198,8 @@ static struct value *build_elements(struct expand_ctx *c, const struct bins *b, 
     image = build(c, "Mul", build_reshape(c->b, image, &regions), build_like(c, image, (double)plane));
     number = build(c, "Add", build_cast(c->b, number, DTYPE_INT64), image);
     struct value *planes = build_transpose(c->b, x, (int[]){1, 0, 2, 3});
-    planes = build_reshape(c->b, planes, &SHAPE(x->shape.dim[1], x->shape.dim[0] * plane));
+    const struct size all = size_product(shape_size(&x->shape, 0), size_constant(plane));
+    planes = build_reshape(c->b, planes, &SHAPE_OF(shape_size(&x->shape, 1), all));
     return build_with(c, "Gather", ATTRS(attr_int("axis", 1)), planes,
                       build_reshape(c->b, number, &SHAPE(per_bin, count)));
 }
@@ -220,7 +222,7 @@ static bool roi_align_expand(struct expand_ctx *c)
         e = build_reduce_sum(c->b, e, (int[]){1}, 1, false);
         e = build(c, "Div", e, build_like(c, e, (double)(b.samples * b.samples)));
     }
-    e = build_reshape(c->b, e, &SHAPE(y->dim[1], y->dim[0], y->dim[2], y->dim[3]));
+    e = build_reshape(c->b, e, &SHAPE_OF(shape_size(y, 1), shape_size(y, 0), shape_size(y, 2), shape_size(y, 3)));
     return expand_out(c, 0, build_cast(c->b, build_transpose(c->b, e, (int[]){1, 0, 2, 3}), d));
 }
 

@@ -26,17 +26,18 @@ static const struct op_version versions[] = {{.since = 23}, {0}};
 
 struct rotary_sizes {
     bool flat; /* [batch, position, heads * size] */
-    int64_t batch, heads, length, size, turned /* R */;
+    struct size batch, length, heads;
+    int64_t size, turned /* R */;
 };
 
 /* Of a node whose heads were checked. */
 static struct rotary_sizes sizes_of(const struct node *n)
 {
     const struct shape *x = &node_input(n, X)->shape;
-    struct rotary_sizes z = {.flat = x->rank == 3, .batch = x->dim[0]};
-    z.heads = z.flat ? op_attr_int(n, "num_heads") : x->dim[1];
-    z.length = x->dim[z.flat ? 1 : 2];
-    z.size = z.flat ? x->dim[2] / z.heads : x->dim[3];
+    struct rotary_sizes z = {.flat = x->rank == 3, .batch = shape_size(x, 0)};
+    z.heads = z.flat ? size_constant(op_attr_int(n, "num_heads")) : shape_size(x, 1);
+    z.length = shape_size(x, z.flat ? 1 : 2);
+    z.size = z.flat ? x->dim[2] / z.heads.most : x->dim[3];
     z.turned = op_attr_int(n, "rotary_embedding_dim");
     if (z.turned == 0)
         z.turned = z.size;
@@ -58,7 +59,7 @@ static bool check_heads(struct infer_ctx *c)
 static bool check_cache(struct infer_ctx *c, int i, const struct rotary_sizes *z)
 {
     const struct value *v = infer_in(c, i);
-    struct shape expected = SHAPE(z->batch, z->length, z->turned / 2);
+    struct shape expected = SHAPE_OF(z->batch, z->length, size_constant(z->turned / 2));
     if (infer_in(c, POSITIONS) != NULL)
         expected = SHAPE(v->shape.rank == 2 ? v->shape.dim[0] : 1, z->turned / 2);
     return shape_equal(&v->shape, &expected) ||
@@ -84,9 +85,10 @@ static bool rotary_infer(struct infer_ctx *c)
     if (z.turned < 0 || z.turned > z.size || z.turned % 2 != 0)
         return infer_error(c, "%lld elements of a head are to be turned, expected an even number up to %lld",
                            (long long)z.turned, (long long)z.size);
-    if (positions != NULL && !shape_equal(&positions->shape, &SHAPE(z.batch, z.length)))
+    if (positions != NULL && !shape_equal(&positions->shape, &SHAPE_OF(z.batch, z.length)))
         return infer_error(c, "input 3 '%s' has shape %s, expected [%lld,%lld]", positions->name,
-                           shape_text(c->diag->arena, &positions->shape), (long long)z.batch, (long long)z.length);
+                           shape_text(c->diag->arena, &positions->shape), (long long)z.batch.most,
+                           (long long)z.length.most);
     return check_cache(c, COS, &z) && check_cache(c, SIN, &z) && infer_same_as_input(c);
 }
 
@@ -95,16 +97,17 @@ static bool rotary_infer(struct infer_ctx *c)
 /* Heads as [a, b, c, size], where positions are axis 1 if flat, else axis 2. */
 static struct shape heads_shape(const struct rotary_sizes *z, int64_t size)
 {
-    return z->flat ? SHAPE(z->batch, z->length, z->heads, size) : SHAPE(z->batch, z->heads, z->length, size);
+    const struct size each = size_constant(size);
+    return z->flat ? SHAPE_OF(z->batch, z->length, z->heads, each) : SHAPE_OF(z->batch, z->heads, z->length, each);
 }
 
 /* Pairs lie along one more axis: behind the others where interleaved, else in front of the last. */
 static struct shape pairs_shape(const struct rotary_sizes *z, bool interleaved)
 {
     struct shape s = heads_shape(z, z->turned / 2);
-    s.rank = 5;
-    s.dim[4] = interleaved ? 2 : s.dim[3];
-    s.dim[3] = interleaved ? s.dim[3] : 2;
+    const struct size two = size_constant(2), each = shape_size(&s, 3);
+    shape_set(&s, 3, interleaved ? each : two);
+    shape_add(&s, interleaved ? two : each);
     return s;
 }
 
@@ -114,8 +117,8 @@ static struct value *angles(struct expand_ctx *c, const struct rotary_sizes *z, 
 {
     struct value *v = expand_in(c, i), *positions = expand_in(c, POSITIONS);
     struct shape s = pairs_shape(z, interleaved);
-    s.dim[z->flat ? 2 : 1] = 1;
-    s.dim[interleaved ? 4 : 3] = 1;
+    shape_set(&s, z->flat ? 2 : 1, size_constant(1));
+    shape_set(&s, interleaved ? 4 : 3, size_constant(1));
     if (positions != NULL)
         v = build(c, "Gather", v, positions);
     return build_cast(c->b, build_reshape(c->b, v, &s), type);
@@ -153,9 +156,9 @@ static bool rotary_expand(struct expand_ctx *c)
 static int64_t cache_row(const struct eval_ctx *c, const struct rotary_sizes *z, int64_t b, int64_t l)
 {
     if (!eval_has(c, POSITIONS))
-        return b * z->length + l;
+        return b * z->length.most + l;
     const int64_t rows = c->in[COS]->shape.dim[0], rows_2 = c->in[SIN]->shape.dim[0],
-                  given = eval_i(c, POSITIONS)[b * z->length + l];
+                  given = eval_i(c, POSITIONS)[b * z->length.most + l];
     const int64_t row = given < 0 ? given + rows : given;
     return row >= 0 && row < rows && (given >= 0 ? row < rows_2 : rows == rows_2) ? row : -1;
 }
@@ -166,10 +169,10 @@ static bool rotary_eval(struct eval_ctx *c)
     const bool interleaved = op_attr_int(c->node, "interleaved") != 0;
     const double *x = eval_f(c, X);
     double *y = eval_out_f(c, 0);
-    const int64_t half = z.turned / 2, heads = z.batch * z.length * z.heads;
+    const int64_t half = z.turned / 2, heads = z.batch.most * z.length.most * z.heads.most;
     for (int64_t k = 0; y != NULL && k < heads; k++) {
-        const int64_t b = k / (z.length * z.heads), inner = k % (z.length * z.heads);
-        const int64_t row = cache_row(c, &z, b, z.flat ? inner / z.heads : inner % z.length);
+        const int64_t b = k / (z.length.most * z.heads.most), inner = k % (z.length.most * z.heads.most);
+        const int64_t row = cache_row(c, &z, b, z.flat ? inner / z.heads.most : inner % z.length.most);
         if (row < 0)
             return eval_error(c, "position %lld of input 3 is out of range for caches of %lld rows", (long long)k,
                               (long long)c->in[COS]->shape.dim[0]);

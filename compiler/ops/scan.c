@@ -357,8 +357,8 @@ static bool scan_eval(struct eval_ctx *c)
     for (size_t i = 0; i < s.graph->sources.count; i++)
         if (s.graph->sources.data[i]->kind == VALUE_CONSTANT)
             s.value[s.graph->sources.data[i]->id] = eval_from_tensor(c->scratch, s.graph->sources.data[i]->constant);
-    for (int64_t t = 0; t < r->trips; t++) {
-        const int64_t step = r->backwards ? r->trips - 1 - t : t;
+    for (int64_t t = 0; t < r->trips.most; t++) {
+        const int64_t step = r->backwards ? r->trips.most - 1 - t : t;
         struct arena of_step = {0};
         read_step(&s, step, &of_step);
         const bool ok = run_nodes(&s, &of_step);

@@ -78,28 +78,25 @@ static int64_t element_selects_from(const struct node *n, int input)
 }
 
 /* x where dimension e lies in [from[e], to[e]). */
-static struct value *block(struct expand_ctx *c, struct value *x, const int64_t *from, const int64_t *to)
+static struct value *block(struct expand_ctx *c, struct value *x, const struct shape *from, const struct shape *to)
 {
-    const size_t rank = (size_t)x->shape.rank;
     int64_t axes[SHAPE_MAX_RANK];
     for (int d = 0; d < x->shape.rank; d++)
         axes[d] = d;
-    return build(c, "Slice", x, build_ints(c->b, from, rank), build_ints(c->b, to, rank), build_ints(c->b, axes, rank));
+    return build(c, "Slice", x, build_dims(c->b, from), build_dims(c->b, to),
+                 build_ints(c->b, axes, (size_t)x->shape.rank));
 }
 
 /* What the indices can name is `inner`, the leading part of x; what lies behind it along each axis stays as it is. */
 static struct value *with_the_rest(struct expand_ctx *c, struct value *inner, struct value *x)
 {
-    int64_t from[SHAPE_MAX_RANK] = {0}, to[SHAPE_MAX_RANK];
-    for (int d = 0; d < x->shape.rank; d++)
-        to[d] = inner->shape.dim[d];
+    struct shape from = {.rank = x->shape.rank}, to = inner->shape;
     for (int d = x->shape.rank - 1; d >= 0; d--) {
-        from[d] = to[d];
-        to[d] = x->shape.dim[d];
-        if (from[d] < to[d])
-            inner = build_with(c, "Concat", ATTRS(attr_int("axis", d)), inner, block(c, x, from, to));
-        from[d] = 0;
-        to[d] = x->shape.dim[d];
+        shape_set(&from, d, shape_size(&to, d));
+        shape_set(&to, d, shape_size(&x->shape, d));
+        if (from.dim[d] < to.dim[d])
+            inner = build_with(c, "Concat", ATTRS(attr_int("axis", d)), inner, block(c, x, &from, &to));
+        shape_set(&from, d, size_constant(0));
     }
     return inner;
 }
@@ -109,17 +106,18 @@ static bool element_expand(struct expand_ctx *c)
     struct value *x = expand_in(c, 0), *indices = expand_in(c, 1), *updates = expand_in(c, 2), *named = x;
     const int axis = move_axis(c->node);
     const struct shape *s = &updates->shape;
-    const int64_t outer = shape_count_range(s, 0, axis), inner = shape_count_range(s, axis + 1, s->rank);
-    const struct shape lines = SHAPE(outer, s->dim[axis], inner);
+    const struct size outer = shape_size_range(s, 0, axis), inner = shape_size_range(s, axis + 1, s->rank),
+                      size = shape_size(&x->shape, axis);
+    const struct shape lines = SHAPE_OF(outer, shape_size(s, axis), inner);
     struct shape part = *s;
-    part.dim[axis] = x->shape.dim[axis];
+    shape_set(&part, axis, size);
     if (!shape_equal(&part, &x->shape))
-        named = block(c, x, (int64_t[SHAPE_MAX_RANK]){0}, part.dim);
+        named = block(c, x, &(struct shape){.rank = part.rank}, &part);
     struct value *y = build_with(
         c, "stepc.Scatter",
-        ATTRS(attr_int("size", part.dim[axis]), attr_string("reduction", op_attr_string(c->node, "reduction"))),
+        ATTRS(attr_size("size", &size), attr_string("reduction", op_attr_string(c->node, "reduction"))),
         build_reshape(c->b, indices, &lines), build_reshape(c->b, updates, &lines),
-        build_reshape(c->b, named, &SHAPE(outer, part.dim[axis], inner)));
+        build_reshape(c->b, named, &SHAPE_OF(outer, size, inner)));
     return expand_out(c, 0, with_the_rest(c, build_reshape(c->b, y, &part), x));
 }
 
@@ -203,16 +201,16 @@ static bool point_expand(struct expand_ctx *c)
 {
     struct value *x = expand_in(c, 0), *indices = expand_in(c, 1);
     const int point = axes_of_point(c->node);
-    const int64_t rows = shape_count_range(&indices->shape, 0, indices->shape.rank - 1),
-                  size = shape_count_range(&x->shape, 0, point);
-    const int64_t inner = shape_count_range(&x->shape, point, x->shape.rank);
+    const struct size rows = shape_size_range(&indices->shape, 0, indices->shape.rank - 1), one = size_constant(1),
+                      size = shape_size_range(&x->shape, 0, point),
+                      inner = shape_size_range(&x->shape, point, x->shape.rank);
     struct value *index =
         build_with(c, "stepc.PointIndex", ATTRS(attr_ints("shape", x->shape.dim, (size_t)point)), indices);
     const struct attr *how =
-        ATTRS(attr_int("size", size), attr_string("reduction", op_attr_string(c->node, "reduction")));
-    struct value *y = build_with(c, "stepc.Scatter", how, build_reshape(c->b, index, &SHAPE(1, rows, 1)),
-                                 build_reshape(c->b, expand_in(c, 2), &SHAPE(1, rows, inner)),
-                                 build_reshape(c->b, x, &SHAPE(1, size, inner)));
+        ATTRS(attr_size("size", &size), attr_string("reduction", op_attr_string(c->node, "reduction")));
+    struct value *y = build_with(c, "stepc.Scatter", how, build_reshape(c->b, index, &SHAPE_OF(one, rows, one)),
+                                 build_reshape(c->b, expand_in(c, 2), &SHAPE_OF(one, rows, inner)),
+                                 build_reshape(c->b, x, &SHAPE_OF(one, size, inner)));
     return expand_out(c, 0, build_reshape(c->b, y, &x->shape));
 }
 
@@ -451,7 +449,7 @@ static bool point_bounded(struct bounded_ctx *c)
         build(c, "ScatterND", all, number, build_reshape(c->b, n->inputs.data[2], &SHAPE(count, inner)));
     struct value *const kept =
         build(c, "Slice", y, build_ints(c->b, (int64_t[]){0}, 1), build_ints(c->b, &size, 1));
-    struct value *const in[] = {kept, build_ints(c->b, x->shape.dim, (size_t)x->shape.rank)};
+    struct value *const in[] = {kept, build_dims(c->b, &x->shape)};
     return bounded_become(c, "Reshape", ATTRS_NONE, in, 2);
 }
 

@@ -71,7 +71,7 @@ static bool scatter_infer(struct infer_ctx *c)
             c, "indices and updates do not have the shapes [outer or 1,rows,inner or 1] and [outer,rows,inner]");
     if (size < 0)
         return infer_error(c, "attribute 'size' is %lld, expected 0 or more", (long long)size);
-    const struct shape y = SHAPE(updates->dim[0], size, updates->dim[2]);
+    const struct shape y = SHAPE_OF(shape_size(updates, 0), op_attr_size(c->node, "size"), shape_size(updates, 2));
     if (infer_in(c, 2) != NULL && !shape_equal(infer_shape(c, 2), &y))
         return infer_error(c, "input 2 '%s' does not have the shape [outer,size,inner]", infer_in(c, 2)->name);
     if (infer_in(c, 2) == NULL && scatter_reduction(c->node) != SCATTER_ADD)
@@ -92,7 +92,7 @@ static struct value *at_indices(struct grad_ctx *c, struct value *v)
     struct value *indices = grad_input(c, 0);
     const struct shape *rows = &grad_input(c, 1)->shape;
     if (indices->shape.dim[0] == 1 && indices->shape.dim[2] == 1) {
-        struct value *list = build_reshape(c->b, indices, &SHAPE(rows->dim[1]));
+        struct value *list = build_reshape(c->b, indices, &SHAPE_OF(shape_size(rows, 1)));
         return build_with(c, "Gather", ATTRS(attr_int("axis", 1)), v, list);
     }
     return build_with(c, "GatherElements", ATTRS(attr_int("axis", 1)), v, build_expand(c->b, indices, rows));
@@ -100,7 +100,8 @@ static struct value *at_indices(struct grad_ctx *c, struct value *v)
 
 static struct value *scattered(struct grad_ctx *c, const char *reduction, struct value *updates, struct value *data)
 {
-    const struct attr *how = ATTRS(attr_int("size", grad_attr_int(c, "size")), attr_string("reduction", reduction));
+    const struct size size = shape_size(&grad_output(c, 0)->shape, 1);
+    const struct attr *how = ATTRS(attr_size("size", &size), attr_string("reduction", reduction));
     return build_with(c, "stepc.Scatter", how, grad_input(c, 0), updates, data);
 }
 

@@ -85,7 +85,7 @@ static bool compress_infer(struct infer_ctx *c)
     }
     struct shape y = axis < 0 ? SHAPE(taken) : *x;
     if (axis >= 0)
-        y.dim[axis] = taken;
+        shape_set(&y, axis, size_constant(taken));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -102,7 +102,7 @@ static bool compress_expand(struct expand_ctx *c)
         if (tensor_get_int(condition, k) != 0)
             taken[count++] = k;
     if (axis < 0)
-        x = build_reshape(c->b, x, &SHAPE(shape_count(&x->shape)));
+        x = build_reshape(c->b, x, &SHAPE_OF(shape_elements(&x->shape)));
     return expand_out(
         c, 0, build_with(c, "Gather", ATTRS(attr_int("axis", axis < 0 ? 0 : axis)), x, build_ints(c->b, taken, count)));
 }

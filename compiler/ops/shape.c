@@ -153,8 +153,8 @@ static bool size_bounded(struct bounded_ctx *c)
 const struct op_def op_defs_shape[] = {
     {.name = "Shape", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs, .infer = shape_infer,
      .grad = grad_none, .eval = shape_eval, .lower = shape_lower,
-     .bounded = shape_bounded, .samples = samples, .shape_only = true},
+     .bounded = shape_bounded, .sizes = SIZES_DIMS, .samples = samples, .shape_only = true},
     {.name = "Size", .versions = size_versions, .inputs = inputs, .outputs = size_outputs, .infer = size_infer,
      .grad = grad_none, .eval = size_eval, .lower = size_lower,
-     .bounded = size_bounded, .samples = size_samples, .shape_only = true},
+     .bounded = size_bounded, .sizes = SIZES_COUNT, .samples = size_samples, .shape_only = true},
     {0}};

@@ -3,6 +3,8 @@
  * Spec: ONNX Slice-1 (attributes), -10 to -13 (inputs, steps). */
 #include "ops/move_rules.h"
 
+#include <stdlib.h>
+
 /* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 static const struct op_attr attrs_1[] = {{.name = "axes", .type = ATTR_INTS, .no_default = true},
@@ -44,26 +46,38 @@ struct slice_range {
 
 /* The inputs starts, ends, axes (or NULL) and steps (or NULL), checked, `count` each. */
 struct request {
-    const int64_t *starts, *ends, *axes, *steps;
+    const struct size *starts, *ends;
+    const int64_t *axes, *steps;
     size_t count;
+    int64_t span; /* of the program's range */
 };
 
-static int64_t clamp(int64_t x, int64_t low, int64_t high)
+/* A place in an axis of `dim` elements; negative ones count from its end. */
+static struct size place(struct size x, struct size dim, struct size low, struct size high, int64_t span)
 {
-    return x < low ? low : x > high ? high : x;
+    const struct size at = x.most < 0 ? size_sum(x, dim) : x;
+    return size_least(size_greatest(at, low, span), high, span);
 }
 
-static void resolve_axis(struct slice_range *r, int d, int64_t dim, int64_t start, int64_t end, int64_t step)
+/* Do these take nothing, whatever the dimension is? */
+static bool takes_none(struct size start, struct size end, int64_t step)
+{
+    return step > 0 && start.per == 0 && end.per == 0 && (start.most < 0) == (end.most < 0) && start.most >= end.most;
+}
+
+static void resolve_axis(struct slice_range *r, int d, const struct request *q, size_t k)
 {
     /* As the specification has it. Going backwards, "before the first element" is -1; it cannot be written as such,
      * since negative numbers count from the end: anything below -dim says it. */
-    const int64_t last = step > 0 ? dim : dim - 1;
-    start = clamp(start < 0 ? start + dim : start, 0, last);
-    end = clamp(end < 0 ? end + dim : end, step > 0 ? 0 : -1, last);
-    const int64_t distance = dim == 0 ? 0 : step > 0 ? end - start : start - end;
-    const uint64_t stride = step > 0 ? (uint64_t)step : -(uint64_t)step;
-    r->shape.dim[d] = distance <= 0 ? 0 : (int64_t)(((uint64_t)distance - 1) / stride) + 1;
-    r->start[d] = r->shape.dim[d] > 0 ? start : 0;
+    const int64_t step = q->steps != NULL ? q->steps[k] : 1, stride = step == INT64_MIN ? INT64_MAX : llabs(step);
+    const struct size dim = shape_size(&r->shape, d), none = size_constant(0),
+                      before = size_constant(step > 0 ? 0 : -1), last = size_sum(dim, before),
+                      start = place(q->starts[k], dim, none, last, q->span),
+                      end = place(q->ends[k], dim, before, last, q->span),
+                      distance = step > 0 ? size_difference(end, start) : size_difference(start, end);
+    const struct size count = size_quotient_up(size_greatest(distance, none, q->span), stride);
+    shape_set(&r->shape, d, dim.most == 0 || takes_none(q->starts[k], q->ends[k], step) ? none : count);
+    r->start[d] = r->shape.dim[d] > 0 ? start.most : 0;
     r->step[d] = r->shape.dim[d] > 1 ? step : 1;
 }
 
@@ -76,17 +90,17 @@ static struct slice_range resolve(const struct shape *x, const struct request *q
         int d = (int)k;
         if (q->axes != NULL)
             (void)shape_axis(x->rank, q->axes[k], &d);
-        resolve_axis(&r, d, x->dim[d], q->starts[k], q->ends[k], q->steps != NULL ? q->steps[k] : 1);
+        resolve_axis(&r, d, q, k);
     }
     return r;
 }
 
 static struct slice_range range_of_node(struct arena *a, const struct node *n)
 {
-    struct request q;
+    struct request q = {.span = program_span(n->graph->program)};
     size_t unused;
-    q.starts = move_known_ints(a, n, 1, &q.count);
-    q.ends = move_known_ints(a, n, 2, &unused);
+    q.starts = move_known_sizes(a, n, 1, &q.count);
+    q.ends = move_known_sizes(a, n, 2, &unused);
     q.axes = move_known_ints(a, n, 3, &unused);
     q.steps = move_known_ints(a, n, 4, &unused);
     return resolve(&n->inputs.data[0]->shape, &q);
@@ -118,9 +132,13 @@ static bool check_axes(struct infer_ctx *c, const struct request *q)
 
 static bool slice_infer(struct infer_ctx *c)
 {
-    struct request q;
-    if (!infer_known_ints(c, 1, &q.starts, &q.count) || !read_list(c, 2, "ends", &q.ends, q.count) ||
-        !read_list(c, 3, "axes", &q.axes, q.count) || !read_list(c, 4, "steps", &q.steps, q.count) ||
+    struct request q = {.span = program_span(c->graph->program)};
+    size_t ends;
+    if (!infer_known_sizes(c, 1, &q.starts, &q.count) || !infer_known_sizes(c, 2, &q.ends, &ends))
+        return false;
+    if (ends != q.count)
+        return infer_error(c, "input 2 (ends) has %zu elements, expected %zu as input 1 (starts)", ends, q.count);
+    if (!read_list(c, 3, "axes", &q.axes, q.count) || !read_list(c, 4, "steps", &q.steps, q.count) ||
         !check_axes(c, &q))
         return false;
     for (size_t k = 0; q.steps != NULL && k < q.count; k++)
@@ -136,7 +154,7 @@ static bool slice_grad(struct grad_ctx *c)
     const struct shape *x = &grad_input(c, 0)->shape;
     const struct slice_range r = range_of_node(c->b->graph->arena, c->node);
     const size_t rank = (size_t)x->rank;
-    const struct attr *attrs = ATTRS(attr_ints("shape", x->dim, rank), attr_ints("starts", r.start, rank),
+    const struct attr *attrs = ATTRS(attr_dims("shape", x), attr_ints("starts", r.start, rank),
                                      attr_ints("steps", r.step, rank));
     return grad_accumulate(c, 0, build_with(c, "stepc.SliceGrad", attrs, grad_of_output(c, 0)));
 }
@@ -222,14 +240,12 @@ static const struct op_param grad_outputs[] = {{.name = "dx", .type = 'T', .dtyp
 static struct slice_range range_of_attrs(const struct node *n, struct shape *to)
 {
     struct slice_range r = {.shape = n->inputs.data[0]->shape};
-    const int64_t *shape, *starts, *steps;
+    const int64_t *starts, *steps;
     size_t count;
-    op_attr_ints(n, "shape", &shape, &count);
     op_attr_ints(n, "starts", &starts, &count);
     op_attr_ints(n, "steps", &steps, &count);
-    *to = (struct shape){.rank = (int)count};
+    *to = op_attr_dims(n, "shape");
     for (size_t d = 0; d < count; d++) {
-        to->dim[d] = shape[d];
         r.start[d] = starts[d];
         r.step[d] = steps[d];
     }
@@ -277,17 +293,19 @@ static bool slice_grad_grad(struct grad_ctx *c)
     struct shape to;
     const struct slice_range r = range_of_attrs(c->node, &to);
     const size_t rank = (size_t)to.rank;
-    int64_t ends[SHAPE_MAX_RANK], axes[SHAPE_MAX_RANK];
+    int64_t axes[SHAPE_MAX_RANK];
+    struct shape ends = SHAPE_SCALAR;
     for (int d = 0; d < to.rank; d++) {
-        const int64_t end = r.start[d] + r.shape.dim[d] * r.step[d];
-        ends[d] = end < 0 ? INT64_MIN : end;
+        const struct size end = size_sum(size_constant(r.start[d]), size_product(shape_size(&r.shape, d),
+                                                                                 size_constant(r.step[d])));
+        shape_add(&ends, end.most < 0 ? size_constant(INT64_MIN) : end);
         axes[d] = d;
     }
     if (rank == 0)
         return grad_accumulate(c, 0, grad_of_output(c, 0));
     return grad_accumulate(c, 0,
                            build(c, "Slice", grad_of_output(c, 0), build_ints(b, r.start, rank),
-                                 build_ints(b, ends, rank), build_ints(b, axes, rank), build_ints(b, r.step, rank)));
+                                 build_dims(b, &ends), build_ints(b, axes, rank), build_ints(b, r.step, rank)));
 }
 
 /* Backwards along the axes whose step is negative. */
@@ -451,7 +469,7 @@ const struct op_def op_defs_slice[] = {
     {.name = "Slice", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = slice_infer,
      .axes = slice_axes,
      .grad = slice_grad, .eval = slice_eval, .lower = slice_lower, .is_view = true,
-     .sized_by_data = slice_by_data, .bounded = slice_bounded, .samples = slice_samples},
+     .sized_by_data = slice_by_data, .bounded = slice_bounded, .sizes = SIZES_MOVED, .samples = slice_samples},
     {.domain = DOMAIN_STEPC, .name = "SliceGrad", .versions = grad_versions, .inputs = grad_inputs,
      .outputs = grad_outputs, .attrs = grad_attrs, .infer = slice_grad_infer, .grad = slice_grad_grad,
      .plain = slice_grad_plain, .eval = slice_grad_eval, .lower = slice_grad_lower, .samples = grad_samples},

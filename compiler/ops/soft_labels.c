@@ -27,7 +27,7 @@ static struct shape without_classes(const struct shape *scores)
     struct shape s = *scores;
     s.rank--;
     for (int d = 1; d < s.rank; d++)
-        s.dim[d] = scores->dim[d + 1];
+        shape_set(&s, d, shape_size(scores, d + 1));
     return s;
 }
 

@@ -140,6 +140,17 @@ static bool check_part_number(struct infer_ctx *c, int64_t dim)
     return true;
 }
 
+/* Of the parts that num_outputs says the last one is what is left. */
+static struct size part_size(const struct infer_ctx *c, struct size whole, const int64_t *sizes, size_t count, size_t k)
+{
+    const int64_t parts = (int64_t)count;
+    if (infer_in(c, 1) != NULL)
+        return tensor_get_size(value_known(infer_in(c, 1)), (int64_t)k);
+    const struct size each = size_quotient_up(whole, parts),
+                      last = size_difference(whole, size_product(each, size_constant(parts - 1)));
+    return (struct size){sizes[k], k + 1 < count ? each.per : last.per};
+}
+
 static bool split_infer(struct infer_ctx *c)
 {
     struct shape y = *infer_shape(c, 0);
@@ -150,12 +161,13 @@ static bool split_infer(struct infer_ctx *c)
     if (!(infer_in(c, 1) != NULL ? check_given_sizes(c, y.dim[axis]) : check_part_number(c, y.dim[axis])))
         return false;
     struct arena scratch = {0};
+    const struct size whole = shape_size(&y, axis);
     const int64_t *sizes = split_sizes(&scratch, c->node, &count);
     bool ok = true;
     if (c->node->outputs.count > count)
         ok = infer_error(c, "the node has %zu outputs for %zu parts", c->node->outputs.count, count);
     for (size_t k = 0; ok && k < count; k++) {
-        y.dim[axis] = sizes[k];
+        shape_set(&y, axis, part_size(c, whole, sizes, count, k));
         ok = infer_out(c, (int)k, infer_in(c, 0)->dtype, &y);
     }
     arena_free(&scratch);
@@ -177,7 +189,7 @@ static bool split_grad(struct grad_ctx *c)
         return true;
     for (size_t k = 0; k < count; k++) {
         struct shape shape = x->shape;
-        shape.dim[axis] = sizes[k];
+        shape_set(&shape, axis, size_constant(sizes[k]));
         const bool flows = k < c->node->outputs.count && grad_has_output(c, (int)k);
         parts[k] = flows ? grad_of_output(c, (int)k) : build_expand(c->b, build_like(c, x, 0.0), &shape);
     }
@@ -257,5 +269,5 @@ const struct op_def op_defs_split[] = {
     {.name = "Split", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = split_infer, .axes = split_axes,
      .grad = split_grad, .eval = split_eval, .lower = split_lower, .is_view = true,
-     .bounded = split_bounded, .samples = samples},
+     .bounded = split_bounded, .sizes = SIZES_MOVED, .samples = samples},
     {0}};

@@ -92,7 +92,9 @@ static bool stft_infer(struct infer_ctx *c)
     if (!infer_signal(c) || !infer_lengths(c))
         return false;
     const struct frames f = frames_of(c->node);
-    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE(f.batch, f.count, f.numbers, 2));
+    const struct size batch = shape_size(infer_shape(c, SIGNAL), 0), count = size_constant(f.count),
+                      numbers = size_constant(f.numbers);
+    return infer_out(c, 0, DTYPE_UNDEFINED, &SHAPE_OF(batch, count, numbers, size_constant(2)));
 }
 
 /* ---- expansion --------------------------------------------------------------------------------------------------- */
@@ -100,7 +102,9 @@ static bool stft_infer(struct infer_ctx *c)
 /* [batch, frames, length, parts] */
 static struct value *build_frames(struct expand_ctx *c, const struct frames *f)
 {
-    struct value *const signal = build_reshape(c->b, expand_in(c, SIGNAL), &SHAPE(f->batch, f->size, f->parts));
+    const struct shape *const given = &expand_in(c, SIGNAL)->shape;
+    const struct shape apart = SHAPE_OF(shape_size(given, 0), shape_size(given, 1), size_constant(f->parts));
+    struct value *const signal = build_reshape(c->b, expand_in(c, SIGNAL), &apart);
     struct value *const planes = build_transpose(c->b, signal, (int[]){0, 2, 1});
     struct value *const windows =
         build_with(c, "stepc.Windows",

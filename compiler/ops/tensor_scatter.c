@@ -41,7 +41,7 @@ static bool put_infer(struct infer_ctx *c)
         return infer_error(
             c, "input 1 '%s' has shape %s, which is not that of input 0 '%s' but for at most as much along axis %d",
             infer_in(c, 1)->name, shape_text(c->graph->arena, update), infer_in(c, 0)->name, axis);
-    if (infer_in(c, 2) != NULL && !shape_equal(infer_shape(c, 2), &SHAPE(x->dim[0])))
+    if (infer_in(c, 2) != NULL && !shape_equal(infer_shape(c, 2), &SHAPE_OF(shape_size(x, 0))))
         return infer_error(c, "input 2 '%s' has shape %s, expected [%lld], a place for each sample",
                            infer_in(c, 2)->name, shape_text(c->graph->arena, infer_shape(c, 2)), (long long)x->dim[0]);
     return infer_out(c, 0, DTYPE_UNDEFINED, x);
@@ -57,9 +57,9 @@ static int64_t put_selects_from(const struct node *n, int input)
 /* 0, 1, .. along the axis, to be broadcast. */
 static struct value *positions(struct expand_ctx *c, const struct shape *update, int axis)
 {
-    struct shape along = {.rank = update->rank};
+    struct shape along = SHAPE_SCALAR;
     for (int d = 0; d < update->rank; d++)
-        along.dim[d] = d == axis ? update->dim[d] : 1;
+        shape_add(&along, d == axis ? shape_size(update, d) : size_constant(1));
     struct value *count = build_int(c->b, update->dim[axis]);
     return build_reshape(c->b, build(c, "Range", build_int(c->b, 0), count, build_int(c->b, 1)), &along);
 }
@@ -69,11 +69,11 @@ static struct value *places(struct expand_ctx *c, const struct shape *update, in
 {
     struct value *at = positions(c, update, axis), *given = expand_in(c, 2);
     const int64_t length = expand_in(c, 0)->shape.dim[axis];
-    struct shape samples = {.rank = update->rank};
+    struct shape samples = SHAPE_SCALAR;
     if (given == NULL)
         return at;
     for (int d = 0; d < update->rank; d++)
-        samples.dim[d] = d == 0 ? update->dim[0] : 1;
+        shape_add(&samples, d == 0 ? shape_size(update, 0) : size_constant(1));
     struct value *start = build_reshape(c->b, given, &samples), *end = build_int(c->b, length);
     if (is_circular(c->node))
         return build(c, "Mod", build(c, "Add", build(c, "Mod", start, end), at), end);

@@ -63,10 +63,11 @@ static bool tile_plan(const struct shape *x, const int64_t *repeats, struct shap
         if (apart->rank + 2 > SHAPE_MAX_RANK)
             return false;
         if (repeats[d] != 1) {
-            apart->dim[apart->rank++] = 1;
-            repeated->dim[repeated->rank++] = repeats[d];
+            shape_add(apart, size_constant(1));
+            shape_add(repeated, size_constant(repeats[d]));
         }
-        apart->dim[apart->rank++] = repeated->dim[repeated->rank++] = x->dim[d];
+        shape_take(apart, x, d);
+        shape_take(repeated, x, d);
     }
     return true;
 }
@@ -84,9 +85,11 @@ static bool tile_infer(struct infer_ctx *c)
         return infer_unsupported(c,
                                  "rank and number of repeated axes are more than %d together, which is not supported",
                                  SHAPE_MAX_RANK - 1);
-    for (int d = 0; d < x->rank; d++)
+    for (int d = 0; d < x->rank; d++) {
         if (!checked_mul(x->dim[d], repeats.dim[d], &y.dim[d]))
             return infer_error(c, "dimension %d of the result is too large", d);
+        shape_set(&y, d, size_product(shape_size(x, d), shape_size(&repeats, d)));
+    }
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -148,5 +151,5 @@ static void tile_axes(struct axes_ctx *c)
 const struct op_def op_defs_tile[] = {
     {.name = "Tile", .versions = versions, .inputs = inputs, .outputs = outputs, .infer = tile_infer,
      .axes = tile_axes,
-     .stays = op_stays, .expand = tile_expand, .eval = tile_eval, .samples = samples},
+     .stays = op_stays, .expand = tile_expand, .eval = tile_eval, .sizes = SIZES_MOVED, .samples = samples},
     {0}};

@@ -102,17 +102,17 @@ static int top_axis(const struct node *n)
 static bool top_infer(struct infer_ctx *c)
 {
     struct shape y = *infer_shape(c, 0);
-    const int64_t *k;
+    const struct size *k;
     size_t count;
     int axis;
-    if (!infer_axis(c, op_attr_int(c->node, "axis"), y.rank, &axis) || !infer_known_ints(c, 1, &k, &count))
+    if (!infer_axis(c, op_attr_int(c->node, "axis"), y.rank, &axis) || !infer_known_sizes(c, 1, &k, &count))
         return false;
     if (count != 1)
         return infer_error(c, "input 1 '%s' (K) has %zu elements, expected one", infer_in(c, 1)->name, count);
-    if (k[0] < 0 || k[0] > y.dim[axis])
+    if (k[0].most < 0 || k[0].most > y.dim[axis])
         return infer_error(c, "input 1 '%s' (K) is %lld, expected 0 to %lld, the size of axis %d", infer_in(c, 1)->name,
-                           (long long)k[0], (long long)y.dim[axis], axis);
-    y.dim[axis] = k[0];
+                           (long long)k[0].most, (long long)y.dim[axis], axis);
+    shape_set(&y, axis, k[0]);
     return infer_out(c, 0, DTYPE_UNDEFINED, &y) && infer_out(c, 1, DTYPE_INT64, &y);
 }
 
@@ -189,9 +189,10 @@ static struct value *search_places(struct expand_ctx *c, struct value *lines, bo
 static struct value *places_of(struct expand_ctx *c, struct value *x, int axis, int64_t k)
 {
     const bool largest = op_attr_int(c->node, "largest") != 0;
-    const int64_t outer = shape_count_range(&x->shape, 0, axis), size = x->shape.dim[axis];
-    const int64_t inner = shape_count_range(&x->shape, axis + 1, x->shape.rank);
-    struct value *lines = build_reshape(c->b, x, &SHAPE(outer, size, inner));
+    const int64_t size = x->shape.dim[axis];
+    const struct shape apart = SHAPE_OF(shape_size_range(&x->shape, 0, axis), shape_size(&x->shape, axis),
+                                        shape_size_range(&x->shape, axis + 1, x->shape.rank));
+    struct value *lines = build_reshape(c->b, x, &apart);
     if (k == 1 || (k > 0 && k <= MOST_ROUNDS && size >= FEW_OF_MANY * k))
         return search_places(c, lines, largest, k);
     return build_with(c, "stepc.Places", ATTRS(attr_int("k", k), attr_int("largest", largest)),
@@ -301,7 +302,7 @@ static bool places_infer(struct infer_ctx *c)
         return infer_error(c, "input 0 '%s' has rank %d, expected 3", infer_in(c, 0)->name, x->rank);
     if (k < 0 || k > x->dim[1])
         return infer_error(c, "attribute 'k' is %lld, expected 0 to %lld", (long long)k, (long long)x->dim[1]);
-    return infer_out(c, 0, DTYPE_INT64, &SHAPE(x->dim[0], k, x->dim[2]));
+    return infer_out(c, 0, DTYPE_INT64, &SHAPE_OF(shape_size(x, 0), size_constant(k), shape_size(x, 2)));
 }
 
 /* TopK: of equal elements both take the first. */

@@ -52,7 +52,7 @@ static bool transpose_infer(struct infer_ctx *c)
         return false;
     transpose_perm(c->node, x->rank, perm);
     for (int d = 0; d < y.rank; d++)
-        y.dim[d] = x->dim[perm[d]];
+        shape_set(&y, d, shape_size(x, (int)perm[d]));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -128,5 +128,5 @@ const struct op_def op_defs_transpose[] = {
     {.name = "Transpose", .versions = versions, .inputs = inputs, .outputs = outputs, .attrs = attrs,
      .infer = transpose_infer, .axes = transpose_axes,
      .grad = transpose_grad, .eval = transpose_eval, .lower = transpose_lower,
-     .is_view = true, .bounded = transpose_bounded, .samples = samples},
+     .is_view = true, .bounded = transpose_bounded, .sizes = SIZES_MOVED, .samples = samples},
     {0}};

@@ -63,7 +63,7 @@ static bool tree_infer(struct infer_ctx *c)
     for (size_t i = 0; i < t.trees; i++)
         if (!check_place(c, &t, "roots", i, t.roots[i], 0))
             return false;
-    return infer_out(c, 0, DTYPE_INT32, &SHAPE(x->dim[0], (int64_t)t.trees));
+    return infer_out(c, 0, DTYPE_INT32, &SHAPE_OF(shape_size(x, 0), size_constant((int64_t)t.trees)));
 }
 
 static bool tree_eval(struct eval_ctx *c)

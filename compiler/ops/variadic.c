@@ -265,8 +265,8 @@ const struct op_def op_defs_variadic[] = {
      .samples = mean_samples},
     {.name = "Max", .versions = max_versions, .inputs = numeric_inputs, .outputs = max_outputs,
      .infer = infer_broadcast, .grad = max_grad, .eval = max_eval, .lower = max_lower, .is_elementwise = true,
-     .samples = max_samples},
+     .sizes = SIZES_GREATEST, .samples = max_samples},
     {.name = "Min", .versions = max_versions, .inputs = numeric_inputs, .outputs = min_outputs,
      .infer = infer_broadcast, .grad = min_grad, .eval = min_eval, .lower = min_lower, .is_elementwise = true,
-     .samples = min_samples},
+     .sizes = SIZES_LEAST, .samples = min_samples},
     {0}};

@@ -114,7 +114,7 @@ static const struct op_sample taken_samples[] = {
 const struct op_def op_defs_where[] = {
     {.name = "Where", .written = "?:", .versions = versions, .inputs = inputs, .outputs = outputs,
      .infer = infer_broadcast, .grad = where_grad, .plain = where_plain, .eval = where_eval, .lower = where_lower,
-     .is_elementwise = true, .samples = samples},
+     .is_elementwise = true, .sizes = SIZES_MOVED, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "IfTaken", .versions = taken_versions, .inputs = taken_inputs,
      .outputs = taken_outputs, .infer = taken_infer, .grad = taken_grad, .expand = taken_expand, .eval = taken_eval,
      .samples = taken_samples},

@@ -56,6 +56,16 @@ bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
+struct size window_in_size(const struct window_axis *a)
+{
+    return (struct size){a->in, a->in_per};
+}
+
+struct size window_out_size(const struct window_axis *a)
+{
+    return (struct size){a->out, a->out_per};
+}
+
 static int64_t reach(const struct window_axis *a)
 {
     return (a->size - 1) * a->dilation + 1;
@@ -119,10 +129,12 @@ static struct window make_window(const struct node *n, const struct shape *shape
         w.axis[i] = (struct window_axis){.in = 1, .out = 1, .size = 1, .stride = 1, .dilation = 1};
     for (int i = 0; i < w.rank; i++) {
         struct window_axis *a = &w.axis[front + i];
-        *a = (struct window_axis){.in = shape->dim[2 + i], .size = size[i], .stride = x->strides ? x->strides[i] : 1,
+        *a = (struct window_axis){.in = shape->dim[2 + i], .in_per = shape->per[2 + i], .size = size[i],
+                                  .stride = x->strides ? x->strides[i] : 1,
                                   .dilation = x->dilations ? x->dilations[i] : 1};
         if (pad == PAD_SAME_UPPER || pad == PAD_SAME_LOWER) {
             pad_same(a, pad == PAD_SAME_UPPER);
+            a->out_per = size_quotient_up(window_in_size(a), a->stride).per;
             continue;
         }
         if (pad == PAD_EXPLICIT && x->pads != NULL) {
@@ -130,6 +142,7 @@ static struct window make_window(const struct node *n, const struct shape *shape
             a->pad_end = x->pads[w.rank + i];
         }
         count_windows(a, ceil_mode);
+        a->out_per = size_quotient(window_in_size(a), a->stride).per;
     }
     return w;
 }
@@ -175,13 +188,7 @@ struct window window_of(const struct node *n, const struct shape *shape, const i
 
 struct shape window_shape(const struct node *n)
 {
-    struct shape s = {0};
-    const int64_t *x;
-    size_t count;
-    if (op_attr_ints(n, "shape", &x, &count))
-        for (size_t i = 0; i < count && i < SHAPE_MAX_RANK; i++)
-            s.dim[s.rank++] = x[i];
-    return s;
+    return op_attr_dims(n, "shape");
 }
 
 bool window_infer_shape(struct infer_ctx *c, struct shape *out)
@@ -206,15 +213,15 @@ bool window_infer_global(struct infer_ctx *c)
     if (shape_count_range(&y, 2, y.rank) == 0)
         return infer_error(c, "input 0 '%s' has no elements to pool", infer_in(c, 0)->name);
     for (int d = 2; d < y.rank; d++)
-        y.dim[d] = 1;
+        shape_set(&y, d, size_constant(1));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
-struct shape window_out_shape(const struct window *w, int64_t n, int64_t channels)
+struct shape window_out_shape(const struct window *w, struct size n, struct size channels)
 {
-    struct shape y = SHAPE(n, channels);
+    struct shape y = SHAPE_OF(n, channels);
     for (int i = WINDOW_AXES - w->rank; i < WINDOW_AXES; i++)
-        y.dim[y.rank++] = w->axis[i].out;
+        shape_add(&y, window_out_size(&w->axis[i]));
     return y;
 }
 

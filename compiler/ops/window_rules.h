@@ -12,6 +12,7 @@
 /* One axis: position t of the window at output i reads input i * stride + t * dilation - pad_begin. */
 struct window_axis {
     int64_t in, out, size, stride, dilation, pad_begin, pad_end;
+    int64_t in_per, out_per; /* of in and out as sizes (tensor/size.h) */
 };
 
 /* Always three axes; a model with fewer has its own last, axes of one element before them. */
@@ -40,7 +41,9 @@ bool window_infer_shape(struct infer_ctx *c, struct shape *out);
 bool window_infer_global(struct infer_ctx *c);
 struct shape window_shape(const struct node *n); /* the same for a node that inference has passed */
 /* [n, channels, spatial outputs...] */
-struct shape window_out_shape(const struct window *w, int64_t n, int64_t channels);
+struct shape window_out_shape(const struct window *w, struct size n, struct size channels);
+struct size window_in_size(const struct window_axis *a);
+struct size window_out_size(const struct window_axis *a);
 
 /* The same for a node that inference has passed. */
 struct window window_of(const struct node *n, const struct shape *shape, const int64_t *size);

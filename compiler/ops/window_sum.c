@@ -32,7 +32,7 @@ static bool sum_infer(struct infer_ctx *c)
     if (window_infer_rank(c, 0) == 0 || !window_infer_kernel(c, x->rank - 2, true, &size) ||
         !window_infer(c, x, size, &w))
         return false;
-    const struct shape y = window_out_shape(&w, x->dim[0], x->dim[1]);
+    const struct shape y = window_out_shape(&w, shape_size(x, 0), shape_size(x, 1));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -56,15 +56,17 @@ static bool lies_apart(const struct window *w)
  * windows is 0. */
 static struct value *stretch(struct builder *b, struct value *dy, const struct window *w, const struct shape *x)
 {
-    struct shape apart = {.rank = 2, .dim = {x->dim[0], x->dim[1]}}, wide = apart, together = apart;
+    struct shape apart = SHAPE_OF(shape_size(x, 0), shape_size(x, 1)), wide = apart, together = apart;
     int64_t zeros[2 * (2 + WINDOW_AXES)] = {0};
     bool has_zeros = false;
     for (int i = 0; i < w->rank; i++) {
         const struct window_axis *a = &w->axis[WINDOW_AXES - w->rank + i];
-        apart.dim[apart.rank++] = wide.dim[wide.rank++] = a->out;
-        apart.dim[apart.rank++] = 1;
-        wide.dim[wide.rank++] = a->size;
-        together.dim[together.rank++] = a->out * a->size;
+        const struct size out = window_out_size(a), size = size_constant(a->size);
+        shape_add(&apart, out);
+        shape_add(&wide, out);
+        shape_add(&apart, size_constant(1));
+        shape_add(&wide, size);
+        shape_add(&together, size_product(out, size));
         zeros[x->rank + 2 + i] = a->in - a->out * a->size;
         has_zeros = has_zeros || a->in > a->out * a->size;
     }
@@ -76,21 +78,20 @@ static struct value *stretch(struct builder *b, struct value *dy, const struct w
 /* dy `stride` apart between zeros, reach - 1 of them in front and behind. */
 static struct value *stuff(struct builder *b, struct value *dy, const struct window *w)
 {
-    int64_t shape[2 + WINDOW_AXES], start[2 + WINDOW_AXES] = {0}, step[2 + WINDOW_AXES];
+    int64_t start[2 + WINDOW_AXES] = {0}, step[2 + WINDOW_AXES];
     const size_t rank = (size_t)dy->shape.rank;
-    for (size_t d = 0; d < rank; d++) {
-        shape[d] = dy->shape.dim[d];
+    struct shape shape = dy->shape;
+    for (size_t d = 0; d < rank; d++)
         step[d] = 1;
-    }
     for (int i = 0; i < w->rank; i++) {
         const struct window_axis *a = &w->axis[WINDOW_AXES - w->rank + i];
-        shape[2 + i] = a->in + reach_of(a) - 1;
+        shape_set(&shape, 2 + i, size_sum(window_in_size(a), size_constant(reach_of(a) - 1)));
         start[2 + i] = reach_of(a) - 1;
         step[2 + i] = a->out > 1 ? a->stride : 1;
     }
     return build_value(
         b, "stepc.SliceGrad",
-        ATTRS(attr_ints("shape", shape, rank), attr_ints("starts", start, rank), attr_ints("steps", step, rank)), &dy,
+        ATTRS(attr_dims("shape", &shape), attr_ints("starts", start, rank), attr_ints("steps", step, rank)), &dy,
         1);
 }
 

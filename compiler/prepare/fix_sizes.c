@@ -11,10 +11,10 @@ struct known_sizes {
     struct map known; /* symbol -> const int64_t * */
 };
 
-static int64_t known_size(const void *context, const char *symbol)
+static struct size known_size(const void *context, const char *symbol)
 {
     const int64_t *const size = map_get(context, symbol);
-    return size ? *size : -1;
+    return size_constant(size ? *size : -1);
 }
 
 static bool has_entries(const struct known_sizes *s, const char *symbol)
@@ -63,7 +63,7 @@ static void fix_type(const struct known_sizes *s, struct model_type *t)
         const int64_t *const given = map_get(&s->known, dim->param);
         const int64_t size = given                          ? *given
                              : dim_is_expression(dim->param) ? dim_expression_size(s->arena, dim->param, known_size,
-                                                                                   &s->known)
+                                                                                   &s->known).most
                                                              : -1;
         if (size >= 0)
             *dim = (struct model_dim){.value = size, .param = "", .denotation = dim->denotation};

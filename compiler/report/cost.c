@@ -64,7 +64,7 @@ static bool add_flops_of_region(const struct kernel_region *r, int64_t *flops)
     vec_each(const struct kernel *, k, &r->body->kernels) {
         int64_t of_step;
         known &= cost_flops(k, &of_step);
-        *flops += of_step * r->region->trips;
+        *flops += of_step * r->region->trips.most;
     }
     return known;
 }
@@ -218,8 +218,8 @@ void cost_bytes(const struct kernel *k, int64_t *read, int64_t *written)
     for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->body->kernels.count; i++) {
         int64_t read_in_step, written_in_step;
         cost_bytes(k->region->body->kernels.data[i], &read_in_step, &written_in_step);
-        *read += read_in_step * k->region->region->trips;
-        *written += written_in_step * k->region->region->trips;
+        *read += read_in_step * k->region->region->trips.most;
+        *written += written_in_step * k->region->region->trips.most;
     }
     arena_free(&scratch);
 }

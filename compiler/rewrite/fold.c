@@ -91,7 +91,9 @@ static void fold_node(struct node *n)
         v->unknown_in = p->fold_epoch + 1;
         if (!ok)
             continue;
-        v->constant = eval_to_tensor(p->arena, out[i]);
+        struct tensor *const t = eval_to_tensor(p->arena, out[i]);
+        t->per = fold_sizes(n, i, &scratch);
+        v->constant = t;
         p->folded += v->constant->count;
     }
     arena_free(&scratch);
@@ -157,7 +159,7 @@ static bool is_repeated(const struct tensor *t)
 {
     const size_t size = dtype_size(t->dtype);
     const unsigned char *p = t->data;
-    return t->count > 0 && t->data != NULL && memcmp(p, p + size, ((size_t)t->count - 1) * size) == 0;
+    return t->count > 0 && t->data != NULL && t->per == NULL && memcmp(p, p + size, ((size_t)t->count - 1) * size) == 0;
 }
 
 static const struct tensor *first_element(struct arena *a, const struct tensor *t)

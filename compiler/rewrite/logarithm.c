@@ -138,7 +138,7 @@ static struct value *is_largest(const struct recogniser *r, struct value *x, int
     struct shape line = {.rank = x->shape.rank};
     int64_t *const numbers = arena_array(r->b->graph->arena, int64_t, (size_t)x->shape.dim[axis]);
     for (int d = 0; d < line.rank; d++)
-        line.dim[d] = d == axis ? x->shape.dim[axis] : 1;
+        shape_set(&line, d, d == axis ? shape_size(&x->shape, axis) : size_constant(1));
     for (int64_t i = 0; i < x->shape.dim[axis]; i++)
         numbers[i] = i;
     struct value *const places = build_reshape(r->b, build_ints(r->b, numbers, (size_t)x->shape.dim[axis]), &line);

@@ -11,6 +11,8 @@ struct pass_options;
 /* For program->fold: the content of v if it follows from constants and shapes alone (integers, bools and shapes always;
  * floats in contract arithmetic), at most 65,536 elements; cached in v->constant. */
 const struct tensor *fold_value(struct value *v);
+/* Of integers that were folded, whose inputs are known: what they are as sizes, as in struct tensor (fold_sizes.c). */
+const int64_t *fold_sizes(const struct node *n, size_t output, struct arena *scratch);
 
 /* The one element that all elements of v equal, bit for bit, if that is known at compile time; else NULL. Sees through
  * Expand, so that v may be of any size. */

@@ -6,6 +6,56 @@
 
 enum { LARGEST_ELEMENT_BYTES = 16 }; /* complex128 */
 
+struct size shape_size(const struct shape *s, int d)
+{
+    return (struct size){s->dim[d], s->per[d]};
+}
+
+void shape_set(struct shape *s, int d, struct size x)
+{
+    s->dim[d] = x.most;
+    s->per[d] = x.per;
+}
+
+void shape_add(struct shape *s, struct size x)
+{
+    shape_set(s, s->rank++, x);
+}
+
+struct shape shape_of_sizes(const struct size *x, size_t count)
+{
+    struct shape s = SHAPE_SCALAR;
+    for (size_t d = 0; d < count; d++)
+        shape_add(&s, x[d]);
+    return s;
+}
+
+void shape_take(struct shape *s, const struct shape *from, int d)
+{
+    shape_add(s, shape_size(from, d));
+}
+
+struct size shape_size_range(const struct shape *s, int from, int to)
+{
+    struct size product = size_constant(1);
+    for (int d = from; d < to; d++)
+        product = size_product(product, shape_size(s, d));
+    return product;
+}
+
+struct size shape_elements(const struct shape *s)
+{
+    return shape_size_range(s, 0, s->rank);
+}
+
+bool shape_is_constant(const struct shape *s)
+{
+    for (int d = 0; d < s->rank; d++)
+        if (s->per[d] != 0)
+            return false;
+    return true;
+}
+
 bool shape_is_transposed(const struct shape *a, const struct shape *b)
 {
     return a->rank == 2 && b->rank == 2 && a->dim[0] == b->dim[1] && a->dim[1] == b->dim[0];
@@ -56,20 +106,28 @@ int64_t shape_count_range(const struct shape *s, int from, int to)
     return product;
 }
 
-/* The dim that stands `from_right` places from the right end (0 is the last); 1 where the shape is shorter. */
-static int64_t dim_from_right(const struct shape *s, int from_right)
+/* The size that stands `from_right` places from the right end (0 is the last); 1 where the shape is shorter. */
+static struct size size_from_right(const struct shape *s, int from_right)
 {
-    return from_right < s->rank ? s->dim[s->rank - 1 - from_right] : 1;
+    return from_right < s->rank ? shape_size(s, s->rank - 1 - from_right) : size_constant(1);
+}
+
+/* Sizes that are equal for the highest count alone are so for no other. */
+static struct size broadcast(struct size x, struct size y)
+{
+    if (x.most != y.most)
+        return x.most == 1 ? y : x;
+    return (struct size){x.most, x.per == y.per ? x.per : NOT_AFFINE};
 }
 
 bool shape_broadcast(struct shape *out, const struct shape *a, const struct shape *b)
 {
     struct shape result = {.rank = a->rank > b->rank ? a->rank : b->rank};
     for (int i = 0; i < result.rank; i++) {
-        const int64_t x = dim_from_right(a, i), y = dim_from_right(b, i);
-        if (x != y && x != 1 && y != 1)
+        const struct size x = size_from_right(a, i), y = size_from_right(b, i);
+        if (x.most != y.most && x.most != 1 && y.most != 1)
             return false;
-        result.dim[result.rank - 1 - i] = x == 1 ? y : x;
+        shape_set(&result, result.rank - 1 - i, broadcast(x, y));
     }
     *out = result;
     return true;
@@ -89,7 +147,7 @@ void shape_broadcast_strides(const struct shape *s, const struct shape *to, int6
     assert(s->rank <= to->rank);
     int64_t step = 1;
     for (int i = 0; i < to->rank; i++) {
-        const int64_t dim = dim_from_right(s, i), wide = dim_from_right(to, i);
+        const int64_t dim = size_from_right(s, i).most, wide = size_from_right(to, i).most;
         assert(dim == wide || dim == 1);
         stride[to->rank - 1 - i] = dim == wide && i < s->rank ? step : 0;
         step *= dim;

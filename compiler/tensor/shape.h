@@ -1,8 +1,10 @@
-/* Shapes: every dimension is known when a graph is built (--dim binds symbols at import). */
+/* Shapes: every dimension is known when a graph is built (--dim binds symbols at import), for the highest count where
+ * it has a range. */
 #ifndef STEPC_TENSOR_SHAPE_H
 #define STEPC_TENSOR_SHAPE_H
 
 #include "base/arena.h"
+#include "tensor/size.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,12 +13,29 @@
 struct shape {
     int rank;
     int64_t dim[SHAPE_MAX_RANK]; /* each >= 0 */
+    int64_t per[SHAPE_MAX_RANK]; /* of each as a size (size.h) */
 };
 
 /* SHAPE(2, 3) */
 #define SHAPE(...)                                                                                                     \
     ((struct shape){.rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), .dim = {__VA_ARGS__}})
 #define SHAPE_SCALAR ((struct shape){.rank = 0})
+
+/* SHAPE_OF(x, y): the same of sizes. */
+#define SHAPE_OF(...)                                                                                                  \
+    (*(const struct shape[]){shape_of_sizes((const struct size[]){__VA_ARGS__},                                        \
+                                            sizeof((const struct size[]){__VA_ARGS__}) / sizeof(struct size))})
+struct shape shape_of_sizes(const struct size *x, size_t count);
+
+/* Dimensions as sizes. Rules of operators give theirs so, or they would be constants. */
+struct size shape_size(const struct shape *s, int d);
+void shape_set(struct shape *s, int d, struct size x);
+void shape_add(struct shape *s, struct size x);                    /* behind the others */
+void shape_take(struct shape *s, const struct shape *from, int d); /* likewise, one of another shape */
+/* Product of dims [from, to). */
+struct size shape_size_range(const struct shape *s, int from, int to);
+struct size shape_elements(const struct shape *s); /* of all */
+bool shape_is_constant(const struct shape *s);
 
 bool shape_equal(const struct shape *a, const struct shape *b);
 bool shape_is_transposed(const struct shape *a, const struct shape *b); /* matrices */

@@ -84,6 +84,19 @@ struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count
     return t;
 }
 
+struct tensor *tensor_from_dims(struct arena *a, const struct shape *s)
+{
+    struct tensor *const t = tensor_from_ints(a, s->dim, s->rank);
+    if (!shape_is_constant(s))
+        t->per = arena_copy(a, s->per, (size_t)s->rank * sizeof s->per[0], alignof(int64_t));
+    return t;
+}
+
+struct size tensor_get_size(const struct tensor *t, int64_t i)
+{
+    return (struct size){tensor_get_int(t, i), t->per != NULL ? t->per[i] : 0};
+}
+
 /* Is every byte the first one, which is 0? So is each its neighbour. */
 bool tensor_is_zero(const struct tensor *t)
 {

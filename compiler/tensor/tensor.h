@@ -11,6 +11,7 @@ struct tensor {
     struct shape shape;
     int64_t count;          /* = shape_count(&shape) */
     void *data;             /* count * dtype_size(dtype) bytes, aligned to 16; NULL only for STRING */
+    const int64_t *per;     /* integers: of each element as a size (size.h); NULL: all are constants */
     const char **strings;   /* STRING only: count pointers (bytes; lengths beside) */
     size_t *string_lengths; /* STRING only */
 };
@@ -28,6 +29,8 @@ void tensor_set_int(struct tensor *t, int64_t i, int64_t x);
 struct tensor *tensor_scalar_double(struct arena *a, enum dtype dtype, double x); /* rank 0, any numeric dtype */
 struct tensor *tensor_scalar_int(struct arena *a, int64_t x);                     /* INT64 */
 struct tensor *tensor_from_ints(struct arena *a, const int64_t *x, int64_t count); /* INT64, rank 1 */
+struct tensor *tensor_from_dims(struct arena *a, const struct shape *s); /* INT64, rank 1: its dims, as sizes */
+struct size tensor_get_size(const struct tensor *t, int64_t i); /* integers */
 /* Are all elements the same bits? So are those of a tensor without elements. */
 bool tensor_is_uniform(const struct tensor *t);
 bool tensor_is_zero(const struct tensor *t); /* all bytes; so no -0.0 */

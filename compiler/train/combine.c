@@ -410,6 +410,7 @@ bool combine_program(struct diag *d, struct arena *a, const struct model *m, con
                           .model = m,
                           .fold = fold_value,
                           .fed = o->fed,
+                          .range = o->range,
                           .bounds = bounded_options(a, m, o->bounds)};
     struct combiner c = {.diag = d,
                          .arena = a,

@@ -73,13 +73,14 @@ bool combine_infer_sizes(struct combiner *c)
     info_list declarations = {0};
     struct diag *const trial = arena_new(c->arena, struct diag);
     struct import_options options = *c->options;
-    struct map *const dims = arena_new(c->arena, struct map), plain = {.arena = c->arena};
+    struct map *const dims = arena_new(c->arena, struct map), *const pers = arena_new(c->arena, struct map),
+               plain = {.arena = c->arena};
     struct program *p;
     bool ok = true;
     find_declarations(c->arena, c->model, &declarations);
     if (c->model->training.count == 0 || (c->only && str_equal(c->only, "infer")) || !is_wanted(c, &declarations))
         return true;
-    trial->arena = dims->arena = c->arena;
+    trial->arena = dims->arena = pers->arena = c->arena;
     dims_of_step(c->options, &plain);
     options.dims = &plain;
     /* What the main graph lacks is said alone: the sizes of a target follow from it. */
@@ -98,14 +99,15 @@ bool combine_infer_sizes(struct combiner *c)
             const int64_t *const given = map_get(&plain, symbol);
             if (given)
                 ok = check_given(c, vi, k, *given, v->shape.dim[k]) && ok;
-            int64_t *const size = arena_new(c->arena, int64_t);
-            *size = v->shape.dim[k];
-            if (!map_has(dims, symbol))
-                map_set(dims, symbol, size);
+            if (map_has(dims, symbol))
+                continue;
+            map_set(dims, symbol, arena_copy(c->arena, &v->shape.dim[k], sizeof(int64_t), alignof(int64_t)));
+            map_set(pers, symbol, arena_copy(c->arena, &v->shape.per[k], sizeof(int64_t), alignof(int64_t)));
         }
     }
     c->own_options = options;
     c->own_options.dims = dims;
+    c->own_options.pers = pers;
     c->options = &c->own_options;
     return ok;
 }

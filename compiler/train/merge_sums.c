@@ -138,7 +138,7 @@ static struct value *zeros(struct builder *b, const struct node *slice, int axis
 {
     const struct value *const dy = slice->inputs.data[0];
     struct shape s = dy->shape;
-    s.dim[axis] = count;
+    shape_set(&s, axis, size_constant(count));
     return build_expand(b, build_scalar(b, dy->dtype, 0), &s);
 }
 

@@ -53,10 +53,13 @@ static const char *names_of_nodes(void)
 
 /* ---- dimensions -------------------------------------------------------------------------------------------------- */
 
-static int64_t size_of(const void *context, const char *symbol)
+/* What one count more adds to s.1 is 2. */
+static struct size size_of(const void *context, const char *symbol)
 {
     (void)context;
-    return strcmp(symbol, "batch") == 0 ? 3 : strcmp(symbol, "s.1") == 0 ? 7 : -1;
+    return strcmp(symbol, "batch") == 0 ? size_constant(3)
+           : strcmp(symbol, "s.1") == 0 ? (struct size){7, 2}
+                                        : size_constant(-1);
 }
 
 static const struct {
@@ -77,7 +80,35 @@ static const struct {
 
 START_TEST(dimensions_that_are_expressions)
 {
-    ck_assert_int_eq(dim_expression_size(&arena, dimensions[_i].text, size_of, NULL), dimensions[_i].size);
+    ck_assert_int_eq(dim_expression_size(&arena, dimensions[_i].text, size_of, NULL).most, dimensions[_i].size);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int64_t most, per;
+} affine_dimensions[] = {
+    {"s.1", 7, 2},
+    {"3*s.1 + batch", 24, 6},
+    {"batch - 2 + s.1", 8, 2},
+    {"20 - s.1", 13, -2},
+    {"s.1*batch//2", 10, 3},
+    {"(s.1 + 1)/2", 4, 1},
+    {"floor(s.1/2 - 1/2)", 3, 1},
+    {"s.1//3", 2, NOT_AFFINE},
+    {"s.1*s.1", 49, NOT_AFFINE},
+    {"s.1 % 3", 1, NOT_AFFINE},
+    {"s.1 % 2", 1, 0},
+    {"max(s.1, batch)", 7, NOT_AFFINE},
+    {"max(s.1, s.1 - 1)", 7, 2},
+    {"21//s.1", 3, NOT_AFFINE},
+};
+
+START_TEST(dimensions_that_are_affine)
+{
+    const struct size size = dim_expression_size(&arena, affine_dimensions[_i].text, size_of, NULL);
+    ck_assert_int_eq(size.most, affine_dimensions[_i].most);
+    ck_assert_int_eq(size.per, affine_dimensions[_i].per);
 }
 END_TEST
 
@@ -86,7 +117,7 @@ START_TEST(deep_expressions_end)
     char text[200];
     memset(text, '(', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    ck_assert_int_eq(dim_expression_size(&arena, text, size_of, NULL), -1);
+    ck_assert_int_eq(dim_expression_size(&arena, text, size_of, NULL).most, -1);
 }
 END_TEST
 
@@ -311,20 +342,21 @@ static const struct {
     struct shape shape[3];
     const char *error;
 } wrong[] = {
-    {"Add", {DTYPE_FLOAT}, {{1, {2}}}, "Add needs 2 inputs, given 1"},
-    {"Relu", {DTYPE_FLOAT, DTYPE_FLOAT}, {{1, {2}}, {1, {2}}}, "Relu takes at most 1 input, given 2"},
-    {"Sqrt", {DTYPE_INT32}, {{1, {2}}}, "input 0 'i0' is int32, expected a floating type"},
-    {"Add", {DTYPE_FLOAT, DTYPE_INT32}, {{1, {2}}, {1, {2}}},
+    {"Add", {DTYPE_FLOAT}, {SHAPE(2)}, "Add needs 2 inputs, given 1"},
+    {"Relu", {DTYPE_FLOAT, DTYPE_FLOAT}, {SHAPE(2), SHAPE(2)}, "Relu takes at most 1 input, given 2"},
+    {"Sqrt", {DTYPE_INT32}, {SHAPE(2)}, "input 0 'i0' is int32, expected a floating type"},
+    {"Add", {DTYPE_FLOAT, DTYPE_INT32}, {SHAPE(2), SHAPE(2)},
      "input 1 'i1' is int32, expected float to match input 0 'i0'"},
-    {"Sum", {DTYPE_FLOAT, DTYPE_FLOAT, DTYPE_DOUBLE}, {{1, {2}}, {1, {2}}, {1, {2}}},
+    {"Sum", {DTYPE_FLOAT, DTYPE_FLOAT, DTYPE_DOUBLE}, {SHAPE(2), SHAPE(2), SHAPE(2)},
      "input 2 'i2' is double, expected float to match input 0 'i0'"},
-    {"Where", {DTYPE_FLOAT, DTYPE_FLOAT, DTYPE_FLOAT}, {{0}, {0}, {0}}, "input 0 'i0' is float, expected bool"},
-    {"Add", {DTYPE_FLOAT, DTYPE_FLOAT}, {{2, {2, 3}}, {2, {2, 2}}},
+    {"Where", {DTYPE_FLOAT, DTYPE_FLOAT, DTYPE_FLOAT}, {SHAPE_SCALAR, SHAPE_SCALAR, SHAPE_SCALAR},
+     "input 0 'i0' is float, expected bool"},
+    {"Add", {DTYPE_FLOAT, DTYPE_FLOAT}, {SHAPE(2, 3), SHAPE(2, 2)},
      "input 0 'i0' of shape [2,3] and input 1 'i1' of shape [2,2] do not broadcast: dimensions, aligned at the right, "
      "must be equal or 1"},
-    {"Where", {DTYPE_BOOL, DTYPE_FLOAT, DTYPE_FLOAT}, {{1, {2}}, {1, {1}}, {1, {3}}},
+    {"Where", {DTYPE_BOOL, DTYPE_FLOAT, DTYPE_FLOAT}, {SHAPE(2), SHAPE(1), SHAPE(3)},
      "input 2 'i2' of shape [3] does not broadcast with [2], the shape of the inputs before it"},
-    {"Add", {DTYPE_FLOAT, DTYPE_FLOAT}, {{2, {INT64_C(1) << 40, 1}}, {2, {1, INT64_C(1) << 40}}},
+    {"Add", {DTYPE_FLOAT, DTYPE_FLOAT}, {SHAPE(INT64_C(1) << 40, 1), SHAPE(1, INT64_C(1) << 40)},
      "output 0 would have shape [1099511627776,1099511627776], which is not possible or too large"},
 };
 
@@ -368,7 +400,7 @@ END_TEST
 START_TEST(regions_are_copied_whole)
 {
     for (int backwards = 0; backwards < 2; backwards++) {
-        struct region *const r = region_new(g, 5, backwards);
+        struct region *const r = region_new(g, size_constant(5), backwards);
         struct value *const s = region_state(r, "s", DTYPE_FLOAT, &SHAPE(3)),
                            *const x = region_input(r, "x", DTYPE_FLOAT, &SHAPE(3), true),
                            *const w = region_input(r, "w", DTYPE_FLOAT, &SHAPE(3), false);
@@ -377,7 +409,7 @@ START_TEST(regions_are_copied_whole)
         region_carry(r, 0, next);
         ck_assert_int_eq(region_stack(r, "all", next), 1);
         const struct region *const copy = region_copy(g, r);
-        ck_assert_int_eq(copy->trips, 5);
+        ck_assert_int_eq(copy->trips.most, 5);
         ck_assert_int_eq(copy->backwards, backwards);
         ck_assert_int_eq(copy->states, 1);
         ck_assert(copy->is_slice.count == 2 && copy->is_slice.data[0] && !copy->is_slice.data[1]);
@@ -459,6 +491,7 @@ int main(void)
     TCase *all = tcase_create("graph");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_loop_test(all, dimensions_that_are_expressions, 0, COUNT(dimensions));
+    tcase_add_loop_test(all, dimensions_that_are_affine, 0, COUNT(affine_dimensions));
     tcase_add_test(all, deep_expressions_end);
     tcase_add_test(all, dimensions_with_a_symbol_bound);
     tcase_add_test(all, symbols_of_expressions);

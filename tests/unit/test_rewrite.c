@@ -686,6 +686,79 @@ START_TEST(long_chains_are_folded_without_recursion)
 }
 END_TEST
 
+/* ---- sizes: an input of [batch, 4], for a batch of 2 to 8 -------------------------------------------------------- */
+
+static const struct size_range batch = {"batch", 2, 8};
+
+static struct value *shape_of_batch(void)
+{
+    const struct shape s = SHAPE_OF(((struct size){8, 1}), size_constant(4));
+    program.range = &batch;
+    return build(&at, "Shape", graph_add_input(g, "samples", DTYPE_FLOAT, &s));
+}
+
+static struct value *integer64(int64_t n)
+{
+    return build_int(&b, n);
+}
+
+/* Element k of what folding says of v: its number, and what one count more adds. */
+static void check_size(struct value *v, int64_t k, int64_t most, int64_t per)
+{
+    const struct tensor *const t = value_known(v);
+    ck_assert(!b.failed && t != NULL && k < t->count);
+    const struct size size = tensor_get_size(t, k);
+    ck_assert_msg(size.most == most && size.per == per, "%lld, %lld a count", (long long)size.most,
+                  (long long)size.per);
+}
+
+START_TEST(elements_of_shapes_are_sizes)
+{
+    struct value *const shape = shape_of_batch();
+    struct value *const n = build(&at, "Gather", shape, build_ints(&b, (int64_t[]){0}, 1));
+    struct value *const rest = build_ints(&b, (int64_t[]){-1}, 1), *const parts[] = {n, rest};
+    struct value *const list = build_value(&b, "Concat", ATTRS(attr_int("axis", 0)), parts, 2);
+    check_size(shape, 0, 8, 1);
+    check_size(shape, 1, 4, 0);
+    check_size(list, 0, 8, 1);
+    check_size(list, 1, -1, 0);
+    check_size(build_cast(&b, list, DTYPE_INT32), 0, 8, 1);
+}
+END_TEST
+
+START_TEST(what_is_computed_of_sizes_is_one_or_is_not)
+{
+    struct value *const n = build(&at, "Gather", shape_of_batch(), integer64(0));
+    check_size(build(&at, "Add", build(&at, "Mul", n, integer64(3)), integer64(-1)), 0, 23, 3);
+    check_size(build(&at, "Sub", integer64(20), n), 0, 12, -1);
+    check_size(build(&at, "Div", build(&at, "Mul", n, integer64(6)), integer64(3)), 0, 16, 2);
+    check_size(build(&at, "Div", n, integer64(2)), 0, 4, NOT_AFFINE);
+    check_size(build(&at, "Mul", n, n), 0, 64, NOT_AFFINE);
+    check_size(build(&at, "Min", n, integer64(8)), 0, 8, 1);
+    check_size(build(&at, "Max", n, integer64(3)), 0, 8, NOT_AFFINE);
+    check_size(build(&at, "Equal", n, integer64(-1)), 0, 0, 0);
+    check_size(build(&at, "Less", integer64(1), n), 0, 1, 0);
+    check_size(build(&at, "Greater", n, integer64(4)), 0, 1, NOT_AFFINE);
+    check_size(build(&at, "Where", build(&at, "Equal", n, integer64(-1)), integer64(1), n), 0, 8, 1);
+}
+END_TEST
+
+START_TEST(shapes_that_sizes_say)
+{
+    struct value *const n = build(&at, "Gather", shape_of_batch(), build_ints(&b, (int64_t[]){0}, 1));
+    const struct value *const rows = build(&at, "Expand", number(2), n);
+    ck_assert(!b.failed && size_equal(shape_size(&rows->shape, 0), (struct size){8, 1}));
+    struct value *const samples = graph_find(g, "samples"), *const flat = build_ints(&b, (int64_t[]){2, -1}, 2);
+    const struct value *const halves = build(&at, "Reshape", samples, flat);
+    ck_assert(!b.failed && size_equal(shape_size(&halves->shape, 1), (struct size){16, 2}));
+    struct value *const first = build_ints(&b, (int64_t[]){0}, 1), *const last = build_ints(&b, (int64_t[]){-1}, 1);
+    const struct value *const but_one = build(&at, "Slice", samples, first, last, first);
+    ck_assert(!b.failed && size_equal(shape_size(&but_one->shape, 0), (struct size){7, 1}));
+    const struct value *const few = build(&at, "Slice", samples, first, build_ints(&b, (int64_t[]){4}, 1), first);
+    ck_assert(!b.failed && size_equal(shape_size(&few->shape, 0), (struct size){4, NOT_AFFINE}));
+}
+END_TEST
+
 /* What folding stores is of the model's size: the bound of tables that stepc makes is not for it. */
 START_TEST(converted_weights_are_no_tables)
 {
@@ -705,7 +778,8 @@ END_TEST
 START_TEST(tables_of_regions_count_together)
 {
     enum { HALF = 9 << 20 };
-    struct region *const one = region_new(g, 2, false), *const other = region_new(g, 2, false);
+    struct region *const one = region_new(g, size_constant(2), false),
+                  *const other = region_new(g, size_constant(2), false);
     ck_assert(table_spend(one->program, &b.loc, HALF));
     ck_assert(!table_spend(other->program, &b.loc, HALF));
     ck_assert(!table_spend(&program, &b.loc, HALF));
@@ -763,6 +837,9 @@ int main(void)
     tcase_add_test(all, fed_input_is_known_only_when_specialised);
     tcase_add_test(all, large_results_are_not_stored);
     tcase_add_test(all, long_chains_are_folded_without_recursion);
+    tcase_add_test(all, elements_of_shapes_are_sizes);
+    tcase_add_test(all, what_is_computed_of_sizes_is_one_or_is_not);
+    tcase_add_test(all, shapes_that_sizes_say);
     tcase_add_test(all, converted_weights_are_no_tables);
     tcase_add_test(all, tables_of_regions_count_together);
     tcase_add_test(all, large_graphs_take_seconds);

@@ -479,6 +479,66 @@ START_TEST(npy_cut_short_anywhere_is_refused)
 }
 END_TEST
 
+/* ---- sizes: for a highest count of 8, down to 2 ------------------------------------------------------------------ */
+
+#define N ((struct size){8, 1})
+#define LOST ((struct size){0, NOT_AFFINE})
+enum { SPAN = 6 };
+
+START_TEST(sizes_are_affine)
+{
+    const struct size three = size_constant(3), six = size_product(N, three), next = size_sum(N, three);
+    ck_assert(size_equal(next, (struct size){11, 1}));
+    ck_assert(size_equal(size_product(three, next), (struct size){33, 3}));
+    ck_assert(size_equal(size_difference(six, N), (struct size){16, 2}));
+    ck_assert(size_equal(size_difference(three, N), (struct size){-5, -1}));
+    ck_assert(size_equal(size_product(N, N), (struct size){64, NOT_AFFINE}));
+    ck_assert(size_equal(size_product(LOST, size_constant(0)), (struct size){0, NOT_AFFINE}));
+    ck_assert(size_equal(size_sum(LOST, N), (struct size){8, NOT_AFFINE}));
+}
+END_TEST
+
+START_TEST(sizes_are_divided)
+{
+    const struct size pairs = {17, 2};
+    ck_assert(size_equal(size_quotient(pairs, 2), (struct size){8, 1}));
+    ck_assert(size_equal(size_quotient_up(pairs, 2), (struct size){9, 1}));
+    ck_assert(size_equal(size_quotient(N, 2), (struct size){4, NOT_AFFINE}));
+    ck_assert(size_equal(size_quotient((struct size){-5, 0}, 2), size_constant(-3)));
+    ck_assert(size_equal(size_over((struct size){24, 3}, N), size_constant(3)));
+    ck_assert(size_equal(size_over((struct size){24, 3}, size_constant(3)), N));
+    ck_assert(size_equal(size_over((struct size){16, 1}, N), (struct size){2, NOT_AFFINE}));
+}
+END_TEST
+
+START_TEST(sizes_are_compared_for_all_counts)
+{
+    ck_assert(size_equal(size_least(N, size_constant(8), SPAN), N));
+    ck_assert(size_equal(size_greatest(size_constant(2), N, SPAN), N));
+    ck_assert(size_equal(size_least(N, size_constant(7), SPAN), (struct size){7, NOT_AFFINE}));
+    ck_assert(size_equal(size_greatest(size_constant(3), N, SPAN), (struct size){8, NOT_AFFINE}));
+    ck_assert(size_equal(size_greatest(LOST, N, SPAN), (struct size){8, NOT_AFFINE}));
+    ck_assert_int_eq(size_compare(N, size_constant(-1), SPAN), 1);
+    ck_assert_int_eq(size_compare(N, size_constant(9), SPAN), -1);
+    ck_assert_int_eq(size_compare(N, N, SPAN), 0);
+    ck_assert(size_compare(N, size_constant(8), SPAN) == NOT_AFFINE);
+    ck_assert(size_compare(N, size_constant(3), SPAN) == NOT_AFFINE);
+    ck_assert(size_compare(LOST, size_constant(3), SPAN) == NOT_AFFINE);
+}
+END_TEST
+
+START_TEST(sizes_broadcast)
+{
+    struct shape y;
+    ck_assert(shape_broadcast(&y, &SHAPE_OF(N, size_constant(4)), &SHAPE(1, 4)));
+    ck_assert(size_equal(shape_size(&y, 0), N) && size_equal(shape_size(&y, 1), size_constant(4)));
+    ck_assert(shape_broadcast(&y, &SHAPE(8, 4), &SHAPE_OF(N, size_constant(4))));
+    ck_assert(y.per[0] == NOT_AFFINE && y.per[1] == 0);
+    ck_assert(size_equal(shape_size_range(&SHAPE_OF(N, size_constant(4), size_constant(5)), 0, 3),
+                         (struct size){160, 20}));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tensor");
@@ -500,6 +560,10 @@ int main(void)
     tcase_add_loop_test(shapes, broadcast_strides_reach_the_right_element, 0, COUNT(broadcast_cases));
     tcase_add_loop_test(shapes, element_count_is_checked, 0, COUNT(count_cases));
     tcase_add_test(shapes, axes_ranges_and_texts);
+    tcase_add_test(shapes, sizes_are_affine);
+    tcase_add_test(shapes, sizes_are_divided);
+    tcase_add_test(shapes, sizes_are_compared_for_all_counts);
+    tcase_add_test(shapes, sizes_broadcast);
     suite_add_tcase(suite, shapes);
 
     TCase *tensors = tcase_create("tensor");
