@@ -23,7 +23,8 @@ struct layer {
     int64_t rows, columns;
     double factor;
     const char *name, *index_type; /* of x, and of all indices; NULL: "x", "int" */
-    bool is_turned, is_restrict, has_kind;
+    bool is_turned, is_restrict;
+    enum loop_kind kind; /* of the inner one */
 };
 
 static struct tree_function *make(const struct layer l)
@@ -42,7 +43,7 @@ static struct tree_function *make(const struct layer l)
     vec_push(&arena, &f->params, l.is_turned ? x : y);
     vec_push(&arena, &f->params, l.is_turned ? y : x);
     tree_open_loop(&b, i, zero, index_constant(&arena, l.rows), 1, LOOP_PLAIN);
-    tree_open_loop(&b, j, zero, index_constant(&arena, l.columns), 1, l.has_kind ? LOOP_LANES : LOOP_PLAIN);
+    tree_open_loop(&b, j, zero, index_constant(&arena, l.columns), 1, l.kind);
     const struct expr *const at =
         index_add(&arena, index_mul(&arena, tree_read(&arena, i), index_constant(&arena, l.columns)),
                   tree_read(&arena, j));
@@ -112,11 +113,13 @@ END_TEST
 START_TEST(a_loop_of_which_compilers_are_told_something_keeps_its_size)
 {
     struct layer lanes = plain, more = with(8, 101, 2);
-    lanes.has_kind = more.has_kind = true;
+    lanes.kind = more.kind = LOOP_LANES;
     ck_assert(!is_equal(plain, lanes, SIZES_ALL));
     ck_assert(!is_equal(lanes, more, SIZES_ALL));
     more.columns = 100;
     ck_assert(is_equal(lanes, more, SIZES_ALL));
+    more.kind = LOOP_WIDE;
+    ck_assert(!is_equal(lanes, more, SIZES_ALL));
 }
 END_TEST
 
