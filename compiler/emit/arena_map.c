@@ -72,7 +72,7 @@ static const char *name_of_place(struct emission *e, const struct entry *entry, 
 
 const struct expr *arena_named_place(struct emission *e, const struct tree_var *arena, const struct entry *entry,
                                      const char *wish, bool is_scratch, const struct buffer *b,
-                                     const struct tree_var *pointer)
+                                     const char *const *about)
 {
     struct arena *const a = e->arena;
     if (!e->arena_names.taken.arena) {
@@ -84,7 +84,7 @@ const struct expr *arena_named_place(struct emission *e, const struct tree_var *
                                     .member = arena_members[member_of(e, b)].name,
                                     .entry = entry,
                                     .at = b->arena_offset / dtype_size(b->dtype),
-                                    .pointer = pointer};
+                                    .about = about};
     const int64_t at = (int64_t)mark.at;
     vec_push(a, &e->arena_marks, mark);
     return place_in(e, arena, b, tree_read(a, tree_index_var(a, VAR_MACRO, "int", mark.name, at, at)));
@@ -119,7 +119,7 @@ static void write_marks(struct emission *e, const struct entry *entry, bool far)
     vec_each_ptr (const struct arena_mark, m, &e->arena_marks) {
         if (m->entry != entry || is_far(m) != far)
             continue;
-        const char *const about = m->pointer->about, *const between = about[0] == '[' ? " " : ", ";
+        const char *const about = *m->about, *const between = about[0] == '[' ? " " : ", ";
         const char *const text = far ? arena_printf(e->arena, "#define %s ((size_t)%zu)", m->name, m->at)
                                      : arena_printf(e->arena, "%s = %zu,", m->name, m->at);
         write_words(&e->h, &text, 1, arena_printf(e->arena, "%s%s%s", m->member, between, about));

@@ -75,7 +75,7 @@ struct arena_mark {
     const char *name, *member; /* DIGITS_STEP_HIDDEN_AT, floats */
     const struct entry *entry;
     size_t at; /* in elements of the member */
-    const struct tree_var *pointer; /* what lies there */
+    const char *const *about; /* what lies there and until when, once the entry is whole */
 };
 
 struct emission {
@@ -389,11 +389,11 @@ void reserve_written_functions(struct name_scope *names); /* copy_constant() and
 /* What functions call the arena. */
 struct tree_var *arena_var(struct emission *e);
 /* Where the buffer lies in the arena: arena->floats + 12. The same by a name in the header, DIGITS_STEP_WISH_AT, or
- * .._SCRATCH_AT for what only the kernel of that name uses; the pointer says what it is, when the header is written. */
+ * .._SCRATCH_AT for what only the kernel of that name uses; *about says what it is, when the header is written. */
 const struct expr *arena_place(struct emission *e, const struct tree_var *arena, const struct buffer *b);
 const struct expr *arena_named_place(struct emission *e, const struct tree_var *arena, const struct entry *entry,
                                      const char *wish, bool is_scratch, const struct buffer *b,
-                                     const struct tree_var *pointer);
+                                     const char *const *about);
 void write_arena_members(struct emission *e, size_t bytes); /* in the header */
 void write_arena_map(struct emission *e);
 /* writes entries_text; runs first: it finds kernels and constants */

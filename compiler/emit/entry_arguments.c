@@ -142,7 +142,7 @@ static const struct expr *temporary_argument(struct entry_build *t, const struct
     const bool is_own = life->first == life->last && !output; /* what only one kernel knows needs no pointer */
     if (!v->value) {
         const char *const wish = is_own ? t->made : v->name;
-        v->value = arena_named_place(t->e, t->v.arena, t->entry, wish, is_own, b, v);
+        v->value = arena_named_place(t->e, t->v.arena, t->entry, wish, is_own, b, &t->told[b->id]);
         if (output) {
             const struct expr *const there = entry_begin(t, t->v.outputs[output->index]);
             v->value = index_choose(t->a, index_compare(t->a, EXPR_NE, there, tree_null(t->a)), there, v->value);
@@ -279,7 +279,6 @@ static struct tree_var *make_temporary(struct entry_build *t, const struct buffe
         tree_var(t->a, VAR_POINTER, b->dtype, c_type(b->dtype), temporary_name(t->e, &t->names, b));
     v->count = b->count;
     v->written = true;
-    v->about = temporary_comment(t, b, v->name);
     return v;
 }
 
@@ -287,7 +286,11 @@ void entry_make_temporaries(struct entry_build *t)
 {
     const struct lowered *l = t->plan->lowered;
     t->temporaries = arena_array(t->a, struct tree_var *, l->buffers.count + 1);
-    for (size_t i = 0; i < l->buffers.count; i++)
-        if (is_in_arena(t, l->buffers.data[i]))
-            t->temporaries[i] = make_temporary(t, l->buffers.data[i]);
+    t->told = arena_array(t->a, const char *, l->buffers.count + 1);
+    for (size_t i = 0; i < l->buffers.count; i++) {
+        if (!is_in_arena(t, l->buffers.data[i]))
+            continue;
+        t->temporaries[i] = make_temporary(t, l->buffers.data[i]);
+        t->told[i] = temporary_comment(t, l->buffers.data[i], t->temporaries[i]->name);
+    }
 }

@@ -27,6 +27,7 @@ struct entry_build {
         tree_vars params;       /* those that the function has */
     } v;
     struct tree_var **temporaries; /* by buffer id: pointers; their values are where they lie, once they are named */
+    const char **told;          /* by buffer id: "[32,32], until update_fc1()", for the memory map in the header */
     struct map weights;         /* name -> struct tree_var *, a pointer into the weights file */
     struct name_scope names;
     struct entry_steps body;

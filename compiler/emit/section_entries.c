@@ -311,15 +311,14 @@ static void tell_lives(struct entry_build *t)
     struct arena *const a = t->e->arena;
     const char *const *const calls = t->e->calls[entry_index(t->e, t->entry)];
     for (size_t i = 0; i < t->plan->lowered->buffers.count; i++) {
-        struct tree_var *const p = t->temporaries[i];
         const struct plan_life *const life = &t->plan->life[i];
-        if (!p || life->first == life->last || !calls[life->last])
+        if (!t->temporaries[i] || life->first == life->last || !calls[life->last])
             continue;
         const char *const name = calls[life->last];
         const int last = (int)t->plan->lowered->kernels.count - 1, all = calls_between(calls, 0, last, name);
         const int number = calls_between(calls, 0, life->last, name);
-        p->about = all == 1 ? arena_printf(a, "%s, until %s()", p->about, name)
-                            : arena_printf(a, "%s, until call %d of %s()", p->about, number, name);
+        t->told[i] = all == 1 ? arena_printf(a, "%s, until %s()", t->told[i], name)
+                              : arena_printf(a, "%s, until call %d of %s()", t->told[i], number, name);
     }
 }
 
