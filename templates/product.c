@@ -27,22 +27,32 @@
 #include "template.h"
 
 enum HOLE {
-    M = 5, N = 21, K = 7, TERMS = 3,
-    A_ROW = 7, A_COL = 1,  /* element (i,k) of a is at i * A_ROW + k * A_COL */
-    B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
+    M = 5,
+    N = 21,
+    K = 7,
+    TERMS = 3,
+    A_ROW = 7,
+    A_COL = 1, /* element (i,k) of a is at i * A_ROW + k * A_COL */
+    B_ROW = 21,
+    B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
     PANEL = 16,
-    BLOCK = 64, ROWS = 24,           /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
-    DEPTH = 3, LAST = 3, LONGEST = 4, /* DEPTH: multiple of TERMS, or K; LAST, of DEPTH: where the last terms begin */
-    PACK_A = 0,                      /* rows of a are packed, too: 32 * LONGEST elements behind the panels, and sums */
-    SUMS_IN_TILES = 0,               /* A_ROW is 1, and row_sum gets what tiles of the first columns sum on their way */
-    SHARES = 1,                      /* the result is cut into so many, which lie side by side: rows, or columns */
-    CUT_ROWS = 0,                    /* product_blocked: rows */
-    FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish reads, is in no near cache: ask for it ahead */
-    READS_FINISH = 1,                /* finish reads other memory for each row */
-    PLAIN_FINISH = 0,                /* finish only stores, all elements one behind the other */
-    WITH_LATE_M = 0,                 /* M is known when the kernel runs: whole tiles, then tiles of 4, 2 and 1 */
-    RESULT_ROW = 0,                  /* product_blas: finish only stores, in rows so far apart; 0: it does more */
-    WITH_FINISH = 1, WITH_ROW_SUM = 1
+    BLOCK = 64,
+    ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
+    DEPTH = 3,
+    LAST = 3,
+    LONGEST = 4,       /* DEPTH: multiple of TERMS, or K; LAST, of DEPTH: where the last terms begin */
+    PACK_A = 0,        /* rows of a are packed, too: 32 * LONGEST elements behind the panels, and sums */
+    SUMS_IN_TILES = 0, /* A_ROW is 1, and row_sum gets what tiles of the first columns sum on their way */
+    SHARES = 1,        /* the result is cut into so many, which lie side by side: rows, or columns */
+    CUT_ROWS = 0,      /* product_blocked: rows */
+    FETCH_B = 1,
+    FETCH_OUT = 1,    /* b, or what finish reads, is in no near cache: ask for it ahead */
+    READS_FINISH = 1, /* finish reads other memory for each row */
+    PLAIN_FINISH = 0, /* finish only stores, all elements one behind the other */
+    WITH_LATE_M = 0,  /* M is known when the kernel runs: whole tiles, then tiles of 4, 2 and 1 */
+    RESULT_ROW = 0,   /* product_blas: finish only stores, in rows so far apart; 0: it does more */
+    WITH_FINISH = 1,
+    WITH_ROW_SUM = 1
 };
 typedef float T HOLE;
 
@@ -80,42 +90,57 @@ static inline void HOLE blas(const T *left, const T *right, T *to, int row)
     }
 }
 
+/* From one tile's rows to the next one's, and how many the tile has that begins with row i. */
+static inline int tile_rows(void)
+{
+    return WITH_LATE_M ? STEPC_TILE_ROWS : STEPC_ROWS_OF(M);
+}
+
+static inline int rows_from(const int i)
+{
+    if (WITH_LATE_M)
+        return M - i < STEPC_TILE_ROWS ? M - i : STEPC_TILE_ROWS;
+    else
+        return STEPC_ROWS_FROM(i, M);
+}
+
 /* Rows of the share, or all: whole tiles. The last share has what is left of one, too. */
 static inline int first_row(void)
 {
-    return SHARES > 1 ? M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : 0;
+    return SHARES > 1 ? M / tile_rows() * share() / SHARES * tile_rows() : 0;
 }
 
 static inline int end_row(void)
 {
-    return SHARES > 1 ? M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M) : M - STEPC_LAST_ROWS(M);
+    return SHARES > 1 ? share() < SHARES - 1 ? M / tile_rows() * (share() + 1) / SHARES * tile_rows() : M : M;
 }
 
 /* One tile: rows i ..{ and columns j ..}{ of those p .. of b, which `right` holds}{; the columns from .. to - 1 are
  * new}. */
-static STEPC_INLINE void tile_of(const int rows, const int i, const int vectors, const int from, const int to,
-                                 const int j, const int p, const T *restrict left, const T *restrict right,
-                                 const int step)
+static STEPC_INLINE void tile_of(const int i, const int vectors, const int from, const int to, const int j, const int p,
+                                 const T *restrict left, const T *restrict right, const int step)
 {
     T acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T)];
-    if (SUMS_IN_TILES * WITH_ROW_SUM == 1) {
+    if (WITH_LATE_M) {
+        stepc_tile_late(i, M, vectors, K, TERMS, acc, left + i * A_ROW, A_ROW, A_COL, right + j, step);
+    } else if (SUMS_IN_TILES * WITH_ROW_SUM == 1) {
         if (p + j == 0) {
             T sum[STEPC_TILE_ROWS] = {(T)0};
-            stepc_tile_and_sums(rows, vectors, K, TERMS, acc, left + i, A_COL, right, step, sum);
-            for (int r = 0; r < rows; r++)
+            stepc_tile_of_and_sums(i, M, vectors, K, TERMS, acc, left + i, A_COL, right, step, sum);
+            for (int r = 0; r < rows_from(i); r++)
                 row_sum(i + r, sum[r]);
         } else {
-            stepc_tile(rows, vectors, K, TERMS, STEPC_TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right + j, step);
+            stepc_tile_of(i, M, vectors, K, TERMS, acc, left + i * A_ROW, A_ROW, A_COL, right + j, step);
         }
     } else {
-        stepc_tile(rows, vectors, K, TERMS, STEPC_TILE_SETS, acc, left + i * A_ROW, A_ROW, A_COL, right + j, step);
+        stepc_tile_of(i, M, vectors, K, TERMS, acc, left + i * A_ROW, A_ROW, A_COL, right + j, step);
     }
     if (N % 16 > 0) {
         if ((to - from) % STEPC_LANES(T) > 0)
             STEPC_STORED(acc);
     }
     STEPC_ROW_LOOP
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < rows_from(i); r++) {
         STEPC_LANE_LOOP
         for (int l = from; l < to; l++) {
             const T v =
@@ -125,54 +150,12 @@ static STEPC_INLINE void tile_of(const int rows, const int i, const int vectors,
     }
 }
 
-/* One tile: rows i ..{ and columns j ..} */
-static STEPC_INLINE void whole_tile(const int rows, const int i, const int j, const T *restrict left,
-                                    const T *restrict right)
-{
-    tile_of(rows, i, STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, 0, left, right, B_ROW);
-}
-
-/* One tile: rows i ..{ and columns j ..}; what the tile before it has stored is not stored again. */
-static STEPC_INLINE void tile(const int rows, const int i, const int vectors, const int from, const int to, const int j,
-                              const T *restrict left, const T *restrict right)
-{
-    tile_of(rows, i, vectors, from, to, j, 0, left, right, B_ROW);
-}
-
-/* All rows of the columns j ..: whole tiles, and what is left. */
-static STEPC_INLINE void whole_strip(const int j, const T *restrict left, const T *restrict right)
-{
-    for (int i = 0; i < M - STEPC_LAST_ROWS(M); i += STEPC_PART_ROWS(M))
-        whole_tile(STEPC_PART_ROWS(M), i, j, left, right);
-    if (STEPC_LAST_ROWS(M) > 0)
-        whole_tile(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), j, left, right);
-}
-
-/* All rows of the columns j ..: whole tiles, and what is left. */
-static STEPC_INLINE void strip(const int vectors, const int from, const int to, const int j, const T *restrict left,
+/* All rows of the columns j ..{, of which those from `from` on are new}. */
+static STEPC_INLINE void strip(const int vectors, const int from, const int j, const T *restrict left,
                                const T *restrict right)
 {
-    if (WITH_LATE_M) {
-        const int last = M % STEPC_TILE_ROWS;
-        for (int i = 0; i < M - last; i += STEPC_TILE_ROWS)
-            tile(STEPC_TILE_ROWS, i, vectors, from, to, j, left, right);
-        if (last >= 4)
-            tile(4, M - last, vectors, from, to, j, left, right);
-        if (last % 4 >= 2)
-            tile(2, M - last % 4, vectors, from, to, j, left, right);
-        if (last % 2 > 0)
-            tile(1, M - 1, vectors, from, to, j, left, right);
-    } else {
-        for (int i = first_row(); i < end_row(); i += STEPC_PART_ROWS(M))
-            tile(STEPC_PART_ROWS(M), i, vectors, from, to, j, left, right);
-        if (SHARES > 1) {
-            if (STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1)
-                tile(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), vectors, from, to, j, left, right);
-        } else {
-            if (STEPC_LAST_ROWS(M) > 0)
-                tile(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), vectors, from, to, j, left, right);
-        }
-    }
+    for (int i = first_row(); i < end_row(); i += tile_rows())
+        tile_of(i, vectors, from, vectors * STEPC_LANES(T), j, 0, left, right, B_ROW);
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
@@ -205,23 +188,20 @@ static STEPC_INLINE void row_sums(const T *restrict left)
 KERNEL static void product(const T *restrict a, const T *restrict b)
 {
     if (WITH_FINISH) {
-        if (SHARES == 1 && !WITH_LATE_M && N % 32 == 0) {
-            for (int j = 0; j < N; j += STEPC_TILE_COLUMNS(T))
-                whole_strip(j, a, b);
+        if (N % 32 == 0) {
+            for (int j = 0; j < N; j += STEPC_TILE_COLUMNS(T)) {
+                for (int i = first_row(); i < end_row(); i += tile_rows())
+                    tile_of(i, STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, 0, a, b, B_ROW);
+            }
         } else {
-            for (int j = 0; j < N - N % STEPC_TILE_COLUMNS(T); j += STEPC_TILE_COLUMNS(T))
-                strip(STEPC_VECTORS, 0, STEPC_TILE_COLUMNS(T), j, a, b);
-            if (N % 32 > 0) {
-                if (N % STEPC_TILE_COLUMNS(T) >= STEPC_LANES(T))
-                    strip(1, 0, STEPC_LANES(T), N - N % STEPC_TILE_COLUMNS(T), a, b);
-            }
-            if (N % 16 > 0) {
-                if (N % STEPC_LANES(T) > 0)
-                    strip(1, STEPC_LANES(T) - N % STEPC_LANES(T), STEPC_LANES(T), N - STEPC_LANES(T), a, b);
-            }
+            for (int j = 0; j < N - STEPC_LAST_COLUMNS(T, N); j += STEPC_COLUMNS_OF(T, N))
+                strip(STEPC_COLUMNS_OF(T, N) / STEPC_LANES(T), 0, j, a, b);
+            if (STEPC_LAST_COLUMNS(T, N) > 0)
+                strip(STEPC_LAST_VECTORS(T, N), N % 16 > 0 ? STEPC_LAST_FROM(T, N) : 0,
+                      N - STEPC_LAST_VECTORS(T, N) * STEPC_LANES(T), a, b);
         }
     }
-    if (WITH_ROW_SUM > WITH_FINISH * SUMS_IN_TILES)
+    if (WITH_ROW_SUM > WITH_FINISH * SUMS_IN_TILES * !WITH_LATE_M)
         row_sums(a);
 }
 
@@ -235,59 +215,27 @@ static STEPC_INLINE void pack_panel(const int columns, const int p, T *restrict 
 }
 
 /* One tile: rows i ..{ and columns j ..} of a panel of columns{, of which the first `to` are wanted}. */
-static STEPC_INLINE void panel_tile(const int rows, const int i, const int to, const int j, const int p,
-                                    const T *restrict left, const T *restrict packed)
-{
-    tile_of(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, to, j, p, left, packed, PANEL);
-}
-
-/* One tile: rows i ..{ and columns j ..} of a panel of columns. */
-static STEPC_INLINE void whole_panel_tile(const int rows, const int i, const int j, const int p, const T *restrict left,
-                                          const T *restrict packed)
-{
-    tile_of(rows, i, STEPC_PANEL_VECTORS(T, PANEL), 0, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed, PANEL);
-}
-
-/* Rows i .. of one panel of columns. */
-static STEPC_INLINE void panel_part(const int rows, const int i, const int columns, const int p, const T *restrict left,
+static STEPC_INLINE void panel_tile(const int i, const int to, const int j, const int p, const T *restrict left,
                                     const T *restrict packed)
 {
-    if (N % PANEL == 0) {
-        for (int j = 0; j < PANEL; j += STEPC_PANEL_TILE(T, PANEL))
-            whole_panel_tile(rows, i, j, p, left, packed);
-    } else {
-        for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(T, PANEL); j += STEPC_PANEL_TILE(T, PANEL))
-            panel_tile(rows, i, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed);
-        if (columns % STEPC_PANEL_TILE(T, PANEL) > 0)
-            panel_tile(rows, i, columns % STEPC_PANEL_TILE(T, PANEL), columns - columns % STEPC_PANEL_TILE(T, PANEL), p,
-                       left, packed);
-    }
+    tile_of(i, STEPC_PANEL_VECTORS(T, PANEL), 0, to, j, p, left, packed, PANEL);
 }
 
-/* All rows of the columns p ..: whole tiles, and what is left. */
+/* All rows of the columns p .. */
 static STEPC_INLINE void packed_strip(const int columns, const int p, const T *restrict left, const T *restrict right,
                                       T *restrict packed)
 {
     pack_panel(columns, p, packed, right);
-    if (WITH_LATE_M) {
-        const int last = M % STEPC_TILE_ROWS;
-        for (int i = 0; i < M - last; i += STEPC_TILE_ROWS)
-            panel_part(STEPC_TILE_ROWS, i, columns, p, left, packed);
-        if (last >= 4)
-            panel_part(4, M - last, columns, p, left, packed);
-        if (last % 4 >= 2)
-            panel_part(2, M - last % 4, columns, p, left, packed);
-        if (last % 2 > 0)
-            panel_part(1, M - 1, columns, p, left, packed);
-    } else {
-        for (int i = first_row(); i < end_row(); i += STEPC_PART_ROWS(M))
-            panel_part(STEPC_PART_ROWS(M), i, columns, p, left, packed);
-        if (SHARES > 1) {
-            if (STEPC_LAST_ROWS(M) > 0 && share() == SHARES - 1)
-                panel_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), columns, p, left, packed);
+    for (int i = first_row(); i < end_row(); i += tile_rows()) {
+        if (N % PANEL == 0) {
+            for (int j = 0; j < PANEL; j += STEPC_PANEL_TILE(T, PANEL))
+                panel_tile(i, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed);
         } else {
-            if (STEPC_LAST_ROWS(M) > 0)
-                panel_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), columns, p, left, packed);
+            for (int j = 0; j < columns - columns % STEPC_PANEL_TILE(T, PANEL); j += STEPC_PANEL_TILE(T, PANEL))
+                panel_tile(i, STEPC_PANEL_TILE(T, PANEL), j, p, left, packed);
+            if (columns % STEPC_PANEL_TILE(T, PANEL) > 0)
+                panel_tile(i, columns % STEPC_PANEL_TILE(T, PANEL), columns - columns % STEPC_PANEL_TILE(T, PANEL), p,
+                           left, packed);
         }
     }
 }
@@ -302,7 +250,7 @@ KERNEL static void product_packed(const T *restrict a, const T *restrict b, T *r
         if (N % PANEL > 0)
             packed_strip(N % PANEL, N - N % PANEL, a, b, panel);
     }
-    if (WITH_ROW_SUM > WITH_FINISH * SUMS_IN_TILES)
+    if (WITH_ROW_SUM > WITH_FINISH * SUMS_IN_TILES * !WITH_LATE_M)
         row_sums(a);
 }
 
@@ -474,9 +422,9 @@ static STEPC_INLINE int terms_from(const int k)
 
 /* Asks for a part of a panel of the next block{, columns j ..}{, terms k ..}{, while rows i .. of a panel are
  * computed}. */
-static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, const int k, const T *restrict right)
+static STEPC_INLINE void fetch_panel(const int i, const int j, const int k, const T *restrict right)
 {
-    const int columns = N - j < 32 ? N - j : 32, depth = terms_from(k);
+    const int columns = N - j < 32 ? N - j : 32, depth = terms_from(k), rows = tile_rows();
     if (B_ROW == 1) {
         const int own = (32 * rows + (CUT_ROWS ? M / SHARES : M) - 1) / (CUT_ROWS ? M / SHARES : M);
         stepc_ahead(i / rows * own, i / rows * own + own, columns, depth, right + k + j * B_COL, B_COL);
@@ -488,58 +436,55 @@ static STEPC_INLINE void fetch_panel(const int rows, const int i, const int j, c
 
 /* Rows i .. of one packed block of columns and terms. */
 /* Why: the sums of all rows, from row `first` on, wait in `waiting` until their last terms are added. */
-static STEPC_INLINE void block_rows(const int rows, const int i, const int first, const int p, const int k,
-                                    const T *restrict left, const T *restrict right, const T *restrict packed,
-                                    T *restrict waiting)
+static STEPC_INLINE void block_rows(const int i, const int first, const int p, const int k, const T *restrict left,
+                                    const T *restrict right, const T *restrict packed, T *restrict waiting)
 {
     const int end = N - p < BLOCK ? N : p + BLOCK, depth = terms_from(k), whole = k >= LAST;
     const int how = k == 0 ? STEPC_TILE_SETS : TERMS < K ? STEPC_TILE_ADDS : STEPC_TILE_GOES_ON;
-    T *const own = waiting + (LAST > 0 ? (i - first) / STEPC_PART_ROWS(M) * STEPC_TILE_ROWS * BLOCK : 0);
+    T *const own = waiting + (LAST > 0 ? (i - first) / STEPC_ROWS_OF(M) * STEPC_KEPT_ROWS(M) * BLOCK : 0);
     for (int j = p; j < end; j += STEPC_PANEL_TILE(T, 32)) {
-        T *const sums_of_tile = own + (LAST > 0 ? (j - p) * STEPC_TILE_ROWS : 0);
+        T *const sums_of_tile = own + (LAST > 0 ? (j - p) * STEPC_KEPT_ROWS(M) : 0);
         const int columns = N % 32 > 0 && end - j < STEPC_PANEL_TILE(T, 32) ? end - j : STEPC_PANEL_TILE(T, 32);
         if (FETCH_B) {
             if (j % 32 == 0)
-                fetch_panel(rows, CUT_ROWS ? i - M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M) : i,
-                            k < LAST ? j : j + BLOCK, k < LAST ? k + DEPTH : 0, right);
+                fetch_panel(CUT_ROWS ? i - first_row() : i, k < LAST ? j : j + BLOCK, k < LAST ? k + DEPTH : 0, right);
         }
         if (FETCH_OUT && READS_FINISH) {
-            for (int r = 0; whole && r < rows; r++) {
+            for (int r = 0; whole && r < rows_from(i); r++) {
                 for (int l = 0; l < columns; l += 64 / (int)sizeof(T))
                     finish_ahead(i + r, j + l);
             }
         }
         if (PACK_A)
-            stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left, 1, 8,
-                       packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
+            stepc_tile_of_terms(i, M, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left, 1, 8,
+                                packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
         else
-            stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left + i * A_ROW + k * A_COL, A_ROW, A_COL,
-                       packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
+            stepc_tile_of_terms(i, M, STEPC_VECTORS, depth, TERMS, how, sums_of_tile, left + i * A_ROW + k * A_COL,
+                                A_ROW, A_COL, packed + (j - p) / 32 * (32 * depth) + (j - p) % 32, 32);
         if (PLAIN_FINISH) {
             if (whole)
-                stepc_store_tile(rows, columns, finish_place() + i * N + j, N, sums_of_tile);
+                stepc_store_tile(rows_from(i), columns, finish_place() + i * N + j, N, sums_of_tile);
         } else {
             if (whole)
-                finish_tile(rows, columns, i, j, sums_of_tile);
+                finish_tile(rows_from(i), columns, i, j, sums_of_tile);
         }
     }
 }
 
 /* Rows i ..{ of those first .. end - 1}. Those of four tiles are packed together; meanwhile a part of the next four is
  * asked for, or again of the first ones with the next terms. The sums of rows are made with the first columns of b. */
-static STEPC_INLINE void packed_part(const int rows, const int i, const int first, const int end, const int p,
-                                     const int k, const T *restrict left, const T *restrict right, T *restrict panel)
+static STEPC_INLINE void packed_part(const int i, const int first, const int end, const int p, const int k,
+                                     const T *restrict left, const T *restrict right, T *restrict panel)
 {
     T *const packed = panel + BLOCK * LONGEST, *const sum = packed + 32 * LONGEST;
-    const int t = (i - first) / STEPC_PART_ROWS(M) % 4, next = i + (4 - t) * STEPC_PART_ROWS(M);
+    const int t = (i - first) / STEPC_ROWS_OF(M) % 4, next = i + (4 - t) * STEPC_ROWS_OF(M);
     const int row = next < end ? next : first, terms = (next < end ? k : k + DEPTH) + t * ((LONGEST + 3) / 4);
-    if (t == 0 || rows < STEPC_PART_ROWS(M))
-        stepc_pack_rows(rows < STEPC_PART_ROWS(M) ? 1 : (end - i) / rows, rows, terms_from(k),
-                        packed + t * (8 * LONGEST), LONGEST, left + i * A_ROW + k * A_COL, A_ROW, A_COL,
-                        WITH_ROW_SUM && p == 0, k > 0, sum + i);
+    if (t == 0 || rows_from(i) < STEPC_ROWS_OF(M))
+        stepc_pack_rows_of(i, end, M, terms_from(k), packed + t * (8 * LONGEST), LONGEST, left + i * A_ROW + k * A_COL,
+                           A_ROW, A_COL, WITH_ROW_SUM && p == 0, k > 0, sum + i);
     stepc_ahead(terms, terms + (LONGEST + 3) / 4, K,
-                end - row < 4 * STEPC_PART_ROWS(M) ? end - row : 4 * STEPC_PART_ROWS(M), left + row * A_ROW, A_COL);
-    block_rows(rows, i, first, p, k, packed + t * (8 * LONGEST), right, panel, sum + M);
+                end - row < 4 * STEPC_ROWS_OF(M) ? end - row : 4 * STEPC_ROWS_OF(M), left + row * A_ROW, A_COL);
+    block_rows(i, first, p, k, packed + t * (8 * LONGEST), right, panel, sum + M);
 }
 
 /* Columns p .. and terms k .. of b as panels of 32 columns. */
@@ -558,13 +503,13 @@ static STEPC_INLINE void pack_block(const int p, const int k, T *restrict packed
 }
 
 /* Rows i .. of one packed block of columns and terms, where rows may lie as they are. */
-static STEPC_INLINE void block_part(const int rows, const int i, const int first, const int end, const int p,
-                                    const int k, const T *restrict left, const T *restrict right, T *restrict panel)
+static STEPC_INLINE void block_part(const int i, const int first, const int end, const int p, const int k,
+                                    const T *restrict left, const T *restrict right, T *restrict panel)
 {
     if (PACK_A)
-        packed_part(rows, i, first, end, p, k, left, right, panel);
+        packed_part(i, first, end, p, k, left, right, panel);
     else
-        block_rows(rows, i, first, p, k, left, right, panel, panel + BLOCK * LONGEST);
+        block_rows(i, first, p, k, left, right, panel, panel + BLOCK * LONGEST);
 }
 
 /* Rows first .. end - 1{ of the columns p ..}{ and terms k ..} */
@@ -573,15 +518,11 @@ static STEPC_INLINE void block_terms(const int first, const int end, const int p
 {
     pack_block(p, k, panel, right);
     if (ROWS < M || CUT_ROWS) {
-        for (int i = first; i < end - end % STEPC_PART_ROWS(M); i += STEPC_PART_ROWS(M))
-            block_part(STEPC_PART_ROWS(M), i, first, end, p, k, left, right, panel);
-        if (STEPC_LAST_ROWS(M) > 0 && end == M)
-            block_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), first, end, p, k, left, right, panel);
+        for (int i = first; i < end; i += STEPC_ROWS_OF(M))
+            block_part(i, first, end, p, k, left, right, panel);
     } else {
-        for (int i = 0; i < M - STEPC_LAST_ROWS(M); i += STEPC_PART_ROWS(M))
-            block_part(STEPC_PART_ROWS(M), i, 0, M, p, k, left, right, panel);
-        if (STEPC_LAST_ROWS(M) > 0)
-            block_part(STEPC_LAST_ROWS(M), M - STEPC_LAST_ROWS(M), 0, M, p, k, left, right, panel);
+        for (int i = 0; i < M; i += STEPC_ROWS_OF(M))
+            block_part(i, 0, M, p, k, left, right, panel);
     }
 }
 
@@ -602,7 +543,7 @@ static STEPC_INLINE void block_columns(const int first, const int end, const int
                                        const T *restrict right, T *restrict panel)
 {
     if (ROWS < M) {
-        const int rows = ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M);
+        const int rows = ROWS / STEPC_ROWS_OF(M) * STEPC_ROWS_OF(M);
         for (int i = first; i < end; i += rows)
             block_sums(i, end - i < rows ? end : i + rows, p, left, right, panel);
     } else {
@@ -625,9 +566,7 @@ static STEPC_INLINE void finish_row_sums(const int first, const int end, const T
 KERNEL static void product_blocked(const T *restrict a, const T *restrict b, T *restrict panel)
 {
     if (CUT_ROWS) {
-        const int first = M / STEPC_PART_ROWS(M) * share() / SHARES * STEPC_PART_ROWS(M);
-        const int end =
-            share() == SHARES - 1 ? M : M / STEPC_PART_ROWS(M) * (share() + 1) / SHARES * STEPC_PART_ROWS(M);
+        const int first = first_row(), end = end_row();
         if (WITH_FINISH) {
             for (int p = 0; p < N; p += BLOCK)
                 block_columns(first, end, p, a, b, panel);

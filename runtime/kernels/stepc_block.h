@@ -7,6 +7,10 @@
  * packed[(t * longest + k) * 8 + r]. With sums: sums[i] += row i, in index order, from zero or (goes_on) from what is
  * there.
  *
+ *   stepc_pack_rows_of(i, end, m, depth, packed, ..)
+ *
+ * The tiles of rows i .. end - 1, of m in all: whole ones, or what is left, as stepc_tile_of().
+ *
  *   stepc_ahead(first, end, rows, columns, from, step)
  *
  * Asks for rows first .. end - 1 of from[rows,columns], step from row to row, to be brought nearer. */

@@ -38,6 +38,20 @@ static STEPC_INLINE void STEPC_OF(pack_rows)(const int tiles, const int rows, co
         STEPC_OF(pack_tiles)(tiles, rows, depth, packed, longest, a, row_step, depth_step, with_sums, goes_on, sums);
 }
 
+/* Rows i .. of m, a literal: whole tiles of those up to `end`, or what is left of one. */
+static STEPC_INLINE void STEPC_OF(pack_rows_of)(const int i, const int end, const int m, const int depth,
+                                                STEPC_T *restrict packed, const int longest,
+                                                const STEPC_T *restrict a, const int row_step, const int depth_step,
+                                                const int with_sums, const int goes_on, STEPC_T *restrict sums)
+{
+    if (m % STEPC_ROWS_OF(m) == 0 || i + STEPC_ROWS_OF(m) <= m)
+        STEPC_OF(pack_rows)((end - i) / STEPC_ROWS_OF(m), STEPC_ROWS_OF(m), depth, packed, longest, a, row_step,
+                            depth_step, with_sums, goes_on, sums);
+    else
+        STEPC_OF(pack_rows)(1, m % STEPC_ROWS_OF(m), depth, packed, longest, a, row_step, depth_step, with_sums,
+                            goes_on, sums);
+}
+
 static STEPC_INLINE void STEPC_OF(ahead)(const int first, const int end, const int rows, const int columns,
                                          const STEPC_T *restrict from, const int step)
 {

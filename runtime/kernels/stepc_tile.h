@@ -9,6 +9,18 @@
  * `how` says is done with c. In the form without vectors all STEPC_TILE_ROWS rows of c are written. Rows, vectors,
  * terms and steps are literals in every call, which keeps the sums in registers.
  *
+ *   stepc_tile_of(i, m, vectors, depth, terms, c, a, row_step, depth_step, b, b_step)
+ *
+ * stepc_tile() that sets c, for rows i .. of m: as many as STEPC_ROWS_FROM(i, m); i is no literal.
+ *
+ *   stepc_tile_of_terms(i, m, vectors, depth, terms, how, c, ..)
+ *
+ * The same, which does what `how` says.
+ *
+ *   stepc_tile_late(i, m, ..)
+ *
+ * stepc_tile_of() where m is no literal either, and a tile has STEPC_TILE_ROWS, or what is left.
+ *
  *   stepc_store_tile(rows, columns, to, step, c)
  *
  * to[rows,columns] = the sums in c, step from row to row of `to`. */
@@ -24,6 +36,13 @@
 #define STEPC_LANES(T) (STEPC_VECTOR_BYTES / (int)sizeof(T))
 #endif
 #define STEPC_TILE_COLUMNS(T) (STEPC_VECTORS * STEPC_LANES(T))
+
+/* n columns, at least 16, are taken so many at a time; the rest by as many vectors as it takes, which end with them:
+ * what is new of these begins behind STEPC_LAST_FROM. */
+#define STEPC_COLUMNS_OF(T, n) (STEPC_TILE_COLUMNS(T) <= (n) ? STEPC_TILE_COLUMNS(T) : STEPC_LANES(T))
+#define STEPC_LAST_COLUMNS(T, n) ((n) % STEPC_COLUMNS_OF(T, n))
+#define STEPC_LAST_VECTORS(T, n) ((STEPC_LAST_COLUMNS(T, n) + STEPC_LANES(T) - 1) / STEPC_LANES(T))
+#define STEPC_LAST_FROM(T, n) (STEPC_LAST_VECTORS(T, n) * STEPC_LANES(T) - STEPC_LAST_COLUMNS(T, n))
 
 /* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */
 #define STEPC_PANEL_TILE(T, panel) (STEPC_TILE_COLUMNS(T) < (panel) ? STEPC_TILE_COLUMNS(T) : (panel))

@@ -178,6 +178,52 @@ static STEPC_INLINE void STEPC_OF(tile)(const int rows, const int vectors, const
             depth_step, row_step, depth_step, b + k * b_step, b_step);
 }
 
+/* Rows i .. of m, a literal: the call for whole tiles and the one for what is left have literals each. */
+static STEPC_INLINE void STEPC_OF(tile_of_terms)(const int i, const int m, const int vectors, const int depth,
+                                                 const int terms, const int how, STEPC_T *restrict c,
+                                                 const STEPC_T *restrict a, const int row_step, const int depth_step,
+                                                 const STEPC_T *restrict b, const int b_step)
+{
+    if (m % STEPC_ROWS_OF(m) == 0 || i + STEPC_ROWS_OF(m) <= m)
+        STEPC_OF(tile)(STEPC_ROWS_OF(m), vectors, depth, terms, how, c, a, row_step, depth_step, b, b_step);
+    else
+        STEPC_OF(tile)(m % STEPC_ROWS_OF(m), vectors, depth, terms, how, c, a, row_step, depth_step, b, b_step);
+}
+
+static STEPC_INLINE void STEPC_OF(tile_of)(const int i, const int m, const int vectors, const int depth,
+                                           const int terms, STEPC_T *restrict c, const STEPC_T *restrict a,
+                                           const int row_step, const int depth_step, const STEPC_T *restrict b,
+                                           const int b_step)
+{
+    STEPC_OF(tile_of_terms)(i, m, vectors, depth, terms, STEPC_TILE_SETS, c, a, row_step, depth_step, b, b_step);
+}
+
+/* Rows i .. of m, which no literal says: what is left of a tile is four rows, two and one. */
+static STEPC_INLINE void STEPC_OF(tile_late)(const int i, const int m, const int vectors, const int depth,
+                                             const int terms, STEPC_T *restrict c, const STEPC_T *restrict a,
+                                             const int row_step, const int depth_step, const STEPC_T *restrict b,
+                                             const int b_step)
+{
+    const int rows = m - i;
+    if (rows >= STEPC_TILE_ROWS) {
+        STEPC_OF(tile)(STEPC_TILE_ROWS, vectors, depth, terms, STEPC_TILE_SETS, c, a, row_step, depth_step, b, b_step);
+        return;
+    }
+#if STEPC_FORM == 2
+    const int four = rows / 4 * 4, two = rows / 2 * 2;
+    if (four > 0)
+        STEPC_OF(tile)(4, vectors, depth, terms, STEPC_TILE_SETS, c, a, row_step, depth_step, b, b_step);
+    if (two > four)
+        STEPC_OF(tile)(2, vectors, depth, terms, STEPC_TILE_SETS, c + four * STEPC_TILE_COLUMNS(STEPC_T),
+            a + four * row_step, row_step, depth_step, b, b_step);
+    if (rows > two)
+        STEPC_OF(tile)(1, vectors, depth, terms, STEPC_TILE_SETS, c + two * STEPC_TILE_COLUMNS(STEPC_T),
+            a + two * row_step, row_step, depth_step, b, b_step);
+#else
+    STEPC_OF(tile)(rows, vectors, depth, terms, STEPC_TILE_SETS, c, a, row_step, depth_step, b, b_step);
+#endif
+}
+
 static STEPC_INLINE void STEPC_OF(store_tile)(const int rows, const int columns, STEPC_T *restrict to, const int step,
                                               const STEPC_T *restrict c)
 {

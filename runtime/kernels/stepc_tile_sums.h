@@ -4,7 +4,11 @@
  *   stepc_tile_and_sums(rows, vectors, depth, terms, c, a, depth_step, b, b_step, sums)
  *
  * stepc_tile() that sets c, for rows of a side by side (row_step is 1); and sums[i] += row i of a[rows,depth], in index
- * order. */
+ * order.
+ *
+ *   stepc_tile_of_and_sums(i, m, ..)
+ *
+ * For rows i .. of m, as stepc_tile_of(). */
 #ifndef STEPC_KERNELS_TILE_SUMS_H
 #define STEPC_KERNELS_TILE_SUMS_H
 

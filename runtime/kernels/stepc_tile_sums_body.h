@@ -84,3 +84,15 @@ static STEPC_INLINE void STEPC_OF(tile_and_sums)(const int rows, const int vecto
 }
 
 #endif
+
+/* Rows i .. of m, a literal, as in stepc_tile_of(). */
+static STEPC_INLINE void STEPC_OF(tile_of_and_sums)(const int i, const int m, const int vectors, const int depth,
+                                                    const int terms, STEPC_T *restrict c, const STEPC_T *restrict a,
+                                                    const int depth_step, const STEPC_T *restrict b, const int b_step,
+                                                    STEPC_T *restrict sums)
+{
+    if (m % STEPC_ROWS_OF(m) == 0 || i + STEPC_ROWS_OF(m) <= m)
+        STEPC_OF(tile_and_sums)(STEPC_ROWS_OF(m), vectors, depth, terms, c, a, depth_step, b, b_step, sums);
+    else
+        STEPC_OF(tile_and_sums)(m % STEPC_ROWS_OF(m), vectors, depth, terms, c, a, depth_step, b, b_step, sums);
+}
