@@ -332,9 +332,8 @@ static STEPC_INLINE void finish_rows(const int rows, const int n, const int o, T
 }
 
 /* Rows o ..{ of group g}. */
-static STEPC_INLINE void part(const int rows, const int o, const int n, const int g, T *restrict flat,
-                              const T *restrict weights, const T *restrict image, const int32_t *restrict taps,
-                              const int are_finite)
+static STEPC_INLINE void part(const int o, const int n, const int g, T *restrict flat, const T *restrict weights,
+                              const T *restrict image, const int32_t *restrict taps, const int are_finite)
 {
     const struct stepc_window_terms terms = {.planes = 1,
                                              .channels = CHANNELS,
@@ -353,8 +352,8 @@ static STEPC_INLINE void part(const int rows, const int o, const int n, const in
     } else if (FLAT_STEP == 0) {
         for (int p = 0; p < OD * OH * OW; p += STEPC_WINDOW_COLUMNS(T)) {
             T sum[STEPC_WINDOW_TILE_ROWS * STEPC_WINDOW_COLUMNS(T)];
-            stepc_window_vectors(rows, p, terms, windows, sum, weights + o * W_ROW, image);
-            for (int r = 0; r < rows; r++) {
+            stepc_window_vectors_of(o, ROWS, p, terms, windows, sum, weights + o * W_ROW, image);
+            for (int r = 0; r < STEPC_WINDOW_ROWS_FROM(o, ROWS); r++) {
                 STEPC_LANE_LOOP
                 for (int l = 0; l < STEPC_WINDOW_COLUMNS(T); l++) {
                     const T v = sum[r * STEPC_WINDOW_COLUMNS(T) + l];
@@ -363,13 +362,13 @@ static STEPC_INLINE void part(const int rows, const int o, const int n, const in
             }
         }
     } else if (SKIPS) {
-        stepc_window_rows_inside(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image,
-                                 (PAD_D * QH + PAD_H) * QW + PAD_W,
-                                 ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W, are_finite);
-        finish_rows(rows, n, g * ROWS + o, flat);
+        stepc_window_rows_inside_of(o, ROWS, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image,
+                                    (PAD_D * QH + PAD_H) * QW + PAD_W,
+                                    ((PAD_D + D - 1) * QH + PAD_H + H - 1) * QW + PAD_W + W, are_finite);
+        finish_rows(STEPC_WINDOW_ROWS_FROM(o, ROWS), n, g * ROWS + o, flat);
     } else {
-        stepc_window_rows(rows, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image);
-        finish_rows(rows, n, g * ROWS + o, flat);
+        stepc_window_rows_of(o, ROWS, terms, windows, flat, FLAT_STEP, weights + o * W_ROW, image);
+        finish_rows(STEPC_WINDOW_ROWS_FROM(o, ROWS), n, g * ROWS + o, flat);
     }
     if (!SKIPS)
         (void)are_finite;
@@ -387,13 +386,10 @@ KERNEL static void conv(const T *restrict x, const T *restrict w, const int32_t 
             fill_from_x(scratch, WITH_X ? (const T *)0 : x, n, g);
             const T *const weights = w + g * (ROWS * CHANNELS * TAPS);
             if (ROWS <= 4) {
-                part(ROWS, 0, n, g, flat, weights, scratch, taps, are_finite);
+                part(0, n, g, flat, weights, scratch, taps, are_finite);
             } else {
-                for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
-                    part(STEPC_WINDOW_ROWS(ROWS), o, n, g, flat, weights, scratch, taps, are_finite);
-                if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
-                    part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat, weights,
-                         scratch, taps, are_finite);
+                for (int o = 0; o < ROWS; o += STEPC_WINDOW_ROWS(ROWS))
+                    part(o, n, g, flat, weights, scratch, taps, are_finite);
             }
         }
     }
@@ -535,8 +531,8 @@ KERNEL static void conv_grad_input(const T *restrict dy, const T *restrict w, co
                 for (int c = 0; c < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); c += STEPC_WINDOW_ROWS(ROWS))
                     phases_part(STEPC_WINDOW_ROWS(ROWS), c, n, g, flat, weights, scratch, taps, are_finite);
                 if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
-                    phases_part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat,
-                                weights, scratch, taps, are_finite);
+                    phases_part(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, g, flat, weights,
+                                scratch, taps, are_finite);
             }
         }
     }

@@ -80,8 +80,8 @@ static inline void compute_planes(T *restrict to, const int n, const int k)
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* Windows p .. of rows o ..{ of group g}. Images n .. are there; those before n + fresh are finished already. */
-static STEPC_INLINE void part(const int rows, const int o, const int count, const int p, const int n, const int fresh,
-                              const int g, T *restrict sums, const T *restrict packed, const T *restrict image,
+static STEPC_INLINE void part(const int o, const int count, const int p, const int n, const int fresh, const int g,
+                              T *restrict sums, const T *restrict packed, const T *restrict image,
                               const int32_t *restrict spans, const int are_finite)
 {
     const struct stepc_batch batch = {.channels = CHANNELS,
@@ -94,8 +94,8 @@ static STEPC_INLINE void part(const int rows, const int o, const int count, cons
                                       .line_place = PLACE_STEP_H,
                                       .place = PLACE_STEP_W,
                                       .tile = STEPC_WINDOW_ROWS(ROWS)};
-    stepc_batch_windows(rows, count, p, batch, sums, packed + o * (CHANNELS * TAPS), image, spans, are_finite);
-    for (int r = 0; r < rows; r++) {
+    stepc_batch_windows_of(o, ROWS, count, p, batch, sums, packed + o * (CHANNELS * TAPS), image, spans, are_finite);
+    for (int r = 0; r < STEPC_WINDOW_ROWS_FROM(o, ROWS); r++) {
         T turned[STEPC_BATCH(T)];
         stepc_turn_windows(turned, sums + r * STEPC_BATCH(T));
         for (int l = fresh; l < STEPC_WINDOW_COLUMNS(T); l++) {
@@ -115,8 +115,8 @@ static inline int group_at(const int g)
 }
 
 /* All windows of rows o ..{ of group g}: whole vectors, and what is left of one. */
-static STEPC_INLINE void rows_of_windows(const int rows, const int o, const int n, const int fresh, const int g,
-                                         T *restrict sums, const T *restrict packed, const T *restrict image,
+static STEPC_INLINE void rows_of_windows(const int o, const int n, const int fresh, const int g, T *restrict sums,
+                                         const T *restrict packed, const T *restrict image,
                                          const int32_t *restrict spans, const int are_finite)
 {
     const T *const weights = packed + group_at(g);
@@ -124,16 +124,16 @@ static STEPC_INLINE void rows_of_windows(const int rows, const int o, const int 
         const int vectors = OUT / STEPC_WINDOW_LANES(T);
         const int end = vectors * (share() + 1) / SHARES * STEPC_WINDOW_LANES(T);
         for (int p = vectors * share() / SHARES * STEPC_WINDOW_LANES(T); p < end; p += STEPC_WINDOW_LANES(T))
-            part(rows, o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, are_finite);
+            part(o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, are_finite);
         if (OUT % STEPC_WINDOW_LANES(T) > 0 && share() == SHARES - 1)
-            part(rows, o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, weights,
-                 image, spans, are_finite);
+            part(o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, weights, image,
+                 spans, are_finite);
     } else {
         for (int p = 0; p < OUT - OUT % STEPC_WINDOW_LANES(T); p += STEPC_WINDOW_LANES(T))
-            part(rows, o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, are_finite);
+            part(o, STEPC_WINDOW_LANES(T), p, n, fresh, g, sums, weights, image, spans, are_finite);
         if (OUT % STEPC_WINDOW_LANES(T) > 0)
-            part(rows, o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, weights,
-                 image, spans, are_finite);
+            part(o, OUT % STEPC_WINDOW_LANES(T), OUT - OUT % STEPC_WINDOW_LANES(T), n, fresh, g, sums, weights, image,
+                 spans, are_finite);
     }
 }
 
@@ -147,9 +147,7 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
         stepc_pack_window_rows(ROWS, CHANNELS, TAPS, packed + group_at(g), w + g * (CHANNELS * ROWS * TAPS), W_ROW,
                                W_CHANNEL);
     for (int first = 0; first < N; first += STEPC_WINDOW_COLUMNS(T)) {
-        const int n = N % 32 == 0                             ? first
-                      : first + STEPC_WINDOW_COLUMNS(T) <= N ? first
-                                                              : N - STEPC_WINDOW_COLUMNS(T);
+        const int n = N % 32 == 0 ? first : first + STEPC_WINDOW_COLUMNS(T) <= N ? first : N - STEPC_WINDOW_COLUMNS(T);
         for (int g = 0; g < G; g++) {
             if (WITH_X) {
                 for (int k = 0; k < CHANNELS; k++) {
@@ -162,11 +160,8 @@ KERNEL static void conv_images(const T *restrict x, const T *restrict w, const i
                                 STEPC_WINDOW_COLUMNS(T), CHANNELS * IN);
             }
             const int fresh = N % 32 == 0 ? 0 : first - n;
-            for (int o = 0; o < ROWS - STEPC_WINDOW_LAST_ROWS(ROWS); o += STEPC_WINDOW_ROWS(ROWS))
-                rows_of_windows(STEPC_WINDOW_ROWS(ROWS), o, n, fresh, g, sums, packed, scratch, spans, are_finite);
-            if (STEPC_WINDOW_LAST_ROWS(ROWS) > 0)
-                rows_of_windows(STEPC_WINDOW_LAST_ROWS(ROWS), ROWS - STEPC_WINDOW_LAST_ROWS(ROWS), n, fresh, g, sums,
-                                packed, scratch, spans, are_finite);
+            for (int o = 0; o < ROWS; o += STEPC_WINDOW_ROWS(ROWS))
+                rows_of_windows(o, n, fresh, g, sums, packed, scratch, spans, are_finite);
         }
     }
 }

@@ -27,32 +27,22 @@
 #include "template.h"
 
 enum HOLE {
-    M = 5,
-    N = 21,
-    K = 7,
-    TERMS = 3,
-    A_ROW = 7,
-    A_COL = 1, /* element (i,k) of a is at i * A_ROW + k * A_COL */
-    B_ROW = 21,
-    B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
+    M = 5, N = 21, K = 7, TERMS = 3,
+    A_ROW = 7, A_COL = 1,  /* element (i,k) of a is at i * A_ROW + k * A_COL */
+    B_ROW = 21, B_COL = 1, /* element (k,j) of b is at k * B_ROW + j * B_COL */
     PANEL = 16,
-    BLOCK = 64,
-    ROWS = 24, /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
-    DEPTH = 3,
-    LAST = 3,
-    LONGEST = 4,       /* DEPTH: multiple of TERMS, or K; LAST, of DEPTH: where the last terms begin */
-    PACK_A = 0,        /* rows of a are packed, too: 32 * LONGEST elements behind the panels, and sums */
-    SUMS_IN_TILES = 0, /* A_ROW is 1, and row_sum gets what tiles of the first columns sum on their way */
-    SHARES = 1,        /* the result is cut into so many, which lie side by side: rows, or columns */
-    CUT_ROWS = 0,      /* product_blocked: rows */
-    FETCH_B = 1,
-    FETCH_OUT = 1,    /* b, or what finish reads, is in no near cache: ask for it ahead */
-    READS_FINISH = 1, /* finish reads other memory for each row */
-    PLAIN_FINISH = 0, /* finish only stores, all elements one behind the other */
-    WITH_LATE_M = 0,  /* M is known when the kernel runs: whole tiles, then tiles of 4, 2 and 1 */
-    RESULT_ROW = 0,   /* product_blas: finish only stores, in rows so far apart; 0: it does more */
-    WITH_FINISH = 1,
-    WITH_ROW_SUM = 1
+    BLOCK = 64, ROWS = 24,           /* product_blocked: BLOCK is a multiple of 32, ROWS at least 8 */
+    DEPTH = 3, LAST = 3, LONGEST = 4, /* DEPTH: multiple of TERMS, or K; LAST, of DEPTH: where the last terms begin */
+    PACK_A = 0,                      /* rows of a are packed, too: 32 * LONGEST elements behind the panels, and sums */
+    SUMS_IN_TILES = 0,               /* A_ROW is 1, and row_sum gets what tiles of the first columns sum on their way */
+    SHARES = 1,                      /* the result is cut into so many, which lie side by side: rows, or columns */
+    CUT_ROWS = 0,                    /* product_blocked: rows */
+    FETCH_B = 1, FETCH_OUT = 1,      /* b, or what finish reads, is in no near cache: ask for it ahead */
+    READS_FINISH = 1,                /* finish reads other memory for each row */
+    PLAIN_FINISH = 0,                /* finish only stores, all elements one behind the other */
+    WITH_LATE_M = 0,                 /* M is known when the kernel runs: whole tiles, then tiles of 4, 2 and 1 */
+    RESULT_ROW = 0,                  /* product_blas: finish only stores, in rows so far apart; 0: it does more */
+    WITH_FINISH = 1, WITH_ROW_SUM = 1
 };
 typedef float T HOLE;
 
@@ -150,12 +140,13 @@ static STEPC_INLINE void tile_of(const int i, const int vectors, const int from,
     }
 }
 
-/* All rows of the columns j ..{, of which those from `from` on are new}. */
-static STEPC_INLINE void strip(const int vectors, const int from, const int j, const T *restrict left,
-                               const T *restrict right)
+/* All rows of so many columns j ..: vectors that end with them, and begin before them if they are not whole. */
+static STEPC_INLINE void strip(const int columns, const int j, const T *restrict left, const T *restrict right)
 {
+    const int vectors = (columns + STEPC_LANES(T) - 1) / STEPC_LANES(T), end = vectors * STEPC_LANES(T);
+    const int from = N % 16 > 0 ? end - columns : 0, first = j - from;
     for (int i = first_row(); i < end_row(); i += tile_rows())
-        tile_of(i, vectors, from, vectors * STEPC_LANES(T), j, 0, left, right, B_ROW);
+        tile_of(i, vectors, from, end, first, 0, left, right, B_ROW);
 }
 
 /* Sums over k of a[first ..][k], in index order; `count` of them side by side. */
@@ -195,10 +186,9 @@ KERNEL static void product(const T *restrict a, const T *restrict b)
             }
         } else {
             for (int j = 0; j < N - STEPC_LAST_COLUMNS(T, N); j += STEPC_COLUMNS_OF(T, N))
-                strip(STEPC_COLUMNS_OF(T, N) / STEPC_LANES(T), 0, j, a, b);
+                strip(STEPC_COLUMNS_OF(T, N), j, a, b);
             if (STEPC_LAST_COLUMNS(T, N) > 0)
-                strip(STEPC_LAST_VECTORS(T, N), N % 16 > 0 ? STEPC_LAST_FROM(T, N) : 0,
-                      N - STEPC_LAST_VECTORS(T, N) * STEPC_LANES(T), a, b);
+                strip(STEPC_LAST_COLUMNS(T, N), N - STEPC_LAST_COLUMNS(T, N), a, b);
         }
     }
     if (WITH_ROW_SUM > WITH_FINISH * SUMS_IN_TILES * !WITH_LATE_M)
@@ -435,15 +425,17 @@ static STEPC_INLINE void fetch_panel(const int i, const int j, const int k, cons
 }
 
 /* Rows i .. of one packed block of columns and terms. */
-/* Why: the sums of all rows, from row `first` on, wait in `waiting` until their last terms are added. */
+/* Why: the sums of all rows, from row `first` on, wait in `waiting` until their last terms are added, if there are
+ * several blocks of them. */
 static STEPC_INLINE void block_rows(const int i, const int first, const int p, const int k, const T *restrict left,
                                     const T *restrict right, const T *restrict packed, T *restrict waiting)
 {
     const int end = N - p < BLOCK ? N : p + BLOCK, depth = terms_from(k), whole = k >= LAST;
     const int how = k == 0 ? STEPC_TILE_SETS : TERMS < K ? STEPC_TILE_ADDS : STEPC_TILE_GOES_ON;
-    T *const own = waiting + (LAST > 0 ? (i - first) / STEPC_ROWS_OF(M) * STEPC_KEPT_ROWS(M) * BLOCK : 0);
     for (int j = p; j < end; j += STEPC_PANEL_TILE(T, 32)) {
-        T *const sums_of_tile = own + (LAST > 0 ? (j - p) * STEPC_KEPT_ROWS(M) : 0);
+        T acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T)];
+        T *const sums_of_tile =
+            LAST > 0 ? waiting + ((i - first) / STEPC_ROWS_OF(M) * BLOCK + j - p) * STEPC_KEPT_ROWS(M) : acc;
         const int columns = N % 32 > 0 && end - j < STEPC_PANEL_TILE(T, 32) ? end - j : STEPC_PANEL_TILE(T, 32);
         if (FETCH_B) {
             if (j % 32 == 0)
@@ -484,7 +476,7 @@ static STEPC_INLINE void packed_part(const int i, const int first, const int end
                            A_ROW, A_COL, WITH_ROW_SUM && p == 0, k > 0, sum + i);
     stepc_ahead(terms, terms + (LONGEST + 3) / 4, K,
                 end - row < 4 * STEPC_ROWS_OF(M) ? end - row : 4 * STEPC_ROWS_OF(M), left + row * A_ROW, A_COL);
-    block_rows(i, first, p, k, packed + t * (8 * LONGEST), right, panel, sum + M);
+    block_rows(i, first, p, k, packed + t * (8 * LONGEST), right, panel, LAST > 0 ? sum + M : (T *)0);
 }
 
 /* Columns p .. and terms k .. of b as panels of 32 columns. */
@@ -509,7 +501,7 @@ static STEPC_INLINE void block_part(const int i, const int first, const int end,
     if (PACK_A)
         packed_part(i, first, end, p, k, left, right, panel);
     else
-        block_rows(i, first, p, k, left, right, panel, panel + BLOCK * LONGEST);
+        block_rows(i, first, p, k, left, right, panel, LAST > 0 ? panel + BLOCK * LONGEST : (T *)0);
 }
 
 /* Rows first .. end - 1{ of the columns p ..}{ and terms k ..} */

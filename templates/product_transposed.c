@@ -60,35 +60,37 @@ static STEPC_KERNEL void finish_group(const int rows, const int j, const T *rest
 }
 
 /* Rows j .. of b, all rows of a{, the terms k .. of each sum}. */
-static STEPC_INLINE void transposed_rows(const int rows, const int j, const int k, const T *restrict right,
-                                         const T *restrict packed, T *restrict tiles)
+static STEPC_INLINE void transposed_rows(const int j, const int k, const T *restrict right, const T *restrict packed,
+                                         T *restrict tiles)
 {
     const int depth = K - k < DEPTH ? K - k : DEPTH, how = k == 0      ? STEPC_TILE_SETS
                                                            : TERMS < K ? STEPC_TILE_ADDS
                                                                        : STEPC_TILE_GOES_ON;
     for (int i = 0; i < (M % 32 > 0 ? M - M % STEPC_PANEL_TILE(T, 32) : M); i += STEPC_PANEL_TILE(T, 32))
-        stepc_tile(rows, STEPC_PANEL_VECTORS(T, 32), depth, TERMS, how, tiles + i * STEPC_GROUP_ROWS(N),
-                   right + j * B_COL + k, B_COL, 1, packed + i / 32 * 32 * K + i % 32 + k * 32, 32);
+        stepc_tile_of_terms(j, N, STEPC_PANEL_VECTORS(T, 32), depth, TERMS, how, tiles + i * STEPC_GROUP_ROWS(N),
+                            right + j * B_COL + k, B_COL, 1, packed + i / 32 * 32 * K + i % 32 + k * 32, 32);
     if (M % 32 > 0) {
         if (M % STEPC_PANEL_TILE(T, 32) > STEPC_LANES(T))
-            stepc_tile(rows, STEPC_VECTORS, depth, TERMS, how,
-                       tiles + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N), right + j * B_COL + k, B_COL, 1,
-                       packed + (M - M % 32) * K + (M % 32 - M % STEPC_PANEL_TILE(T, 32)) + k * 32, 32);
+            stepc_tile_of_terms(j, N, STEPC_VECTORS, depth, TERMS, how,
+                                tiles + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N), right + j * B_COL + k,
+                                B_COL, 1, packed + (M - M % 32) * K + (M % 32 - M % STEPC_PANEL_TILE(T, 32)) + k * 32,
+                                32);
         else if (M % STEPC_PANEL_TILE(T, 32) > 0)
-            stepc_tile(rows, 1, depth, TERMS, how, tiles + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N),
-                       right + j * B_COL + k, B_COL, 1,
-                       packed + (M - M % 32) * K + (M % 32 - M % STEPC_PANEL_TILE(T, 32)) + k * 32, 32);
+            stepc_tile_of_terms(j, N, 1, depth, TERMS, how,
+                                tiles + (M - M % STEPC_PANEL_TILE(T, 32)) * STEPC_GROUP_ROWS(N), right + j * B_COL + k,
+                                B_COL, 1, packed + (M - M % 32) * K + (M % 32 - M % STEPC_PANEL_TILE(T, 32)) + k * 32,
+                                32);
     }
 }
 
 /* Rows j .. of b, one of the four parts of a group. It is finished behind the last of them. */
 /* Why: groups wait one behind the other, from row `first` on, where not all terms are added at once. */
-static STEPC_INLINE void transposed_part(const int rows, const int j, const int first, const int k,
-                                         const T *restrict right, const T *restrict packed, T *restrict sums)
+static STEPC_INLINE void transposed_part(const int j, const int first, const int k, const T *restrict right,
+                                         const T *restrict packed, T *restrict sums)
 {
-    const int r = j % STEPC_GROUP_ROWS(N);
+    const int r = j % STEPC_GROUP_ROWS(N), rows = STEPC_ROWS_FROM(j, N);
     T *const own = sums + (DEPTH < K ? (j - r - first) * ((M + 31) / 32 * 32) : 0);
-    transposed_rows(rows, j, k, right, packed, own + r * STEPC_TILE_COLUMNS(T));
+    transposed_rows(j, k, right, packed, own + r * STEPC_TILE_COLUMNS(T));
     if (K - k <= DEPTH && (r + rows == STEPC_GROUP_ROWS(N) || j + rows == N))
         finish_group(r + rows, j - r, own);
 }
@@ -98,10 +100,8 @@ static STEPC_INLINE void transposed_sums(const int first, const int end, const T
                                          const T *restrict packed, T *restrict sums)
 {
     for (int k = 0; k < K; k += DEPTH) {
-        for (int j = first; j < end - end % STEPC_PART_ROWS(N); j += STEPC_PART_ROWS(N))
-            transposed_part(STEPC_PART_ROWS(N), j, first, k, right, packed, sums);
-        if (STEPC_LAST_ROWS(N) > 0 && end == N)
-            transposed_part(STEPC_LAST_ROWS(N), N - STEPC_LAST_ROWS(N), first, k, right, packed, sums);
+        for (int j = first; j < end; j += STEPC_ROWS_OF(N))
+            transposed_part(j, first, k, right, packed, sums);
     }
 }
 
@@ -123,10 +123,8 @@ KERNEL static void product_transposed(const T *restrict a, const T *restrict b, 
             transposed_sums(start, stop, b, panel, panel + (M + 31) / 32 * 32 * K);
         } else {
             T *const sums = panel + (M + 31) / 32 * 32 * K;
-            for (int j = 0; j < N - STEPC_LAST_ROWS(N); j += STEPC_PART_ROWS(N))
-                transposed_part(STEPC_PART_ROWS(N), j, 0, 0, b, panel, sums);
-            if (STEPC_LAST_ROWS(N) > 0)
-                transposed_part(STEPC_LAST_ROWS(N), N - STEPC_LAST_ROWS(N), 0, 0, b, panel, sums);
+            for (int j = 0; j < N; j += STEPC_ROWS_OF(N))
+                transposed_part(j, 0, 0, b, panel, sums);
         }
     }
 }

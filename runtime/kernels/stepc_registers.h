@@ -204,6 +204,6 @@
 #define STEPC_TOGETHER_FROM(i, lanes, count)                                                                           \
     ((i) + STEPC_TOGETHER(lanes) <= (count) ? (i) : (count) - STEPC_TOGETHER(lanes))
 /* Rows of four tiles: transposed, they fill whole cache lines. */
-#define STEPC_GROUP_ROWS(rows) (4 * STEPC_PART_ROWS(rows))
+#define STEPC_GROUP_ROWS(rows) (4 * STEPC_ROWS_OF(rows))
 
 #endif

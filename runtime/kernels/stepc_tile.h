@@ -37,12 +37,9 @@
 #endif
 #define STEPC_TILE_COLUMNS(T) (STEPC_VECTORS * STEPC_LANES(T))
 
-/* n columns, at least 16, are taken so many at a time; the rest by as many vectors as it takes, which end with them:
- * what is new of these begins behind STEPC_LAST_FROM. */
+/* n columns, at least 16, are taken so many at a time, and what is left of them at last. */
 #define STEPC_COLUMNS_OF(T, n) (STEPC_TILE_COLUMNS(T) <= (n) ? STEPC_TILE_COLUMNS(T) : STEPC_LANES(T))
 #define STEPC_LAST_COLUMNS(T, n) ((n) % STEPC_COLUMNS_OF(T, n))
-#define STEPC_LAST_VECTORS(T, n) ((STEPC_LAST_COLUMNS(T, n) + STEPC_LANES(T) - 1) / STEPC_LANES(T))
-#define STEPC_LAST_FROM(T, n) (STEPC_LAST_VECTORS(T, n) * STEPC_LANES(T) - STEPC_LAST_COLUMNS(T, n))
 
 /* Columns, and vectors, of a tile when b is packed into panels that may be narrower than a tile. */
 #define STEPC_PANEL_TILE(T, panel) (STEPC_TILE_COLUMNS(T) < (panel) ? STEPC_TILE_COLUMNS(T) : (panel))

@@ -12,6 +12,8 @@
  *       element i of channel k of the image in column l is at image[(k * b.plane + i) * STEPC_WINDOW_COLUMNS + l].
  *       spans: what windows see along each axis (stepc_window_span.h), lines first; where not all weights are `finite`,
  *       the zeros around the image count
+ *   stepc_batch_windows_of(o, m, count, first, b, ..)
+ *       the same for rows o .. of m, a literal: as many as STEPC_WINDOW_ROWS_FROM(o, m)
  *   stepc_turn_windows(to, from)
  *       to[column, i] = from[i, column] of STEPC_WINDOW_LANES windows of a row */
 #ifndef STEPC_KERNELS_WINDOW_BATCH_H

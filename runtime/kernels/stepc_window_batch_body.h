@@ -75,6 +75,17 @@ static STEPC_INLINE void STEPC_OF(batch_windows)(const int rows, const int count
         STEPC_OF(batch_window)(rows, first + i, b, to + i * STEPC_WINDOW_COLUMNS(STEPC_T), w, image, spans, finite);
 }
 
+static STEPC_INLINE void STEPC_OF(batch_windows_of)(const int o, const int m, const int count, const int first,
+                                                    const struct stepc_batch b, STEPC_T *restrict to,
+                                                    const STEPC_T *restrict w, const STEPC_T *restrict image,
+                                                    const int32_t *restrict spans, const int finite)
+{
+    if (STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m)
+        STEPC_OF(batch_windows)(STEPC_WINDOW_ROWS(m), count, first, b, to, w, image, spans, finite);
+    else
+        STEPC_OF(batch_windows)(STEPC_WINDOW_LAST_ROWS(m), count, first, b, to, w, image, spans, finite);
+}
+
 static STEPC_INLINE void STEPC_OF(turn_windows)(STEPC_T *restrict to, const STEPC_T *restrict from)
 {
     STEPC_OF(transpose)(to, STEPC_WINDOW_LANES(STEPC_T), from, STEPC_WINDOW_COLUMNS(STEPC_T),

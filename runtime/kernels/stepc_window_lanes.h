@@ -41,6 +41,10 @@
     (((vectors) + STEPC_VECTOR_PARTS(vectors, rows) - 1) / STEPC_VECTOR_PARTS(vectors, rows))
 #define STEPC_LINE_VECTORS_OF(T, elements) (((elements) + STEPC_WINDOW_LANES(T) - 1) / STEPC_WINDOW_LANES(T))
 #define STEPC_WINDOW_LAST_ROWS(rows) ((rows) % STEPC_WINDOW_ROWS(rows))
+/* How many the tile has that begins with row o. */
+#define STEPC_WINDOW_ROWS_FROM(o, rows)                                                                                \
+    (STEPC_WINDOW_LAST_ROWS(rows) == 0 || (o) + STEPC_WINDOW_ROWS(rows) <= (rows) ? STEPC_WINDOW_ROWS(rows)            \
+                                                                                  : STEPC_WINDOW_LAST_ROWS(rows))
 /* As many as whole tiles have, for these rows. */
 #define STEPC_WINDOW_ALL_ROWS(rows)                                                                                    \
     (((rows) + STEPC_WINDOW_ROWS(rows) - 1) / STEPC_WINDOW_ROWS(rows) * STEPC_WINDOW_ROWS(rows))

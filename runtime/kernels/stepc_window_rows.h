@@ -12,6 +12,10 @@
  *   stepc_window_vectors(rows, window, k, g, sum, w, image)
  *       sum[row, STEPC_WINDOW_COLUMNS] = the same of the windows from `window`, a multiple of as many, on; lines of
  *       windows are whole vectors
+ *   stepc_window_rows_of(o, m, k, ..)
+ *   stepc_window_rows_inside_of(o, m, k, ..)
+ *   stepc_window_vectors_of(o, m, window, ..)
+ *       the same for rows o .. of m, a literal: as many as STEPC_WINDOW_ROWS_FROM(o, m)
  *
  * 1 < rows <= STEPC_WINDOW_TILE_ROWS. Rows and sizes are literals in every call. */
 #ifndef STEPC_KERNELS_WINDOW_ROWS_H

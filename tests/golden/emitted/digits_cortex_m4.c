@@ -131,19 +131,15 @@ stepc_status digits_cortex_m4_step(digits_cortex_m4_state *state, digits_cortex_
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    /* [32,32], until call 1 of update_fc_weight() */
     float *const hidden = arena->floats + DIGITS_CORTEX_M4_STEP_HIDDEN_AT;
     compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias);
-    /* [32,10], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + DIGITS_CORTEX_M4_STEP_LOGITS_AT;
     compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_CORTEX_M4_STEP_LOSS_AT; /* scalar */
-    /* [32,10], until call 1 of update_fc_weight() */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_CORTEX_M4_STEP_LOSS_AT;
     float *const d_logits = arena->floats + DIGITS_CORTEX_M4_STEP_D_LOGITS_AT;
     compute_loss(loss, d_logits, logits, in->target, arena->floats + DIGITS_CORTEX_M4_STEP_LOSS_SCRATCH_AT);
-    /* [32,32], until call 2 of update_fc_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_CORTEX_M4_STEP_D_FC1_OUTPUT_AT;
     compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
     update_fc_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate, 10, 32);
@@ -157,7 +153,7 @@ stepc_status digits_cortex_m4_infer(const digits_cortex_m4_state *state, digits_
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + DIGITS_CORTEX_M4_INFER_HIDDEN_AT; /* [32,32], until compute_logits() */
+        float *const hidden = arena->floats + DIGITS_CORTEX_M4_INFER_HIDDEN_AT;
         compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias);
         compute_logits(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias);
     }

@@ -24,59 +24,36 @@
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* Rows i .. of one panel of columns. */
-static STEPC_INLINE void hidden_panel_part(int rows, int i, int p, const float *restrict left,
-        const float *restrict packed, float *restrict hidden, const float *restrict fc1_bias)
-{
-    for (int j = 0; j < 16; j += STEPC_PANEL_TILE(float, 16)) {
-        float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-        stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 64, 64, STEPC_TILE_SETS, acc, left + i * 64, 64, 1,
-            packed + j, 16);
-        STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-            STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
-                const float fc1_output = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[p + j + l];
-                hidden[(i + r) * 32 + p + j + l] = fc1_output < 0.0f ? 0.0f : fc1_output;
-            }
-    }
-}
-
 /* hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32]): Gemm "fc1", Relu "relu" */
 static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *restrict x,
         const float *restrict fc1_weight, const float *restrict fc1_bias, float *restrict panel)
 {
     for (int p = 0; p < 32; p += 16) {
         stepc_pack_transposed(panel, 16, fc1_weight + p * 64, 64, 16, 64);
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            hidden_panel_part(STEPC_PART_ROWS(32), i, p, x, panel, hidden, fc1_bias);
-        if (STEPC_LAST_ROWS(32) > 0)
-            hidden_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), p, x, panel, hidden, fc1_bias);
+        for (int i = 0; i < 32; i += STEPC_ROWS_OF(32))
+            for (int j = 0; j < 16; j += STEPC_PANEL_TILE(float, 16)) {
+                float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
+                stepc_tile_of(i, 32, STEPC_PANEL_VECTORS(float, 16), 64, 64, acc, x + i * 64, 64, 1, panel + j, 16);
+                STEPC_ROW_LOOP for (int r = 0; r < STEPC_ROWS_FROM(i, 32); r++)
+                    STEPC_LANE_LOOP for (int l = 0; l < STEPC_PANEL_TILE(float, 16); l++) {
+                        const float fc1_output = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc1_bias[p + j + l];
+                        hidden[(i + r) * 32 + p + j + l] = fc1_output < 0.0f ? 0.0f : fc1_output;
+                    }
+            }
     }
 }
 
 /* One tile: rows i .. and columns j .. of a panel of columns, of which the first `to` are wanted. */
-static STEPC_INLINE void logits_panel_tile(int rows, int i, int to, int j, const float *restrict left,
+static STEPC_INLINE void logits_panel_tile(int i, int to, int j, const float *restrict left,
         const float *restrict packed, float *restrict logits, const float *restrict fc2_bias)
 {
     float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_PANEL_VECTORS(float, 16), 32, 32, STEPC_TILE_SETS, acc, left + i * 32, 32, 1, packed + j,
-        16);
+    stepc_tile_of(i, 32, STEPC_PANEL_VECTORS(float, 16), 32, 32, acc, left + i * 32, 32, 1, packed + j, 16);
     if (to % STEPC_LANES(float) > 0)
         STEPC_STORED(acc);
-    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
+    STEPC_ROW_LOOP for (int r = 0; r < STEPC_ROWS_FROM(i, 32); r++)
         STEPC_LANE_LOOP for (int l = 0; l < to; l++)
             logits[(i + r) * 10 + j + l] = acc[r * STEPC_TILE_COLUMNS(float) + l] + fc2_bias[j + l];
-}
-
-/* Rows i .. of one panel of columns. */
-static STEPC_INLINE void logits_panel_part(int rows, int i, const float *restrict left, const float *restrict packed,
-                                           float *restrict logits, const float *restrict fc2_bias)
-{
-    for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
-        logits_panel_tile(rows, i, STEPC_PANEL_TILE(float, 16), j, left, packed, logits, fc2_bias);
-    if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
-        logits_panel_tile(rows, i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), left,
-            packed, logits, fc2_bias);
-    }
 }
 
 /* logits[32,10] = hidden[32,32] fc2.weight[10,32]' + fc2.bias[10]: Gemm "fc2" */
@@ -84,10 +61,14 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
         const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc2_weight, 32, 10, 32);
-    for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-        logits_panel_part(STEPC_PART_ROWS(32), i, hidden, panel, logits, fc2_bias);
-    if (STEPC_LAST_ROWS(32) > 0)
-        logits_panel_part(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), hidden, panel, logits, fc2_bias);
+    for (int i = 0; i < 32; i += STEPC_ROWS_OF(32)) {
+        for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
+            logits_panel_tile(i, STEPC_PANEL_TILE(float, 16), j, hidden, panel, logits, fc2_bias);
+        if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
+            logits_panel_tile(i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), hidden,
+                panel, logits, fc2_bias);
+        }
+    }
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] = SoftmaxCrossEntropyGrad(logits,
@@ -139,42 +120,20 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
     return stepc_outside64(x, 32, 0, 10) ? STEPC_E_LABEL : STEPC_OK;
 }
 
-/* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void d_fc1_output_whole_tile(int rows, int i, int j, const float *restrict left,
-        const float *restrict right, float *restrict d_fc1_output, const float *restrict hidden)
-{
-    float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_VECTORS, 10, 10, STEPC_TILE_SETS, acc, left + i * 10, 10, 1, right + j, 32);
-    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
-            const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
-            d_fc1_output[(i + r) * 32 + j + l] = 0.0f < hidden[(i + r) * 32 + j + l] ? v : 0.0f;
-        }
-}
-
 /* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of nodes 'fc2', 'relu' */
 static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
                                               const float *restrict fc2_weight, const float *restrict hidden)
 {
-    for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            d_fc1_output_whole_tile(STEPC_PART_ROWS(32), i, j, d_logits, fc2_weight, d_fc1_output, hidden);
-        if (STEPC_LAST_ROWS(32) > 0) {
-            d_fc1_output_whole_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_logits, fc2_weight,
-                d_fc1_output, hidden);
+    for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float))
+        for (int i = 0; i < 32; i += STEPC_ROWS_OF(32)) {
+            float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
+            stepc_tile_of(i, 32, STEPC_VECTORS, 10, 10, acc, d_logits + i * 10, 10, 1, fc2_weight + j, 32);
+            STEPC_ROW_LOOP for (int r = 0; r < STEPC_ROWS_FROM(i, 32); r++)
+                STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++) {
+                    const float v = acc[r * STEPC_TILE_COLUMNS(float) + l];
+                    d_fc1_output[(i + r) * 32 + j + l] = 0.0f < hidden[(i + r) * 32 + j + l] ? v : 0.0f;
+                }
         }
-    }
-}
-
-/* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void update_fc2_weight_whole_tile(int rows, int i, int j, const float *restrict left,
-        const float *restrict right, float *restrict fc2_weight, float learning_rate)
-{
-    float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 10, right + j, 32);
-    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
-            fc2_weight[(i + r) * 32 + j + l] -= learning_rate * acc[r * STEPC_TILE_COLUMNS(float) + l];
 }
 
 /* fc2.weight[10,32] -= learning_rate * (d_logits[32,10]' hidden[32,32]); fc2.bias[10] -= learning_rate *
@@ -182,14 +141,14 @@ static STEPC_INLINE void update_fc2_weight_whole_tile(int rows, int i, int j, co
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *restrict fc2_bias,
         const float *restrict d_logits, const float *restrict hidden, float learning_rate)
 {
-    for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 10 - STEPC_LAST_ROWS(10); i += STEPC_PART_ROWS(10))
-            update_fc2_weight_whole_tile(STEPC_PART_ROWS(10), i, j, d_logits, hidden, fc2_weight, learning_rate);
-        if (STEPC_LAST_ROWS(10) > 0) {
-            update_fc2_weight_whole_tile(STEPC_LAST_ROWS(10), 10 - STEPC_LAST_ROWS(10), j, d_logits, hidden,
-                fc2_weight, learning_rate);
+    for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float))
+        for (int i = 0; i < 10; i += STEPC_ROWS_OF(10)) {
+            float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
+            stepc_tile_of(i, 10, STEPC_VECTORS, 32, 32, acc, d_logits + i, 1, 10, hidden + j, 32);
+            STEPC_ROW_LOOP for (int r = 0; r < STEPC_ROWS_FROM(i, 10); r++)
+                STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
+                    fc2_weight[(i + r) * 32 + j + l] -= learning_rate * acc[r * STEPC_TILE_COLUMNS(float) + l];
         }
-    }
     float sum[10] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 10; r++)
@@ -198,30 +157,19 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
         fc2_bias[r] -= learning_rate * sum[r];
 }
 
-/* One tile: rows i .. and columns j .. */
-static STEPC_INLINE void update_fc1_weight_whole_tile(int rows, int i, int j, const float *restrict left,
-        const float *restrict right, float *restrict fc1_weight, float learning_rate)
-{
-    float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
-    stepc_tile(rows, STEPC_VECTORS, 32, 32, STEPC_TILE_SETS, acc, left + i, 1, 32, right + j, 64);
-    STEPC_ROW_LOOP for (int r = 0; r < rows; r++)
-        STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
-            fc1_weight[(i + r) * 64 + j + l] -= learning_rate * acc[r * STEPC_TILE_COLUMNS(float) + l];
-}
-
 /* fc1.weight[32,64] -= learning_rate * (d_fc1.output[32,32]' x[32,64]); fc1.bias[32] -= learning_rate *
  * ReduceSum(d_fc1.output): gradient of node 'fc1' */
 static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *restrict fc1_bias,
         const float *restrict d_fc1_output, const float *restrict x, float learning_rate)
 {
-    for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float)) {
-        for (int i = 0; i < 32 - STEPC_LAST_ROWS(32); i += STEPC_PART_ROWS(32))
-            update_fc1_weight_whole_tile(STEPC_PART_ROWS(32), i, j, d_fc1_output, x, fc1_weight, learning_rate);
-        if (STEPC_LAST_ROWS(32) > 0) {
-            update_fc1_weight_whole_tile(STEPC_LAST_ROWS(32), 32 - STEPC_LAST_ROWS(32), j, d_fc1_output, x,
-                fc1_weight, learning_rate);
+    for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float))
+        for (int i = 0; i < 32; i += STEPC_ROWS_OF(32)) {
+            float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
+            stepc_tile_of(i, 32, STEPC_VECTORS, 32, 32, acc, d_fc1_output + i, 1, 32, x + j, 64);
+            STEPC_ROW_LOOP for (int r = 0; r < STEPC_ROWS_FROM(i, 32); r++)
+                STEPC_LANE_LOOP for (int l = 0; l < STEPC_TILE_COLUMNS(float); l++)
+                    fc1_weight[(i + r) * 64 + j + l] -= learning_rate * acc[r * STEPC_TILE_COLUMNS(float) + l];
         }
-    }
     float sum[32] = {0.0f};
     for (int k = 0; k < 32; k++)
         STEPC_SUM_LOOP for (int r = 0; r < 32; r++)
@@ -252,20 +200,17 @@ stepc_status digits_reproducible_step(digits_reproducible_state *state, digits_r
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    float *const hidden = arena->floats + DIGITS_REPRODUCIBLE_STEP_HIDDEN_AT; /* [32,32], until update_fc2_weight() */
+    float *const hidden = arena->floats + DIGITS_REPRODUCIBLE_STEP_HIDDEN_AT;
     compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
                    arena->floats + DIGITS_REPRODUCIBLE_STEP_HIDDEN_SCRATCH_AT);
-    /* [32,10], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + DIGITS_REPRODUCIBLE_STEP_LOGITS_AT;
     compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
                    arena->floats + DIGITS_REPRODUCIBLE_STEP_LOGITS_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_REPRODUCIBLE_STEP_LOSS_AT; /* scalar */
-    /* [32,10], until update_fc2_weight() */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_REPRODUCIBLE_STEP_LOSS_AT;
     float *const d_logits = arena->floats + DIGITS_REPRODUCIBLE_STEP_D_LOGITS_AT;
     compute_loss(loss, d_logits, logits, in->target, arena->floats + DIGITS_REPRODUCIBLE_STEP_LOSS_SCRATCH_AT);
-    /* [32,32], until update_fc1_weight() */
     float *const d_fc1_output = arena->floats + DIGITS_REPRODUCIBLE_STEP_D_FC1_OUTPUT_AT;
     compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden);
     update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate);
@@ -279,7 +224,6 @@ stepc_status digits_reproducible_infer(const digits_reproducible_state *state, d
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        /* [32,32], until compute_logits() */
         float *const hidden = arena->floats + DIGITS_REPRODUCIBLE_INFER_HIDDEN_AT;
         compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
                        arena->floats + DIGITS_REPRODUCIBLE_INFER_HIDDEN_SCRATCH_AT);

@@ -358,45 +358,34 @@ stepc_status lstm_cortex_m4_step(lstm_cortex_m4_state *state, lstm_cortex_m4_are
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    /* [48,32], until grad_states_h_d_h_steps() */
     float *const states_from_x = arena->floats + LSTM_CORTEX_M4_STEP_STATES_FROM_X_AT;
     compute_states_from_x(states_from_x, in->x, (float *)state->input_weight, (float *)state->lstm_bias);
-    /* [8,32], until grad_states_h_d_h_steps() */
     float *const states_r = arena->floats + LSTM_CORTEX_M4_STEP_STATES_R_AT;
     compute_states_r(states_r, (float *)state->state_weight);
-    float *const states_h = arena->floats + LSTM_CORTEX_M4_STEP_STATES_H_AT; /* [4,8], until update_fc_weight() */
-    /* [12,4,8], until grad_states_h_d_h_steps() */
+    float *const states_h = arena->floats + LSTM_CORTEX_M4_STEP_STATES_H_AT;
     float *const h_steps = arena->floats + LSTM_CORTEX_M4_STEP_H_STEPS_AT;
-    /* [12,4,8], until grad_states_h_d_h_steps() */
     float *const c_steps = arena->floats + LSTM_CORTEX_M4_STEP_C_STEPS_AT;
-    /* [12,4,32], until grad_states_h_d_h_steps() */
     float *const from_h_steps = arena->floats + LSTM_CORTEX_M4_STEP_FROM_H_STEPS_AT;
     states_h_steps(states_h, arena->floats + LSTM_CORTEX_M4_STEP_STATES_H_SCRATCH_AT, h_steps, c_steps, from_h_steps,
                    states_from_x, states_r, arena);
-    /* [4,3], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + LSTM_CORTEX_M4_STEP_LOGITS_AT;
     compute_logits(logits, states_h, (float *)state->fc_weight, state->fc_bias);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + LSTM_CORTEX_M4_STEP_LOSS_AT; /* scalar */
-    float *const d_logits = arena->floats + LSTM_CORTEX_M4_STEP_D_LOGITS_AT; /* [4,3], until update_fc_weight() */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + LSTM_CORTEX_M4_STEP_LOSS_AT;
+    float *const d_logits = arena->floats + LSTM_CORTEX_M4_STEP_D_LOGITS_AT;
     compute_loss(loss, d_logits, logits, in->target, arena->floats + LSTM_CORTEX_M4_STEP_LOSS_SCRATCH_AT);
-    /* [4,8], until grad_states_h_d_h_steps() */
     float *const d_hidden = arena->floats + LSTM_CORTEX_M4_STEP_D_HIDDEN_AT;
     product(d_hidden, d_logits, (float *)state->fc_weight, 8, 3);
     update_fc_weight((float *)state->fc_weight, state->fc_bias, d_logits, states_h, state->learning_rate);
-    /* [8,32], until update_state_weight() */
     float *const d_states_r = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_R_AT;
-    /* [12,4,32], until update_input_weight() */
     float *const d_states_x = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_X_AT;
     grad_states_h_d_h_steps(arena->floats + LSTM_CORTEX_M4_STEP_GRAD_STATES_H_D_H_SCRATCH_AT,
                             arena->floats + LSTM_CORTEX_M4_STEP_GRAD_STATES_H_D_H_SCRATCH_AT_2, d_states_r,
                             d_states_x, h_steps, c_steps, states_from_x, states_r, from_h_steps, d_hidden, arena);
     update_state_weight((float *)state->state_weight, state->learning_rate, d_states_r);
-    /* [32], until compute_lstm_bias_gradient_concat() */
     float *const d_states_add = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_ADD_AT;
     update_input_weight((float *)state->input_weight, d_states_add, d_states_x, in->x, state->learning_rate);
-    /* [64], until update_lstm_bias() */
     float *const lstm_bias_gradient_concat = arena->floats + LSTM_CORTEX_M4_STEP_LSTM_BIAS_GRADIENT_CONCAT_AT;
     compute_lstm_bias_gradient_concat(lstm_bias_gradient_concat, d_states_add);
     update_lstm_bias((float *)state->lstm_bias, state->learning_rate, lstm_bias_gradient_concat);
@@ -409,14 +398,12 @@ stepc_status lstm_cortex_m4_infer(const lstm_cortex_m4_state *state, lstm_cortex
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        /* [8,32], until states_h_steps_infer() */
         float *const states_r = arena->floats + LSTM_CORTEX_M4_INFER_STATES_R_AT;
         compute_states_r(states_r, (const float *)state->state_weight);
-        /* [48,32], until states_h_steps_infer() */
         float *const states_from_x = arena->floats + LSTM_CORTEX_M4_INFER_STATES_FROM_X_AT;
         compute_states_from_x(states_from_x, in->x, (const float *)state->input_weight,
                               (const float *)state->lstm_bias);
-        float *const states_h = arena->floats + LSTM_CORTEX_M4_INFER_STATES_H_AT; /* [4,8], until compute_logits() */
+        float *const states_h = arena->floats + LSTM_CORTEX_M4_INFER_STATES_H_AT;
         states_h_steps_infer(states_h, arena->floats + LSTM_CORTEX_M4_INFER_STATES_H_SCRATCH_AT, states_from_x,
                              states_r, arena);
         compute_logits(out->logits, states_h, (const float *)state->fc_weight, state->fc_bias);

@@ -382,23 +382,21 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
-    /* scalar, until update_fc1_weight() */
     float *const corrected_rate = arena->floats + TINY_ADAM_STEP_CORRECTED_RATE_AT;
     compute_corrected_rate(corrected_rate, state->step_count, state->learning_rate);
-    float *const hidden = arena->floats + TINY_ADAM_STEP_HIDDEN_AT; /* [8,3], until update_fc2_weight() */
+    float *const hidden = arena->floats + TINY_ADAM_STEP_HIDDEN_AT;
     compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
                    arena->floats + TINY_ADAM_STEP_HIDDEN_SCRATCH_AT);
-    /* [8,2], until compute_loss() */
     float *const logits = out->logits != NULL ? out->logits : arena->floats + TINY_ADAM_STEP_LOGITS_AT;
     compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
                    arena->floats + TINY_ADAM_STEP_LOGITS_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
-    float *const loss = out->loss != NULL ? out->loss : arena->floats + TINY_ADAM_STEP_LOSS_AT; /* scalar */
-    float *const d_logits = arena->floats + TINY_ADAM_STEP_D_LOGITS_AT; /* [8,2], until update_fc2_weight() */
+    float *const loss = out->loss != NULL ? out->loss : arena->floats + TINY_ADAM_STEP_LOSS_AT;
+    float *const d_logits = arena->floats + TINY_ADAM_STEP_D_LOGITS_AT;
     compute_loss(loss, d_logits, logits, in->target, arena->floats + TINY_ADAM_STEP_LOSS_SCRATCH_AT);
     update_step_count(&state->step_count);
-    float *const d_fc1_output = arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_AT; /* [8,3], until update_fc1_weight() */
+    float *const d_fc1_output = arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_AT;
     compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
                          arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_SCRATCH_AT);
     update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
@@ -416,7 +414,7 @@ stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *aren
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + TINY_ADAM_INFER_HIDDEN_AT; /* [8,3], until compute_logits() */
+        float *const hidden = arena->floats + TINY_ADAM_INFER_HIDDEN_AT;
         compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
                        arena->floats + TINY_ADAM_INFER_HIDDEN_SCRATCH_AT);
         compute_logits(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,

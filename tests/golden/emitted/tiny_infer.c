@@ -122,7 +122,7 @@ stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *a
     if (arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
-        float *const hidden = arena->floats + TINY_INFER_INFER_HIDDEN_AT; /* [2,3], until compute_logits() */
+        float *const hidden = arena->floats + TINY_INFER_INFER_HIDDEN_AT;
         compute_hidden(hidden, in->x, constant_fc1_weight, constant_fc1_bias,
                        arena->floats + TINY_INFER_INFER_HIDDEN_SCRATCH_AT);
         compute_logits(out->logits, hidden, constant_fc2_weight, constant_fc2_bias,
