@@ -283,7 +283,8 @@ static void join_names(struct emission *e, struct kernel_class *c)
 
 /* ---- the function ------------------------------------------------------------------------------------------------ */
 
-/* An index has the range that it has in any of them. */
+/* An index has the range that it has in any of them. Each kernel was seen to stay in bounds when it was made. With
+ * sizes that are parameters, ranges of several say nothing of bounds: the rows of one and the columns of another. */
 static void widen_ranges(const struct kernel_class *c)
 {
     for (size_t i = 0; i < c->trees->key.vars.count; i++) {
@@ -293,7 +294,7 @@ static void widen_ranges(const struct kernel_class *c)
             v->has_range &= x->has_range;
             v->low = x->low < v->low ? x->low : v->low;
             v->high = x->high > v->high ? x->high : v->high;
-            if (v->kind == VAR_POINTER && x->count != v->count)
+            if (v->kind == VAR_POINTER && (c->sizes.count > 0 || x->count != v->count))
                 v->count = 0;
         }
     }
