@@ -350,12 +350,13 @@ static void add_late_tail(struct nest *n, int d, int64_t lanes)
     const struct expr *const all = late_size(n->s->e, late, n->p->extent[d]), *const width = index_constant(a, lanes);
     const bool has_rest = late->base % lanes != 0 || late->per % lanes != 0;
     const struct expr *const rest = has_rest ? index_mod(a, all, width) : index_constant(a, 0);
-    const struct expr *const whole = index_sub(a, all, rest);
-    if (n->p->extent[d] >= lanes)
+    const bool has_blocks = n->p->extent[d] >= lanes;
+    const struct expr *const whole = has_blocks ? index_sub(a, all, rest) : index_constant(a, 0);
+    if (has_blocks)
         add_blocks_of_lanes(n, d, whole, n->p->extent[d] / lanes * lanes, lanes, LOOP_PLAIN);
     if (!has_rest)
         return;
-    const struct expr *const l = nest_open_lane_loop(n, lanes, rest, LOOP_PLAIN);
+    const struct expr *const l = nest_open_lane_loop(n, has_blocks ? lanes : n->p->extent[d], rest, LOOP_PLAIN);
     n->s->index[d] = index_add(a, whole, l);
     add_elements(n, l);
     tree_close(n->b);
