@@ -88,7 +88,7 @@ static bool find_late(const struct program *p, struct value *v)
         const struct size s = shape_size(&v->shape, d);
         is_affine &= s.per != NOT_AFFINE;
         ok = s.per == NOT_AFFINE || (s.per >= 0 && s.most - s.per * (r->high - r->low) >= (s.per != 0));
-        late[d] = s.per != 0 ? (struct late_size){s.most - s.per * r->high, s.per} : late[d];
+        late[d] = s.per != 0 && s.per != NOT_AFFINE ? (struct late_size){s.most - s.per * r->high, s.per} : late[d];
     }
     const bool is_late = ok && is_affine && !shape_is_constant(&v->shape);
     v->late = is_late ? arena_copy(p->arena, late, sizeof late, alignof(struct late_size)) : NULL;

@@ -45,15 +45,15 @@ static int64_t count_floats(enum dtype d, double start, double limit, double del
     return !(quotient > 0) ? 0 : quotient < 0x1p62 ? (int64_t)ceil(quotient) : -1;
 }
 
-/* The same as a size, which is known to fit. */
-static struct size size_of_ints(const struct infer_ctx *c, const struct tensor *const t[3])
+/* What one count of a range of sizes more adds to it. */
+static int64_t per_of_ints(const struct infer_ctx *c, const struct tensor *const t[3])
 {
     const int64_t delta = tensor_get_int(t[2], 0), by = delta == INT64_MIN ? INT64_MAX : llabs(delta);
     const struct size start = tensor_get_size(t[0], 0), limit = tensor_get_size(t[1], 0);
     if (start.per == 0 && limit.per == 0)
-        return size_constant(count_ints(start.most, limit.most, delta));
+        return 0;
     const struct size way = delta > 0 ? size_difference(limit, start) : size_difference(start, limit);
-    return size_quotient_up(size_greatest(way, size_constant(0), program_span(c->graph->program)), by);
+    return size_quotient_up(size_greatest(way, size_constant(0), program_span(c->graph->program)), by).per;
 }
 
 static bool range_infer(struct infer_ctx *c)
@@ -84,7 +84,8 @@ static bool range_infer(struct infer_ctx *c)
         return infer_error(c, "the range from %g to %g in steps of %g has too many elements",
                            tensor_get_double(t[0], 0),
                            tensor_get_double(t[1], 0), tensor_get_double(t[2], 0));
-    return infer_out(c, 0, d, &SHAPE_OF(dtype_is_float(d) ? size_constant(count) : size_of_ints(c, t)));
+    const struct size elements = {count, dtype_is_float(d) ? 0 : per_of_ints(c, t)};
+    return infer_out(c, 0, d, &SHAPE_OF(elements));
 }
 
 /* ---- value and code ---------------------------------------------------------------------------------------------- */

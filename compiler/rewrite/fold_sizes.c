@@ -65,12 +65,16 @@ static void fold_pairs(const struct node *n, const struct shape *y, int64_t *per
 
 /* ---- elements that move ------------------------------------------------------------------------------------------ */
 
-/* The input with what one count more adds in the place of its elements. */
-static const struct eval_tensor *per_of(struct arena *scratch, const struct tensor *t)
+/* The input with what one count more adds in the place of its elements; or, for `lost`, with 1 where that is lost: it
+ * is not known, or the result only says whether it is 0. */
+static const struct eval_tensor *per_of(struct arena *scratch, const struct tensor *t, bool lost, bool is_truth)
 {
     struct eval_tensor *const x = eval_tensor_new(scratch, DTYPE_INT64, &t->shape);
-    for (int64_t k = 0; k < t->count; k++)
-        x->i[k] = t->per != NULL ? t->per[k] : 0;
+    for (int64_t k = 0; k < t->count; k++) {
+        const int64_t per = t->per != NULL ? t->per[k] : 0;
+        const bool is_lost = per == NOT_AFFINE || (is_truth && per != 0);
+        x->i[k] = lost ? is_lost : is_lost ? 0 : per;
+    }
     return x;
 }
 
@@ -85,13 +89,11 @@ static bool moves_one_number(const struct node *n)
     return true;
 }
 
-/* Places and conditions must be constants. */
-static bool fold_moved(const struct node *n, size_t output, int64_t *per, struct arena *scratch)
+/* out[]: the node's outputs for per_of(). Places and conditions must be constants. */
+static bool move(const struct node *n, size_t output, bool lost, struct eval_tensor **out, struct arena *scratch)
 {
-    if (moves_one_number(n))
-        return true;
     const struct eval_tensor **const in = arena_array(scratch, const struct eval_tensor *, n->inputs.count);
-    struct eval_tensor **const out = arena_array(scratch, struct eval_tensor *, n->outputs.count);
+    const bool is_truth = n->outputs.data[output]->dtype == DTYPE_BOOL;
     struct diag quiet = {.arena = scratch};
     for (size_t i = 0; i < n->inputs.count; i++) {
         const struct value *const v = n->inputs.data[i];
@@ -99,12 +101,22 @@ static bool fold_moved(const struct node *n, size_t output, int64_t *per, struct
             continue;
         if (!is_operand(n, i) && v->constant->per != NULL)
             return false;
-        in[i] = is_operand(n, i) ? per_of(scratch, v->constant) : eval_from_tensor(scratch, v->constant);
+        in[i] = is_operand(n, i) ? per_of(scratch, v->constant, lost, is_truth)
+                                 : eval_from_tensor(scratch, v->constant);
     }
-    if (!eval_node(n, in, out, ARITHMETIC_SAME, (struct eval_random){0}, scratch, &quiet))
+    return eval_node(n, in, out, ARITHMETIC_SAME, (struct eval_random){0}, scratch, &quiet);
+}
+
+static bool fold_moved(const struct node *n, size_t output, int64_t *per, struct arena *scratch)
+{
+    if (moves_one_number(n))
+        return true;
+    struct eval_tensor **const out = arena_array(scratch, struct eval_tensor *, n->outputs.count);
+    struct eval_tensor **const lost = arena_array(scratch, struct eval_tensor *, n->outputs.count);
+    if (!move(n, output, false, out, scratch) || !move(n, output, true, lost, scratch))
         return false;
     for (int64_t k = 0; k < out[output]->count; k++)
-        per[k] = out[output]->i[k];
+        per[k] = lost[output]->i[k] != 0 ? NOT_AFFINE : out[output]->i[k];
     return true;
 }
 

@@ -16,14 +16,24 @@ static int64_t per_sum(int64_t per, int64_t other, int64_t factor)
     return known ? sum : NOT_AFFINE;
 }
 
+/* A number that does not fit is not affine. */
+static struct size size_if(bool fits, int64_t most, int64_t per)
+{
+    return fits ? (struct size){most, per} : (struct size){0, NOT_AFFINE};
+}
+
 struct size size_sum(struct size x, struct size y)
 {
-    return (struct size){x.most + y.most, per_sum(x.per, y.per, 1)};
+    int64_t most;
+    const bool fits = checked_add(x.most, y.most, &most);
+    return size_if(fits, most, per_sum(x.per, y.per, 1));
 }
 
 struct size size_difference(struct size x, struct size y)
 {
-    return (struct size){x.most - y.most, per_sum(x.per, y.per, -1)};
+    int64_t most;
+    const bool fits = checked_sub(x.most, y.most, &most);
+    return size_if(fits, most, per_sum(x.per, y.per, -1));
 }
 
 struct size size_product(struct size x, struct size y)
@@ -31,7 +41,9 @@ struct size size_product(struct size x, struct size y)
     const int64_t per = x.per == 0   ? per_sum(0, y.per, x.most)
                         : y.per == 0 ? per_sum(0, x.per, y.most)
                                      : NOT_AFFINE;
-    return (struct size){x.most * y.most, per};
+    int64_t most;
+    const bool fits = checked_mul(x.most, y.most, &most);
+    return size_if(fits, most, per);
 }
 
 /* What the quotient leaves is the same for all counts if it is so for what one adds. */
@@ -55,7 +67,8 @@ struct size size_over(struct size x, struct size y)
     const int64_t times = x.most / y.most;
     if (y.per == 0)
         return size_quotient(x, y.most);
-    return (struct size){times, size_product(y, size_constant(times)).per == x.per ? 0 : NOT_AFFINE};
+    const bool is_multiple = x.per != NOT_AFFINE && size_product(y, size_constant(times)).per == x.per;
+    return (struct size){times, is_multiple ? 0 : NOT_AFFINE};
 }
 
 static int sign(int64_t x, int64_t y)

@@ -17,7 +17,7 @@ struct size {
 };
 
 struct size size_constant(int64_t x);
-/* most must fit: callers have checked it, as for plain numbers. */
+/* {0, NOT_AFFINE} where the number for the highest count does not fit. */
 struct size size_sum(struct size x, struct size y);
 struct size size_difference(struct size x, struct size y);
 struct size size_product(struct size x, struct size y);

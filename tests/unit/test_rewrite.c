@@ -740,6 +740,9 @@ START_TEST(what_is_computed_of_sizes_is_one_or_is_not)
     check_size(build(&at, "Less", integer64(1), n), 0, 1, 0);
     check_size(build(&at, "Greater", n, integer64(4)), 0, 1, NOT_AFFINE);
     check_size(build(&at, "Where", build(&at, "Equal", n, integer64(-1)), integer64(1), n), 0, 8, 1);
+    check_size(build_cast(&b, build(&at, "Mul", n, n), DTYPE_INT32), 0, 64, NOT_AFFINE);
+    check_size(build_cast(&b, n, DTYPE_BOOL), 0, 1, NOT_AFFINE);
+    check_size(build(&at, "Add", n, integer64(INT64_MAX)), 0, INT64_MIN + 7, NOT_AFFINE);
 }
 END_TEST
 

@@ -495,6 +495,11 @@ START_TEST(sizes_are_affine)
     ck_assert(size_equal(size_product(N, N), (struct size){64, NOT_AFFINE}));
     ck_assert(size_equal(size_product(LOST, size_constant(0)), (struct size){0, NOT_AFFINE}));
     ck_assert(size_equal(size_sum(LOST, N), (struct size){8, NOT_AFFINE}));
+    const struct size far = {INT64_MAX, 1}, none = {0, NOT_AFFINE};
+    ck_assert(size_equal(size_sum(far, size_constant(1)), none));
+    ck_assert(size_equal(size_difference(size_constant(-2), far), none));
+    ck_assert(size_equal(size_difference(far, far), size_constant(0)));
+    ck_assert(size_equal(size_product(far, size_constant(2)), none));
 }
 END_TEST
 
@@ -508,6 +513,8 @@ START_TEST(sizes_are_divided)
     ck_assert(size_equal(size_over((struct size){24, 3}, N), size_constant(3)));
     ck_assert(size_equal(size_over((struct size){24, 3}, size_constant(3)), N));
     ck_assert(size_equal(size_over((struct size){16, 1}, N), (struct size){2, NOT_AFFINE}));
+    const struct size twice = {16, NOT_AFFINE}, once = {8, NOT_AFFINE};
+    ck_assert(size_equal(size_over(twice, once), (struct size){2, NOT_AFFINE}));
 }
 END_TEST
 
