@@ -42,7 +42,7 @@ static bool is_rest(const struct stmt *s)
         if (of->kind != STMT_DECLARE && (of->kind != STMT_SET || of->op != SET_SUM))
             return false;
     }
-    return true;
+    return s->body.count > 0 && s->body.data[s->body.count - 1]->kind == STMT_SET;
 }
 
 static bool mask_rest(const struct tune *t, struct stmt *s, struct tree_builder *b)
