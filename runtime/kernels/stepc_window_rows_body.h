@@ -5,7 +5,8 @@
 static STEPC_INLINE int STEPC_OF(vector_place)(const struct stepc_windows g, const int i)
 {
     const int vectors = STEPC_LINE_OF_VECTORS(STEPC_T, g.columns), line = i / vectors;
-    return line / g.lines * g.image_plane + line % g.lines * g.image_line + i % vectors * STEPC_WINDOW_LANES(STEPC_T);
+    return line / g.lines * g.image_plane + line % g.lines * g.image_line +
+           i % vectors * STEPC_WINDOW_LANES(STEPC_T);
 }
 
 static STEPC_INLINE void STEPC_OF(window_vectors)(const int rows, const int window, const struct stepc_window_terms k,
@@ -13,9 +14,8 @@ static STEPC_INLINE void STEPC_OF(window_vectors)(const int rows, const int wind
                                                   const STEPC_T *restrict w, const STEPC_T *restrict image)
 {
     const int i = window / STEPC_WINDOW_LANES(STEPC_T), place = STEPC_OF(vector_place)(g, i);
-    STEPC_OF(window_tile)
-    (rows, STEPC_VECTORS, k, sum, STEPC_WINDOW_COLUMNS(STEPC_T), w, image + place,
-     STEPC_VECTORS > 1 ? STEPC_OF(vector_place)(g, i + 1) - place : 0);
+    STEPC_OF(window_tile)(rows, STEPC_VECTORS, k, sum, STEPC_WINDOW_COLUMNS(STEPC_T), w, image + place,
+                          STEPC_VECTORS > 1 ? STEPC_OF(vector_place)(g, i + 1) - place : 0);
 }
 
 /* Windows side by side: tiles go from line to line. */
@@ -28,14 +28,12 @@ static STEPC_INLINE void STEPC_OF(windows_of_vectors)(const int rows, const stru
     const int whole = vectors - vectors % STEPC_VECTORS;
     for (int i = 0; i < whole; i += STEPC_VECTORS) {
         const int place = STEPC_OF(vector_place)(g, i);
-        STEPC_OF(window_tile)
-        (rows, STEPC_VECTORS, k, flat + i * STEPC_WINDOW_LANES(STEPC_T), flat_step, w, image + place,
-         STEPC_VECTORS > 1 ? STEPC_OF(vector_place)(g, i + 1) - place : 0);
+        STEPC_OF(window_tile)(rows, STEPC_VECTORS, k, flat + i * STEPC_WINDOW_LANES(STEPC_T), flat_step, w,
+                              image + place, STEPC_VECTORS > 1 ? STEPC_OF(vector_place)(g, i + 1) - place : 0);
     }
     if (vectors % STEPC_VECTORS > 0)
-        STEPC_OF(window_tile)
-        (rows, 1, k, flat + whole * STEPC_WINDOW_LANES(STEPC_T), flat_step, w, image + STEPC_OF(vector_place)(g, whole),
-         0);
+        STEPC_OF(window_tile)(rows, 1, k, flat + whole * STEPC_WINDOW_LANES(STEPC_T), flat_step, w,
+                              image + STEPC_OF(vector_place)(g, whole), 0);
 }
 
 /* As one long line, with the gaps. */
@@ -59,8 +57,8 @@ static STEPC_INLINE void STEPC_OF(window_rows)(const int rows, const struct step
     for (int q = 0; q < whole; q += most * STEPC_WINDOW_LANES(STEPC_T))
         STEPC_OF(window_tile)(rows, most, k, flat + q, flat_step, w, image + q, STEPC_WINDOW_LANES(STEPC_T));
     if (vectors % most > 0)
-        STEPC_OF(window_tile)
-        (rows, vectors % most, k, flat + whole, flat_step, w, image + whole, STEPC_WINDOW_LANES(STEPC_T));
+        STEPC_OF(window_tile)(rows, vectors % most, k, flat + whole, flat_step, w, image + whole,
+                              STEPC_WINDOW_LANES(STEPC_T));
 }
 
 /* A tile, the first window of which lies `place` elements behind the image's begin. */
@@ -72,8 +70,8 @@ static STEPC_INLINE void STEPC_OF(tile_inside)(const int rows, const int vectors
     const int first = begin - place - vectors * STEPC_WINDOW_LANES(STEPC_T), last = end - place;
     const int idle = finite ? stepc_idle_taps(k, first, last) : 0;
     const struct stepc_window_terms inside = finite ? stepc_terms_inside(k, idle, first, last) : k;
-    STEPC_OF(window_tile)
-    (rows, vectors, inside, flat + place, flat_step, w + idle * k.w_tap, image + place, STEPC_WINDOW_LANES(STEPC_T));
+    STEPC_OF(window_tile)(rows, vectors, inside, flat + place, flat_step, w + idle * k.w_tap, image + place,
+                          STEPC_WINDOW_LANES(STEPC_T));
 }
 
 static STEPC_INLINE void STEPC_OF(window_rows_inside)(const int rows, const struct stepc_window_terms k,
