@@ -83,7 +83,7 @@ static inline void HOLE blas(const T *left, const T *right, T *to, int row)
 /* From one tile's rows to the next one's, and how many the tile has that begins with row i. */
 static inline int tile_rows(void)
 {
-    return WITH_LATE_M ? STEPC_TILE_ROWS : STEPC_ROWS_OF(M);
+    return WITH_LATE_M ? STEPC_TILE_ROWS : STEPC_PART_ROWS(M);
 }
 
 static inline int rows_from(const int i)
@@ -435,7 +435,7 @@ static STEPC_INLINE void block_rows(const int i, const int first, const int p, c
     for (int j = p; j < end; j += STEPC_PANEL_TILE(T, 32)) {
         T acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(T)];
         T *const sums_of_tile =
-            LAST > 0 ? waiting + ((i - first) / STEPC_ROWS_OF(M) * BLOCK + j - p) * STEPC_KEPT_ROWS(M) : acc;
+            LAST > 0 ? waiting + ((i - first) / STEPC_PART_ROWS(M) * BLOCK + j - p) * STEPC_TILE_ROWS : acc;
         const int columns = N % 32 > 0 && end - j < STEPC_PANEL_TILE(T, 32) ? end - j : STEPC_PANEL_TILE(T, 32);
         if (FETCH_B) {
             if (j % 32 == 0)
@@ -469,13 +469,13 @@ static STEPC_INLINE void packed_part(const int i, const int first, const int end
                                      const T *restrict left, const T *restrict right, T *restrict panel)
 {
     T *const packed = panel + BLOCK * LONGEST, *const sum = packed + 32 * LONGEST;
-    const int t = (i - first) / STEPC_ROWS_OF(M) % 4, next = i + (4 - t) * STEPC_ROWS_OF(M);
+    const int t = (i - first) / STEPC_PART_ROWS(M) % 4, next = i + (4 - t) * STEPC_PART_ROWS(M);
     const int row = next < end ? next : first, terms = (next < end ? k : k + DEPTH) + t * ((LONGEST + 3) / 4);
-    if (t == 0 || rows_from(i) < STEPC_ROWS_OF(M))
+    if (t == 0 || rows_from(i) < STEPC_PART_ROWS(M))
         stepc_pack_rows_of(i, end, M, terms_from(k), packed + t * (8 * LONGEST), LONGEST, left + i * A_ROW + k * A_COL,
                            A_ROW, A_COL, WITH_ROW_SUM && p == 0, k > 0, sum + i);
     stepc_ahead(terms, terms + (LONGEST + 3) / 4, K,
-                end - row < 4 * STEPC_ROWS_OF(M) ? end - row : 4 * STEPC_ROWS_OF(M), left + row * A_ROW, A_COL);
+                end - row < 4 * STEPC_PART_ROWS(M) ? end - row : 4 * STEPC_PART_ROWS(M), left + row * A_ROW, A_COL);
     block_rows(i, first, p, k, packed + t * (8 * LONGEST), right, panel, LAST > 0 ? sum + M : (T *)0);
 }
 
@@ -510,10 +510,10 @@ static STEPC_INLINE void block_terms(const int first, const int end, const int p
 {
     pack_block(p, k, panel, right);
     if (ROWS < M || CUT_ROWS) {
-        for (int i = first; i < end; i += STEPC_ROWS_OF(M))
+        for (int i = first; i < end; i += STEPC_PART_ROWS(M))
             block_part(i, first, end, p, k, left, right, panel);
     } else {
-        for (int i = 0; i < M; i += STEPC_ROWS_OF(M))
+        for (int i = 0; i < M; i += STEPC_PART_ROWS(M))
             block_part(i, 0, M, p, k, left, right, panel);
     }
 }
@@ -535,7 +535,7 @@ static STEPC_INLINE void block_columns(const int first, const int end, const int
                                        const T *restrict right, T *restrict panel)
 {
     if (ROWS < M) {
-        const int rows = ROWS / STEPC_ROWS_OF(M) * STEPC_ROWS_OF(M);
+        const int rows = ROWS / STEPC_PART_ROWS(M) * STEPC_PART_ROWS(M);
         for (int i = first; i < end; i += rows)
             block_sums(i, end - i < rows ? end : i + rows, p, left, right, panel);
     } else {

@@ -100,7 +100,7 @@ static STEPC_INLINE void transposed_sums(const int first, const int end, const T
                                          const T *restrict packed, T *restrict sums)
 {
     for (int k = 0; k < K; k += DEPTH) {
-        for (int j = first; j < end; j += STEPC_ROWS_OF(N))
+        for (int j = first; j < end; j += STEPC_PART_ROWS(N))
             transposed_part(j, first, k, right, packed, sums);
     }
 }
@@ -123,7 +123,7 @@ KERNEL static void product_transposed(const T *restrict a, const T *restrict b, 
             transposed_sums(start, stop, b, panel, panel + (M + 31) / 32 * 32 * K);
         } else {
             T *const sums = panel + (M + 31) / 32 * 32 * K;
-            for (int j = 0; j < N; j += STEPC_ROWS_OF(N))
+            for (int j = 0; j < N; j += STEPC_PART_ROWS(N))
                 transposed_part(j, 0, 0, b, panel, sums);
         }
     }

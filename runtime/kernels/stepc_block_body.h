@@ -44,11 +44,11 @@ static STEPC_INLINE void STEPC_OF(pack_rows_of)(const int i, const int end, cons
                                                 const STEPC_T *restrict a, const int row_step, const int depth_step,
                                                 const int with_sums, const int goes_on, STEPC_T *restrict sums)
 {
-    if (m % STEPC_ROWS_OF(m) == 0 || i + STEPC_ROWS_OF(m) <= m)
-        STEPC_OF(pack_rows)((end - i) / STEPC_ROWS_OF(m), STEPC_ROWS_OF(m), depth, packed, longest, a, row_step,
+    if (STEPC_LIKELY(STEPC_LAST_ROWS(m) == 0 || i + STEPC_PART_ROWS(m) <= m))
+        STEPC_OF(pack_rows)((end - i) / STEPC_PART_ROWS(m), STEPC_PART_ROWS(m), depth, packed, longest, a, row_step,
                             depth_step, with_sums, goes_on, sums);
     else
-        STEPC_OF(pack_rows)(1, m % STEPC_ROWS_OF(m), depth, packed, longest, a, row_step, depth_step, with_sums,
+        STEPC_OF(pack_rows)(1, STEPC_LAST_ROWS(m), depth, packed, longest, a, row_step, depth_step, with_sums,
                             goes_on, sums);
 }
 

@@ -184,10 +184,10 @@ static STEPC_INLINE void STEPC_OF(tile_of_terms)(const int i, const int m, const
                                                  const STEPC_T *restrict a, const int row_step, const int depth_step,
                                                  const STEPC_T *restrict b, const int b_step)
 {
-    if (m % STEPC_ROWS_OF(m) == 0 || i + STEPC_ROWS_OF(m) <= m)
-        STEPC_OF(tile)(STEPC_ROWS_OF(m), vectors, depth, terms, how, c, a, row_step, depth_step, b, b_step);
+    if (STEPC_LIKELY(STEPC_LAST_ROWS(m) == 0 || i + STEPC_PART_ROWS(m) <= m))
+        STEPC_OF(tile)(STEPC_PART_ROWS(m), vectors, depth, terms, how, c, a, row_step, depth_step, b, b_step);
     else
-        STEPC_OF(tile)(m % STEPC_ROWS_OF(m), vectors, depth, terms, how, c, a, row_step, depth_step, b, b_step);
+        STEPC_OF(tile)(STEPC_LAST_ROWS(m), vectors, depth, terms, how, c, a, row_step, depth_step, b, b_step);
 }
 
 static STEPC_INLINE void STEPC_OF(tile_of)(const int i, const int m, const int vectors, const int depth,
@@ -205,7 +205,7 @@ static STEPC_INLINE void STEPC_OF(tile_late)(const int i, const int m, const int
                                              const int b_step)
 {
     const int rows = m - i;
-    if (rows >= STEPC_TILE_ROWS) {
+    if (STEPC_LIKELY(rows >= STEPC_TILE_ROWS)) {
         STEPC_OF(tile)(STEPC_TILE_ROWS, vectors, depth, terms, STEPC_TILE_SETS, c, a, row_step, depth_step, b, b_step);
         return;
     }

@@ -91,8 +91,8 @@ static STEPC_INLINE void STEPC_OF(tile_of_and_sums)(const int i, const int m, co
                                                     const int depth_step, const STEPC_T *restrict b, const int b_step,
                                                     STEPC_T *restrict sums)
 {
-    if (m % STEPC_ROWS_OF(m) == 0 || i + STEPC_ROWS_OF(m) <= m)
-        STEPC_OF(tile_and_sums)(STEPC_ROWS_OF(m), vectors, depth, terms, c, a, depth_step, b, b_step, sums);
+    if (STEPC_LIKELY(STEPC_LAST_ROWS(m) == 0 || i + STEPC_PART_ROWS(m) <= m))
+        STEPC_OF(tile_and_sums)(STEPC_PART_ROWS(m), vectors, depth, terms, c, a, depth_step, b, b_step, sums);
     else
-        STEPC_OF(tile_and_sums)(m % STEPC_ROWS_OF(m), vectors, depth, terms, c, a, depth_step, b, b_step, sums);
+        STEPC_OF(tile_and_sums)(STEPC_LAST_ROWS(m), vectors, depth, terms, c, a, depth_step, b, b_step, sums);
 }

@@ -80,7 +80,7 @@ static STEPC_INLINE void STEPC_OF(batch_windows_of)(const int o, const int m, co
                                                     const STEPC_T *restrict w, const STEPC_T *restrict image,
                                                     const int32_t *restrict spans, const int finite)
 {
-    if (STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m)
+    if (STEPC_LIKELY(STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m))
         STEPC_OF(batch_windows)(STEPC_WINDOW_ROWS(m), count, first, b, to, w, image, spans, finite);
     else
         STEPC_OF(batch_windows)(STEPC_WINDOW_LAST_ROWS(m), count, first, b, to, w, image, spans, finite);

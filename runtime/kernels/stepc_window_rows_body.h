@@ -97,7 +97,7 @@ static STEPC_INLINE void STEPC_OF(window_rows_of)(const int o, const int m, cons
                                                   const int flat_step, const STEPC_T *restrict w,
                                                   const STEPC_T *restrict image)
 {
-    if (STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m)
+    if (STEPC_LIKELY(STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m))
         STEPC_OF(window_rows)(STEPC_WINDOW_ROWS(m), k, g, flat, flat_step, w, image);
     else
         STEPC_OF(window_rows)(STEPC_WINDOW_LAST_ROWS(m), k, g, flat, flat_step, w, image);
@@ -109,7 +109,7 @@ static STEPC_INLINE void STEPC_OF(window_rows_inside_of)(const int o, const int 
                                                          const STEPC_T *restrict image, const int begin, const int end,
                                                          const int finite)
 {
-    if (STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m)
+    if (STEPC_LIKELY(STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m))
         STEPC_OF(window_rows_inside)(STEPC_WINDOW_ROWS(m), k, g, flat, flat_step, w, image, begin, end, finite);
     else
         STEPC_OF(window_rows_inside)(STEPC_WINDOW_LAST_ROWS(m), k, g, flat, flat_step, w, image, begin, end, finite);
@@ -120,7 +120,7 @@ static STEPC_INLINE void STEPC_OF(window_vectors_of)(const int o, const int m, c
                                                      STEPC_T *restrict sum, const STEPC_T *restrict w,
                                                      const STEPC_T *restrict image)
 {
-    if (STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m)
+    if (STEPC_LIKELY(STEPC_WINDOW_LAST_ROWS(m) == 0 || o + STEPC_WINDOW_ROWS(m) <= m))
         STEPC_OF(window_vectors)(STEPC_WINDOW_ROWS(m), window, k, g, sum, w, image);
     else
         STEPC_OF(window_vectors)(STEPC_WINDOW_LAST_ROWS(m), window, k, g, sum, w, image);

@@ -27,7 +27,7 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 {
     for (int p = 0; p < 32; p += 16) {
         stepc_pack_transposed(panel, 16, fc1_weight + p * 64, 64, 16, 64);
-        for (int i = 0; i < 32; i += STEPC_ROWS_OF(32))
+        for (int i = 0; i < 32; i += STEPC_PART_ROWS(32))
             for (int j = 0; j < 16; j += STEPC_PANEL_TILE(float, 16)) {
                 float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
                 stepc_tile_of(i, 32, STEPC_PANEL_VECTORS(float, 16), 64, 64, acc, x + i * 64, 64, 1, panel + j, 16);
@@ -58,7 +58,7 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
         const float *restrict fc2_weight, const float *restrict fc2_bias, float *restrict panel)
 {
     stepc_pack_transposed(panel, 16, fc2_weight, 32, 10, 32);
-    for (int i = 0; i < 32; i += STEPC_ROWS_OF(32)) {
+    for (int i = 0; i < 32; i += STEPC_PART_ROWS(32)) {
         for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
             logits_panel_tile(i, STEPC_PANEL_TILE(float, 16), j, hidden, panel, logits, fc2_bias);
         if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
@@ -122,7 +122,7 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
                                               const float *restrict fc2_weight, const float *restrict hidden)
 {
     for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float))
-        for (int i = 0; i < 32; i += STEPC_ROWS_OF(32)) {
+        for (int i = 0; i < 32; i += STEPC_PART_ROWS(32)) {
             float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
             stepc_tile_of(i, 32, STEPC_VECTORS, 10, 10, acc, d_logits + i * 10, 10, 1, fc2_weight + j, 32);
             STEPC_ROW_LOOP for (int r = 0; r < STEPC_ROWS_FROM(i, 32); r++)
@@ -139,7 +139,7 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
         const float *restrict d_logits, const float *restrict hidden, float learning_rate)
 {
     for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float))
-        for (int i = 0; i < 10; i += STEPC_ROWS_OF(10)) {
+        for (int i = 0; i < 10; i += STEPC_PART_ROWS(10)) {
             float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
             stepc_tile_of(i, 10, STEPC_VECTORS, 32, 32, acc, d_logits + i, 1, 10, hidden + j, 32);
             STEPC_ROW_LOOP for (int r = 0; r < STEPC_ROWS_FROM(i, 10); r++)
@@ -160,7 +160,7 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight, float *re
         const float *restrict d_fc1_output, const float *restrict x, float learning_rate)
 {
     for (int j = 0; j < 64; j += STEPC_TILE_COLUMNS(float))
-        for (int i = 0; i < 32; i += STEPC_ROWS_OF(32)) {
+        for (int i = 0; i < 32; i += STEPC_PART_ROWS(32)) {
             float acc[STEPC_TILE_ROWS * STEPC_TILE_COLUMNS(float)];
             stepc_tile_of(i, 32, STEPC_VECTORS, 32, 32, acc, d_fc1_output + i, 1, 32, x + j, 64);
             STEPC_ROW_LOOP for (int r = 0; r < STEPC_ROWS_FROM(i, 32); r++)
