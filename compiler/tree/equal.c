@@ -149,17 +149,13 @@ static size_t function_number(const struct key_walk *w, const struct tree_functi
     return at < w->count && (f->kind == FUNCTION_OWN || at + 1 == w->count) ? at : w->count;
 }
 
-/* Arguments of routines that no tile is made by: how long sums are, how far rows lie apart, what is packed, copied or
- * put in order before and behind. */
-static const struct routine_sizes {
-    const char *name;
-    unsigned arguments; /* bit i: argument i */
+/* Arguments of routines that no tile is made by. */
+static const struct routine_size {
+    const char *routine;
+    size_t argument;
 } routine_sizes[] = {
-    {"stepc_tile", 1u << 2 | 1u << 3 | 1u << 7},
-    {"stepc_pack", 1u << 3 | 1u << 6},
-    {"stepc_pack_transposed", 1u << 3 | 1u << 5},
-    {"stepc_pack_rows", 1u << 4 | 1u << 5},
-    {"stepc_order_weights", 1u << 0},
+#define ROUTINE_SIZE(routine, argument, name) {"stepc_" #routine, argument},
+#include "tree/routine_sizes.def"
 };
 
 static unsigned where_of_argument(const struct tree_call *c, size_t i, unsigned where)
@@ -167,7 +163,7 @@ static unsigned where_of_argument(const struct tree_call *c, size_t i, unsigned 
     if (c->kind != CALL_SECTION && c->kind != CALL_NAMED)
         return where | IS_INNER;
     for (size_t r = 0; r < sizeof routine_sizes / sizeof *routine_sizes; r++)
-        if (str_equal(c->name, routine_sizes[r].name) && routine_sizes[r].arguments >> i & 1)
+        if (routine_sizes[r].argument == i && str_equal(c->name, routine_sizes[r].routine))
             return 0;
     return where | IS_INNER | IS_FIXED;
 }

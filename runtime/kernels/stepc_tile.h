@@ -6,8 +6,9 @@
  * c[rows, vectors * lanes] = a[rows,depth] * b[depth, vectors * lanes], `terms` products in a sum, and the sums added
  * in order. c has STEPC_TILE_COLUMNS per row; element (i,k) of a is at a[i * row_step + k * depth_step], b_step lies
  * between rows of b, whose elements are neighbours. rows <= STEPC_TILE_ROWS, vectors <= STEPC_VECTORS, 0 < terms. What
- * `how` says is done with c. In the form without vectors all STEPC_TILE_ROWS rows of c are written. Rows, vectors,
- * terms and steps are literals in every call, which keeps the sums in registers.
+ * `how` says is done with c. In the form without vectors all STEPC_TILE_ROWS rows of c are written. Rows and
+ * vectors are literals in every call, which keeps the sums in registers; depth, terms and steps may be parameters of a
+ * kernel that layers share.
  *
  *   stepc_tile_of(i, m, vectors, depth, terms, c, a, row_step, depth_step, b, b_step)
  *

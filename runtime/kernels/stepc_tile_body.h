@@ -165,8 +165,7 @@ static STEPC_ROUTINE void STEPC_OF(tile_terms)(const int rows, const int vectors
 
 /* c[rows, vectors * STEPC_LANES] = a[rows,depth] * b[depth, vectors * STEPC_LANES], `terms` products in a sum, and the
  * sums added in order. c has STEPC_TILE_COLUMNS per row, element (i,k) of a is at a[i * row_step + k * depth_step].
- * Always inlined: rows, vectors, terms and steps are literals in every call, which keeps the accumulators in registers.
- */
+ * Always inlined: rows and vectors are literals in every call, which keeps the accumulators in registers. */
 static STEPC_INLINE void STEPC_OF(tile)(const int rows, const int vectors, const int depth, const int terms,
                                         const int how, STEPC_T *restrict c, const STEPC_T *restrict a,
                                         const int row_step, const int depth_step, const STEPC_T *restrict b,

@@ -178,6 +178,44 @@ START_TEST(calls_give_what_the_function_takes)
 }
 END_TEST
 
+/* routine(..) with constants, of which number `argument` is `size`. */
+static struct tree_function *make_routine_call(const char *routine, size_t argument, int64_t size)
+{
+    enum { ARGS = 11 };
+    const struct expr *args[ARGS];
+    struct tree_function *const f = arena_new(&arena, struct tree_function);
+    struct tree_builder b = tree_builder(&arena, &f->body);
+    *f = (struct tree_function){.name = "f", .attributes = "", .type = "void", .kind = FUNCTION_OWN};
+    for (size_t i = 0; i < ARGS; i++)
+        args[i] = index_constant(&arena, i == argument ? size : (int64_t)i);
+    tree_run(&b, tree_call(&arena, DTYPE_INDEX, CALL_NAMED, routine, args, ARGS));
+    return f;
+}
+
+static bool is_size_of(const char *routine, size_t argument)
+{
+    const struct tree_key p = key_of(make_routine_call(routine, argument, 100), SIZES_OUTER),
+                          q = key_of(make_routine_call(routine, argument, 200), SIZES_OUTER);
+    return p.words.count == q.words.count &&
+           memcmp(p.words.data, q.words.data, p.words.count * sizeof *p.words.data) == 0;
+}
+
+START_TEST(tiles_keep_their_height_not_the_length_of_sums)
+{
+    ck_assert(is_size_of("stepc_tile_of", 3));
+    ck_assert(is_size_of("stepc_tile_of", 4));
+    ck_assert(is_size_of("stepc_tile_of", 7));
+    ck_assert(!is_size_of("stepc_tile_of", 1));
+    ck_assert(!is_size_of("stepc_tile_of", 2));
+    ck_assert(!is_size_of("stepc_tile_of", 8));
+    ck_assert(is_size_of("stepc_tile_of_terms", 8));
+    ck_assert(!is_size_of("stepc_tile_of_terms", 7));
+    ck_assert(is_size_of("stepc_pack_rows_of", 5));
+    ck_assert(!is_size_of("stepc_pack_rows_of", 2));
+    ck_assert(!is_size_of("stepc_finish", 3));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("all");
@@ -190,5 +228,6 @@ int main(void)
     tcase_add_test(tests, types_of_32_bits_are_one);
     tcase_add_test(tests, sizes_become_parameters);
     tcase_add_test(tests, calls_give_what_the_function_takes);
+    tcase_add_test(tests, tiles_keep_their_height_not_the_length_of_sums);
     return run_tests("tree_equal", tests);
 }
