@@ -2,6 +2,7 @@
 #ifndef STEPC_EMIT_EMIT_INTERNAL_H
 #define STEPC_EMIT_EMIT_INTERNAL_H
 
+#include "base/words.h"
 #include "emit/emit.h"
 #include "emit/names.h"
 #include "emit/number.h"
@@ -56,7 +57,7 @@ struct kernel_class {
 /* A kernel as numbers (kernel_key.c). */
 struct kernel_key {
     struct arena *arena;
-    VEC(uint64_t) words;
+    word_list words;
     VEC(const struct buffer *) buffers; /* by their numbers in the key */
     VEC(const struct expr *) nodes;     /* the same of expressions */
     bool is_partial;                    /* something has no number: the key says nothing */

@@ -13,18 +13,12 @@ enum { NODES_MOST = 1024 }; /* of expressions in one kernel; they are looked for
 
 static void add(struct kernel_key *key, uint64_t word)
 {
-    vec_push(key->arena, &key->words, word);
+    words_add(key->arena, &key->words, word);
 }
 
 static void add_text(struct kernel_key *key, const char *text)
 {
-    const size_t length = text ? strlen(text) : 0;
-    add(key, text ? length : UINT64_MAX);
-    for (size_t at = 0; at < length; at += sizeof(uint64_t)) {
-        uint64_t word = 0;
-        memcpy(&word, text + at, length - at < sizeof word ? length - at : sizeof word);
-        add(key, word);
-    }
+    words_add_text(key->arena, &key->words, text);
 }
 
 /* Every buffer of a kernel is that of a parameter, or what a parameter replaces; UINT64_MAX: none of them. */

@@ -39,18 +39,12 @@ struct key_walk {
 
 static void add(struct key_walk *w, uint64_t word)
 {
-    vec_push(w->arena, &w->key->words, word);
+    words_add(w->arena, &w->key->words, word);
 }
 
 static void add_text(struct key_walk *w, const char *text)
 {
-    const size_t length = text ? strlen(text) : 0;
-    add(w, text ? length : UINT64_MAX);
-    for (size_t at = 0; at < length; at += sizeof(uint64_t)) {
-        uint64_t word = 0;
-        memcpy(&word, text + at, length - at < sizeof word ? length - at : sizeof word);
-        add(w, word);
-    }
+    words_add_text(w->arena, &w->key->words, text);
 }
 
 static uint64_t bits_of(const struct expr *e)

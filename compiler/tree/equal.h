@@ -2,6 +2,7 @@
 #ifndef STEPC_TREE_EQUAL_H
 #define STEPC_TREE_EQUAL_H
 
+#include "base/words.h"
 #include "tree/tree.h"
 
 /* Which constants may be parameters. */
@@ -18,7 +19,7 @@ struct tree_size {
 
 /* Functions that were built together, written down as numbers: equal ones have equal words. */
 struct tree_key {
-    VEC(uint64_t) words;
+    word_list words;
     VEC(struct tree_size) sizes; /* in the order in which they are met */
     tree_vars vars;              /* the same of all variables */
 };
