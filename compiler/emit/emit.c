@@ -180,7 +180,7 @@ static const char *const written_locals[] = {"to",     "from", "bytes", "wrong",
 
 /* What sizes that kernels take as parameters wish to be called (tree/equal.c). */
 static const char *const written_sizes[] = {"rows", "columns", "depth", "extent", "count", "begin", "step", "size",
-                                            "divisor"};
+                                            "divisor", "factor"};
 
 /* File-level names must not be those of functions written at the end, nor be shadowed by what kernels call
  * things, by locals of templates, or by temporaries of entries. */

@@ -157,6 +157,8 @@ static const char *index_type(const struct emission *e, const struct kernel_clas
 static const struct tree_var *size_var(struct emission *e, const struct kernel_class *c, const struct column *x)
 {
     const struct tree_size *const s = size_in(c, 0, x->at);
+    if (!map_has(&e->file.taken, s->wish))
+        UNREACHABLE("functions of the file may be called '%s', too", s->wish);
     if (s->value->op == EXPR_FLOAT)
         return tree_var(e->arena, VAR_VALUE, s->value->dtype, c_type(s->value->dtype), s->wish);
     int64_t low = s->value->i, high = low;
