@@ -230,10 +230,11 @@ static void note_random(struct emission *e, struct kernel_trees *t)
 {
     t->seed = e->seed_var && e->seed_var->reads > 0 ? e->seed_var : NULL;
     t->count = e->count_var && e->count_var->reads > 0 ? e->count_var : NULL;
-    for (size_t i = 0; i < e->counter_vars.count; i++) {
-        vec_push(e->arena, &t->counters, e->counter_vars.data[i]);
-        vec_push(e->arena, &t->counter_numbers, e->kernel_counters.data[i]);
-    }
+    for (size_t i = 0; i < e->counter_vars.count; i++)
+        if (e->counter_vars.data[i]->reads > 0) {
+            vec_push(e->arena, &t->counters, e->counter_vars.data[i]);
+            vec_push(e->arena, &t->counter_numbers, e->kernel_counters.data[i]);
+        }
 }
 
 struct kernel_trees *build_kernel(struct emission *e, const struct kernel *k, const kernel_params *params)
