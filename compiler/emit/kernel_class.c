@@ -178,6 +178,45 @@ static bool is_shorter(const struct kernel_class *c, size_t sizes)
     return (count - 1) * words > count * sizes * 12;
 }
 
+/* How many parameters their function would have. */
+static size_t count_sizes(struct emission *e, const struct kernel_class *c)
+{
+    column_list list = find_columns(e, c);
+    size_t count = 0;
+    vec_each_ptr(struct column, x, &list)
+        count += base_of(c, &list, x) == NULL;
+    return count;
+}
+
+/* Takes g into the class, if that leaves parameters few enough. */
+static bool takes(struct emission *e, struct kernel_class *c, struct kernel_group *g)
+{
+    vec_push(e->arena, &c->groups, g);
+    if (count_sizes(e, c) <= SIZES_MOST)
+        return true;
+    c->groups.count--;
+    return false;
+}
+
+/* Kernels that differ in too many sizes become several classes: each kernel goes to the first that takes it. */
+static void divide(struct emission *e, struct kernel_class *c)
+{
+    VEC(struct kernel_class *) parts = {0};
+    const size_t count = c->groups.count;
+    if (count_sizes(e, c) <= SIZES_MOST)
+        return;
+    vec_push(e->arena, &parts, c);
+    c->groups.count = 1;
+    for (size_t i = 1; i < count; i++) {
+        struct kernel_group *const g = c->groups.data[i];
+        size_t at = 0;
+        while (at < parts.count && !takes(e, parts.data[at], g))
+            at++;
+        if (at == parts.count)
+            vec_push(e->arena, &parts, new_class(e, g));
+    }
+}
+
 /* The parameters, and what each constant of the key is; false: the kernels keep functions of their own. */
 static bool find_sizes(struct emission *e, struct kernel_class *c)
 {
@@ -198,7 +237,7 @@ static bool find_sizes(struct emission *e, struct kernel_class *c)
             const struct column *const base = base_of(c, &list, x);
             x->value = index_mul(a, base->value, index_constant(a, factor_of(c, x->at, base->at)));
         }
-    if (c->sizes.count > SIZES_MOST || (e->options->small && c->sizes.count > 0 && !is_shorter(c, c->sizes.count))) {
+    if (e->options->small && c->sizes.count > 0 && !is_shorter(c, c->sizes.count)) {
         c->sizes.count = 0;
         return false;
     }
@@ -345,9 +384,11 @@ void classify_kernels(struct emission *e)
         g->trees = build_kernel(e, g->kernel, &params);
         classify(e, &known, g);
     }
-    vec_each(struct kernel_class *, c, &e->classes)
+    vec_each(struct kernel_class *, c, &e->classes) {
+        divide(e, c);
         if (c->groups.count > 1 && !find_sizes(e, c))
             split(e, c);
+    }
     vec_each(struct kernel_class *, c, &e->classes)
         vec_each(struct kernel_group *, g, &c->groups)
             g->class = c;
