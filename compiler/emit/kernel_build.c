@@ -261,7 +261,7 @@ struct kernel_trees *build_kernel(struct emission *e, const struct kernel *k, co
     }
     vec_push(a, &trees->functions, f);
     f->kind = FUNCTION_OWN;
-    f->name = k->label;
+    f->name = share ? "share" : k->label; /* until name_functions(); the label is not what makes a share another one */
     f->type = "void";
     check_pass(e, "building", trees, &e->kernel_outer);
     const struct tune machine = emit_machine(e);
