@@ -38,13 +38,11 @@ program() {
 }
 # steps_are FILE NUMBER: what PyTorch is told that the optimizer has counted
 steps_are() {
-    python3 - "$@" <<'PYTHON' || fail "$1: not $2 steps"
-import json, struct, sys
-data = open(sys.argv[1], 'rb').read()
-size = struct.unpack('<Q', data[:8])[0]
-begin, end = json.loads(data[8:8 + size])['optimizer.state.w.step']['data_offsets']
-sys.exit(struct.unpack('<f', data[8 + size + begin:8 + size + end])[0] != float(sys.argv[2]))
-PYTHON
+    local size begin step
+    size=$(od -An -N 8 -t u8 "$1" | tr -d ' ')
+    begin=$(tail -c +9 "$1" | head -c "$size" | sed -nE 's/.*"optimizer\.state\.w\.step":\{[^}]*"data_offsets":\[([0-9]+),.*/\1/p')
+    step=$(tail -c +$((9 + size + begin)) "$1" | od -An -N 4 -t f4 | tr -d ' ')
+    [ "$step" = "$2" ] || fail "$1: $step steps, not $2"
 }
 feeds=(--feed x=x.npy --feed target=x.npy)
 
