@@ -380,7 +380,7 @@ static bool is_transposed(const struct tensor *a, const struct tensor *b)
 
 struct tie_candidate {
     const struct model_initializer *init;
-    uint64_t sum;
+    uint64_t sum; /* of its contents; 0 where no other one has as many elements of its dtype */
 };
 typedef VEC(struct tie_candidate) candidate_list;
 
@@ -388,6 +388,20 @@ static void note_reads(void *to, const struct model_node *n)
 {
     vec_each(const char *, name, &n->inputs)
         map_set(to, name, NULL);
+}
+
+static bool are_peers(const struct tensor *a, const struct tensor *b)
+{
+    return a->count == b->count && a->dtype == b->dtype;
+}
+
+/* Contents of which nobody has as many are not read: they may be most of a large model. */
+static bool has_peer(const candidate_list *all, const struct tie_candidate *x)
+{
+    vec_each_ptr(const struct tie_candidate, other, all)
+        if (other != x && are_peers(other->init->tensor, x->init->tensor))
+            return true;
+    return false;
 }
 
 /* What only training reads (a moving average, a sum of gradients) is no copy that an exporter made. */
@@ -399,7 +413,10 @@ static void find_candidates(struct edit *e, candidate_list *out)
     vec_each(const struct model_initializer *, init, &g->initializers)
         if ((map_has(&read, init->name) || model_find_value(&g->outputs, init->name)) && is_parameter(init) &&
             init->tensor->shape.rank >= 1 && !tensor_is_uniform(init->tensor))
-            vec_push(e->arena, out, ((struct tie_candidate){init, content_sum(init->tensor)}));
+            vec_push(e->arena, out, ((struct tie_candidate){init, 0}));
+    vec_each_ptr(struct tie_candidate, x, out)
+        if (has_peer(out, x))
+            x->sum = content_sum(x->init->tensor);
 }
 
 static bool is_reshaped(const struct tensor *a, const struct tensor *b)
@@ -441,7 +458,7 @@ static const struct tie_candidate *find_partner(const struct lookup *l, const ca
         const struct tie_candidate *const other = &all->data[k];
         const struct tensor *const own = other->init->tensor;
         if (other->sum != x->sum || other == x || own == t || /* --untie has just separated them */
-            own->count != t->count || own->dtype != t->dtype || is_anonymous(other->init->name) != made_up)
+            !are_peers(own, t) || is_anonymous(other->init->name) != made_up)
             continue;
         *kind = kind_of(own, t);
         if (is_telling(l, other->init, x->init, *kind))
