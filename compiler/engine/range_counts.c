@@ -333,6 +333,7 @@ static bool attr_at(const struct holding *h, const struct node *n, const struct 
     for (size_t i = 0; x[0]->type == ATTR_INTS && i < x[0]->count; i++)
         ok = ok && number_at(h, (const int64_t[])OF_ALL(x, ->ints[i]), &ints[i]);
     out->ints = x[0]->ints ? ints : NULL;
+    out->per = NULL;
     ok = ok && number_at(h, (const int64_t[])OF_ALL(x, ->i), &out->i);
     return ok || fail(h, n, arena_printf(h->scratch, "attribute '%s' depends on it", x[0]->name));
 }

@@ -38,6 +38,11 @@ struct attr attr_dims(const char *name, const struct shape *s)
 
 /* ---- equality ---------------------------------------------------------------------------------------------------- */
 
+static size_t int_count(const struct attr *x)
+{
+    return x->type == ATTR_INT ? 1 : x->count;
+}
+
 static bool equal_text(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
@@ -67,6 +72,7 @@ bool attr_equal(const struct attr *a, const struct attr *b)
     if (a->t != b->t && (a->t == NULL || b->t == NULL || !tensor_identical(a->t, b->t)))
         return false;
     return equal_bytes(a->ints, b->ints, a->count * sizeof *a->ints) &&
+           equal_bytes(a->per, b->per, int_count(a) * sizeof *a->per) &&
            equal_bytes(a->floats, b->floats, a->count * sizeof *a->floats);
 }
 
@@ -93,7 +99,7 @@ static void own_content(struct arena *a, struct attr *x)
     if (x->ints != NULL)
         x->ints = arena_copy(a, x->ints, x->count * sizeof *x->ints, alignof(int64_t));
     if (x->per != NULL)
-        x->per = arena_copy(a, x->per, (x->type == ATTR_INT ? 1 : x->count) * sizeof *x->per, alignof(int64_t));
+        x->per = arena_copy(a, x->per, int_count(x) * sizeof *x->per, alignof(int64_t));
     if (x->floats != NULL)
         x->floats = arena_copy(a, x->floats, x->count * sizeof *x->floats, alignof(double));
     if (x->strings != NULL)

@@ -161,7 +161,7 @@ static bool same_content(struct value *a, struct value *b)
     if (a == b)
         return true;
     const struct tensor *x = a != NULL ? value_known(a) : NULL, *y = b != NULL ? value_known(b) : NULL;
-    return x != NULL && y != NULL && tensor_identical(x, y);
+    return x != NULL && y != NULL && tensor_same_sizes(x, y);
 }
 
 /* ---- QuantizeLinear --------------------------------------------------------------------------------------------- */

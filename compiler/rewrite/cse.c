@@ -130,7 +130,7 @@ static bool equal_node_items(const void *a, const void *b)
 static bool equal_constant_items(const void *a, const void *b)
 {
     const struct value *x = a, *y = b;
-    return tensor_identical(x->constant, y->constant);
+    return tensor_same_sizes(x->constant, y->constant);
 }
 
 /* ---- the pass ---------------------------------------------------------------------------------------------------- */

@@ -71,6 +71,14 @@ bool shape_equal(const struct shape *a, const struct shape *b)
     return true;
 }
 
+bool shape_same_sizes(const struct shape *a, const struct shape *b)
+{
+    bool same = a->rank == b->rank;
+    for (int d = 0; same && d < a->rank; d++)
+        same = size_equal(shape_size(a, d), shape_size(b, d));
+    return same;
+}
+
 int64_t shape_count(const struct shape *s)
 {
     return shape_count_range(s, 0, s->rank);

@@ -38,6 +38,7 @@ struct size shape_elements(const struct shape *s); /* of all */
 bool shape_is_constant(const struct shape *s);
 
 bool shape_equal(const struct shape *a, const struct shape *b);
+bool shape_same_sizes(const struct shape *a, const struct shape *b); /* for all counts of a range */
 bool shape_is_transposed(const struct shape *a, const struct shape *b); /* matrices */
 /* Product of the dims, 1 for a scalar. The shape was checked before: never overflows. */
 int64_t shape_count(const struct shape *s);

@@ -199,3 +199,13 @@ bool tensor_identical(const struct tensor *a, const struct tensor *b)
             return false;
     return true;
 }
+
+bool tensor_same_sizes(const struct tensor *a, const struct tensor *b)
+{
+    if (!tensor_identical(a, b) || !shape_same_sizes(&a->shape, &b->shape))
+        return false;
+    for (int64_t i = 0; a->per != b->per && i < a->count; i++)
+        if (!size_equal(tensor_get_size(a, i), tensor_get_size(b, i)))
+            return false;
+    return true;
+}

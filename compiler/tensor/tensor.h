@@ -41,8 +41,10 @@ struct tensor *tensor_cast(struct arena *a, const struct tensor *t, enum dtype t
  * in row-major order. */
 struct tensor *tensor_convert(struct arena *a, const struct tensor *t, enum dtype to, int64_t *lost);
 
-/* Same dtype, shape and bits? */
+/* Same dtype, shape and bits? For the highest count of a range, where there is one. */
 bool tensor_identical(const struct tensor *a, const struct tensor *b);
+/* For all counts: identical, and so are shapes and integers as sizes. */
+bool tensor_same_sizes(const struct tensor *a, const struct tensor *b);
 
 /* NumPy .npy files, version 1 and 2 in, 1 out; C order or Fortran order (converted), native or swapped bytes. */
 bool npy_read(struct diag *d, struct arena *a, const char *path, struct tensor **out) MUST_USE;

@@ -203,6 +203,8 @@ START_TEST(attributes_are_equal_in_all_that_they_have)
     more_floats.floats = negative;
     same_texts.strings = again;
     other_texts.strings = others;
+    const struct size n = {8, 1}, pairs = {8, 2};
+    const struct shape rows_of_n = SHAPE_OF(n, size_constant(8)), columns_of_n = SHAPE_OF(size_constant(8), n);
 #define LIST(...)                                                                                                      \
     attr_ints("x", (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
     const struct {
@@ -215,6 +217,11 @@ START_TEST(attributes_are_equal_in_all_that_they_have)
         {LIST(1, 2), LIST(1, 2, 3), false},
         {attr_int("x", 1), attr_int("x", 1), true},
         {attr_int("x", 1), attr_int("x", 2), false},
+        {attr_size("x", &n), attr_size("x", &n), true},
+        {attr_size("x", &n), attr_int("x", 8), false},
+        {attr_size("x", &n), attr_size("x", &pairs), false},
+        {attr_dims("x", &rows_of_n), attr_dims("x", &rows_of_n), true},
+        {attr_dims("x", &rows_of_n), attr_dims("x", &columns_of_n), false},
         {attr_int("x", 1), attr_int("y", 1), false},
         {attr_int("x", 0), attr_float("x", 0), false},
         {attr_float("x", 0.0), attr_float("x", -0.0), false},

@@ -762,6 +762,30 @@ START_TEST(shapes_that_sizes_say)
 }
 END_TEST
 
+/* Equal for the highest count alone: neither constants nor attributes make two nodes one. */
+START_TEST(nodes_of_other_sizes_stay_apart)
+{
+    struct value *const samples = value_known(shape_of_batch()) != NULL ? graph_find(g, "samples") : NULL;
+    const struct shape turned = SHAPE_OF(size_constant(4), ((struct size){8, 1}));
+    output("first", build_reshape(&b, samples, &turned));
+    output("again", build_reshape(&b, samples, &turned));
+    output("other", build_reshape(&b, samples, &SHAPE(4, 8)));
+    const struct shape seen = SHAPE_OF(((struct size){10, 1}), size_constant(4));
+    const int64_t start[] = {0, 0}, step[] = {1, 1};
+    const struct attr starts = attr_ints("starts", start, 2), steps = attr_ints("steps", step, 2);
+    output("padded", build_value(&b, "stepc.SliceGrad", ATTRS(attr_dims("shape", &seen), starts, steps), &samples, 1));
+    output("fixed", build_value(&b, "stepc.SliceGrad", ATTRS(attr_dims("shape", &SHAPE(10, 4)), starts, steps),
+                                &samples, 1));
+    ck_assert(!b.failed && canonicalise(g, NULL));
+    const struct value *v[5];
+    for (int k = 0; k < 5; k++)
+        v[k] = g->outputs.data[k].value;
+    ck_assert_ptr_eq(v[0], v[1]);
+    ck_assert_ptr_ne(v[0], v[2]);
+    ck_assert_ptr_ne(v[3], v[4]);
+}
+END_TEST
+
 /* What folding stores is of the model's size: the bound of tables that stepc makes is not for it. */
 START_TEST(converted_weights_are_no_tables)
 {
@@ -843,6 +867,7 @@ int main(void)
     tcase_add_test(all, elements_of_shapes_are_sizes);
     tcase_add_test(all, what_is_computed_of_sizes_is_one_or_is_not);
     tcase_add_test(all, shapes_that_sizes_say);
+    tcase_add_test(all, nodes_of_other_sizes_stay_apart);
     tcase_add_test(all, converted_weights_are_no_tables);
     tcase_add_test(all, tables_of_regions_count_together);
     tcase_add_test(all, large_graphs_take_seconds);

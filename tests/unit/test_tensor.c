@@ -546,6 +546,20 @@ START_TEST(sizes_broadcast)
 }
 END_TEST
 
+START_TEST(constants_are_the_same_for_all_counts)
+{
+    const struct tensor *const dims = tensor_from_dims(&arena, &SHAPE_OF(N, size_constant(4)));
+    const struct tensor *const plain = tensor_from_dims(&arena, &SHAPE(8, 4));
+    ck_assert(tensor_identical(dims, plain) && !tensor_same_sizes(dims, plain) && !tensor_same_sizes(plain, dims));
+    ck_assert(tensor_same_sizes(dims, tensor_from_dims(&arena, &SHAPE_OF(N, size_constant(4)))));
+    const struct tensor *const other = tensor_from_dims(&arena, &SHAPE_OF(((struct size){8, 2}), size_constant(4)));
+    ck_assert(!tensor_same_sizes(dims, other));
+    const struct tensor *const zeros = tensor_new(&arena, DTYPE_FLOAT, &SHAPE_OF(N));
+    ck_assert(!tensor_same_sizes(zeros, tensor_new(&arena, DTYPE_FLOAT, &SHAPE(8))));
+    ck_assert(tensor_same_sizes(zeros, tensor_new(&arena, DTYPE_FLOAT, &SHAPE_OF(N))));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tensor");
@@ -571,6 +585,7 @@ int main(void)
     tcase_add_test(shapes, sizes_are_divided);
     tcase_add_test(shapes, sizes_are_compared_for_all_counts);
     tcase_add_test(shapes, sizes_broadcast);
+    tcase_add_test(shapes, constants_are_the_same_for_all_counts);
     suite_add_tcase(suite, shapes);
 
     TCase *tensors = tcase_create("tensor");
