@@ -121,7 +121,7 @@ static int64_t most_index(const struct kernel *k)
 
 const char *kernel_index_type(const struct kernel *k, const struct target *t)
 {
-    return target_index_type(t, most_index(k) + LOOP_MARGIN + 1);
+    return target_index_type(t, plus(most_index(k), LOOP_MARGIN + 1));
 }
 
 /* ---- what cannot be compiled ------------------------------------------------------------------------------------- */

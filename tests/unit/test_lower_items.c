@@ -249,11 +249,22 @@ START_TEST(kernels_are_late)
 }
 END_TEST
 
+/* More points than int64 holds: they count as the most there are, not as few. */
+START_TEST(indices_are_wide_where_points_cannot_be_counted)
+{
+    make_buffers();
+    struct kernel *const k = loops(EXTENTS(INT64_C(1) << 40, INT64_C(1) << 40));
+    store(k, AT(result_of, 0, 0, 1), load(AT(elements, 0, 0, 1)));
+    ck_assert_str_eq(kernel_index_type(k, NULL), "int64_t");
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, kernels_are_seen_whole, 0, COUNT(cases));
     tcase_add_loop_test(tests, kernels_are_late, 0, COUNT(late_cases));
+    tcase_add_test(tests, indices_are_wide_where_points_cannot_be_counted);
     return run_tests("lower_items", tests);
 }
