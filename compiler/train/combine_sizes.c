@@ -50,14 +50,18 @@ static bool is_wanted(const struct combiner *c, const info_list *declarations)
     return false;
 }
 
-/* --dim as a training entry has it: 'step:batch' goes before 'batch'. */
-static void dims_of_step(const struct import_options *o, struct map *out)
+/* --dim as a training entry has it: 'step:batch' goes before 'batch', and is no size of each call. */
+static void dims_of_step(const struct import_options *o, struct map *out, struct map *pers)
 {
     for (int own = 0; own < 2; own++)
         for (size_t i = 0; o->dims && i < o->dims->count; i++) {
             const struct map_entry *const e = &o->dims->entries[i];
-            if (!own || str_starts_with(e->key, "step:"))
-                map_set(out, own ? e->key + strlen("step:") : e->key, e->value);
+            if (own && !str_starts_with(e->key, "step:"))
+                continue;
+            const char *const symbol = own ? e->key + strlen("step:") : e->key;
+            map_set(out, symbol, e->value);
+            if (own)
+                map_set(pers, symbol, arena_new(pers->arena, int64_t)); /* a constant: 0 */
         }
 }
 
@@ -74,15 +78,16 @@ bool combine_infer_sizes(struct combiner *c)
     struct diag *const trial = arena_new(c->arena, struct diag);
     struct import_options options = *c->options;
     struct map *const dims = arena_new(c->arena, struct map), *const pers = arena_new(c->arena, struct map),
-               plain = {.arena = c->arena};
+               plain = {.arena = c->arena}, plain_pers = {.arena = c->arena};
     struct program *p;
     bool ok = true;
     find_declarations(c->arena, c->model, &declarations);
     if (c->model->training.count == 0 || (c->only && str_equal(c->only, "infer")) || !is_wanted(c, &declarations))
         return true;
     trial->arena = dims->arena = pers->arena = c->arena;
-    dims_of_step(c->options, &plain);
+    dims_of_step(c->options, &plain, &plain_pers);
     options.dims = &plain;
+    options.pers = &plain_pers;
     /* What the main graph lacks is said alone: the sizes of a target follow from it. */
     if (!combine_program(trial, c->arena, c->model, &options, "sizes", "infer", &p))
         return (c->only && str_equal(c->only, "init")) ||

@@ -337,6 +337,24 @@ START_TEST(sizes_of_the_step_go_first)
 }
 END_TEST
 
+/* A size of the step is no size of each call, whatever range there is beside it. */
+START_TEST(sizes_of_the_step_are_constants)
+{
+    static const struct size_range samples = {"samples", 1, 8};
+    struct map dims = {.arena = &arena};
+    give(&dims, "step:samples", 6);
+    give(&dims, "samples", 8);
+    options.dims = &dims;
+    options.range = &samples;
+    must_combine(pairs());
+    const struct graph *const step = program_entry(program, "step")->graph;
+    ck_assert(size_equal(shape_size(&step->inputs.data[0]->shape, 0), size_constant(6)));
+    ck_assert(size_equal(shape_size(&step->inputs.data[1]->shape, 0), size_constant(3)));
+    const struct graph *const infer = program_entry(program, "infer")->graph;
+    ck_assert(size_equal(shape_size(&infer->inputs.data[0]->shape, 0), (struct size){8, 1}));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const all = tcase_create("all");
@@ -356,5 +374,6 @@ int main(void)
     tcase_add_test(all, constants_of_one_name);
     tcase_add_test(all, sizes_follow_from_outputs);
     tcase_add_test(all, sizes_of_the_step_go_first);
+    tcase_add_test(all, sizes_of_the_step_are_constants);
     return run_tests("train_entries", all);
 }
