@@ -39,9 +39,10 @@ static bool causal_infer(struct infer_ctx *c)
         return infer_error(
             c, "input and weight have shapes %s and %s, expected [batch,channels,length] and [channels,1,window]",
             shape_text(c->diag->arena, x), shape_text(c->diag->arena, w));
-    const struct shape state = SHAPE_OF(shape_size(x, 0), shape_size(x, 1), size_constant(w->dim[2] - 1));
-    return move_infer_shape(c, WEIGHT, &SHAPE(x->dim[1], 1, w->dim[2])) &&
-           move_infer_shape(c, BIAS, &SHAPE(x->dim[1])) &&
+    const struct size channels = shape_size(x, 1), window = shape_size(w, 2);
+    const struct shape state = SHAPE_OF(shape_size(x, 0), channels, size_sum(window, size_constant(-1)));
+    return move_infer_shape(c, WEIGHT, &SHAPE_OF(channels, size_constant(1), window)) &&
+           move_infer_shape(c, BIAS, &SHAPE_OF(channels)) &&
            move_infer_shape(c, PAST, &state) && infer_out(c, 0, DTYPE_UNDEFINED, x) &&
            infer_out(c, 1, DTYPE_UNDEFINED, &state);
 }
@@ -55,7 +56,7 @@ static bool causal_expand(struct expand_ctx *c)
 {
     struct value *x = expand_in(c, X), *past = expand_in(c, PAST);
     const enum dtype type = dtype_computed(x->dtype);
-    const struct size before = size_constant(expand_in(c, WEIGHT)->shape.dim[2] - 1);
+    const struct size before = size_sum(shape_size(&expand_in(c, WEIGHT)->shape, 2), size_constant(-1));
     const struct shape state = SHAPE_OF(shape_size(&x->shape, 0), shape_size(&x->shape, 1), before);
     if (past == NULL)
         past = build_expand(c->b, build_like(c, x, 0.0), &state);

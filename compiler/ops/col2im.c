@@ -39,17 +39,15 @@ static const struct op_version versions[] = {{.since = 1}, {0}}, col2im_versions
 
 static struct window window_over(const struct node *n, const struct shape *x)
 {
-    const int64_t *size;
-    size_t count;
-    op_attr_ints(n, "kernel_shape", &size, &count);
-    return window_of(n, x, size);
+    return window_of_kernel(n, x);
 }
 
 static struct shape shape_of_windows(const struct window *w, const struct shape *x)
 {
+    const struct shape weights = window_weights(w, size_constant(1), size_constant(1));
     struct shape v = SHAPE_OF(shape_size(x, 0), shape_size(x, 1));
     for (int i = 0; i < w->rank; i++)
-        shape_add(&v, size_constant(w->axis[WINDOW_AXES - w->rank + i].size));
+        shape_take(&v, &weights, 2 + i);
     for (int i = 0; i < w->rank; i++)
         shape_add(&v, window_out_size(&w->axis[WINDOW_AXES - w->rank + i]));
     return v;
@@ -58,10 +56,10 @@ static struct shape shape_of_windows(const struct window *w, const struct shape 
 static bool windows_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, 0);
-    const int64_t *size;
+    struct shape size;
     struct window w;
     if (window_infer_rank(c, 0) == 0 || !window_infer_kernel(c, x->rank - 2, true, &size) ||
-        !window_infer(c, x, size, &w))
+        !window_infer(c, x, &size, &w))
         return false;
     const struct shape v = shape_of_windows(&w, x);
     return infer_out(c, 0, DTYPE_UNDEFINED, &v);
@@ -70,14 +68,14 @@ static bool windows_infer(struct infer_ctx *c)
 static bool windows_grad_infer(struct infer_ctx *c)
 {
     const struct shape x = window_shape(c->node), *v = infer_shape(c, 0);
-    const int64_t *size;
+    struct shape size;
     struct window w;
     for (int d = 0; d < x.rank; d++)
         if (x.dim[d] < 0)
             return infer_error(c, "attribute 'shape' contains %lld", (long long)x.dim[d]);
     if (x.rank < 3 || x.rank > 2 + WINDOW_AXES)
         return infer_error(c, "attribute 'shape' has %d numbers, expected 3 to 5", x.rank);
-    if (!window_infer_kernel(c, x.rank - 2, true, &size) || !window_infer(c, &x, size, &w))
+    if (!window_infer_kernel(c, x.rank - 2, true, &size) || !window_infer(c, &x, &size, &w))
         return false;
     const struct shape expected = shape_of_windows(&w, &x);
     if (!shape_equal(v, &expected))
@@ -163,14 +161,15 @@ static bool windows_grad_plain(struct expand_ctx *c)
     pair_axes(&w, &expand_in(c, 0)->shape, &apart, there, back);
     struct value *v = build_transpose(c->b, expand_in(c, 0), there);
     for (int i = 0; i < w.rank; i++)
-        x.dim[2 + i] = apart.dim[2 + 2 * i] * apart.dim[3 + 2 * i];
+        shape_set(&x, 2 + i, shape_size_range(&apart, 2 + 2 * i, 4 + 2 * i));
     for (int i = 0; i < w.rank; i++) {
-        const int64_t rows = x.dim[2 + i], inner = shape_count_range(&x, 3 + i, x.rank);
+        const struct size one = size_constant(1), rows = shape_size(&x, 2 + i), size = shape_size(&to, 2 + i),
+                          inner = shape_size_range(&x, 3 + i, x.rank);
         struct value *places = build_places(c->b, &w.axis[WINDOW_AXES - w.rank + i]);
-        places = build_reshape(c->b, places, &SHAPE(1, rows, 1));
-        v = build_reshape(c->b, v, &SHAPE(shape_count_range(&x, 0, 2 + i), rows, inner));
-        v = build_with(c, "stepc.Scatter", ATTRS(attr_int("size", to.dim[2 + i])), places, v);
-        x.dim[2 + i] = to.dim[2 + i];
+        places = build_reshape(c->b, places, &SHAPE_OF(one, rows, one));
+        v = build_reshape(c->b, v, &SHAPE_OF(shape_size_range(&x, 0, 2 + i), rows, inner));
+        v = build_with(c, "stepc.Scatter", ATTRS(attr_size("size", &size)), places, v);
+        shape_set(&x, 2 + i, size);
     }
     return expand_out(c, 0, build_reshape(c->b, v, &to));
 }
@@ -289,7 +288,9 @@ static bool windows_grad_lower(struct lower_ctx *c)
     const struct view v = lower_view_of(c, 0), x = lower_out_view(c, 0);
     const struct window w = window_over(c->node, &x.shape);
     const int rank = w.rank, tap = 1 + rank, last = 1 + 2 * rank;
-    struct shape loops = {.rank = 2 + 2 * rank, .dim = {x.shape.dim[0], x.shape.dim[1]}};
+    struct shape loops = {.rank = 2 + 2 * rank};
+    shape_set(&loops, 0, shape_size(&x.shape, 0));
+    shape_set(&loops, 1, shape_size(&x.shape, 1));
     struct view to = {.buffer = x.buffer, .offset = x.offset, .stride = {x.stride[0], x.stride[1]}};
     struct access from = {.buffer = v.buffer, .offset = v.offset, .stride = {v.stride[0], v.stride[1]}};
     const struct expr *exists = NULL;
@@ -299,8 +300,8 @@ static bool windows_grad_lower(struct lower_ctx *c)
         return move_fill_and_place(c, move_zero(c, lower_out_dtype(c, 0)), NULL, NULL);
     for (int i = 0; i < rank; i++) {
         const int element = i == rank - 1 ? last : 2 + i;
-        loops.dim[element] = x.shape.dim[2 + i];
-        loops.dim[tap + i] = v.shape.dim[2 + i];
+        shape_set(&loops, element, shape_size(&x.shape, 2 + i));
+        shape_set(&loops, tap + i, shape_size(&v.shape, 2 + i));
         to.stride[element] = x.stride[2 + i];
         from.stride[tap + i] = v.shape.dim[2 + i] == 1 ? 0 : v.stride[2 + i];
         const struct window_axis *a = &w.axis[WINDOW_AXES - rank + i];
@@ -375,7 +376,9 @@ static bool col2im_infer(struct infer_ctx *c)
         !window_infer_list(c, "pads", 2 * rank, 0, &list))
         return false;
     const struct window w = padded_window(c->node, image, block, (int)rank);
-    const struct shape padded = SHAPE(x->dim[0], w.axis[0].in, w.axis[1].in, w.axis[2].in);
+    struct shape padded = SHAPE_OF(shape_size(x, 0));
+    for (int i = 0; i < WINDOW_AXES; i++)
+        shape_add(&padded, window_in_size(&w.axis[i]));
     int64_t size = 1, windows = 1, elements;
     if (!shape_count_checked(&padded, &elements))
         return infer_error(c, "the image with its padding has too many elements");

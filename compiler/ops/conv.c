@@ -39,33 +39,32 @@ static const struct op_param weight_grad_outputs[] = {PARAM("dW", 0), {0}};
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-struct conv conv_make(const struct node *n, const struct shape *x, int64_t out_channels, const int64_t *size)
+struct conv conv_make(const struct node *n, const struct shape *x, struct size out_channels, const struct shape *size)
 {
-    struct conv v = {.n = x->dim[0], .images = shape_size(x, 0), .groups = op_attr_int(n, "group")};
+    struct conv v = {.n = x->dim[0], .groups = op_attr_int(n, "group"), .images = shape_size(x, 0),
+                     .channels = shape_size(x, 1)};
     v.c = x->dim[1] / v.groups;
-    v.o = out_channels / v.groups;
+    v.o = out_channels.most / v.groups;
     v.window = window_of(n, x, size);
     return v;
 }
 
 static struct conv conv_of(const struct node *n)
 {
-    const struct shape *w = &node_input(n, 1)->shape;
-    return conv_make(n, &node_input(n, 0)->shape, w->dim[0], w->dim + 2);
+    const struct shape *const w = &node_input(n, 1)->shape, size = window_of_weights(w);
+    return conv_make(n, &node_input(n, 0)->shape, shape_size(w, 0), &size);
 }
 
 static struct conv input_grad_of(const struct node *n)
 {
-    const struct shape x = window_shape(n), *w = &node_input(n, 1)->shape;
-    return conv_make(n, &x, w->dim[0], w->dim + 2);
+    const struct shape x = window_shape(n), *const w = &node_input(n, 1)->shape, size = window_of_weights(w);
+    return conv_make(n, &x, shape_size(w, 0), &size);
 }
 
 static struct conv weight_grad_of(const struct node *n)
 {
-    const int64_t *size;
-    size_t count;
-    op_attr_ints(n, "kernel_shape", &size, &count);
-    return conv_make(n, &node_input(n, 1)->shape, node_input(n, 0)->shape.dim[1], size);
+    const struct shape size = op_attr_dims(n, "kernel_shape");
+    return conv_make(n, &node_input(n, 1)->shape, shape_size(&node_input(n, 0)->shape, 1), &size);
 }
 
 static bool check_group(struct infer_ctx *c, const char *what, int64_t channels)
@@ -80,16 +79,16 @@ static bool check_group(struct infer_ctx *c, const char *what, int64_t channels)
 bool conv_infer_weights(struct infer_ctx *c, const struct shape *x, int i)
 {
     const struct value *w = infer_in(c, i);
-    const int64_t *size;
+    struct shape size;
     if (w->shape.rank != x->rank)
         return infer_error(c, "input %d '%s' has rank %d, expected %d", i, w->name, w->shape.rank, x->rank);
     if (!window_infer_kernel(c, x->rank - 2, false, &size) || !check_group(c, "input", x->dim[1]) ||
         !check_group(c, "output", w->shape.dim[0]))
         return false;
-    for (int s = 0; size != NULL && s < x->rank - 2; s++)
-        if (size[s] != w->shape.dim[2 + s])
+    for (int s = 0; s < size.rank; s++)
+        if (size.dim[s] != w->shape.dim[2 + s])
             return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input %d '%s' has %lld",
-                               (long long)size[s], s, i, w->name, (long long)w->shape.dim[2 + s]);
+                               (long long)size.dim[s], s, i, w->name, (long long)w->shape.dim[2 + s]);
     const int64_t expected = x->dim[1] / op_attr_int(c->node, "group");
     return w->shape.dim[1] == expected || infer_error(c, "input %d '%s' is for %lld channels, expected %lld", i,
                                                       w->name, (long long)w->shape.dim[1], (long long)expected);
@@ -108,20 +107,22 @@ static bool check_bias(struct infer_ctx *c)
 static bool conv_infer(struct infer_ctx *c)
 {
     struct window w;
-    if (window_infer_rank(c, 0) == 0 || !conv_infer_weights(c, infer_shape(c, 0), 1) || !check_bias(c) ||
-        !window_infer(c, infer_shape(c, 0), infer_shape(c, 1)->dim + 2, &w))
+    if (window_infer_rank(c, 0) == 0 || !conv_infer_weights(c, infer_shape(c, 0), 1) || !check_bias(c))
+        return false;
+    const struct shape size = window_of_weights(infer_shape(c, 1));
+    if (!window_infer(c, infer_shape(c, 0), &size, &w))
         return false;
     const struct shape y = window_out_shape(&w, shape_size(infer_shape(c, 0), 0), shape_size(infer_shape(c, 1), 0));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
 /* Is input 0 what a convolution of x would give? */
-static bool check_dy(struct infer_ctx *c, const struct shape *x, int64_t channels, const int64_t *size)
+static bool check_dy(struct infer_ctx *c, const struct shape *x, struct size channels, const struct shape *size)
 {
     struct window w;
     if (!window_infer(c, x, size, &w))
         return false;
-    const struct shape y = window_out_shape(&w, shape_size(x, 0), size_constant(channels));
+    const struct shape y = window_out_shape(&w, shape_size(x, 0), channels);
     return shape_equal(&y, infer_shape(c, 0)) ||
            infer_error(c, "input 0 '%s' does not have the shape of the convolution's output", infer_in(c, 0)->name);
 }
@@ -129,14 +130,15 @@ static bool check_dy(struct infer_ctx *c, const struct shape *x, int64_t channel
 static bool input_grad_infer(struct infer_ctx *c)
 {
     struct shape x;
-    return window_infer_shape(c, &x) && conv_infer_weights(c, &x, 1) &&
-           check_dy(c, &x, infer_shape(c, 1)->dim[0], infer_shape(c, 1)->dim + 2) &&
-           infer_out(c, 0, DTYPE_UNDEFINED, &x);
+    if (!window_infer_shape(c, &x) || !conv_infer_weights(c, &x, 1))
+        return false;
+    const struct shape *const w = infer_shape(c, 1), size = window_of_weights(w);
+    return check_dy(c, &x, shape_size(w, 0), &size) && infer_out(c, 0, DTYPE_UNDEFINED, &x);
 }
 
 static bool weight_grad_infer(struct infer_ctx *c)
 {
-    const int64_t *size;
+    struct shape size;
     const int rank = window_infer_rank(c, 0);
     if (rank == 0 || window_infer_rank(c, 1) == 0)
         return false;
@@ -144,11 +146,11 @@ static bool weight_grad_infer(struct infer_ctx *c)
     if (x->rank != dy->rank)
         return infer_error(c, "inputs have ranks %d and %d, expected the same", dy->rank, x->rank);
     if (!window_infer_kernel(c, rank, true, &size) || !check_group(c, "input", x->dim[1]) ||
-        !check_group(c, "output", dy->dim[1]) || !check_dy(c, x, dy->dim[1], size))
+        !check_group(c, "output", dy->dim[1]) || !check_dy(c, x, shape_size(dy, 1), &size))
         return false;
-    struct shape w = SHAPE(dy->dim[1], x->dim[1] / op_attr_int(c->node, "group"));
+    struct shape w = SHAPE_OF(shape_size(dy, 1), size_quotient(shape_size(x, 1), op_attr_int(c->node, "group")));
     for (int i = 0; i < rank; i++)
-        w.dim[w.rank++] = size[i];
+        shape_take(&w, &size, i);
     return infer_out(c, 0, DTYPE_UNDEFINED, &w);
 }
 
@@ -166,7 +168,7 @@ static struct value *build_input_grad(struct grad_ctx *c, const struct conv *v, 
 {
     struct window_attrs a;
     window_make_attrs(&v->window, &a);
-    struct shape shape = SHAPE_OF(v->images, size_constant(v->groups * v->c));
+    struct shape shape = SHAPE_OF(v->images, v->channels);
     for (int i = 0; i < v->window.rank; i++)
         shape_add(&shape, window_in_size(&v->window.axis[WINDOW_AXES - v->window.rank + i]));
     a.attr[WINDOW_ATTRS] = attr_int("group", v->groups);

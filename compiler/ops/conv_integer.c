@@ -32,7 +32,8 @@ struct conv_operands {
 static struct conv conv_of(const struct node *n, const struct conv_operands *in)
 {
     const struct shape *const w = &node_input(n, (size_t)in->w)->shape;
-    return conv_make(n, &node_input(n, (size_t)in->x)->shape, w->dim[0], w->dim + 2);
+    const struct shape size = window_of_weights(w);
+    return conv_make(n, &node_input(n, (size_t)in->x)->shape, shape_size(w, 0), &size);
 }
 
 /* Is input i, if it is there, one number, or with `listed` one for each output channel? */
@@ -53,10 +54,12 @@ static bool check_parameter(struct infer_ctx *c, int i, const struct conv_operan
 /* What a convolution reads of x, [n, channels, axes..]: x, with zeros around it where windows reach outside. */
 static struct shape padded_shape(const struct conv *v)
 {
-    struct shape s = SHAPE(v->n, v->groups * v->c);
+    struct shape s = SHAPE_OF(v->images, v->channels);
     for (int i = 0; i < WINDOW_AXES; i++) {
         const struct window_axis *const a = &v->window.axis[i];
-        s.dim[s.rank++] = a->out == 0 ? 0 : (a->out - 1) * a->stride + (a->size - 1) * a->dilation + 1;
+        const struct size starts = size_product(window_out_size(a), size_constant(a->stride)),
+                          last = size_sum(window_reach(a), size_constant(-a->stride));
+        shape_add(&s, a->out == 0 ? size_constant(0) : size_sum(starts, last));
     }
     return s;
 }
@@ -67,8 +70,10 @@ static bool infer_product(struct infer_ctx *c, const struct conv_operands *in, e
     int64_t count;
     const struct shape *const x = infer_shape(c, in->x);
     if (window_infer_rank(c, in->x) == 0 || !conv_infer_weights(c, x, in->w) ||
-        !check_parameter(c, in->zero_x, in, false) || !check_parameter(c, in->zero_w, in, true) ||
-        !window_infer(c, x, infer_shape(c, in->w)->dim + 2, &w))
+        !check_parameter(c, in->zero_x, in, false) || !check_parameter(c, in->zero_w, in, true))
+        return false;
+    const struct shape size = window_of_weights(infer_shape(c, in->w));
+    if (!window_infer(c, x, &size, &w))
         return false;
     const struct conv v = conv_of(c->node, in);
     const struct shape y = window_out_shape(&w, shape_size(x, 0), shape_size(infer_shape(c, in->w), 0)),
@@ -149,7 +154,7 @@ static struct view with_three_axes(const struct view *v)
     struct view out = {.buffer = v->buffer, .offset = v->offset, .shape = SHAPE(1, 1, 1, 1, 1)};
     for (int d = 0; d < v->shape.rank; d++) {
         const int to = d < 2 ? d : d + 5 - v->shape.rank;
-        out.shape.dim[to] = v->shape.dim[d];
+        shape_set(&out.shape, to, shape_size(&v->shape, d));
         out.stride[to] = v->stride[d];
     }
     return out;
@@ -169,7 +174,7 @@ static struct view padded_copy(struct lower_ctx *c, const struct conv *v, const 
         const struct window_axis *const a = &v->window.axis[i];
         const int64_t room = whole.dim[2 + i] - a->pad_begin;
         at[2 + i] = a->pad_begin;
-        from.shape.dim[2 + i] = room < 0 ? 0 : room < a->in ? room : a->in;
+        shape_set(&from.shape, 2 + i, size_constant(room < 0 ? 0 : room < a->in ? room : a->in));
     }
     lower_kernel(c, "pad");
     lower_store(c, lower_part(c, &whole), &to,
@@ -203,13 +208,14 @@ static struct loops loops_of(bool beside)
 static struct shape domain_of(const struct loops *l, const struct conv *v)
 {
     struct shape s = {.rank = l->count};
-    s.dim[l->image] = v->n;
-    s.dim[l->group] = v->groups;
-    s.dim[l->channel] = v->o;
-    s.dim[l->term] = v->c;
+    shape_set(&s, l->image, v->images);
+    shape_set(&s, l->group, size_constant(v->groups));
+    shape_set(&s, l->channel, size_constant(v->o));
+    shape_set(&s, l->term, size_quotient(v->channels, v->groups));
     for (int i = 0; i < WINDOW_AXES; i++) {
-        s.dim[l->out[i]] = v->window.axis[i].out;
-        s.dim[l->tap[i]] = v->window.axis[i].size;
+        const struct window_axis *const a = &v->window.axis[i];
+        shape_set(&s, l->out[i], window_out_size(a));
+        shape_set(&s, l->tap[i], (struct size){a->size, a->size_per});
     }
     return s;
 }
@@ -385,11 +391,11 @@ static bool linear_infer(struct infer_ctx *c)
 /* One number, or one for each channel, in a shape that broadcasts to y. */
 static struct value *over_y(struct expand_ctx *c, struct value *x)
 {
-    struct shape s = SHAPE(shape_count(&x->shape));
+    struct shape s = SHAPE_OF(shape_elements(&x->shape));
     if (s.dim[0] == 1)
         return build_reshape(c->b, x, &SHAPE_SCALAR);
     for (int rank = expand_in(c, X)->shape.rank - 2; rank > 0; rank--)
-        s.dim[s.rank++] = 1;
+        shape_add(&s, size_constant(1));
     return build_reshape(c->b, x, &s);
 }
 

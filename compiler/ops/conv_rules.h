@@ -7,7 +7,7 @@
 
 struct conv {
     int64_t n, groups, c, o; /* c, o: channels of one group */
-    struct size images;      /* n as a size */
+    struct size images, channels; /* n and groups c as sizes */
     struct window window;
 };
 
@@ -17,7 +17,7 @@ enum conv_role { CONV_X, CONV_W, CONV_Y };
 /* Input i as weights for x; reports what does not fit. */
 bool conv_infer_weights(struct infer_ctx *c, const struct shape *x, int i);
 /* Of a node that inference has passed, for windows of `size`. */
-struct conv conv_make(const struct node *n, const struct shape *x, int64_t out_channels, const int64_t *size);
+struct conv conv_make(const struct node *n, const struct shape *x, struct size out_channels, const struct shape *size);
 
 /* Code for the operator whose output has the role `result`; x, w, y are the numbers of the inputs in
  * these roles. finish: over the loops [n, channels, elements of a channel] (of W: [channels, c, positions of the

@@ -99,7 +99,7 @@ static bool check_weights(struct infer_ctx *c, int rank)
 {
     const struct value *x = infer_in(c, 0), *w = infer_in(c, 1);
     const int64_t groups = op_attr_int(c->node, "group");
-    const int64_t *size;
+    struct shape size;
     if (w->shape.rank != rank + 2)
         return infer_error(c, "input 1 '%s' has rank %d, expected %d", w->name, w->shape.rank, rank + 2);
     if (w->shape.dim[0] != x->shape.dim[1])
@@ -114,9 +114,9 @@ static bool check_weights(struct infer_ctx *c, int rank)
         return false;
     for (int i = 0; i < rank; i++) {
         const int64_t in_w = w->shape.dim[2 + i];
-        if (size != NULL && size[i] != in_w)
+        if (size.rank > 0 && size.dim[i] != in_w)
             return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input 1 '%s' has %lld",
-                               (long long)size[i], i, w->name, (long long)in_w);
+                               (long long)size.dim[i], i, w->name, (long long)in_w);
         if (in_w < 1 || in_w > INT32_MAX)
             return infer_error(c, "input 1 '%s' has windows of %lld elements along spatial axis %d", w->name,
                                (long long)in_w, i);
@@ -166,7 +166,8 @@ static bool transpose_infer(struct infer_ctx *c)
         return false;
     const struct size groups = size_constant(op_attr_int(c->node, "group"));
     struct shape y = SHAPE_OF(shape_size(infer_shape(c, 0), 0), size_product(shape_size(infer_shape(c, 1), 1), groups));
-    if (!checked_mul(infer_shape(c, 1)->dim[1], op_attr_int(c->node, "group"), &y.dim[1]))
+    int64_t channels;
+    if (!checked_mul(infer_shape(c, 1)->dim[1], groups.most, &channels))
         return infer_error(c, "there are too many output channels");
     for (int i = 0; i < rank; i++)
         if (infer_shape(c, 0)->dim[2 + i] > INT32_MAX)
@@ -242,7 +243,9 @@ static bool transpose_expand(struct expand_ctx *c)
 {
     const struct shape *y = &node_output(c->node, 0)->shape;
     struct value *map = build_map(c, y), *b = expand_in(c, 2);
-    struct shape channels = {.rank = y->rank - 1, .dim = {y->dim[1], 1, 1, 1}};
+    struct shape channels = SHAPE_OF(shape_size(y, 1));
+    for (int d = 2; d < y->rank; d++)
+        shape_add(&channels, size_constant(1));
     return expand_out(c, 0, b ? build(c, "Add", map, build_reshape(c->b, b, &channels)) : map);
 }
 

@@ -51,12 +51,13 @@ struct deform {
 static struct deform deform_of(const struct node *n)
 {
     const struct shape *x = &node_input(n, IN_X)->shape, *w = &node_input(n, IN_W)->shape;
+    const struct shape size = window_of_weights(w);
     struct deform v = {.n = shape_size(x, 0),
                        .channels = x->dim[1],
                        .outputs = w->dim[0],
                        .groups = op_attr_int(n, "group"),
                        .offset_groups = op_attr_int(n, "offset_group"),
-                       .window = window_of(n, x, w->dim + 2)};
+                       .window = window_of(n, x, &size)};
     v.taps = window_size(&v.window);
     v.out = window_out_count(&v.window);
     v.in = window_in_count(&v.window);
@@ -75,7 +76,7 @@ static bool check_groups(struct infer_ctx *c, const char *attr, const char *what
 static bool check_weights(struct infer_ctx *c, int rank)
 {
     const struct shape *x = infer_shape(c, IN_X), *w = infer_shape(c, IN_W);
-    const int64_t *size;
+    struct shape size;
     if (w->rank != x->rank)
         return infer_error(c, "input 1 '%s' has rank %d, expected %d", infer_in(c, IN_W)->name, w->rank, x->rank);
     if (!check_groups(c, "group", "input", x->dim[1]) || !check_groups(c, "group", "output", w->dim[0]) ||
@@ -84,21 +85,23 @@ static bool check_weights(struct infer_ctx *c, int rank)
     if (w->dim[1] != x->dim[1] / op_attr_int(c->node, "group"))
         return infer_error(c, "input 1 '%s' is for %lld channels, expected %lld", infer_in(c, IN_W)->name,
                            (long long)w->dim[1], (long long)(x->dim[1] / op_attr_int(c->node, "group")));
-    for (int i = 0; size != NULL && i < rank; i++)
-        if (size[i] != w->dim[2 + i])
+    for (int i = 0; i < size.rank; i++)
+        if (size.dim[i] != w->dim[2 + i])
             return infer_error(c, "attribute 'kernel_shape' has %lld for spatial axis %d, but input 1 '%s' has %lld",
-                               (long long)size[i], i, infer_in(c, IN_W)->name, (long long)w->dim[2 + i]);
+                               (long long)size.dim[i], i, infer_in(c, IN_W)->name, (long long)w->dim[2 + i]);
     return true;
 }
 
 /* Input i has `each` numbers for every position of the window and every group of offsets. */
 static bool check_per_tap(struct infer_ctx *c, int i, const struct window *w, int64_t each)
 {
-    struct shape expected = window_out_shape(w, shape_size(infer_shape(c, IN_X), 0), size_constant(0));
+    int64_t numbers;
     if (infer_in(c, i) == NULL)
         return true;
-    if (!checked_mul(op_attr_int(c->node, "offset_group"), window_size(w) * each, &expected.dim[1]))
+    if (!checked_mul(op_attr_int(c->node, "offset_group"), window_size(w) * each, &numbers))
         return infer_error(c, "there are too many groups of offsets");
+    const struct shape expected =
+        window_out_shape(w, shape_size(infer_shape(c, IN_X), 0), size_constant(numbers));
     return shape_equal(infer_shape(c, i), &expected) ||
            infer_error(c, "input %d '%s' has shape %s, expected %s", i, infer_in(c, i)->name,
                        shape_text(c->graph->arena, infer_shape(c, i)), shape_text(c->graph->arena, &expected));
@@ -108,8 +111,10 @@ static bool deform_infer(struct infer_ctx *c)
 {
     const int rank = window_infer_rank(c, IN_X);
     struct window w;
-    if (rank == 0 || !check_weights(c, rank) ||
-        !window_infer(c, infer_shape(c, IN_X), infer_shape(c, IN_W)->dim + 2, &w))
+    if (rank == 0 || !check_weights(c, rank))
+        return false;
+    const struct shape size = window_of_weights(infer_shape(c, IN_W));
+    if (!window_infer(c, infer_shape(c, IN_X), &size, &w))
         return false;
     for (int i = 0; i < WINDOW_AXES; i++)
         if (w.axis[i].in > MOST_IN_FLOAT && infer_in(c, IN_X)->dtype != DTYPE_DOUBLE)
@@ -153,7 +158,9 @@ static struct value *positions(struct expand_ctx *c, struct value *v, int d)
 /* Position of each tap along axis i, as a constant [1, taps, 1...]. */
 static struct value *taps_along(struct expand_ctx *c, const struct deform *v, int i, enum dtype dtype, int rank)
 {
-    struct shape shape = {.rank = rank, .dim = {1, v->taps, 1, 1, 1, 1}};
+    struct shape shape = SHAPE(1, v->taps);
+    for (int d = 2; d < rank; d++)
+        shape_add(&shape, size_constant(1));
     struct tensor *t = tensor_new(c->b->graph->arena, dtype, &shape);
     int64_t unit = 1;
     for (int d = WINDOW_AXES - 1; d > i; d--)
@@ -177,8 +184,9 @@ static struct value *build_place(struct expand_ctx *c, const struct deform *v, s
 /* A constant with `first` and `second` for the two neighbours along axis i. */
 static struct value *build_two(struct expand_ctx *c, int i, int rank, enum dtype dtype, double first, double second)
 {
-    struct shape shape = {.rank = rank + 2, .dim = {1, 1, 1, 1, 1}};
-    shape.dim[1 + i] = 2;
+    struct shape shape = SHAPE_SCALAR;
+    for (int d = 0; d < rank + 2; d++)
+        shape_add(&shape, size_constant(d == 1 + i ? 2 : 1));
     struct tensor *t = tensor_new(c->b->graph->arena, dtype, &shape);
     tensor_set_double(t, 0, first);
     tensor_set_double(t, 1, second);

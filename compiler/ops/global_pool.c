@@ -37,10 +37,10 @@ static bool average_eval(struct eval_ctx *c)
 static bool max_expand(struct expand_ctx *c)
 {
     struct value *x = expand_in(c, 0);
-    const int64_t count = shape_count_range(&x->shape, 2, x->shape.rank);
+    const struct shape window = SHAPE_OF(shape_size_range(&x->shape, 2, x->shape.rank));
     struct value *flat = build_reshape(c->b, x, &SHAPE_OF(shape_size(&x->shape, 0), shape_size(&x->shape, 1),
-                                                          shape_size_range(&x->shape, 2, x->shape.rank)));
-    struct value *y = build_with(c, "MaxPool", ATTRS(attr_ints("kernel_shape", &count, 1)), flat);
+                                                          shape_size(&window, 0)));
+    struct value *y = build_with(c, "MaxPool", ATTRS(attr_dims("kernel_shape", &window)), flat);
     struct shape to = x->shape;
     for (int d = 2; d < to.rank; d++)
         shape_set(&to, d, size_constant(1));

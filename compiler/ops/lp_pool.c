@@ -75,16 +75,16 @@ static bool check_power(struct infer_ctx *c)
 static bool lp_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, 0);
-    const int64_t *size;
+    struct shape size;
     struct window w;
     if (window_infer_rank(c, 0) == 0 || !check_power(c) || !window_infer_kernel(c, x->rank - 2, true, &size) ||
-        !window_infer(c, x, size, &w))
+        !window_infer(c, x, &size, &w))
         return false;
-    struct shape padded = {.rank = x->rank, .dim = {x->dim[0], x->dim[1]}}; /* with its padding x is a tensor as well */
+    struct shape padded = *x; /* with its padding x is a tensor as well */
     int64_t count;
     for (int i = 0; i < w.rank; i++) {
         const struct window_axis *a = &w.axis[WINDOW_AXES - w.rank + i];
-        padded.dim[2 + i] = a->in + a->pad_begin + a->pad_end + a->stride;
+        shape_set(&padded, 2 + i, size_constant(a->in + a->pad_begin + a->pad_end + a->stride));
     }
     if (!shape_count_checked(&padded, &count))
         return infer_error(c, "input 0 '%s' with its padding has too many elements", infer_in(c, 0)->name);
@@ -101,10 +101,7 @@ static bool global_infer(struct infer_ctx *c)
 
 static struct window lp_window(const struct node *n)
 {
-    const int64_t *size;
-    size_t count;
-    op_attr_ints(n, "kernel_shape", &size, &count);
-    return window_of(n, &node_input(n, 0)->shape, size);
+    return window_of_kernel(n, &node_input(n, 0)->shape);
 }
 
 static struct value *build_power(struct expand_ctx *c, struct value *x, int64_t p)

@@ -38,8 +38,11 @@ static struct shape inverse_of_pool(const struct node *n)
     op_attr_ints(n, "kernel_shape", &size, &count);
     op_attr_ints(n, "strides", &stride, &count);
     op_attr_ints(n, "pads", &pads, &count);
-    for (int i = 0; i < rank; i++)
-        s.dim[2 + i] = (s.dim[2 + i] - 1) * (stride ? stride[i] : 1) + size[i] - (pads ? pads[i] + pads[rank + i] : 0);
+    for (int i = 0; i < rank; i++) {
+        const int64_t apart = stride ? stride[i] : 1, around = pads ? pads[i] + pads[rank + i] : 0;
+        const struct size last = size_product(shape_size(&s, 2 + i), size_constant(apart));
+        shape_set(&s, 2 + i, size_sum(last, size_constant(size[i] - apart - around)));
+    }
     return s;
 }
 
@@ -108,7 +111,8 @@ static bool unpool_infer(struct infer_ctx *c)
 {
     const int rank = window_infer_rank(c, 0);
     const size_t count = (size_t)rank;
-    const int64_t *size, *list;
+    const int64_t *list;
+    struct shape size;
     if (rank == 0 || !window_infer_kernel(c, rank, true, &size) || !window_infer_list(c, "strides", count, 1, &list) ||
         !window_infer_list(c, "pads", 2 * count, 0, &list))
         return false;
@@ -207,15 +211,17 @@ static bool put_plain(struct expand_ctx *c)
 {
     const struct shape *const y = &node_output(c->node, 0)->shape, numbered = shape_of_attr(c->node, "numbered");
     struct value *index = expand_in(c, 1), *const zero = build_int(c->b, 0);
-    const int64_t count = shape_count(&index->shape), size = shape_count(y);
+    const int64_t size = shape_count(y);
     struct value *const negative = build(c, "Less", index, zero);
     struct value *const from_end = build(c, "Add", index, build_int(c->b, shape_count(&numbered)));
     index = build(c, "Where", negative, from_end, index);
     if (!shape_equal(&numbered, y))
         index = renumber(c->b, index, &numbered, y);
-    index = build_reshape(c->b, index, &SHAPE(1, count, 1));
-    struct value *const x = build_reshape(c->b, expand_in(c, 0), &SHAPE(1, count, 1));
-    struct value *const zeros = build_expand(c->b, build_like(c, x, 0.0), &SHAPE(1, size, 1));
+    const struct size one = size_constant(1);
+    const struct shape row = SHAPE_OF(one, shape_elements(&index->shape), one);
+    index = build_reshape(c->b, index, &row);
+    struct value *const x = build_reshape(c->b, expand_in(c, 0), &row);
+    struct value *const zeros = build_expand(c->b, build_like(c, x, 0.0), &SHAPE_OF(one, shape_elements(y), one));
     const struct attr *how = ATTRS(attr_int("size", size), attr_string("reduction", "none"));
     return expand_out(c, 0, build_reshape(c->b, build_with(c, "stepc.Scatter", how, index, x, zeros), y));
 }

@@ -79,17 +79,9 @@ static const struct op_version grad_versions[] = {{.since = 1}, {0}};
 
 #define WINDOW_MOST (1 << 24) /* elements of a window */
 
-static const int64_t *kernel_shape(const struct node *n)
-{
-    const int64_t *size;
-    size_t count;
-    op_attr_ints(n, "kernel_shape", &size, &count);
-    return size;
-}
-
 static struct window pool_window(const struct node *n, const struct shape *x)
 {
-    return window_of(n, x, kernel_shape(n));
+    return window_of_kernel(n, x);
 }
 
 static bool flag(const struct node *n, const char *name)
@@ -125,16 +117,16 @@ static bool check_windows(struct infer_ctx *c, const struct window *w)
 /* The window over x, checked. */
 static bool infer_window(struct infer_ctx *c, const struct shape *x, struct window *w)
 {
-    const int64_t *size;
+    struct shape size;
     int64_t elements = 1;
     if (!window_infer_kernel(c, x->rank - 2, true, &size))
         return false;
     for (int i = 0; i < x->rank - 2; i++) {
-        elements *= size[i];
+        elements *= size.dim[i];
         if (elements > WINDOW_MOST)
             return infer_error(c, "a window has more than %d elements", WINDOW_MOST);
     }
-    return window_infer(c, x, size, w);
+    return window_infer(c, x, &size, w);
 }
 
 static bool pool_infer(struct infer_ctx *c)
@@ -245,14 +237,15 @@ static bool max_grad_plain(struct expand_ctx *c)
     struct window_attrs a;
     struct value *x = expand_in(c, 0), *dy = expand_in(c, 1);
     const struct window w = pool_window(c->node, &x->shape);
-    const int64_t size = shape_count(&x->shape), count = shape_count(&dy->shape);
+    const struct size one = size_constant(1), size = shape_elements(&x->shape);
+    const struct shape row = SHAPE_OF(one, shape_elements(&dy->shape), one);
     make_attrs(c->node, &w, &a);
     struct value *at = build_node(c->b, "MaxPool", a.attr, &x, 1, 2)->outputs.data[1];
-    at = build_reshape(c->b, at, &SHAPE(1, count, 1));
-    struct value *const data = build_expand(c->b, build_like(c, dy, 0.0), &SHAPE(1, size, 1));
+    at = build_reshape(c->b, at, &row);
+    struct value *const data = build_expand(c->b, build_like(c, dy, 0.0), &SHAPE_OF(one, size, one));
     const struct attr *how =
-        ATTRS(attr_int("size", size), attr_string("reduction", no_window_overlaps(&w) ? "none" : "add"));
-    dy = build_reshape(c->b, dy, &SHAPE(1, count, 1));
+        ATTRS(attr_size("size", &size), attr_string("reduction", no_window_overlaps(&w) ? "none" : "add"));
+    dy = build_reshape(c->b, dy, &row);
     return expand_out(c, 0, build_reshape(c->b, build_with(c, "stepc.Scatter", how, at, dy, data), &x->shape));
 }
 
@@ -286,19 +279,19 @@ static bool average_plain(struct expand_ctx *c)
     struct value *const x = expand_in(c, 0);
     const struct window w = pool_window(c->node, &x->shape);
     const struct shape y = node_output(c->node, 0)->shape;
-    struct shape alone = x->shape, ones = SHAPE(1, 1);
+    struct shape alone = x->shape;
     struct window_attrs a;
     bool is_dilated = false;
     for (int i = 0; i < w.rank; i++) {
         const struct window_axis *const axis = &w.axis[WINDOW_AXES - w.rank + i];
         is_dilated = is_dilated || axis->dilation != 1;
-        ones.dim[ones.rank++] = axis->size;
     }
     if (!is_dilated || c->target->opset >= DILATIONS_OPSET)
         return true;
-    alone.dim[0] = x->shape.dim[0] * x->shape.dim[1];
-    alone.dim[1] = 1;
+    shape_set(&alone, 0, shape_size_range(&x->shape, 0, 2));
+    shape_set(&alone, 1, size_constant(1));
     const struct window whole = reached(&w);
+    const struct shape ones = window_weights(&w, size_constant(1), size_constant(1));
     window_make_attrs(&whole, &a);
     struct value *const weights = build_expand(c->b, build_like(c, x, 1.0), &ones);
     struct value *sums = build_with(c, "Conv", a.attr, build_reshape(c->b, x, &alone), weights);
@@ -314,14 +307,13 @@ static bool average_grad_plain(struct expand_ctx *c)
     struct window_attrs a;
     struct value *dy = build(c, "Mul", expand_in(c, 0), build_shares(c, &w));
     const struct shape planes = window_out_shape(&w, shape_size_range(&x, 0, 2), size_constant(1));
-    struct shape alone = x, ones = SHAPE(1, 1);
-    alone.dim[0] = x.dim[0] * x.dim[1];
-    alone.dim[1] = 1;
-    for (int i = 0; i < w.rank; i++)
-        ones.dim[ones.rank++] = w.axis[WINDOW_AXES - w.rank + i].size;
+    const struct shape ones = window_weights(&w, size_constant(1), size_constant(1));
+    struct shape alone = x;
+    shape_set(&alone, 0, shape_size_range(&x, 0, 2));
+    shape_set(&alone, 1, size_constant(1));
     const struct window whole = reached(&w);
     window_make_attrs(&whole, &a);
-    a.attr[WINDOW_ATTRS] = attr_ints("shape", alone.dim, (size_t)alone.rank);
+    a.attr[WINDOW_ATTRS] = attr_dims("shape", &alone);
     struct value *const weights = build_expand(c->b, build_like(c, dy, 1.0), &ones);
     dy = build_reshape(c->b, dy, &planes);
     return expand_out(c, 0, build_reshape(c->b, build_with(c, "stepc.ConvGradInput", a.attr, dy, weights), &x));

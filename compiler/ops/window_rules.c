@@ -47,11 +47,13 @@ int window_infer_rank(struct infer_ctx *c, int i)
     return 0;
 }
 
-bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int64_t **size)
+bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, struct shape *size)
 {
-    if (!window_infer_list(c, "kernel_shape", (size_t)rank, 1, size))
+    const int64_t *list;
+    if (!window_infer_list(c, "kernel_shape", (size_t)rank, 1, &list))
         return false;
-    return *size != NULL || !required || infer_error(c, "attribute 'kernel_shape' is missing");
+    *size = op_attr_dims(c->node, "kernel_shape");
+    return list != NULL || !required || infer_error(c, "attribute 'kernel_shape' is missing");
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
@@ -69,6 +71,20 @@ struct size window_out_size(const struct window_axis *a)
 static int64_t reach(const struct window_axis *a)
 {
     return (a->size - 1) * a->dilation + 1;
+}
+
+struct size window_reach(const struct window_axis *a)
+{
+    const struct size size = {a->size, a->size_per}, behind = size_constant(1 - a->dilation);
+    return size_sum(size_product(size, size_constant(a->dilation)), behind);
+}
+
+struct shape window_of_weights(const struct shape *w)
+{
+    struct shape size = SHAPE_SCALAR;
+    for (int d = 2; d < w->rank; d++)
+        shape_take(&size, w, d);
+    return size;
 }
 
 static void pad_same(struct window_axis *a, bool upper)
@@ -118,7 +134,7 @@ struct window_numbers {
     const int64_t *strides, *dilations, *pads; /* NULL: absent */
 };
 
-static struct window make_window(const struct node *n, const struct shape *shape, const int64_t *size,
+static struct window make_window(const struct node *n, const struct shape *shape, const struct shape *size,
                                  const struct window_numbers *x)
 {
     struct window w = {.rank = shape->rank - 2};
@@ -129,7 +145,8 @@ static struct window make_window(const struct node *n, const struct shape *shape
         w.axis[i] = (struct window_axis){.in = 1, .out = 1, .size = 1, .stride = 1, .dilation = 1};
     for (int i = 0; i < w.rank; i++) {
         struct window_axis *a = &w.axis[front + i];
-        *a = (struct window_axis){.in = shape->dim[2 + i], .in_per = shape->per[2 + i], .size = size[i],
+        *a = (struct window_axis){.in = shape->dim[2 + i], .in_per = shape->per[2 + i],
+                                  .size = size->dim[i], .size_per = size->per[i],
                                   .stride = x->strides ? x->strides[i] : 1,
                                   .dilation = x->dilations ? x->dilations[i] : 1};
         if (pad == PAD_SAME_UPPER || pad == PAD_SAME_LOWER) {
@@ -142,12 +159,12 @@ static struct window make_window(const struct node *n, const struct shape *shape
             a->pad_end = x->pads[w.rank + i];
         }
         count_windows(a, ceil_mode);
-        a->out_per = size_quotient(window_in_size(a), a->stride).per;
+        a->out_per = size_quotient(size_difference(window_in_size(a), window_reach(a)), a->stride).per;
     }
     return w;
 }
 
-bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t *size, struct window *out)
+bool window_infer(struct infer_ctx *c, const struct shape *shape, const struct shape *size, struct window *out)
 {
     const size_t rank = (size_t)shape->rank - 2;
     struct window_numbers x = {0};
@@ -158,7 +175,7 @@ bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t 
         return infer_error(c, "attribute 'auto_pad' is '%s', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID",
                            op_attr_string(c->node, "auto_pad"));
     for (size_t i = 0; i < rank; i++)
-        if (!check_range(c, "kernel_shape", size[i], 1))
+        if (!check_range(c, "kernel_shape", size->dim[i], 1))
             return false;
     *out = make_window(c->node, shape, size, &x);
     for (int i = 0; i < WINDOW_AXES; i++) {
@@ -173,7 +190,7 @@ bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t 
     return true;
 }
 
-struct window window_of(const struct node *n, const struct shape *shape, const int64_t *size)
+struct window window_of(const struct node *n, const struct shape *shape, const struct shape *size)
 {
     struct window_numbers x = {0};
     size_t count;
@@ -184,6 +201,12 @@ struct window window_of(const struct node *n, const struct shape *shape, const i
     if (!op_attr_ints(n, "dilations", &x.dilations, &count))
         x.dilations = NULL;
     return make_window(n, shape, size, &x);
+}
+
+struct window window_of_kernel(const struct node *n, const struct shape *shape)
+{
+    const struct shape size = op_attr_dims(n, "kernel_shape");
+    return window_of(n, shape, &size);
 }
 
 struct shape window_shape(const struct node *n)
@@ -225,21 +248,30 @@ struct shape window_out_shape(const struct window *w, struct size n, struct size
     return y;
 }
 
+struct shape window_weights(const struct window *w, struct size outputs, struct size inputs)
+{
+    struct shape s = SHAPE_OF(outputs, inputs);
+    for (int i = WINDOW_AXES - w->rank; i < WINDOW_AXES; i++)
+        shape_add(&s, (struct size){w->axis[i].size, w->axis[i].size_per});
+    return s;
+}
+
 void window_make_attrs(const struct window *w, struct window_attrs *out)
 {
     const int front = WINDOW_AXES - w->rank;
     const size_t rank = (size_t)w->rank;
-    int64_t *size = out->numbers, *stride = size + rank, *dilation = stride + rank, *pads = dilation + rank;
+    int64_t *stride = out->numbers, *dilation = stride + rank, *pads = dilation + rank;
+    const struct shape weights = window_weights(w, size_constant(1), size_constant(1));
+    out->size = window_of_weights(&weights);
     memset(out->attr, 0, sizeof out->attr);
     for (int i = 0; i < w->rank; i++) {
         const struct window_axis *a = &w->axis[front + i];
-        size[i] = a->size;
         stride[i] = a->stride;
         dilation[i] = a->dilation;
         pads[i] = a->pad_begin;
         pads[w->rank + i] = a->pad_end;
     }
-    out->attr[0] = attr_ints("kernel_shape", size, rank);
+    out->attr[0] = attr_dims("kernel_shape", &out->size);
     out->attr[1] = attr_ints("strides", stride, rank);
     out->attr[2] = attr_ints("dilations", dilation, rank);
     out->attr[3] = attr_ints("pads", pads, 2 * rank);

@@ -12,7 +12,7 @@
 /* One axis: position t of the window at output i reads input i * stride + t * dilation - pad_begin. */
 struct window_axis {
     int64_t in, out, size, stride, dilation, pad_begin, pad_end;
-    int64_t in_per, out_per; /* of in and out as sizes (tensor/size.h) */
+    int64_t in_per, out_per, size_per; /* of in, out and size as sizes (tensor/size.h) */
 };
 
 /* Always three axes; a model with fewer has its own last, axes of one element before them. */
@@ -25,10 +25,10 @@ struct window {
 
 /* From the attributes strides, dilations, pads, auto_pad and ceil_mode (where the node has them) for inputs of `shape`
  * ([N, C, spatial...]) and windows of `size` (rank numbers). Reports what is wrong. */
-bool window_infer(struct infer_ctx *c, const struct shape *shape, const int64_t *size, struct window *out);
-/* The attribute kernel_shape, which must have one positive number per spatial axis; reports. NULL where absent (and
- * reported, if `required`). */
-bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, const int64_t **size);
+bool window_infer(struct infer_ctx *c, const struct shape *shape, const struct shape *size, struct window *out);
+/* The attribute kernel_shape, which must have one positive number per spatial axis; reports. Of rank 0 where absent
+ * (and reported, if `required`). */
+bool window_infer_kernel(struct infer_ctx *c, int rank, bool required, struct shape *size);
 /* A list attribute of `expected` numbers from `least` to INT32_MAX, so that products of two stay far below int64's
  * limit; *x is NULL where it is absent. Reports. */
 bool window_infer_list(struct infer_ctx *c, const char *name, size_t expected, int64_t least, const int64_t **x);
@@ -45,8 +45,14 @@ struct shape window_out_shape(const struct window *w, struct size n, struct size
 struct size window_in_size(const struct window_axis *a);
 struct size window_out_size(const struct window_axis *a);
 
+struct size window_reach(const struct window_axis *a); /* from the first position to the last */
+/* [outputs, inputs, window...] */
+struct shape window_weights(const struct window *w, struct size outputs, struct size inputs);
+struct shape window_of_weights(const struct shape *w); /* the window alone */
+
 /* The same for a node that inference has passed. */
-struct window window_of(const struct node *n, const struct shape *shape, const int64_t *size);
+struct window window_of(const struct node *n, const struct shape *shape, const struct shape *size);
+struct window window_of_kernel(const struct node *n, const struct shape *shape); /* of the attribute kernel_shape */
 
 /* ---- attributes for new nodes ------------------------------------------------------------------------------------ */
 
@@ -54,7 +60,8 @@ struct window window_of(const struct node *n, const struct shape *shape, const i
 #define WINDOW_ATTRS 4
 struct window_attrs {
     struct attr attr[WINDOW_ATTRS + 4]; /* those, then room for more, then the end */
-    int64_t numbers[5 * WINDOW_AXES];
+    struct shape size;
+    int64_t numbers[4 * WINDOW_AXES];
 };
 void window_make_attrs(const struct window *w, struct window_attrs *out);
 

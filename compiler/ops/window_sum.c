@@ -18,19 +18,16 @@ static const struct op_version versions[] = {{.since = 1}, {0}};
 
 static struct window sum_window(const struct node *n)
 {
-    const int64_t *size;
-    size_t count;
-    op_attr_ints(n, "kernel_shape", &size, &count);
-    return window_of(n, &node_input(n, 0)->shape, size);
+    return window_of_kernel(n, &node_input(n, 0)->shape);
 }
 
 static bool sum_infer(struct infer_ctx *c)
 {
     const struct shape *x = infer_shape(c, 0);
-    const int64_t *size;
+    struct shape size;
     struct window w;
     if (window_infer_rank(c, 0) == 0 || !window_infer_kernel(c, x->rank - 2, true, &size) ||
-        !window_infer(c, x, size, &w))
+        !window_infer(c, x, &size, &w))
         return false;
     const struct shape y = window_out_shape(&w, shape_size(x, 0), shape_size(x, 1));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
@@ -61,7 +58,7 @@ static struct value *stretch(struct builder *b, struct value *dy, const struct w
     bool has_zeros = false;
     for (int i = 0; i < w->rank; i++) {
         const struct window_axis *a = &w->axis[WINDOW_AXES - w->rank + i];
-        const struct size out = window_out_size(a), size = size_constant(a->size);
+        const struct size out = window_out_size(a), size = {a->size, a->size_per};
         shape_add(&apart, out);
         shape_add(&wide, out);
         shape_add(&apart, size_constant(1));
@@ -85,7 +82,7 @@ static struct value *stuff(struct builder *b, struct value *dy, const struct win
         step[d] = 1;
     for (int i = 0; i < w->rank; i++) {
         const struct window_axis *a = &w->axis[WINDOW_AXES - w->rank + i];
-        shape_set(&shape, 2 + i, size_sum(window_in_size(a), size_constant(reach_of(a) - 1)));
+        shape_set(&shape, 2 + i, size_sum(window_in_size(a), size_sum(window_reach(a), size_constant(-1))));
         start[2 + i] = reach_of(a) - 1;
         step[2 + i] = a->out > 1 ? a->stride : 1;
     }
@@ -139,11 +136,10 @@ static bool sum_plain(struct expand_ctx *c)
     struct window_attrs a;
     struct value *const x = expand_in(c, 0);
     const struct shape y = node_output(c->node, 0)->shape;
-    struct shape alone = x->shape, ones = SHAPE(1, 1);
-    alone.dim[0] = x->shape.dim[0] * x->shape.dim[1];
-    alone.dim[1] = 1;
-    for (int i = 0; i < w.rank; i++)
-        ones.dim[ones.rank++] = w.axis[WINDOW_AXES - w.rank + i].size;
+    const struct shape ones = window_weights(&w, size_constant(1), size_constant(1));
+    struct shape alone = x->shape;
+    shape_set(&alone, 0, shape_size_range(&x->shape, 0, 2));
+    shape_set(&alone, 1, size_constant(1));
     window_make_attrs(&w, &a);
     struct value *const weights = build_expand(c->b, build_like(c, x, 1.0), &ones);
     struct value *const sums = build_with(c, "Conv", a.attr, build_reshape(c->b, x, &alone), weights);
@@ -199,7 +195,8 @@ static void add_loop(struct view *x, struct view *y, int64_t extent, int64_t x_s
 {
     x->stride[x->shape.rank] = x_stride;
     y->stride[y->shape.rank] = y_stride;
-    x->shape.dim[x->shape.rank++] = y->shape.dim[y->shape.rank++] = extent;
+    shape_add(&x->shape, size_constant(extent));
+    shape_add(&y->shape, size_constant(extent));
 }
 
 /* Loops over n, c and the outputs but the last axis, then over the window, then over the last axis: its sums stand side
