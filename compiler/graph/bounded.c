@@ -91,9 +91,9 @@ bool bounded_alike(const struct bounded *a, const struct bounded *b)
 /* 0, 1, .. along the axis of a value of that shape, 1 along the others. */
 static struct value *counter_along(struct builder *b, const struct shape *of, int axis)
 {
-    struct shape s = {.rank = of->rank};
-    for (int d = 0; d < s.rank; d++)
-        s.dim[d] = d == axis ? of->dim[d] : 1;
+    struct shape s = SHAPE_SCALAR;
+    for (int d = 0; d < of->rank; d++)
+        shape_add(&s, d == axis ? shape_size(of, d) : size_constant(1));
     return build_counter(b, DTYPE_INT64, 0, &s);
 }
 
@@ -253,7 +253,7 @@ struct value *bounded_places(struct bounded_ctx *c, struct value *mask)
     struct value *const slot = build(c, "Where", mask, build(c, "Min", number, trash), trash);
     struct value *const empty = build_expand(b, build_int(b, 0), &SHAPE(slots + 1));
     struct value *const filled =
-        build(c, "ScatterElements", empty, slot, build_counter(b, DTYPE_INT64, 0, &SHAPE(n)));
+        build(c, "ScatterElements", empty, slot, build_counter(b, DTYPE_INT64, 0, &mask->shape));
     struct value *const kept =
         build(c, "Slice", filled, build_ints(b, (int64_t[]){0}, 1), build_ints(b, &slots, 1));
     struct value *const first =

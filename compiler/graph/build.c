@@ -134,14 +134,19 @@ struct value *build_int(struct builder *b, int64_t x)
     return build_constant(b, tensor_scalar_int(b->graph->arena, x));
 }
 
+struct value *build_size(struct builder *b, struct size x)
+{
+    struct tensor *const t = tensor_scalar_int(b->graph->arena, x.most);
+    t->per = x.per != 0 ? arena_copy(b->graph->arena, &x.per, sizeof x.per, alignof(int64_t)) : NULL;
+    return build_constant(b, t);
+}
+
 struct value *build_counter(struct builder *b, enum dtype dtype, int64_t first, const struct shape *s)
 {
     const int64_t longest = 4096, count = shape_count(s);
     if (count > longest) {
-        struct tensor *const end = tensor_scalar_int(b->graph->arena, first + count);
-        const int64_t per = shape_elements(s).per;
-        end->per = per != 0 ? arena_copy(b->graph->arena, &per, sizeof per, alignof(int64_t)) : NULL;
-        struct value *const bounds[] = {build_int(b, first), build_constant(b, end), build_int(b, 1)};
+        const struct size end = size_sum(shape_elements(s), size_constant(first));
+        struct value *const bounds[] = {build_int(b, first), build_size(b, end), build_int(b, 1)};
         return build_reshape(b, build_cast(b, build_value(b, "Range", NULL, bounds, 3), dtype), s);
     }
     struct tensor *t = tensor_new(b->graph->arena, dtype, s);

@@ -44,6 +44,7 @@ struct value *build_scalar(struct builder *b, enum dtype dtype, double x);
 struct value *build_ints(struct builder *b, const int64_t *x, size_t count);
 struct value *build_dims(struct builder *b, const struct shape *s); /* a list, of sizes */
 struct value *build_int(struct builder *b, int64_t x);
+struct value *build_size(struct builder *b, struct size x);
 struct value *build_constant(struct builder *b, const struct tensor *t);
 /* A table of stepc's own, so many elements long: a few lines of a model can ask for any. False, and said: with those
  * of the program before it is too much. build_constant() asks itself. */

@@ -347,7 +347,7 @@ struct shape value_shape_at(const struct value *v, int64_t count)
     struct shape s = v->shape;
     for (int d = 0; v->late && d < s.rank; d++)
         if (v->late[d].per != 0)
-            s.dim[d] = v->late[d].base + v->late[d].per * count;
+            shape_set(&s, d, size_constant(v->late[d].base + v->late[d].per * count));
     return s;
 }
 

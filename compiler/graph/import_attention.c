@@ -131,9 +131,9 @@ bool import_flex_attention(const struct import_use *u)
         return false;
     const uint32_t stream = u->im->stream;
     const int since = u->g->value_count;
-    const int64_t *const q = t.in[Q]->shape.dim;
+    const struct shape *const q = &t.in[Q]->shape;
     t.kv_heads = t.in[K]->shape.dim[1];
-    t.scores = SHAPE(q[0], q[1], q[2], t.in[K]->shape.dim[2]);
+    t.scores = SHAPE_OF(shape_size(q, 0), shape_size(q, 1), shape_size(q, 2), shape_size(&t.in[K]->shape, 2));
     struct value *p = build_scores(&t);
     if (t.b.failed || !modify(&t, "score_mod", &p))
         return false;

@@ -278,7 +278,7 @@ static struct value *empty_scan(struct iterations *t, struct builder *b, size_t 
     struct shape s = {.rank = 0};
     for (size_t i = 0; known && i <= vi->type.dims.count; i++) {
         const size_t from = i > (size_t)axis ? i - 1 : i;
-        s.dim[s.rank++] = i == (size_t)axis ? 0 : vi->type.dims.data[from].value;
+        shape_add(&s, size_constant(i == (size_t)axis ? 0 : vi->type.dims.data[from].value));
         known = s.dim[s.rank - 1] >= 0;
     }
     if (known)

@@ -23,8 +23,9 @@ static bool fixed_shape(const struct import_options *o, const struct model_value
         return false;
     *shape = fed->shape;
     if (vi->type.has_shape && (size_t)fed->shape.rank == vi->type.dims.count + 1) {
-        shape->rank--;
-        memmove(shape->dim, fed->shape.dim + 1, (size_t)shape->rank * sizeof shape->dim[0]);
+        *shape = SHAPE_SCALAR;
+        for (int d = 1; d < fed->shape.rank; d++)
+            shape_take(shape, &fed->shape, d);
     }
     return true;
 }

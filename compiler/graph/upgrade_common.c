@@ -18,8 +18,8 @@ static bool align_at_axis(struct upgrade_ctx *c, const struct shape *a, const st
                              "attribute 'axis' is %lld: input 1 of rank %d does not fit there into input 0 of rank %d",
                              (long long)axis, b->rank, a->rank);
     *out = *b;
-    for (; out->rank < a->rank - (int)axis; out->rank++)
-        out->dim[out->rank] = 1;
+    while (out->rank < a->rank - (int)axis)
+        shape_add(out, size_constant(1));
     return true;
 }
 

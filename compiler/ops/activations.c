@@ -50,9 +50,9 @@ static bool upgrade_slope(struct upgrade_ctx *c)
     struct value *slope = node_input(c->node, 1);
     if (x == NULL || slope == NULL || shape_count(&slope->shape) == 1 || x->shape.rank < 2 || slope->shape.rank != 1)
         return true;
-    struct shape s = {.rank = x->shape.rank - 1};
-    for (int d = 0; d < s.rank; d++)
-        s.dim[d] = d == 0 ? slope->shape.dim[0] : 1;
+    struct shape s = SHAPE_OF(shape_size(&slope->shape, 0));
+    for (int d = 1; d < x->shape.rank - 1; d++)
+        shape_add(&s, size_constant(1));
     node_set_input(c->node, 1, build_reshape(c->b, slope, &s));
     return !c->b->failed;
 }

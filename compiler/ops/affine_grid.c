@@ -43,10 +43,10 @@ static double place_of(int64_t p, int64_t size, bool aligned)
 /* Column j of theta, over the grid. */
 static struct value *build_column(struct expand_ctx *c, struct value *theta, int j, int axes)
 {
-    struct shape shape = {.rank = axes + 2, .dim = {theta->shape.dim[0]}};
+    struct shape shape = SHAPE_OF(shape_size(&theta->shape, 0));
     for (int d = 1; d <= axes; d++)
-        shape_set(&shape, d, size_constant(1));
-    shape.dim[axes + 1] = axes;
+        shape_add(&shape, size_constant(1));
+    shape_add(&shape, size_constant(axes));
     struct value *column = build_with(c, "Gather", ATTRS(attr_int("axis", 2)), theta, build_int(c->b, j));
     return build_reshape(c->b, column, &shape);
 }

@@ -67,12 +67,28 @@ static const struct op_version versions[] = {
 struct attention_sizes {
     bool flat; /* heads stand side by side in [batch, position, heads * size] */
     int64_t batch, q_heads, kv_heads, q_length, kv_length, past, key_size, value_size;
-    int64_t batch_per, length_per, total_per; /* of batch, q_length and total_of() as sizes (tensor/size.h) */
+    /* Of batch, q_length, total_of(), key_size and value_size as sizes (tensor/size.h). */
+    int64_t batch_per, length_per, total_per, key_per, value_per;
 };
 
 static int64_t total_of(const struct attention_sizes *z)
 {
     return z->past + z->kv_length;
+}
+
+static struct size batch_of(const struct attention_sizes *z)
+{
+    return (struct size){z->batch, z->batch_per};
+}
+
+static struct size key_of(const struct attention_sizes *z)
+{
+    return (struct size){z->key_size, z->key_per};
+}
+
+static struct size value_of(const struct attention_sizes *z)
+{
+    return (struct size){z->value_size, z->value_per};
 }
 
 static struct size length_of(const struct attention_sizes *z)
@@ -151,7 +167,7 @@ static bool check_mask(struct infer_ctx *c, const struct attention_sizes *z)
     struct shape scores = SHAPE(z->batch, z->q_heads, z->q_length, total_of(z)), both;
     const int last = m->shape.rank - 1;
     if (last >= 0 && last < 4 && m->shape.dim[last] < total_of(z)) /* the rest is padded */
-        scores.dim[3] = m->shape.dim[last];
+        shape_set(&scores, 3, shape_size(&m->shape, last));
     if (last >= 0 && shape_broadcast(&both, &scores, &m->shape) && shape_equal(&both, &scores))
         return true;
     return infer_error(c, "input 3 '%s' has shape %s, which does not broadcast to [%lld,%lld,%lld,%lld]", m->name,
@@ -222,8 +238,10 @@ static bool attention_infer(struct infer_ctx *c)
                       total = size_sum(past ? shape_size(&past->shape, 2) : size_constant(0),
                                        shape_size(infer_shape(c, K), at)),
                       q_heads = size_constant(z.q_heads), kv_heads = size_constant(z.kv_heads);
-    const struct shape key = SHAPE_OF(batch, kv_heads, total, size_constant(z.key_size)),
-                       value = SHAPE_OF(batch, kv_heads, total, size_constant(z.value_size));
+    const struct size key_size = size_quotient(shape_size(infer_shape(c, Q), y.rank - 1), z.flat ? z.q_heads : 1),
+                      value_size = size_quotient(row, z.flat ? z.kv_heads : 1);
+    const struct shape key = SHAPE_OF(batch, kv_heads, total, key_size),
+                       value = SHAPE_OF(batch, kv_heads, total, value_size);
     return infer_out(c, Y, DTYPE_UNDEFINED, &y) && infer_out(c, PRESENT_KEY, DTYPE_UNDEFINED, &key) &&
            infer_out(c, PRESENT_VALUE, DTYPE_UNDEFINED, &value) &&
            infer_out(c, SCORES, DTYPE_UNDEFINED, &SHAPE_OF(batch, q_heads, q_length, total));
@@ -240,10 +258,14 @@ static struct attention_sizes sizes_of(const struct node *n)
     z.kv_length = k->dim[z.flat ? 1 : 2];
     z.batch_per = q->per[0];
     z.length_per = q->per[z.flat ? 1 : 2];
-    z.total_per = k->per[z.flat ? 1 : 2];
     z.key_size = z.flat ? q->dim[2] / z.q_heads : q->dim[3];
     z.value_size = z.flat ? v->dim[2] / z.kv_heads : v->dim[3];
-    z.past = node_input(n, PAST_KEY) != NULL ? node_input(n, PAST_KEY)->shape.dim[2] : 0;
+    z.key_per = size_quotient(shape_size(q, q->rank - 1), z.flat ? z.q_heads : 1).per;
+    z.value_per = size_quotient(shape_size(v, v->rank - 1), z.flat ? z.kv_heads : 1).per;
+    const struct value *const past = node_input(n, PAST_KEY);
+    const struct size before = past != NULL ? shape_size(&past->shape, 2) : size_constant(0);
+    z.past = before.most;
+    z.total_per = size_sum(before, shape_size(k, z.flat ? 1 : 2)).per;
     return z;
 }
 
@@ -282,13 +304,14 @@ static struct attention_window window_of(const struct node *n)
 /* ---- expansion -------------------------------------------------------------------------------------------------- */
 
 /* [batch, heads, length, size], in the computed type. */
-static struct value *by_heads(struct expand_ctx *c, const struct attention_sizes *z, int i, int64_t heads, int64_t size)
+static struct value *by_heads(struct expand_ctx *c, const struct attention_sizes *z, int i, int64_t heads,
+                              struct size size)
 {
     struct value *v = expand_in(c, i);
     if (!z->flat)
         return v;
     const struct shape apart =
-        SHAPE_OF(shape_size(&v->shape, 0), shape_size(&v->shape, 1), size_constant(heads), size_constant(size));
+        SHAPE_OF(shape_size(&v->shape, 0), shape_size(&v->shape, 1), size_constant(heads), size);
     return build_transpose(c->b, build_reshape(c->b, v, &apart), (const int[]){0, 2, 1, 3});
 }
 
@@ -340,8 +363,9 @@ static struct value *positions(struct expand_ctx *c, const struct attention_size
 static struct value *lengths_of(struct expand_ctx *c, const struct attention_sizes *z)
 {
     struct value *v = expand_in(c, LENGTHS);
-    struct shape s = {.dim = {z->batch, 1, 1, 1, 1}, .per = {z->batch_per}};
-    s.rank = z->q_heads == z->kv_heads ? 4 : 5;
+    struct shape s = SHAPE_OF(batch_of(z));
+    for (int d = 1; d < (z->q_heads == z->kv_heads ? 4 : 5); d++)
+        shape_add(&s, size_constant(1));
     return v == NULL ? NULL : build_reshape(c->b, build_cast(c->b, v, DTYPE_INT32), &s);
 }
 
@@ -406,9 +430,7 @@ static struct value *masked(struct expand_ctx *c, const struct attention_sizes *
 /* y [.., L, E] in the form of the output. */
 static struct value *as_output(struct expand_ctx *c, const struct attention_sizes *z, struct value *y)
 {
-    const struct size batch = {z->batch, z->batch_per};
-    y = build_reshape(c->b, y, &SHAPE_OF(batch, size_constant(z->q_heads), length_of(z),
-                                         size_constant(z->value_size)));
+    y = build_reshape(c->b, y, &SHAPE_OF(batch_of(z), size_constant(z->q_heads), length_of(z), value_of(z)));
     if (z->flat)
         y = build_transpose(c->b, y, (const int[]){0, 2, 1, 3});
     return build_reshape(c->b, build_cast(c->b, y, expand_in(c, Q)->dtype), &c->node->outputs.data[Y]->shape);
@@ -419,9 +441,9 @@ static bool attention_expand(struct expand_ctx *c)
     const struct attention_sizes z = sizes_of(c->node);
     const enum dtype type = computed_type(c->node);
     struct value *stage[PROBABILITIES + 1];
-    struct value *const k = with_past(c, expand_in(c, PAST_KEY), by_heads(c, &z, K, z.kv_heads, z.key_size));
-    struct value *const v = with_past(c, expand_in(c, PAST_VALUE), by_heads(c, &z, V, z.kv_heads, z.value_size));
-    struct value *q = build_cast(c->b, by_heads(c, &z, Q, z.q_heads, z.key_size), type);
+    struct value *const k = with_past(c, expand_in(c, PAST_KEY), by_heads(c, &z, K, z.kv_heads, key_of(&z)));
+    struct value *const v = with_past(c, expand_in(c, PAST_VALUE), by_heads(c, &z, V, z.kv_heads, value_of(&z)));
+    struct value *q = build_cast(c->b, by_heads(c, &z, Q, z.q_heads, key_of(&z)), type);
     q = grouped(c, &z, build(c, "Mul", q, build_like(c, q, scale_of(c->node, &z))));
     struct value *const transposed = build_transpose(c->b, build_cast(c->b, k, type), (const int[]){0, 1, 3, 2});
     stage[RAW] = build(c, "MatMul", q, grouped(c, &z, transposed));

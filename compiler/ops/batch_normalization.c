@@ -111,7 +111,7 @@ static bool is_training(const struct node *n)
 static struct shape channel_shape(const struct node *n)
 {
     const struct shape *x = &node_input(n, X)->shape;
-    struct shape s = {.rank = 1, .dim = {x->rank == 1 ? 1 : x->dim[1]}};
+    struct shape s = SHAPE_OF(x->rank == 1 ? size_constant(1) : shape_size(x, 1));
     if (op_attr_int(n, "spatial") == 0)
         for (int d = 2; d < x->rank; d++)
             shape_take(&s, x, d);

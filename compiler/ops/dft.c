@@ -54,7 +54,7 @@ struct dft {
     int axis;
     int64_t size, length, used; /* of the axis; N; how many elements of the axis are read */
     int64_t parts, out_parts;   /* of a number: 1 or 2 */
-    int64_t out_size;
+    int64_t out_size, out_per;  /* as a size (tensor/size.h) */
     bool inverse, is_half; /* is_half: the inverse of a one-sided transform */
 };
 
@@ -74,6 +74,11 @@ static struct dft dft_of(const struct node *n)
     f.used = f.size < read ? f.size : read;
     f.out_parts = f.is_half ? 1 : 2;
     f.out_size = onesided && !inverse ? half : f.length;
+    const struct size size = shape_size(x, f.axis), last = size_sum(size, size_constant(-1));
+    const struct size out = length != NULL ? tensor_get_size(value_known(length), 0)
+                            : f.is_half    ? size_product(last, size_constant(2))
+                                           : size;
+    f.out_per = (onesided && !inverse ? size_quotient(out, 2) : out).per;
     return f;
 }
 
@@ -115,8 +120,7 @@ static bool dft_infer(struct infer_ctx *c)
         return infer_unsupported(c, "%lld numbers to %lld numbers need a matrix of more than %d elements",
                                  (long long)f.used, (long long)f.out_size, DFT_MOST);
     struct shape y = *infer_shape(c, 0);
-    if (infer_in(c, LENGTH) != NULL || y.dim[axis] != f.out_size)
-        shape_set(&y, axis, size_constant(f.out_size));
+    shape_set(&y, axis, (struct size){f.out_size, f.out_per});
     shape_set(&y, y.rank - 1, size_constant(f.out_parts));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
@@ -141,8 +145,9 @@ static double cosine_of_turn(int64_t p, int64_t q)
 static struct value *build_matrix(struct expand_ctx *c, const struct dft *f, struct size rows, enum dtype dtype)
 {
     const int64_t n = f->length, columns = f->out_size * f->out_parts;
+    const struct size width = size_product((struct size){f->out_size, f->out_per}, size_constant(f->out_parts));
     struct arena *const a = c->b->graph->arena;
-    struct tensor *const t = tensor_new(a, dtype, &SHAPE_OF(rows, size_constant(columns)));
+    struct tensor *const t = tensor_new(a, dtype, &SHAPE_OF(rows, width));
     struct tensor *const waves = tensor_new(a, DTYPE_DOUBLE, &SHAPE(2, n)); /* cosines, sines */
     for (int64_t m = 0; m < n; m++) {
         tensor_set_double(waves, m, cosine_of_turn(m, n));

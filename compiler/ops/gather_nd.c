@@ -272,13 +272,7 @@ static const struct op_param point_outputs[] = {
 
 static struct shape shape_of(const struct node *n)
 {
-    const int64_t *dims;
-    size_t count;
-    op_attr_ints(n, "shape", &dims, &count);
-    struct shape s = {.rank = count > SHAPE_MAX_RANK ? SHAPE_MAX_RANK : (int)count};
-    for (int d = 0; d < s.rank; d++)
-        s.dim[d] = dims[d];
-    return s;
+    return op_attr_dims(n, "shape");
 }
 
 static bool point_infer(struct infer_ctx *c)

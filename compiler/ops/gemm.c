@@ -33,8 +33,8 @@ static bool upgrade_broadcast(struct upgrade_ctx *c)
     if (may_stretch || a == NULL || b == NULL || bias == NULL || a->shape.rank != 2 || b->shape.rank != 2)
         return true; /* what else may be wrong, inference reports */
     const struct attr *trans_a = node_attr(n, "transA"), *trans_b = node_attr(n, "transB");
-    const struct shape y = SHAPE(a->shape.dim[trans_a != NULL && trans_a->i != 0],
-                                 b->shape.dim[trans_b == NULL || trans_b->i == 0]);
+    const struct shape y = SHAPE_OF(shape_size(&a->shape, trans_a != NULL && trans_a->i != 0),
+                                    shape_size(&b->shape, trans_b == NULL || trans_b->i == 0));
     if (shape_equal(&bias->shape, &y))
         return true;
     struct arena text = {0};

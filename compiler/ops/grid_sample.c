@@ -207,9 +207,9 @@ static struct value *build_mirrored(struct expand_ctx *c, const struct sampling 
 static struct value *build_per_tap(struct expand_ctx *c, const struct sampling *s, int d, enum dtype dtype,
                                    const double *number)
 {
-    struct shape shape = {.rank = s->axes + 2};
-    for (int i = 0; i < shape.rank; i++)
-        shape.dim[i] = i == d + 1 ? s->taps : 1;
+    struct shape shape = SHAPE_SCALAR;
+    for (int i = 0; i < s->axes + 2; i++)
+        shape_add(&shape, size_constant(i == d + 1 ? s->taps : 1));
     struct tensor *t = tensor_new(c->b->graph->arena, dtype, &shape);
     for (int64_t i = 0; i < s->taps; i++)
         tensor_set_double(t, i, number[i]);
@@ -444,7 +444,7 @@ static bool place_infer(struct infer_ctx *c)
     if (count > SHAPE_MAX_RANK || (int)count != infer_input_count(c))
         return infer_error(c, "attribute 'shape' has %zu numbers for %d places", count, infer_input_count(c));
     for (size_t d = 0; d < count; d++) {
-        whole.dim[d] = dims[d];
+        shape_set(&whole, (int)d, size_constant(dims[d]));
         if (dims[d] > MOST_IN_FLOAT && infer_in(c, 0)->dtype == DTYPE_FLOAT)
             return infer_error(c, "attribute 'shape' has %lld, more than float can tell apart", (long long)dims[d]);
     }

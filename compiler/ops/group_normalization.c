@@ -112,8 +112,11 @@ static struct normalized_groups groups_in(struct builder *b, const struct node *
     struct normalized_groups t = {.b = b, .node = n, .shape = node_input(n, X)->shape, .along = norm_axes_from(2, 3)};
     const int64_t groups = groups_of(n, &t.shape);
     const struct size sample = shape_size_range(&t.shape, 1, t.shape.rank);
-    t.rows = SHAPE_OF(shape_size(&t.shape, 0), size_constant(groups),
-                      groups > 0 ? size_quotient(sample, groups) : size_constant(0));
+    const bool by_channel = groups == t.shape.dim[1];
+    t.rows = SHAPE_OF(shape_size(&t.shape, 0), by_channel ? shape_size(&t.shape, 1) : size_constant(groups),
+                      by_channel   ? shape_size_range(&t.shape, 2, t.shape.rank)
+                      : groups > 0 ? size_quotient(sample, groups)
+                                   : size_constant(0));
     struct value *x = build_reshape(b, build_cast(b, node_input(n, X), norm_dtype(n)), &t.rows);
     struct value *mean = build_called(b, "mean", norm_mean(b, x, &t.along));
     t.d = build_called(b, "deviation", build(&t, "Sub", x, mean));
@@ -147,7 +150,7 @@ static bool group_normalization_grad(struct grad_ctx *c)
     for (int d = 0; d < t.shape.rank; d++)
         if (d != 1)
             others.axis[others.count++] = d;
-    const struct shape channels = SHAPE(t.shape.dim[1]);
+    const struct shape channels = SHAPE_OF(shape_size(&t.shape, 1));
     return grad_accumulate(c, X, dx) &&
            grad_accumulate(c, SCALE, build_reshape(c->b, norm_sum(c->b, by_scale, &others), &channels)) &&
            grad_accumulate(c, BIAS, build_reshape(c->b, norm_sum(c->b, dy, &others), &channels));

@@ -100,7 +100,7 @@ static struct view without_repetition(const struct view *v)
     struct view once = *v;
     for (int d = 0; d < v->shape.rank; d++)
         if (v->stride[d] == 0 && v->shape.dim[d] > 1)
-            once.shape.dim[d] = 1;
+            shape_set(&once.shape, d, size_constant(1));
     return once;
 }
 

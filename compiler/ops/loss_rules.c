@@ -178,9 +178,9 @@ struct value *loss_with_class_axis(struct builder *b, struct value *x)
 /* A shape with C on axis 1 and 1 elsewhere, as scores have rank. */
 static struct shape class_shape(const struct loss_nodes *l)
 {
-    struct shape s = {.rank = l->scores->shape.rank};
-    for (int d = 0; d < s.rank; d++)
-        s.dim[d] = d == 1 ? l->loss.c : 1;
+    struct shape s = SHAPE_SCALAR;
+    for (int d = 0; d < l->scores->shape.rank; d++)
+        shape_add(&s, d == 1 ? shape_size(&l->scores->shape, 1) : size_constant(1));
     return s;
 }
 

@@ -115,13 +115,13 @@ static const struct view *zero_view(struct lower_ctx *c, int i, int x, const str
     struct shape aligned;
     if (!lower_has(c, i) || !align(lower_shape(c, i), lower_shape(c, x), is_left, &aligned))
         return NULL;
-    struct shape led = {.rank = p->y.rank}, to = p->y;
-    for (int d = 0; d < led.rank; d++)
-        led.dim[d] = d < led.rank - aligned.rank ? 1 : aligned.dim[d - (led.rank - aligned.rank)];
+    struct shape led = SHAPE_SCALAR, to = p->y;
+    for (int d = aligned.rank - p->y.rank; d < aligned.rank; d++)
+        shape_add(&led, d < 0 ? size_constant(1) : shape_size(&aligned, d));
     const struct view v = lower_view_of(c, i);
     if (!view_reshape(&v, &led, out))
         UNREACHABLE("axes of one always fit");
-    to.dim[is_left ? p->outer + 1 : p->outer] = p->k;
+    shape_set(&to, is_left ? p->outer + 1 : p->outer, size_constant(p->k));
     *out = view_broadcast(out, &to);
     return out;
 }

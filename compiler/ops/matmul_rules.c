@@ -108,7 +108,7 @@ struct view matmul_operand(struct lower_ctx *c, int i, const struct shape *promo
     if (!view_reshape(&v, promoted, &full))
         UNREACHABLE("axes of one always fit");
     struct shape to = p->y;
-    to.dim[p->outer] = promoted->dim[p->outer];
-    to.dim[p->outer + 1] = promoted->dim[p->outer + 1];
+    for (int d = p->outer; d < p->outer + 2; d++)
+        shape_set(&to, d, shape_size(promoted, d));
     return view_broadcast(&full, &to);
 }

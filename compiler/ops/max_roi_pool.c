@@ -63,7 +63,7 @@ static struct value *build_border(struct expand_ctx *c, struct value *rois, int 
 static struct value *build_numbers(struct expand_ctx *c, int dim, int64_t count)
 {
     struct shape shape = SHAPE(1, 1, 1);
-    shape.dim[dim] = count;
+    shape_set(&shape, dim, size_constant(count));
     return build_counter(c->b, DTYPE_INT64, 0, &shape);
 }
 

@@ -79,7 +79,8 @@ static int64_t *rows_of(struct eval_ctx *c, const bool *along, int64_t *rows)
     struct shape kept = *s;
     int64_t stride[SHAPE_MAX_RANK], index[SHAPE_MAX_RANK] = {0};
     for (int d = 0; d < s->rank; d++)
-        kept.dim[d] = along[d] ? 1 : s->dim[d];
+        if (along[d])
+            shape_set(&kept, d, size_constant(1));
     *rows = shape_count(&kept);
     shape_strides(&kept, stride);
     int64_t *row = arena_array(c->scratch, int64_t, (size_t)c->in[0]->count);

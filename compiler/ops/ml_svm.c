@@ -177,8 +177,8 @@ static bool regressor_expand(struct expand_ctx *c)
 {
     const struct machine m = machine_of(c->node, op_attr_int(c->node, "n_supports"));
     struct value *const terms = m.vectors > 0 ? kernels_of(c, &m) : rows_of(c);
-    struct value *const w =
-        ml_constant(c, DTYPE_FLOAT, node_attr(c->node, "coefficients")->floats, &SHAPE(terms->shape.dim[1], 1));
+    const struct shape column = SHAPE_OF(shape_size(&terms->shape, 1), size_constant(1));
+    struct value *const w = ml_constant(c, DTYPE_FLOAT, node_attr(c->node, "coefficients")->floats, &column);
     struct value *const rho = ml_constant(c, DTYPE_FLOAT, node_attr(c->node, "rho")->floats, &SHAPE(1));
     struct value *const y = build(c, "Gemm", terms, w, rho);
     if (op_attr_int(c->node, "one_class") == 0)

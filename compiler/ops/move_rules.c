@@ -169,7 +169,7 @@ static void fill_from(struct lower_ctx *c, const struct view *out, int axis, int
 {
     struct view v = *out;
     v.offset += from * out->stride[axis];
-    v.shape.dim[axis] = to - from;
+    shape_set(&v.shape, axis, size_constant(to - from));
     if (to > from)
         lower_store(c, lower_part(c, &v.shape), &v, fill);
 }

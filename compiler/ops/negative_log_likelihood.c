@@ -145,7 +145,7 @@ static struct value *stretched(struct expand_ctx *c, struct value *x, const stru
 {
     struct shape s = x->shape;
     for (int d = 0; d < labels->rank; d++)
-        s.dim[d == 0 ? 0 : d + 1] = labels->dim[d];
+        shape_set(&s, d == 0 ? 0 : d + 1, shape_size(labels, d));
     return build_expand(c->b, x, &s);
 }
 

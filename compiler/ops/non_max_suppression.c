@@ -254,7 +254,7 @@ static bool nms_by_data(struct bounded_ctx *c)
     const struct attr *const how = ATTRS(attr_int("most", most),
                                          attr_int("center_point_box", op_attr_int(n, "center_point_box")));
     struct value *taken = build_value(c->b, "stepc.Suppression", how, in, sizeof in / sizeof *in);
-    taken = build_reshape(c->b, taken, &SHAPE(shape_count(&taken->shape)));
+    taken = build_reshape(c->b, taken, &SHAPE_OF(shape_elements(&taken->shape)));
     struct value *const places = bounded_places(c, build(c, "GreaterOrEqual", taken, build_int(c->b, 0)));
     if (places == NULL)
         return false;
@@ -323,7 +323,8 @@ static bool taken_infer(struct infer_ctx *c)
     const struct shape *const scores = infer_shape(c, SCORES);
     if (scores->rank != 3 || infer_rank(c, BOXES) != 3)
         return infer_error(c, "inputs 0 and 1 do not have rank 3");
-    return infer_out(c, 0, DTYPE_INT64, &SHAPE(scores->dim[0], scores->dim[1], op_attr_int(c->node, "most")));
+    const struct size most = op_attr_size(c->node, "most");
+    return infer_out(c, 0, DTYPE_INT64, &SHAPE_OF(shape_size(scores, 0), shape_size(scores, 1), most));
 }
 
 static bool taken_eval(struct eval_ctx *c)
@@ -360,7 +361,8 @@ static struct value *area_in(struct expand_ctx *c, struct value *const *low, str
 static struct corners corners_of(struct expand_ctx *c)
 {
     struct value *const boxes = expand_in(c, BOXES);
-    const struct shape plane = SHAPE(boxes->shape.dim[0], 1, boxes->shape.dim[1]);
+    const struct shape plane =
+        SHAPE_OF(shape_size(&boxes->shape, 0), size_constant(1), shape_size(&boxes->shape, 1));
     const bool by_center = op_attr_int(c->node, "center_point_box") != 0;
     struct value *x[4];
     struct corners y;
@@ -415,7 +417,7 @@ static bool taken_expand(struct expand_ctx *c)
 {
     struct value *const scores = expand_in(c, SCORES), *const least = expand_in(c, 3), *iou = expand_in(c, 2);
     const struct shape lines = scores->shape;
-    const int64_t spatial = lines.dim[2], most = op_attr_int(c->node, "most");
+    const struct size one = size_constant(1), most = op_attr_size(c->node, "most");
     struct builder *const outer = c->b;
     struct value *const counts = least != NULL ? build(c, "Greater", scores, build_reshape(outer, least, &SHAPE_SCALAR))
                                                : build(c, "Equal", scores, scores);
@@ -425,7 +427,7 @@ static bool taken_expand(struct expand_ctx *c)
     const struct corners x = corners_of(c);
     iou = iou != NULL ? build_reshape(outer, iou, &SHAPE_SCALAR) : build_scalar(outer, DTYPE_FLOAT, 0);
 
-    struct region *const r = region_new(outer->graph, size_constant(most), false);
+    struct region *const r = region_new(outer->graph, most, false);
     struct builder inner = {.graph = region_graph(r), .loc = outer->loc, .prefix = ""};
     struct value *const in[] = {start, x.low[0], x.low[1], x.high[0], x.high[1], x.area, iou};
     struct value *const left = region_state(r, "left", DTYPE_FLOAT, &lines);
@@ -442,7 +444,7 @@ static bool taken_expand(struct expand_ctx *c)
                                           build_ints(&inner, (int64_t[]){2}, 1));
     struct value *const place = build_with(c, "ArgMax", ATTRS(attr_int("axis", 2), attr_int("keepdims", 1)), left);
     struct value *const is_taken =
-        build(c, "Equal", build_counter(&inner, DTYPE_INT64, 0, &SHAPE(1, 1, spatial)), place);
+        build(c, "Equal", build_counter(&inner, DTYPE_INT64, 0, &SHAPE_OF(one, one, shape_size(&lines, 2))), place);
     struct value *const goes = build(c, "Or", is_taken, too_near(c, is_taken, &own, limit));
     region_carry(r, 0, build(c, "Where", goes, gone, left));
     region_stack(r, "taken", build(c, "Where", build(c, "Greater", best, gone), place, build_int(&inner, -1)));
@@ -453,7 +455,7 @@ static bool taken_expand(struct expand_ctx *c)
                                 arena_printf(outer->graph->arena, "%staken", outer->prefix)};
     struct value *const y = build_region(outer, r, in, sizeof in / sizeof *in, made, 2)->outputs.data[1];
     return expand_out(c, 0, build_reshape(outer, build_transpose(outer, y, (const int[]){1, 2, 0, 3}),
-                                          &SHAPE(lines.dim[0], lines.dim[1], most)));
+                                          &SHAPE_OF(shape_size(&lines, 0), shape_size(&lines, 1), most)));
 }
 
 static const struct op_sample taken_samples[] = {

@@ -55,10 +55,9 @@ struct value *norm_inverse_deviation(struct builder *b, struct value *variance, 
 
 struct value *norm_on_axis(struct builder *b, struct value *v, int axis, int rank)
 {
-    struct shape s = {.rank = rank};
+    struct shape s = SHAPE_SCALAR;
     for (int d = 0; d < rank; d++)
-        s.dim[d] = 1;
-    s.dim[axis] = shape_count(&v->shape);
+        shape_add(&s, d == axis ? shape_elements(&v->shape) : size_constant(1));
     return build_reshape(b, v, &s);
 }
 

@@ -26,7 +26,7 @@ static int hot_axis(const struct node *n)
     return axis;
 }
 
-static bool infer_depth(struct infer_ctx *c, int64_t *depth)
+static bool infer_depth(struct infer_ctx *c, struct size *depth)
 {
     const struct tensor *t = infer_known(c, 1);
     if (t == NULL)
@@ -34,15 +34,16 @@ static bool infer_depth(struct infer_ctx *c, int64_t *depth)
     if (t->count != 1 || t->shape.rank > 1)
         return infer_error(c, "input 1 '%s' (depth) has shape %s, expected a single number", infer_in(c, 1)->name,
                            shape_text(c->graph->arena, &t->shape));
-    *depth = dtype_is_float(t->dtype) ? dtype_from_double(DTYPE_INT64, tensor_get_double(t, 0)) : tensor_get_int(t, 0);
-    return *depth >= 0 ||
-           infer_error(c, "input 1 '%s' (depth) is %lld, expected 0 or more", infer_in(c, 1)->name, (long long)*depth);
+    *depth = dtype_is_float(t->dtype) ? size_constant(dtype_from_double(DTYPE_INT64, tensor_get_double(t, 0)))
+                                      : tensor_get_size(t, 0);
+    return depth->most >= 0 || infer_error(c, "input 1 '%s' (depth) is %lld, expected 0 or more", infer_in(c, 1)->name,
+                                           (long long)depth->most);
 }
 
 static bool hot_infer(struct infer_ctx *c)
 {
     const struct shape *indices = infer_shape(c, 0), *values = infer_shape(c, 2);
-    int64_t depth = 0;
+    struct size depth;
     int axis;
     if (indices->rank == SHAPE_MAX_RANK)
         return infer_error(c, "the result would have rank %d, at most %d is supported", indices->rank + 1,
@@ -54,7 +55,7 @@ static bool hot_infer(struct infer_ctx *c)
                            shape_text(c->graph->arena, values));
     struct shape y = {.rank = indices->rank + 1};
     for (int d = 0; d < y.rank; d++)
-        shape_set(&y, d, d == axis ? size_constant(depth) : shape_size(indices, d < axis ? d : d - 1));
+        shape_set(&y, d, d == axis ? depth : shape_size(indices, d < axis ? d : d - 1));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 
@@ -204,8 +205,8 @@ static bool max_expand(struct expand_ctx *c)
     tensor_set_double(choice, 1, 1.0);
     struct value *first = build_with(c, "ArgMax", ATTRS(attr_int("axis", axis), attr_int("keepdims", 0)), x);
     return expand_out(c, 0,
-                      build_with(c, "OneHot", ATTRS(attr_int("axis", axis)), first, build_int(c->b, x->shape.dim[axis]),
-                                 build_constant(c->b, choice)));
+                      build_with(c, "OneHot", ATTRS(attr_int("axis", axis)), first,
+                                 build_size(c->b, shape_size(&x->shape, axis)), build_constant(c->b, choice)));
 }
 
 /* An index without an axis of its own is no input of ONNX's. */

@@ -167,9 +167,12 @@ static bool pad_infer(struct infer_ctx *c)
         return infer_error(c, "input 2 '%s' (constant_value) must be a scalar", number->name);
     if (!infer_padding(c, &p))
         return false;
-    for (int d = 0; d < y.rank; d++)
-        if (!padded_dim(c, d, y.dim[d], p.before[d], p.after[d], &y.dim[d]))
+    for (int d = 0; d < y.rank; d++) {
+        int64_t dim;
+        if (!padded_dim(c, d, y.dim[d], p.before[d], p.after[d], &dim))
             return false;
+        shape_set(&y, d, (struct size){dim, y.per[d]});
+    }
     return infer_out(c, 0, DTYPE_UNDEFINED, &y);
 }
 

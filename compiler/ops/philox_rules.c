@@ -37,7 +37,7 @@ static struct value *times(struct philox *p, struct value *x, int64_t by)
 static struct value *bits_of(struct philox *p, struct value *x, struct value *powers)
 {
     struct shape s = x->shape;
-    s.dim[s.rank++] = 1;
+    shape_add(&s, size_constant(1));
     return remainder_of(p, build(p, "Div", build_reshape(p->b, x, &s), powers), 2);
 }
 
@@ -143,7 +143,9 @@ static struct value *side_by_side(struct builder *b, struct value **list, int co
     const struct {
         struct builder *b;
     } c = {b};
-    const struct shape column = SHAPE(list[0]->shape.dim[0], 1), row = SHAPE(list[0]->shape.dim[0] * count);
+    const struct size blocks = shape_size(&list[0]->shape, 0);
+    const struct shape column = SHAPE_OF(blocks, size_constant(1)),
+                       row = SHAPE_OF(size_product(blocks, size_constant(count)));
     for (int i = 0; i < count; i++)
         list[i] = build_reshape(b, list[i], &column);
     struct value *y = build_value(b, "Concat", ATTRS(attr_int("axis", 1)), list, (size_t)count);

@@ -59,7 +59,7 @@ static bool check_blocks(struct infer_ctx *c, int64_t block)
     if (!infer_axis(c, op_attr_int(c->node, "axis"), x->rank, &axis))
         return false;
     struct shape expected = *x;
-    expected.dim[axis] = x->dim[axis] / block + (x->dim[axis] % block != 0);
+    shape_set(&expected, axis, size_quotient_up(shape_size(x, axis), block));
     if (shape_equal(s, &expected))
         return true;
     return infer_error(c, "input 1 '%s' has shape %s, expected %s: a scale for each block of %lld along axis %d",

@@ -47,7 +47,7 @@ static int64_t *offsets_along(struct arena *a, const struct shape *x, const bool
     shape_strides(x, stride);
     for (int d = 0; d < s.rank; d++)
         if (reduced[d] != along_reduced)
-            s.dim[d] = 1;
+            shape_set(&s, d, size_constant(1));
     *count = shape_count(&s);
     int64_t *offset = arena_array(a, int64_t, (size_t)*count);
     for (int64_t p = 0; p < *count; p++) {

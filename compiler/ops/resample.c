@@ -350,14 +350,14 @@ static bool lower_period(struct lower_ctx *c, const struct taps *t, const struct
     const int64_t end = p->first + p->repetitions * p->results;
     struct shape loops = *lower_out_shape(c, 0);
     lower_kernel(c, NULL);
-    loops.dim[t->axis] = p->repetitions;
+    shape_set(&loops, t->axis, size_constant(p->repetitions));
     struct part *part = lower_part(c, &loops);
     for (int64_t k = p->first; k < p->first + p->results; k++)
         store_window(c, part, t, &loops, k, p->results, p->step);
     c->kernel->rows = t->axis;
     if (p->first == 0 && end == t->out)
         return true;
-    loops.dim[t->axis] = 1;
+    shape_set(&loops, t->axis, size_constant(1));
     part = lower_part(c, &loops);
     for (int64_t k = 0; k < t->out; k++)
         if (k < p->first || k >= end)

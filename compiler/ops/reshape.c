@@ -295,7 +295,7 @@ static bool reshape_by_data(struct bounded_ctx *c)
     if (!bounded_become(c, "Reshape", how, (struct value *const[]){x, dims}, 2))
         return false;
     struct shape open = n->outputs.data[0]->shape;
-    open.dim[axis] = -1;
+    shape_set(&open, axis, size_constant(-1));
     dims = build_ints(c->b, open.dim, (size_t)open.rank);
     if (!bounded_become(c, "Reshape", how, (struct value *const[]){x, dims}, 2) || !bounded_reshape(c))
         return false;

@@ -299,9 +299,8 @@ static struct value *build_outside(struct expand_ctx *c, const struct resize *r,
         const struct resize_axis *g = &r->along[d];
         struct shape shape = SHAPE_SCALAR;
         bool any = false;
-        shape.rank = r->rank - d;
-        for (int i = 0; i < shape.rank; i++)
-            shape.dim[i] = i == 0 ? g->out : 1;
+        for (int i = 0; i < r->rank - d; i++)
+            shape_add(&shape, size_constant(i == 0 ? g->out : 1));
         struct tensor *is_out = tensor_new(c->b->graph->arena, DTYPE_BOOL, &shape);
         for (int64_t k = 0; k < g->out; k++) {
             tensor_set_int(is_out, k, resize_is_outside(r, g, k));

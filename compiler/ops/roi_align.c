@@ -122,15 +122,17 @@ static int64_t roi_align_selects_from(const struct node *n, int input)
  * columns], 1 where they do not change: sums go over the first four. */
 enum { DIMS = 7, REGIONS = 4 };
 
-static struct shape along_regions(int64_t regions)
+static struct shape along_regions(struct size regions)
 {
-    return (struct shape){.rank = DIMS, .dim = {1, 1, 1, 1, regions, 1, 1}};
+    struct shape s = SHAPE(1, 1, 1, 1, 1, 1, 1);
+    shape_set(&s, REGIONS, regions);
+    return s;
 }
 
 static struct value *build_border(struct expand_ctx *c, const struct bins *b, struct value *rois, int column)
 {
     struct value *x = build_with(c, "Gather", ATTRS(attr_int("axis", 1)), rois, build_int(c->b, column));
-    const struct shape regions = along_regions(rois->shape.dim[0]);
+    const struct shape regions = along_regions(shape_size(&rois->shape, 0));
     x = build_reshape(c->b, x, &regions);
     x = build(c, "Mul", x, build_like(c, x, b->scale));
     return b->half_pixel ? build(c, "Sub", x, build_like(c, x, 0.5)) : x;
@@ -139,9 +141,9 @@ static struct value *build_border(struct expand_ctx *c, const struct bins *b, st
 /* p + (i + 1/2) / samples, for sample i of bin p along an axis (0: rows). */
 static struct value *build_fractions(struct expand_ctx *c, const struct bins *b, int axis, enum dtype dtype)
 {
-    struct shape bins = along_regions(1), samples = along_regions(1);
-    bins.dim[REGIONS + 1 + axis] = b->out[axis];
-    samples.dim[2 * axis] = b->samples;
+    struct shape bins = along_regions(size_constant(1)), samples = bins;
+    shape_set(&bins, REGIONS + 1 + axis, size_constant(b->out[axis]));
+    shape_set(&samples, 2 * axis, size_constant(b->samples));
     struct tensor *t = tensor_new(c->b->graph->arena, DTYPE_DOUBLE, &samples);
     for (int64_t i = 0; i < b->samples; i++)
         tensor_set_double(t, i, ((double)i + 0.5) / (double)b->samples);
@@ -152,8 +154,8 @@ static struct value *build_fractions(struct expand_ctx *c, const struct bins *b,
 /* One number for either neighbour. */
 static struct value *build_two(struct expand_ctx *c, int axis, enum dtype dtype, double first, double second)
 {
-    struct shape shape = along_regions(1);
-    shape.dim[2 * axis + 1] = 2;
+    struct shape shape = along_regions(size_constant(1));
+    shape_set(&shape, 2 * axis + 1, size_constant(2));
     struct tensor *t = tensor_new(c->b->graph->arena, dtype, &shape);
     tensor_set_double(t, 0, first);
     tensor_set_double(t, 1, second);
@@ -187,21 +189,21 @@ static struct roi_axis build_axis(struct expand_ctx *c, const struct bins *b, in
 
 /* All elements that are read: [C, per bin, regions * rows * columns]. */
 static struct value *build_elements(struct expand_ctx *c, const struct bins *b, struct value *x,
-                                    const struct roi_axis *axes, int64_t per_bin, int64_t count)
+                                    const struct roi_axis *axes, const struct shape *read)
 {
     const int64_t plane = b->in[0] * b->in[1], images = x->shape.dim[0];
     struct value *number =
         build_with(c, "stepc.PlaceIndex", ATTRS(attr_ints("shape", b->in, 2)), axes[0].place, axes[1].place);
     /* An image that is none stays none: no number of an element may wrap round to that of another. */
     struct value *image = build(c, "Clip", expand_in(c, 2), build_int(c->b, -images - 1), build_int(c->b, images));
-    const struct shape regions = along_regions(image->shape.dim[0]);
+    const struct shape regions = along_regions(shape_size(&image->shape, 0));
     image = build(c, "Mul", build_reshape(c->b, image, &regions), build_like(c, image, (double)plane));
     number = build(c, "Add", build_cast(c->b, number, DTYPE_INT64), image);
     struct value *planes = build_transpose(c->b, x, (int[]){1, 0, 2, 3});
     const struct size all = size_product(shape_size(&x->shape, 0), size_constant(plane));
     planes = build_reshape(c->b, planes, &SHAPE_OF(shape_size(&x->shape, 1), all));
     return build_with(c, "Gather", ATTRS(attr_int("axis", 1)), planes,
-                      build_reshape(c->b, number, &SHAPE(per_bin, count)));
+                      build_reshape(c->b, number, read));
 }
 
 static bool roi_align_expand(struct expand_ctx *c)
@@ -213,9 +215,10 @@ static bool roi_align_expand(struct expand_ctx *c)
     x = build_cast(c->b, x, dtype_computed(d));
     rois = build_cast(c->b, rois, dtype_computed(d));
     const struct roi_axis axes[] = {build_axis(c, &b, 0, rois), build_axis(c, &b, 1, rois)};
-    const int64_t per_bin = 4 * b.samples * b.samples, count = y->dim[0] * y->dim[2] * y->dim[3];
-    struct value *weight = build_reshape(c->b, build(c, "Mul", axes[0].weight, axes[1].weight), &SHAPE(per_bin, count));
-    struct value *e = build(c, "Mul", weight, build_elements(c, &b, x, axes, per_bin, count));
+    const struct size bins = size_product(shape_size(y, 0), shape_size_range(y, 2, 4));
+    const struct shape read = SHAPE_OF(size_constant(4 * b.samples * b.samples), bins);
+    struct value *weight = build_reshape(c->b, build(c, "Mul", axes[0].weight, axes[1].weight), &read);
+    struct value *e = build(c, "Mul", weight, build_elements(c, &b, x, axes, &read));
     if (b.greatest) {
         e = build_with(c, "ReduceMax", ATTRS(attr_int("keepdims", 0)), e, build_ints(c->b, (int64_t[]){1}, 1));
     } else {

@@ -61,7 +61,8 @@ static bool check_cache(struct infer_ctx *c, int i, const struct rotary_sizes *z
     const struct value *v = infer_in(c, i);
     struct shape expected = SHAPE_OF(z->batch, z->length, size_constant(z->turned / 2));
     if (infer_in(c, POSITIONS) != NULL)
-        expected = SHAPE(v->shape.rank == 2 ? v->shape.dim[0] : 1, z->turned / 2);
+        expected =
+            SHAPE_OF(v->shape.rank == 2 ? shape_size(&v->shape, 0) : size_constant(1), size_constant(z->turned / 2));
     return shape_equal(&v->shape, &expected) ||
            infer_error(c, "input %d '%s' has shape %s, expected %s", i, v->name, shape_text(c->diag->arena, &v->shape),
                        infer_in(c, POSITIONS) != NULL

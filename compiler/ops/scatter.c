@@ -168,9 +168,9 @@ static bool check_updates(struct infer_ctx *c, int point)
         return infer_error(c, "input 2 '%s' should have rank %d, at most %d is supported", infer_in(c, 2)->name,
                            indices->rank - 1 + x->rank - point, SHAPE_MAX_RANK);
     for (int d = 0; d < indices->rank - 1; d++)
-        expected.dim[expected.rank++] = indices->dim[d];
+        shape_take(&expected, indices, d);
     for (int d = point; d < x->rank; d++)
-        expected.dim[expected.rank++] = x->dim[d];
+        shape_take(&expected, x, d);
     return shape_equal(&expected, infer_shape(c, 2)) ||
            infer_error(c, "input 2 '%s' has shape %s, expected %s", infer_in(c, 2)->name,
                        shape_text(c->graph->arena, infer_shape(c, 2)), shape_text(c->graph->arena, &expected));

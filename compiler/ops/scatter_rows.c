@@ -506,7 +506,8 @@ static struct value *hits_of(struct expand_ctx *c)
     const int64_t size = op_attr_int(c->node, "size");
     struct value *indices = expand_in(c, 0);
     const struct shape *const s = &indices->shape;
-    indices = build_reshape(c->b, indices, &SHAPE(s->dim[0], 1, s->dim[1], s->dim[2]));
+    const struct size one = size_constant(1);
+    indices = build_reshape(c->b, indices, &SHAPE_OF(shape_size(s, 0), one, shape_size(s, 1), shape_size(s, 2)));
     struct value *const zero = build_like(c, indices, 0.0), *const negative = build(c, "Less", indices, zero);
     struct value *const from_end = build(c, "Add", indices, build_like(c, indices, (double)size));
     indices = build(c, "Where", negative, from_end, indices);
@@ -559,10 +560,12 @@ static struct value *reduce_hits(struct expand_ctx *c, enum scatter_reduction r)
                                        [SCATTER_MIN] = "Min"};
     struct value *updates = expand_in(c, 1), *const data = expand_in(c, 2), *const hits = hits_of(c);
     const struct shape *const u = &expand_in(c, 1)->shape;
-    updates = build_reshape(c->b, updates, &SHAPE(u->dim[0], 1, u->dim[1], u->dim[2]));
+    const struct size one = size_constant(1);
+    updates = build_reshape(c->b, updates, &SHAPE_OF(shape_size(u, 0), one, shape_size(u, 1), shape_size(u, 2)));
     struct value *nothing = build_like(c, updates, r == SCATTER_MUL ? 1.0 : 0.0);
     if (r == SCATTER_MAX || r == SCATTER_MIN)
-        nothing = build_reshape(c->b, data, &SHAPE(u->dim[0], data->shape.dim[1], 1, u->dim[2]));
+        nothing = build_reshape(
+            c->b, data, &SHAPE_OF(shape_size(u, 0), shape_size(&data->shape, 1), one, shape_size(u, 2)));
     struct value *const all = build(c, "Where", hits, updates, nothing);
     struct value *const axis = build_ints(c->b, (int64_t[]){2}, 1);
     struct value *const y = build_with(c, over[r], ATTRS(attr_int("keepdims", 0)), all, axis);

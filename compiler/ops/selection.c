@@ -330,7 +330,7 @@ static bool unique_infer(struct infer_ctx *c)
     arena_free(&scratch);
     struct shape y = axis < 0 ? SHAPE(groups) : x->shape;
     if (axis >= 0)
-        y.dim[axis] = groups;
+        shape_set(&y, axis, size_constant(groups));
     return infer_out(c, 0, DTYPE_UNDEFINED, &y) && infer_out(c, 1, DTYPE_INT64, &SHAPE(groups)) &&
            infer_out(c, 2, DTYPE_INT64, &SHAPE(of.count)) && infer_out(c, 3, DTYPE_INT64, &SHAPE(groups));
 }
@@ -405,7 +405,7 @@ static struct value *as_mask(struct bounded_ctx *c, struct value *v)
 {
     if (v->bounded != NULL)
         v = bounded_filled(c->b, v, build_cast(c->b, build_int(c->b, 0), v->dtype));
-    return build_reshape(c->b, build_cast(c->b, v, DTYPE_BOOL), &SHAPE(shape_count(&v->shape)));
+    return build_reshape(c->b, build_cast(c->b, v, DTYPE_BOOL), &SHAPE_OF(shape_elements(&v->shape)));
 }
 
 /* Places in the tensor as one row, and from them those along each axis. */
@@ -454,7 +454,7 @@ static bool compress_by_data(struct bounded_ctx *c)
         return false;
     const struct bounded *const x = places->bounded;
     if (given == NULL)
-        v = build_reshape(c->b, v, &SHAPE(size));
+        v = build_reshape(c->b, v, &SHAPE_OF(shape_elements(&v->shape)));
     return bounded_become(c, "Gather", ATTRS(attr_int("axis", axis)), (struct value *const[]){v, places}, 2) &&
            bounded_out(c, 0, x, axis);
 }

@@ -337,10 +337,10 @@ static struct value *pad_with_zeros(struct builder *b, struct value *x, const in
 static struct value *spread_out(struct builder *b, struct value *x, int d, int64_t step)
 {
     int64_t pads[2 * (SHAPE_MAX_RANK + 1)] = {0};
-    struct shape apart = SHAPE(shape_count_range(&x->shape, 0, d + 1), 1,
-                               shape_count_range(&x->shape, d + 1, x->shape.rank));
+    const struct shape apart = SHAPE_OF(shape_size_range(&x->shape, 0, d + 1), size_constant(1),
+                                        shape_size_range(&x->shape, d + 1, x->shape.rank));
     struct shape together = x->shape;
-    together.dim[d] *= step;
+    shape_set(&together, d, size_product(shape_size(&together, d), size_constant(step)));
     pads[apart.rank + 1] = step - 1;
     return build_reshape(b, pad_with_zeros(b, build_reshape(b, x, &apart), pads), &together);
 }

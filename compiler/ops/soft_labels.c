@@ -44,11 +44,11 @@ static bool soft_infer(struct infer_ctx *c)
 static struct value *weighted(struct expand_ctx *c, struct value *x)
 {
     struct value *const weights = expand_in(c, 2);
-    struct shape s = {.rank = x->shape.rank};
+    struct shape s = SHAPE_SCALAR;
     if (weights == NULL)
         return x;
-    for (int d = 0; d < s.rank; d++)
-        s.dim[d] = d == 1 ? x->shape.dim[1] : 1;
+    for (int d = 0; d < x->shape.rank; d++)
+        shape_add(&s, d == 1 ? shape_size(&x->shape, 1) : size_constant(1));
     return build(c, "Mul", x, build_reshape(c->b, weights, &s));
 }
 

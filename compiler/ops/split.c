@@ -141,11 +141,11 @@ static bool check_part_number(struct infer_ctx *c, int64_t dim)
 }
 
 /* Of the parts that num_outputs says the last one is what is left. */
-static struct size part_size(const struct infer_ctx *c, struct size whole, const int64_t *sizes, size_t count, size_t k)
+static struct size part_size(const struct node *n, struct size whole, const int64_t *sizes, size_t count, size_t k)
 {
     const int64_t parts = (int64_t)count;
-    if (infer_in(c, 1) != NULL)
-        return tensor_get_size(value_known(infer_in(c, 1)), (int64_t)k);
+    if (node_input(n, 1) != NULL)
+        return tensor_get_size(value_known(node_input(n, 1)), (int64_t)k);
     const struct size each = size_quotient_up(whole, parts),
                       last = size_difference(whole, size_product(each, size_constant(parts - 1)));
     return (struct size){sizes[k], k + 1 < count ? each.per : last.per};
@@ -167,7 +167,7 @@ static bool split_infer(struct infer_ctx *c)
     if (c->node->outputs.count > count)
         ok = infer_error(c, "the node has %zu outputs for %zu parts", c->node->outputs.count, count);
     for (size_t k = 0; ok && k < count; k++) {
-        shape_set(&y, axis, part_size(c, whole, sizes, count, k));
+        shape_set(&y, axis, part_size(c->node, whole, sizes, count, k));
         ok = infer_out(c, (int)k, infer_in(c, 0)->dtype, &y);
     }
     arena_free(&scratch);
@@ -189,7 +189,7 @@ static bool split_grad(struct grad_ctx *c)
         return true;
     for (size_t k = 0; k < count; k++) {
         struct shape shape = x->shape;
-        shape_set(&shape, axis, size_constant(sizes[k]));
+        shape_set(&shape, axis, part_size(c->node, shape_size(&x->shape, axis), sizes, count, k));
         const bool flows = k < c->node->outputs.count && grad_has_output(c, (int)k);
         parts[k] = flows ? grad_of_output(c, (int)k) : build_expand(c->b, build_like(c, x, 0.0), &shape);
     }
@@ -224,7 +224,7 @@ static bool split_lower(struct lower_ctx *c)
     const int64_t *sizes = split_sizes(c->arena, c->node, &count);
     struct view y = x;
     for (size_t k = 0; k < c->node->outputs.count; k++) {
-        y.shape.dim[axis] = sizes[k];
+        shape_set(&y.shape, axis, part_size(c->node, shape_size(&x.shape, axis), sizes, count, k));
         if (lower_wants(c, (int)k) && !lower_as_view(c, (int)k, &y))
             return false;
         y.offset += sizes[k] * x.stride[axis];

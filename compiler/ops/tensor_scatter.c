@@ -36,7 +36,7 @@ static bool put_infer(struct infer_ctx *c)
     if (!is_circular(c->node) && !str_equal(op_attr_string(c->node, "mode"), "linear"))
         return infer_error(c, "attribute 'mode' is '%s', expected linear or circular", op_attr_string(c->node, "mode"));
     struct shape expected = *x;
-    expected.dim[axis] = update->rank > axis ? update->dim[axis] : 0;
+    shape_set(&expected, axis, update->rank > axis ? shape_size(update, axis) : size_constant(0));
     if (!shape_equal(&expected, update) || update->dim[axis] > x->dim[axis])
         return infer_error(
             c, "input 1 '%s' has shape %s, which is not that of input 0 '%s' but for at most as much along axis %d",

@@ -86,7 +86,8 @@ static bool tile_infer(struct infer_ctx *c)
                                  "rank and number of repeated axes are more than %d together, which is not supported",
                                  SHAPE_MAX_RANK - 1);
     for (int d = 0; d < x->rank; d++) {
-        if (!checked_mul(x->dim[d], repeats.dim[d], &y.dim[d]))
+        int64_t dim;
+        if (!checked_mul(x->dim[d], repeats.dim[d], &dim))
             return infer_error(c, "dimension %d of the result is too large", d);
         shape_set(&y, d, size_product(shape_size(x, d), shape_size(&repeats, d)));
     }

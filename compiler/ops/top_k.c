@@ -142,7 +142,6 @@ static struct value *worst_of(struct expand_ctx *c, enum dtype d, bool largest)
 
 static struct top_search search_of(struct expand_ctx *c, struct value *lines, bool largest)
 {
-    const int64_t size = lines->shape.dim[1];
     struct value *x = without_nan(c, lines);
     if (!dtype_is_float(x->dtype) && dtype_bits(x->dtype) == 16)
         x = build_cast(c->b, x, DTYPE_INT32);
@@ -151,7 +150,7 @@ static struct top_search search_of(struct expand_ctx *c, struct value *lines, bo
                                x,
                                worst_of(c, x->dtype, largest),
                                places,
-                               build_int(c->b, size),
+                               build_size(c->b, shape_size(&lines->shape, 1)),
                                largest ? "ReduceMax" : "ReduceMin",
                                largest ? "Less" : "Greater"};
 }

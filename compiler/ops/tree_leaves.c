@@ -124,7 +124,7 @@ static bool tree_plain(struct expand_ctx *c)
 {
     const struct leaf_table t = table_of(c->node);
     const int64_t depth = depth_of(c->b->graph->arena, &t);
-    const struct shape rows = SHAPE(expand_in(c, 0)->shape.dim[0], (int64_t)t.trees);
+    const struct shape rows = SHAPE_OF(shape_size(&expand_in(c, 0)->shape, 0), size_constant((int64_t)t.trees));
     struct value *at = build_expand(c->b, build_ints(c->b, t.roots, t.trees), &rows);
     for (int64_t k = 0; k < depth; k++)
         at = ask(c, &t, at);

@@ -131,7 +131,7 @@ static void fold_dims(const struct node *n, int64_t *per, struct arena *scratch)
     struct eval_tensor *out[1];
     struct diag quiet = {.arena = scratch};
     for (int d = 0; d < x->rank; d++)
-        by.shape.dim[d] = x->per[d];
+        shape_set(&by.shape, d, size_constant(x->per[d]));
     if (eval_node(n, in, out, ARITHMETIC_SAME, (struct eval_random){0}, scratch, &quiet))
         for (int64_t k = 0; k < out[0]->count; k++)
             per[k] = out[0]->i[k];

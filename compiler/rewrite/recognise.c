@@ -218,7 +218,7 @@ static bool is_kept(const struct shape *sum, const struct shape *x, const int *a
 {
     struct shape kept = *x;
     for (int i = 0; i < count; i++)
-        kept.dim[axes[i]] = 1;
+        shape_set(&kept, axes[i], size_constant(1));
     return shape_equal(sum, &kept);
 }
 
