@@ -190,7 +190,6 @@ struct expr_scope {
     bool in_loop;           /* many elements are computed alike */
     bool selects_by_bits;   /* selects between floats are calls of stepc_select() */
     bool in_long_function;  /* what is resolved belongs to the argument of an elementary function */
-    bool lists_calls;       /* statements that call are printed as lists: struct tree_function */
     bool marks_breaks;      /* blanks at which a line may end are LINE_MAY_BREAK: see tree_text.c */
     bool divides_wide;      /* quotients by roots are calls of QUOTIENT */
     int shares;             /* > 1: the kernel is cut into so many */

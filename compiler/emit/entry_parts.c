@@ -18,9 +18,7 @@ static int lines_of(const struct entry_steps *l, const struct entry_function *f,
     stmt_list body = {0};
     struct tree_builder b = tree_builder(l->arena, &body);
     entry_put_steps(l, first, end, &b);
-    f->scope->lists_calls = true;
     print_statements(f->scope, &aside, &body);
-    f->scope->lists_calls = false;
     return aside.lines;
 }
 
@@ -72,7 +70,6 @@ static struct tree_function *make_part(const struct entry_steps *l, const struct
     part->name = name_of_part(l, f, first, end);
     part->comment = comment_text(a, arena_printf(a, "%s_%s(): %s.", f->model, f->entry, kernels_of(l, first, end)));
     part->type = may_fail ? "stepc_status" : "void";
-    part->lists_calls = true;
     entry_put_steps(l, first, end, &b);
     vec_each(const struct tree_var *, v, f->params)
         if (entry_uses(&part->body, v))

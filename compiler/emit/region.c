@@ -285,7 +285,7 @@ static struct tree_function *build_function(struct region_function *t)
     struct emission *const e = t->e;
     struct tree_function *const f = arena_new(e->arena, struct tree_function);
     struct tree_builder b = tree_builder(e->arena, &f->body);
-    *f = (struct tree_function){.attributes = "STEPC_KERNEL", .type = "void", .lists_calls = true};
+    *f = (struct tree_function){.attributes = "STEPC_KERNEL", .type = "void"};
     add_starts(t, &b);
     add_loop(t, &b);
     for (size_t i = 0; i < t->params.count; i++)

@@ -528,7 +528,7 @@ static struct tree_function *make_function(struct entry_build *t, tree_functions
     const struct entry_function of = {e->name, t->entry->name, &t->v.params, &e->file, &scope};
     entry_put_parts(&t->body, &of, functions, &inner);
     put_random_state(t, &inner);
-    *f = (struct tree_function){.type = "stepc_status", .is_public = true, .lists_calls = true};
+    *f = (struct tree_function){.type = "stepc_status", .is_public = true};
     f->name = arena_printf(t->a, "%s_%s", e->name, t->entry->name);
     put_params(t, &body, f, &used, &b);
     put_checks(t, &used, &b);

@@ -263,7 +263,6 @@ static void write_call(struct model_text *t, const struct entry *entry)
     size_t used_count = 0, count = 2;
     in->type = out->type = "void *const";
     f->type = "stepc_status";
-    f->lists_calls = true;
     f->name = arena_printf(a, "call_%s", entry->name);
     vec_push(a, &f->params, state);
     vec_push(a, &f->params, arena);

@@ -1,5 +1,6 @@
 /* Statement trees as lines of C. Nothing is decided here. A statement that is longer than a line goes on in the next
- * one, four columns further in, at blanks that stand in as few brackets as possible. */
+ * one, eight columns further in, where no line of a body begins. Lines end at blanks that stand in as few brackets as
+ * possible. */
 #include "emit/emit_internal.h"
 
 #include "base/str.h"
@@ -9,7 +10,7 @@
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-enum { WIDTH = 118 };
+enum { WIDTH = 118, GOES_ON = 8 };
 
 static int brackets(char c)
 {
@@ -58,7 +59,7 @@ static bool break_lines(struct writer *w, const char *text, int deepest, bool lo
 {
     int depth = 0;
     bool fits = true;
-    for (size_t indent = 4 * (size_t)w->depth; *text; indent = 4 * (size_t)w->depth + 4) {
+    for (size_t indent = 4 * (size_t)w->depth; *text; indent = 4 * (size_t)w->depth + GOES_ON) {
         const size_t n = line_end(text, WIDTH - indent, deepest, &depth);
         fits &= n <= WIDTH - indent;
         if (!looks)
@@ -68,12 +69,12 @@ static bool break_lines(struct writer *w, const char *text, int deepest, bool lo
     return fits;
 }
 
-static void write_statement(struct expr_scope *s, struct writer *w, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static void write_statement(struct arena *a, struct writer *w, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-static void write_statement(struct expr_scope *s, struct writer *w, const char *fmt, ...)
+static void write_statement(struct arena *a, struct writer *w, const char *fmt, ...)
 {
     enum { DEEPEST = 16 };
-    struct strbuf b = {.arena = s->arena};
+    struct strbuf b = {.arena = a};
     va_list ap;
     va_start(ap, fmt);
     strbuf_addv(&b, fmt, ap);
@@ -82,84 +83,6 @@ static void write_statement(struct expr_scope *s, struct writer *w, const char *
     while (deepest < DEEPEST && !break_lines(w, strbuf_text(&b), deepest, true))
         deepest++;
     break_lines(w, strbuf_text(&b), deepest, false);
-}
-
-/* ---- lists of calls ---------------------------------------------------------------------------------------------- */
-
-/* The members of a struct are arguments like the others. */
-static void list_argument(struct expr_scope *s, const struct expr *e, text_list *list)
-{
-    const struct tree_call *const c = e->op == EXPR_CALL && e->call->kind == CALL_STRUCT ? e->call : NULL;
-    if (!c)
-        vec_push(s->arena, list, tree_expr_text(s, e, PREC_NONE));
-    for (size_t i = 0; c && i < c->count; i++) {
-        const char *const head = i == 0 ? arena_printf(s->arena, "&(%s){", c->name) : "";
-        const char *const member = tree_expr_text(s, c->args[i], PREC_NONE);
-        vec_push(s->arena, list, arena_printf(s->arena, "%s%s%s", head, member, i + 1 == c->count ? "}" : ""));
-    }
-}
-
-/* "name(", arguments, ")" and what stands behind; false: the expression is no call. */
-static bool write_call(struct expr_scope *s, struct writer *w, const char *before, const struct expr *e,
-                       const char *after)
-{
-    const struct tree_call *const c = e->op == EXPR_CALL ? e->call : NULL;
-    if (!c || c->kind == CALL_INITIALIZER || c->kind == CALL_STRUCT)
-        return false;
-    text_list arguments = {0};
-    const char *const name = called_name(c);
-    for (size_t i = 0; i < c->count; i++)
-        list_argument(s, c->args[i], &arguments);
-    write_list(w, arena_printf(s->arena, "%s%s(", before, name), arguments.data, arguments.count,
-               arena_printf(s->arena, ")%s", after));
-    return true;
-}
-
-/* A statement that sets, declares or returns what a call gives. */
-static bool write_called(struct expr_scope *s, struct writer *w, const struct stmt *at)
-{
-    struct arena *const a = s->arena;
-    if (!s->lists_calls || !at->value || at->value->op != EXPR_CALL)
-        return false;
-    switch (at->kind) {
-    case STMT_CALL: return write_call(s, w, "", at->value, ";");
-    case STMT_RETURN: return write_call(s, w, "return ", at->value, ";");
-    case STMT_SET:
-        return at->op == SET_TO &&
-               write_call(s, w, arena_printf(a, "%s = ", tree_expr_text(s, at->target, PREC_NONE)), at->value, ";");
-    case STMT_DECLARE:
-        return at->var->kind == VAR_CELL &&
-               write_call(s, w, arena_printf(a, "%s %s = ", at->var->type, at->var->name), at->value, ";");
-    default: return false;
-    }
-}
-
-/* x || y || z, each of them. */
-static void list_alternatives(struct expr_scope *s, const struct expr *e, text_list *list)
-{
-    if (e->op == EXPR_EITHER) {
-        list_alternatives(s, e->arg[0], list);
-        list_alternatives(s, e->arg[1], list);
-    } else {
-        vec_push(s->arena, list, tree_expr_text(s, e, PREC_BOTH + 1));
-    }
-}
-
-/* "if (", a condition that may take several lines, and what stands behind. */
-static void write_asked(struct expr_scope *s, struct writer *w, const struct expr *e, const char *after)
-{
-    if (e->op == EXPR_NE || e->op == EXPR_EQ) {
-        const char *const other = tree_expr_text(s, e->arg[1], PREC_EQUAL + 1);
-        if (write_call(s, w, "if (", e->arg[0],
-                       arena_printf(s->arena, " %s %s%s", e->op == EXPR_NE ? "!=" : "==", other, after)))
-            return;
-    }
-    text_list alternatives = {0};
-    list_alternatives(s, e, &alternatives);
-    if (alternatives.count > 1)
-        write_alternatives(w, "if (", alternatives.data, alternatives.count, after);
-    else
-        write_line(w, "if (%s%s", alternatives.data[0], after);
 }
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
@@ -208,42 +131,23 @@ static const char *step_text(struct expr_scope *s, const struct stmt *l)
     return arena_printf(s->arena, "%s %c= %" PRId64, i, l->step > 0 ? '+' : '-', l->step > 0 ? l->step : -l->step);
 }
 
-/* What needs no braces: a statement of one line, or a loop around such a statement or loop. */
-static bool stands_bare(const struct stmt *s)
+/* What needs no braces: one statement, of which nothing is said. A question in another would be read twice. */
+static bool stands_bare(const struct stmt *around)
 {
-    if (s->comment)
+    const struct stmt *const s = around->body.count == 1 ? around->body.data[0] : NULL;
+    if (!s || s->comment || s->kind == STMT_DECLARE)
         return false;
-    return s->kind == STMT_LOOP || s->kind == STMT_SET || s->kind == STMT_CALL || s->kind == STMT_RETURN;
+    return s->kind != STMT_IF || (around->kind == STMT_LOOP && s->otherwise.count == 0);
 }
 
-/* As below; the lines of a list of calls stand in the same place, however many they are. */
-static void print_listed_if(struct expr_scope *s, struct writer *w, const struct stmt *i)
+/* `head` may take several lines. */
+static void print_body(struct expr_scope *s, struct writer *w, const char *head, const struct stmt *around)
 {
-    const bool is_bare = i->body.count == 1 && stands_bare(i->body.data[0]);
-    write_asked(s, w, i->condition, is_bare ? ")" : ") {");
+    const bool is_bare = stands_bare(around);
+    write_statement(s->arena, w, "%s%s", head, is_bare ? "" : " {");
     w->depth++;
-    print_list(s, w, &i->body);
+    print_list(s, w, &around->body);
     w->depth--;
-    if (!is_bare)
-        write_line(w, "}");
-}
-
-static void print_body(struct expr_scope *s, struct writer *w, const char *head, const stmt_list *body)
-{
-    const bool is_question = body->count == 1 && body->data[0]->kind == STMT_IF && s->lists_calls;
-    if (body->count != 1 || !(stands_bare(body->data[0]) || is_question)) {
-        write_open(w, "%s", head);
-        print_list(s, w, body);
-        write_close(w, "");
-        return;
-    }
-    struct writer inner = {.text = {.arena = s->arena}, .depth = w->depth + 1};
-    print_list(s, &inner, body);
-    const char *const text = strbuf_text(&inner.text), *const end = strchr(text, '\n');
-    const bool is_bare = body->data[0]->kind == STMT_LOOP || is_question || (end && end[1] == '\0');
-    write_line(w, "%s%s", head, is_bare ? "" : " {");
-    strbuf_add_n(&w->text, text, inner.text.length);
-    w->lines += inner.lines;
     if (!is_bare)
         write_line(w, "}");
 }
@@ -261,30 +165,25 @@ static const char *hint_text(struct expr_scope *s, const struct stmt *l)
 
 static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt *l)
 {
-    s->marks_breaks = false; /* heads stay on one line */
+    s->marks_breaks = false; /* the head stays on one line */
     const char *const from = tree_expr_text(s, l->from, PREC_NONE), *const condition = condition_text(s, l);
     const char *const step = step_text(s, l);
-    s->marks_breaks = !s->lists_calls;
+    s->marks_breaks = true;
     print_body(s, w,
                arena_printf(s->arena, "%sfor (%s %s = %s; %s; %s)", hint_text(s, l), l->var->type, l->var->name, from,
                             condition, step),
-               &l->body);
+               l);
 }
 
 static void print_if(struct expr_scope *s, struct writer *w, const struct stmt *i, const char *before)
 {
-    s->marks_breaks = false;
-    if (s->lists_calls && i->otherwise.count == 0) {
-        print_listed_if(s, w, i);
-        return;
-    }
     const char *const condition = tree_expr_text(s, i->condition, PREC_NONE);
-    s->marks_breaks = !s->lists_calls;
     if (i->otherwise.count == 0 && !*before) {
-        print_body(s, w, arena_printf(s->arena, "if (%s)", condition), &i->body);
+        print_body(s, w, arena_printf(s->arena, "if (%s)", condition), i);
         return;
     }
-    write_open(w, "%sif (%s)", before, condition);
+    write_statement(s->arena, w, "%sif (%s) {", before, condition);
+    w->depth++;
     print_list(s, w, &i->body);
     if (i->otherwise.count == 1 && i->otherwise.data[0]->kind == STMT_IF) {
         w->depth--;
@@ -371,6 +270,7 @@ static void print_described(struct expr_scope *s, struct writer *w, const struct
                                           d->var->kind == VAR_POINTER ? "*const " : "", d->var->name);
     const char *words[4] = {head};
     size_t count = 1;
+    s->marks_breaks = false;
     if (x->op == EXPR_SELECT) {
         words[count++] = tree_expr_text(s, x->arg[0], PREC_EQUAL);
         words[count++] = arena_printf(s->arena, "? %s", tree_expr_text(s, x->arg[1], PREC_SELECT + 1));
@@ -378,6 +278,7 @@ static void print_described(struct expr_scope *s, struct writer *w, const struct
     } else {
         words[count++] = arena_printf(s->arena, "%s;", tree_expr_text(s, x, PREC_NONE));
     }
+    s->marks_breaks = true;
     write_words(w, words, count, d->var->about);
 }
 
@@ -392,7 +293,7 @@ static size_t print_declarations(struct expr_scope *s, struct writer *w, const s
     const size_t elements = count_elements_set(r);
     const char *const type = declared_type(s->arena, r->at[0]->var);
     if (elements > 0) {
-        write_statement(s, w, "%s %s;", type, array_text(s, r->at[0], elements_text(s, r, elements)));
+        write_statement(s->arena, w, "%s %s;", type, array_text(s, r->at[0], elements_text(s, r, elements)));
         return elements + 1;
     }
     const char *text = arena_printf(s->arena, "%s %s", type, declarator_text(s, r->at[0]));
@@ -409,7 +310,7 @@ static size_t print_declarations(struct expr_scope *s, struct writer *w, const s
             break;
         text = longer;
     }
-    write_statement(s, w, "%s;", text);
+    write_statement(s->arena, w, "%s;", text);
     return count;
 }
 
@@ -418,10 +319,10 @@ static void print_selection(struct expr_scope *s, struct writer *w, const struct
 {
     const char *const v = tree_expr_text(s, set->value, PREC_LESS + 1), *const less = set->op == SET_MIN ? "<" : ">";
     if (dtype_is_float(set->target->dtype) && set->op != SET_TOP)
-        write_statement(s, w, "%s = %s != %s\v? %s\v: %s %s %s\v? %s\v: %s;", target, v, v, v, v, less, target, v,
-                        target);
+        write_statement(s->arena, w, "%s = %s != %s\v? %s\v: %s %s %s\v? %s\v: %s;", target, v, v, v, v, less, target,
+                        v, target);
     else
-        write_statement(s, w, "%s = %s %s %s\v? %s\v: %s;", target, v, less, target, v, target);
+        write_statement(s->arena, w, "%s = %s %s %s\v? %s\v: %s;", target, v, less, target, v, target);
 }
 
 /* Sums and products of integers wrap. */
@@ -431,17 +332,17 @@ static void print_set(struct expr_scope *s, struct writer *w, const struct stmt 
     const enum dtype d = set->target->dtype;
     s->marks_breaks = false;
     const char *const target = tree_expr_text(s, set->target, PREC_PRIMARY);
-    s->marks_breaks = !s->lists_calls;
+    s->marks_breaks = true;
     if (set->op == SET_TO)
-        write_statement(s, w, "%s =\v%s;", target, tree_stored_text(s, set->value));
+        write_statement(s->arena, w, "%s =\v%s;", target, tree_stored_text(s, set->value));
     else if (set->op == SET_MAX || set->op == SET_TOP || set->op == SET_MIN)
         print_selection(s, w, set, target);
-    else if (set->op == SET_SUM && d == DTYPE_INDEX && s->lists_calls && index_is(set->value, 1))
-        write_statement(s, w, "%s++;", target);
+    else if (set->op == SET_SUM && d == DTYPE_INDEX && index_is(set->value, 1))
+        write_statement(s->arena, w, "%s++;", target);
     else if (dtype_is_float(d) || d == DTYPE_INDEX || set->op == SET_OR)
-        write_statement(s, w, "%s %c=\v%s;", target, signs[set->op], tree_expr_text(s, set->value, PREC_NONE));
+        write_statement(s->arena, w, "%s %c=\v%s;", target, signs[set->op], tree_expr_text(s, set->value, PREC_NONE));
     else
-        write_statement(s, w, "%s =\v(%s)((uint64_t)%s %c\v(uint64_t)%s);", target, c_type(d), target,
+        write_statement(s->arena, w, "%s =\v(%s)((uint64_t)%s %c\v(uint64_t)%s);", target, c_type(d), target,
                         signs[set->op], tree_expr_text(s, set->value, PREC_UNARY));
 }
 
@@ -451,18 +352,16 @@ static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *
         const struct stmt *const at = list->data[i];
         print_comment(w, at->comment);
         printed = 1;
-        if (write_called(s, w, at))
-            continue;
         switch (at->kind) {
         case STMT_LOOP: print_loop(s, w, at); break;
         case STMT_IF: print_if(s, w, at, ""); break;
-        case STMT_CALL: write_statement(s, w, "%s;", tree_expr_text(s, at->value, PREC_NONE)); break;
+        case STMT_CALL: write_statement(s->arena, w, "%s;", tree_expr_text(s, at->value, PREC_NONE)); break;
         case STMT_DECLARE:
             printed = print_declarations(s, w, &(struct stmt_list_rest){list->data + i, list->count - i});
             break;
         case STMT_SET: print_set(s, w, at); break;
         case STMT_RETURN:
-            write_statement(s, w, "return%s%s;", at->value ? " " : "",
+            write_statement(s->arena, w, "return%s%s;", at->value ? " " : "",
                             at->value ? tree_expr_text(s, at->value, PREC_NONE) : "");
             break;
         }
@@ -471,7 +370,7 @@ static void print_list(struct expr_scope *s, struct writer *w, const stmt_list *
 
 void print_statements(struct expr_scope *s, struct writer *w, const stmt_list *list)
 {
-    s->marks_breaks = !s->lists_calls;
+    s->marks_breaks = true;
     print_list(s, w, list);
     s->marks_breaks = false;
 }
@@ -488,18 +387,17 @@ static const char *declaration_text(struct arena *a, const struct tree_var *v)
 
 void print_head(struct arena *a, struct writer *w, const struct tree_function *f, const char *after)
 {
-    const char **const params = arena_array(a, const char *, f->params.count + 1);
+    struct strbuf params = {.arena = a};
     const char *const storage = f->is_public ? "" : "static ", *const attributes = f->attributes ? f->attributes : "",
                       *const blank = *attributes ? " " : "";
     for (size_t i = 0; i < f->params.count; i++)
-        params[i] = declaration_text(a, f->params.data[i]);
-    const char *const before = arena_printf(a, "%s%s%s%s %s(", storage, attributes, blank, f->type, f->name);
-    write_list(w, before, params, f->params.count, arena_printf(a, "%s)%s", f->params.count ? "" : "void", after));
+        strbuf_addf(&params, "%s%s", i ? ",\v" : "", declaration_text(a, f->params.data[i]));
+    write_statement(a, w, "%s%s%s%s %s(%s)%s", storage, attributes, blank, f->type, f->name,
+                    f->params.count ? strbuf_text(&params) : "void", after);
 }
 
 void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f)
 {
-    s->lists_calls = f->lists_calls;
     print_comment(w, f->comment);
     print_head(s->arena, w, f, "");
     write_line(w, "{");
@@ -507,7 +405,6 @@ void print_function(struct expr_scope *s, struct writer *w, const struct tree_fu
     print_statements(s, w, &f->body);
     w->depth--;
     write_line(w, "}");
-    s->lists_calls = false;
 }
 
 const char *function_text(struct expr_scope *s, const struct tree_function *f)

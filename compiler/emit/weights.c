@@ -237,7 +237,7 @@ static struct tree_function *check_function(struct emission *e)
                                 *const mark = bytes_var(a, VAR_ARRAY, "weights_mark"),
                                 *const i = tree_index_var(a, VAR_LOOP, "int", "i", 0, MARK_BYTES - 1);
     const struct expr *const at = tree_read(a, i);
-    *f = (struct tree_function){.name = "check_weights", .type = "stepc_status", .lists_calls = true};
+    *f = (struct tree_function){.name = "check_weights", .type = "stepc_status"};
     vec_push(a, &f->params, weights);
     if (e->weights.kind == WEIGHTS_INCBIN)
         put_size_check(e, &b);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define WIDTH 118
+#define CONTINUATION "        " /* what a line begins with that goes on with the one before */
 
 static void indent(struct writer *w)
 {
@@ -55,18 +56,17 @@ void write_close(struct writer *w, const char *after)
     write_line(w, "}%s", after);
 }
 
-/* The first line begins with `head`, the others with `next`. Behind each word but the last there is `room`, of which
- * `between` takes some. False: a line is wider than WIDTH. */
-static bool write_wrapped(struct writer *w, const char *head, const char *next, const char *const *words, size_t count,
-                          const char *between, size_t room, const char *tail)
+/* The first line begins with `head`, the others with `next`. `between` stands behind each word but the last. */
+static void write_wrapped(struct writer *w, const char *head, const char *next, const char *const *words, size_t count,
+                          const char *between, const char *tail)
 {
     size_t column = 4 * (size_t)w->depth + strlen(head);
-    bool fits = true;
     indent(w);
     strbuf_add(&w->text, head);
     for (size_t i = 0; i < count; i++) {
-        const bool is_last = i + 1 == count;
-        if (i > 0 && column + 1 + strlen(words[i]) + (is_last ? strlen(tail) : room) > WIDTH) {
+        const char *const behind = i + 1 == count ? tail : between;
+        const size_t length = strlen(words[i]) + strlen(behind);
+        if (i > 0 && column + 1 + length > WIDTH) {
             write_blank(w);
             indent(w);
             strbuf_add(&w->text, next);
@@ -75,46 +75,17 @@ static bool write_wrapped(struct writer *w, const char *head, const char *next, 
             strbuf_add(&w->text, " ");
             column++;
         }
-        strbuf_addf(&w->text, "%s%s", words[i], is_last ? "" : between);
-        column += strlen(words[i]) + (is_last ? strlen(tail) : strlen(between));
-        fits = fits && column <= WIDTH;
+        strbuf_addf(&w->text, "%s%s", words[i], behind);
+        column += length;
     }
-    strbuf_add(&w->text, tail);
-    return fits;
-}
-
-/* Lines begin below the first item, unless there are fewer of them, or none is too wide, if they begin further left.
- * Where the first item is too wide beside `head`, it stands below it. */
-static void write_items(struct writer *w, const char *head, const char *const *items, size_t count, const char *between,
-                        const char *tail)
-{
-    const char *const below = arena_printf(w->text.arena, "%*s", (int)strlen(head), ""), *const left = "        ";
-    const struct writer empty = {.text = {.arena = w->text.arena}, .depth = w->depth};
-    struct writer in_order = empty, shorter = empty, lower = empty;
-    const size_t room = strlen(between);
-    const bool fits = write_wrapped(&in_order, head, below, items, count, between, room, tail),
-               fits_further_left = write_wrapped(&shorter, head, left, items, count, between, room, tail);
-    const struct writer *better = &in_order;
-    if (fits_further_left && (!fits || shorter.lines < in_order.lines)) {
-        better = &shorter;
-    } else if (!fits) {
-        write_line(&lower, "%s", head);
-        write_wrapped(&lower, left, left, items, count, between, room, tail);
-        better = &lower;
-    }
-    strbuf_add(&w->text, strbuf_text(&better->text));
-    w->lines += better->lines;
-    write_blank(w);
+    if (count == 0)
+        strbuf_add(&w->text, tail);
 }
 
 void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail)
 {
-    write_items(w, head, items, count, ",", tail);
-}
-
-void write_alternatives(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail)
-{
-    write_items(w, head, items, count, " ||", tail);
+    write_wrapped(w, head, CONTINUATION, items, count, ",", tail);
+    write_blank(w);
 }
 
 /* A name from the model could close the comment or open a trigraph. */
@@ -142,7 +113,7 @@ void write_paragraph(struct writer *w, const char *head, const char *next, const
         vec_push(a, &words, arena_strndup(a, p, n));
         p += n;
     }
-    write_wrapped(w, head, next, words.data, words.count, "", strlen(tail), tail);
+    write_wrapped(w, head, next, words.data, words.count, "", tail);
     write_blank(w);
 }
 
@@ -172,7 +143,7 @@ void write_words(struct writer *w, const char *const *words, size_t count, const
     const bool is_above = about && length > WIDTH;
     if (is_above)
         write_comment(w, comment);
-    write_wrapped(w, "", "    ", words, count, "", 0, "");
+    write_wrapped(w, "", CONTINUATION, words, count, "", "");
     if (about && !is_above)
         strbuf_addf(&w->text, " /* %s */", about);
     write_blank(w);

@@ -21,11 +21,9 @@ void write_blank(struct writer *w);
 /* "... {" and one deeper; "}" and one back. */
 void write_open(struct writer *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void write_close(struct writer *w, const char *after); /* "}" + after */
-/* A list "head a, b, c)tail" wrapped at 118 columns, continuation lines aligned behind `head`. */
+/* A list "head a, b, c)tail" wrapped at 118 columns, continuation lines eight columns further in. */
 void write_list(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
-/* The same with " ||" between them. */
-void write_alternatives(struct writer *w, const char *head, const char *const *items, size_t count, const char *tail);
-/* Words with blanks between them, wrapped, continuation lines four columns further in; a comment behind them or, where
+/* Words with blanks between them, wrapped, continuation lines eight columns further in; a comment behind them or, where
  * it does not fit, above them (NULL: none). */
 void write_words(struct writer *w, const char *const *words, size_t count, const char *comment);
 /* A text between `head` and `tail`, wrapped, continuation lines behind `next`; made safe to stand in a comment. */

@@ -114,7 +114,6 @@ struct tree_function {
     int place;
     const tree_vars *written;  /* of an instance: the template's parameters */
     bool is_public;            /* not static */
-    bool lists_calls;          /* it is read as a list of calls: where one is long, arguments stand below each other */
     enum function_kind { FUNCTION_SHARED, FUNCTION_BY_TYPE, FUNCTION_OWN } kind;
 };
 

@@ -100,7 +100,6 @@ static void check(struct entry_steps *l, unsigned guard, const struct expr *argu
 static const char *text_of(const stmt_list *body)
 {
     struct writer w = {.text = {.arena = &arena}};
-    scope.lists_calls = true;
     print_statements(&scope, &w, body);
     return strbuf_text(&w.text);
 }
@@ -329,7 +328,7 @@ END_TEST
 START_TEST(structs_are_made_of_what_wrappers_are_given)
 {
     struct tree_function step = {.name = "m_step"},
-                         f = {.name = "call_step", .type = "stepc_status", .lists_calls = true};
+                         f = {.name = "call_step", .type = "stepc_status"};
     struct tree_builder b = tree_builder(&arena, &f.body);
     struct tree_var *const any_state = to_struct("void", "state", true),
                     *const in = to_struct("void *const", "in", false);
@@ -348,7 +347,7 @@ START_TEST(structs_are_made_of_what_wrappers_are_given)
                      "{\n"
                      "    return m_step(state, &(m_step_inputs){in[1000000], in[1000001], in[1000002], in[1000003], "
                      "in[1000004],\n"
-                     "                  in[1000005], in[1000006], in[1000007], in[1000008], in[1000009], "
+                     "            in[1000005], in[1000006], in[1000007], in[1000008], in[1000009], "
                      "in[1000010], in[1000011]});\n"
                      "}\n");
 }
@@ -378,11 +377,11 @@ START_TEST(long_lines_are_broken_and_their_comments_stand_above)
     run(&l, 0, pointer(LONG "1", output), pointer(LONG LONG, NULL));
     is_text(&l, "/* [8] */\n"
                 "float *const " LONG "1 = out->" LONG " != NULL\n"
-                "    ? out->" LONG " : arena->floats + 8;\n"
+                "        ? out->" LONG " : arena->floats + 8;\n"
                 "/* [8] */\n"
                 "float *const " LONG LONG " = arena->floats + 8;\n"
                 "f(" LONG "1,\n"
-                "  " LONG LONG ");\n");
+                "        " LONG LONG ");\n");
 }
 END_TEST
 

@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_dispatch.h"
-#if !defined(DIGITS_DISPATCH_BUILD_ID) || DIGITS_DISPATCH_BUILD_ID != 0xf498a6d7543eb00cu
+#if !defined(DIGITS_DISPATCH_BUILD_ID) || DIGITS_DISPATCH_BUILD_ID != 0x565801e5083e4c13u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -14,8 +14,8 @@
 
 /* This file is compiled several times in one run of the compiler: below the constants it includes itself for each
  * level of the processor above what the compiler's options say, with the level's vectors and instructions. Its
- * functions have names of their own on each (compute_hidden_v3). At the end each entry calls the code of the
- * highest level that the processor has. Where a compiler or processor has no such levels, all this is left out. */
+ * functions have names of their own on each (compute_hidden_v3). At the end each entry calls the code of the highest
+ * level that the processor has. Where a compiler or processor has no such levels, all this is left out. */
 #include "kernels/stepc_levels.h"
 #if !defined(STEPC_LEVEL)
 
@@ -97,17 +97,16 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
     for (int i = 0; i < 32; i += STEPC_PART_ROWS(32)) {
         for (int j = 0; j < 10 - 10 % STEPC_PANEL_TILE(float, 16); j += STEPC_PANEL_TILE(float, 16))
             logits_panel_tile(i, STEPC_PANEL_TILE(float, 16), j, hidden, panel, logits, fc2_bias);
-        if (10 % STEPC_PANEL_TILE(float, 16) > 0) {
+        if (10 % STEPC_PANEL_TILE(float, 16) > 0)
             logits_panel_tile(i, 10 % STEPC_PANEL_TILE(float, 16), 10 - 10 % STEPC_PANEL_TILE(float, 16), hidden,
-                panel, logits, fc2_bias);
-        }
+                    panel, logits, fc2_bias);
     }
 }
 
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] = SoftmaxCrossEntropyGrad(logits,
  * target, 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
-                                      const int64_t *restrict target, float *restrict scratch)
+        const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
     float total[1] = {0.0f}, top[32] = {0.0f}, picked[32] = {0.0f}, sum[32] = {0.0f};
@@ -155,7 +154,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 
 /* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of nodes 'fc2', 'relu' */
 static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
-                                              const float *restrict fc2_weight, const float *restrict hidden)
+        const float *restrict fc2_weight, const float *restrict hidden)
 {
     for (int j = 0; j < 32; j += STEPC_TILE_COLUMNS(float))
         for (int i = 0; i < 32; i += STEPC_PART_ROWS(32)) {
@@ -228,16 +227,16 @@ stepc_status digits_dispatch_init(digits_dispatch_state *state, digits_dispatch_
 
 STEPC_LEVEL_ENTRY
 stepc_status digits_dispatch_step(digits_dispatch_state *state, digits_dispatch_arena *arena,
-                                  const digits_dispatch_step_inputs *in, const digits_dispatch_step_outputs *out)
+        const digits_dispatch_step_inputs *in, const digits_dispatch_step_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
     float *const hidden = arena->floats + DIGITS_DISPATCH_STEP_HIDDEN_AT;
     compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
-                   arena->floats + DIGITS_DISPATCH_STEP_HIDDEN_SCRATCH_AT);
+            arena->floats + DIGITS_DISPATCH_STEP_HIDDEN_SCRATCH_AT);
     float *const logits = out->logits != NULL ? out->logits : arena->floats + DIGITS_DISPATCH_STEP_LOGITS_AT;
     compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
-                   arena->floats + DIGITS_DISPATCH_STEP_LOGITS_SCRATCH_AT);
+            arena->floats + DIGITS_DISPATCH_STEP_LOGITS_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + DIGITS_DISPATCH_STEP_LOSS_AT;
@@ -252,16 +251,16 @@ stepc_status digits_dispatch_step(digits_dispatch_state *state, digits_dispatch_
 
 STEPC_LEVEL_ENTRY
 stepc_status digits_dispatch_infer(const digits_dispatch_state *state, digits_dispatch_arena *arena,
-                                   const digits_dispatch_infer_inputs *in, const digits_dispatch_infer_outputs *out)
+        const digits_dispatch_infer_inputs *in, const digits_dispatch_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
         float *const hidden = arena->floats + DIGITS_DISPATCH_INFER_HIDDEN_AT;
         compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
-                       arena->floats + DIGITS_DISPATCH_INFER_HIDDEN_SCRATCH_AT);
+                arena->floats + DIGITS_DISPATCH_INFER_HIDDEN_SCRATCH_AT);
         compute_logits(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                       arena->floats + DIGITS_DISPATCH_INFER_LOGITS_SCRATCH_AT);
+                arena->floats + DIGITS_DISPATCH_INFER_LOGITS_SCRATCH_AT);
     }
     return STEPC_OK;
 }
@@ -282,7 +281,7 @@ stepc_status digits_dispatch_init(digits_dispatch_state *state, digits_dispatch_
 
 #undef digits_dispatch_step
 stepc_status digits_dispatch_step(digits_dispatch_state *state, digits_dispatch_arena *arena,
-                                  const digits_dispatch_step_inputs *in, const digits_dispatch_step_outputs *out)
+        const digits_dispatch_step_inputs *in, const digits_dispatch_step_outputs *out)
 {
     const int level = stepc_level();
     STEPC_ON_LEVEL_4(level, digits_dispatch_step_v4(state, arena, in, out));
@@ -292,7 +291,7 @@ stepc_status digits_dispatch_step(digits_dispatch_state *state, digits_dispatch_
 
 #undef digits_dispatch_infer
 stepc_status digits_dispatch_infer(const digits_dispatch_state *state, digits_dispatch_arena *arena,
-                                   const digits_dispatch_infer_inputs *in, const digits_dispatch_infer_outputs *out)
+        const digits_dispatch_infer_inputs *in, const digits_dispatch_infer_outputs *out)
 {
     const int level = stepc_level();
     STEPC_ON_LEVEL_4(level, digits_dispatch_infer_v4(state, arena, in, out));
@@ -304,7 +303,7 @@ stepc_status digits_dispatch_infer(const digits_dispatch_state *state, digits_di
 /* ---- model ------------------------------------------------------------- */
 
 static const size_t dims32x64[] = {32, 64}, dims32[] = {32}, dims10x32[] = {10, 32}, dims10[] = {10},
-                    dims32x10[] = {32, 10};
+        dims32x10[] = {32, 10};
 
 #define AT(member) offsetof(digits_dispatch_state, member)
 static const stepc_variable_info digits_dispatch_variables[] = {
@@ -339,7 +338,7 @@ static stepc_status call_step(void *state, void *arena, uint64_t seed, const voi
     if (in == NULL || out == NULL)
         return STEPC_E_ARGUMENT;
     return digits_dispatch_step(state, arena, &(digits_dispatch_step_inputs){in[0], in[1]},
-                                &(digits_dispatch_step_outputs){out[0], out[1]});
+            &(digits_dispatch_step_outputs){out[0], out[1]});
 }
 
 static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
@@ -348,7 +347,7 @@ static stepc_status call_infer(void *state, void *arena, uint64_t seed, const vo
     if (in == NULL || out == NULL)
         return STEPC_E_ARGUMENT;
     return digits_dispatch_infer(state, arena, &(digits_dispatch_infer_inputs){in[0]},
-                                 &(digits_dispatch_infer_outputs){out[0]});
+            &(digits_dispatch_infer_outputs){out[0]});
 }
 
 static const stepc_entry digits_dispatch_entries[] = {

@@ -16,7 +16,7 @@
  */
 #ifndef DIGITS_DISPATCH_H
 #define DIGITS_DISPATCH_H
-#define DIGITS_DISPATCH_BUILD_ID 0xf498a6d7543eb00cu /* the same in digits_dispatch.c */
+#define DIGITS_DISPATCH_BUILD_ID 0x565801e5083e4c13u /* the same in digits_dispatch.c */
 
 #include "stepc.h"
 
@@ -67,14 +67,14 @@ stepc_status digits_dispatch_init(digits_dispatch_state *state, digits_dispatch_
  * needs that any more. If it returns an error, the state is as before; if it does not return (a reset), some
  * variables may be old and some new. */
 stepc_status digits_dispatch_step(digits_dispatch_state *state, digits_dispatch_arena *arena,
-                                  const digits_dispatch_step_inputs *in, const digits_dispatch_step_outputs *out);
+        const digits_dispatch_step_inputs *in, const digits_dispatch_step_outputs *out);
 
 /* The inference graph with the current variables. */
 stepc_status digits_dispatch_infer(const digits_dispatch_state *state, digits_dispatch_arena *arena,
-                                   const digits_dispatch_infer_inputs *in, const digits_dispatch_infer_outputs *out);
+        const digits_dispatch_infer_inputs *in, const digits_dispatch_infer_outputs *out);
 
-/* Where digits_dispatch_step() keeps what it computes: elements of the arena's arrays. What is not needed at the
- * same time may share memory. */
+/* Where digits_dispatch_step() keeps what it computes: elements of the arena's arrays. What is not needed at the same
+ * time may share memory. */
 enum {
     DIGITS_DISPATCH_STEP_HIDDEN_AT = 1024, /* floats [32,32], until update_fc2_weight() */
     DIGITS_DISPATCH_STEP_HIDDEN_SCRATCH_AT = 0, /* floats [1024] */

@@ -6,7 +6,7 @@
  *   memory   state 9644 bytes, arena 9472 bytes; no heap, no mutable globals
  */
 #include "digits_size.h"
-#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0xcc45dc3fb17272a8u
+#if !defined(DIGITS_SIZE_BUILD_ID) || DIGITS_SIZE_BUILD_ID != 0x28bb537554c59e16u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -22,7 +22,7 @@
 
 /* hidden[32,32] = Relu(x[32,64] fc1.weight[32,64]' + fc1.bias[32]): Gemm "fc1", Relu "relu" */
 static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *restrict x,
-                                        const float *restrict fc1_weight, const float *restrict fc1_bias)
+        const float *restrict fc1_weight, const float *restrict fc1_bias)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 32; j++) {
@@ -36,7 +36,7 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 
 /* logits[32,10] = hidden[32,32] fc2.weight[10,32]' + fc2.bias[10]: Gemm "fc2" */
 static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict hidden,
-                                        const float *restrict fc2_weight, const float *restrict fc2_bias)
+        const float *restrict fc2_weight, const float *restrict fc2_bias)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 10; j++) {
@@ -50,7 +50,7 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
 /* loss = SoftmaxCrossEntropyLoss(logits[32,10], target[32]); d_logits[32,10] = SoftmaxCrossEntropyGrad(logits,
  * target, 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
-                                      const int64_t *restrict target, float *restrict scratch)
+        const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 32.0f;
     float total = 0.0f;
@@ -78,7 +78,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 
 /* d_fc1.output[32,32] = hidden[32,32] > 0 ? d_logits[32,10] fc2.weight[10,32] : 0: gradient of nodes 'fc2', 'relu' */
 static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, const float *restrict d_logits,
-                                              const float *restrict fc2_weight, const float *restrict hidden)
+        const float *restrict fc2_weight, const float *restrict hidden)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 32; j++) {
@@ -96,7 +96,7 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
  * [32,64], fc_bias is "fc1.bias" [32], a is "d_fc1.output" [32,32], b is "x" [32,64], learning_rate is
  * "learning_rate" */
 static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight, float *restrict fc_bias, const float *restrict a,
-                                          const float *restrict b, float learning_rate, int rows, int columns)
+        const float *restrict b, float learning_rate, int rows, int columns)
 {
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++) {
@@ -127,7 +127,7 @@ stepc_status digits_size_init(digits_size_state *state, digits_size_arena *arena
 }
 
 stepc_status digits_size_step(digits_size_state *state, digits_size_arena *arena, const digits_size_step_inputs *in,
-                              const digits_size_step_outputs *out)
+        const digits_size_step_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
@@ -148,7 +148,7 @@ stepc_status digits_size_step(digits_size_state *state, digits_size_arena *arena
 }
 
 stepc_status digits_size_infer(const digits_size_state *state, digits_size_arena *arena,
-                               const digits_size_infer_inputs *in, const digits_size_infer_outputs *out)
+        const digits_size_infer_inputs *in, const digits_size_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
@@ -163,7 +163,7 @@ stepc_status digits_size_infer(const digits_size_state *state, digits_size_arena
 /* ---- model ------------------------------------------------------------- */
 
 static const size_t dims32x64[] = {32, 64}, dims32[] = {32}, dims10x32[] = {10, 32}, dims10[] = {10},
-                    dims32x10[] = {32, 10};
+        dims32x10[] = {32, 10};
 
 #define AT(member) offsetof(digits_size_state, member)
 static const stepc_variable_info digits_size_variables[] = {
@@ -198,7 +198,7 @@ static stepc_status call_step(void *state, void *arena, uint64_t seed, const voi
     if (in == NULL || out == NULL)
         return STEPC_E_ARGUMENT;
     return digits_size_step(state, arena, &(digits_size_step_inputs){in[0], in[1]},
-                            &(digits_size_step_outputs){out[0], out[1]});
+            &(digits_size_step_outputs){out[0], out[1]});
 }
 
 static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)

@@ -6,7 +6,7 @@
  *   memory   state 2160 bytes, arena 25216 bytes; no heap, no mutable globals
  */
 #include "lstm_cortex_m4.h"
-#if !defined(LSTM_CORTEX_M4_BUILD_ID) || LSTM_CORTEX_M4_BUILD_ID != 0xf0f3fcefa065a757u
+#if !defined(LSTM_CORTEX_M4_BUILD_ID) || LSTM_CORTEX_M4_BUILD_ID != 0xf275eb3f1a46adf6u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -23,7 +23,7 @@
 /* states.from_x[48,32] = states.reshape[48,6] states.transpose[6,32] + (states.slice[32] +
  * states.slice_of_reshape[32]) */
 static STEPC_KERNEL void compute_states_from_x(float *restrict states_from_x, const float *restrict x,
-                                               const float *restrict input_weight, const float *restrict lstm_bias)
+        const float *restrict input_weight, const float *restrict lstm_bias)
 {
     for (int i = 0; i < 48; i++)
         for (int j = 0; j < 32; j++) {
@@ -44,7 +44,7 @@ static STEPC_KERNEL void compute_states_r(float *restrict states_r, const float 
 
 /* from_h[4,32] = h[4,8] R[8,32]; from_h_steps = h R */
 static STEPC_KERNEL void compute_from_h(float *restrict from_h, float *restrict from_h_steps, const float *restrict h,
-                                        const float *restrict R)
+        const float *restrict R)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 32; j++) {
@@ -59,13 +59,13 @@ static STEPC_KERNEL void compute_from_h(float *restrict from_h, float *restrict 
 /* c[4,8] = Sigmoid(to_forget[4,8]) * c + Sigmoid(to_input[4,8]) * Tanh(to_candidate[4,8]); h =
  * Sigmoid(to_output[4,8]) * Tanh(c) */
 static STEPC_KERNEL void update_h(float *restrict h, float *restrict c, const float *restrict x,
-                                  const float *restrict from_h)
+        const float *restrict from_h)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
             c[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + from_h[i * 32 + j + 16]) * c[i * 8 + j] +
-                stepc_sigmoidf(x[i * 32 + j] + from_h[i * 32 + j]) *
-                stepc_tanhf(x[i * 32 + j + 24] + from_h[i * 32 + j + 24]);
+                    stepc_sigmoidf(x[i * 32 + j] + from_h[i * 32 + j]) *
+                    stepc_tanhf(x[i * 32 + j + 24] + from_h[i * 32 + j + 24]);
             h[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 8] + from_h[i * 32 + j + 8]) * stepc_tanhf(c[i * 8 + j]);
         }
 }
@@ -91,7 +91,7 @@ static STEPC_KERNEL void states_h_steps(float *states_h, float *states_c, float 
 
 /* logits[4,3] = states.h[4,8] fc_weight[3,8]' + fc_bias[3] */
 static STEPC_KERNEL void compute_logits(float *restrict logits, const float *restrict states_h,
-                                        const float *restrict fc_weight, const float *restrict fc_bias)
+        const float *restrict fc_weight, const float *restrict fc_bias)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 3; j++) {
@@ -102,10 +102,10 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
         }
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[4,3], target[4]); d_logits[4,3] = SoftmaxCrossEntropyGrad(logits, target,
- * 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[4,3], target[4]); d_logits[4,3] = SoftmaxCrossEntropyGrad(logits, target, 1):
+ * gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
-                                      const int64_t *restrict target, float *restrict scratch)
+        const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 4.0f;
     float total = 0.0f;
@@ -134,7 +134,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 /* Gemm (gradient of node #3 (Gemm)); y is "d_hidden" [4,8], a is "d_logits" [4,3], b is "fc_weight" [3,8] */
 /* MatMul; y is "from_h" [4,32], a is "h" [4,8], b is "R" [8,32] */
 static STEPC_KERNEL void product(float *restrict y, const float *restrict a, const float *restrict b, int columns,
-                                 int depth)
+        int depth)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < columns; j++) {
@@ -165,11 +165,11 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight, float *rest
 }
 
 /* output_gate[4,8] = Sigmoid(to_output[4,8]); candidate = Tanh(to_candidate[4,8]); forget_gate =
- * Sigmoid(to_forget[4,8]); input_gate = Sigmoid(to_input[4,8]); cell_output = Tanh(forget_gate * c[4,8] +
- * input_gate * candidate); d_c_next = d_c[4,8] + d_h[4,8] * output_gate * (1 - cell_output * cell_output);
- * d_x_of_step[4,32] = Concat(d_c_next * candidate * (input_gate * (1 - input_gate)), d_to_output[4,8],
- * d_to_forget[4,8], d_to_candidate[4,8]); d_c[4,8] = d_c_next * forget_gate: gradient of nodes #0 (Tanh), #0
- * (Split), #0 (Sigmoid), #0 (Mul) */
+ * Sigmoid(to_forget[4,8]); input_gate = Sigmoid(to_input[4,8]); cell_output = Tanh(forget_gate * c[4,8] + input_gate
+ * * candidate); d_c_next = d_c[4,8] + d_h[4,8] * output_gate * (1 - cell_output * cell_output); d_x_of_step[4,32] =
+ * Concat(d_c_next * candidate * (input_gate * (1 - input_gate)), d_to_output[4,8], d_to_forget[4,8],
+ * d_to_candidate[4,8]); d_c[4,8] = d_c_next * forget_gate: gradient of nodes #0 (Tanh), #0 (Split), #0 (Sigmoid), #0
+ * (Mul) */
 static STEPC_KERNEL void compute_output_gate(float *restrict output_gate, float *restrict candidate,
         float *restrict forget_gate, float *restrict input_gate, float *restrict cell_output,
         float *restrict d_c_next, float *restrict d_x_of_step, float *restrict d_c, const float *restrict x,
@@ -182,13 +182,13 @@ static STEPC_KERNEL void compute_output_gate(float *restrict output_gate, float 
             forget_gate[i * 8 + j] = stepc_sigmoidf(x[i * 32 + j + 16] + from_h[i * 32 + j + 16]);
             const float input_gate_i = stepc_sigmoidf(x[i * 32 + j] + from_h[i * 32 + j]);
             const float cell_output_i =
-                stepc_tanhf(forget_gate[i * 8 + j] * c[i * 8 + j] + input_gate_i * candidate[i * 8 + j]);
+                    stepc_tanhf(forget_gate[i * 8 + j] * c[i * 8 + j] + input_gate_i * candidate[i * 8 + j]);
             d_c_next[i * 8 + j] = d_c[i * 8 + j] + d_h[i * 8 + j] * output_gate[i * 8 + j] *
-                (1.0f - cell_output_i * cell_output_i);
+                    (1.0f - cell_output_i * cell_output_i);
             input_gate[i * 8 + j] = input_gate_i;
             cell_output[i * 8 + j] = cell_output_i;
             d_x_of_step[i * 32 + j] = d_c_next[i * 8 + j] * candidate[i * 8 + j] *
-                (input_gate_i * (1.0f - input_gate_i));
+                    (input_gate_i * (1.0f - input_gate_i));
             d_c[i * 8 + j] = d_c_next[i * 8 + j] * forget_gate[i * 8 + j];
         }
 }
@@ -200,7 +200,7 @@ static STEPC_KERNEL void compute_output_gate(float *restrict output_gate, float 
  * Sub (gradient of node #0 (Sigmoid)); d_x_of_step is "d_x_of_step" [4,32], x is "d_c_next" [4,8], other_x is "c"
  * [4,8], gate is "forget_gate" [4,8] */
 static STEPC_KERNEL void compute_d_x_of_step(float *restrict d_x_of_step, const float *restrict x,
-                                             const float *restrict other_x, const float *restrict gate, int begin)
+        const float *restrict other_x, const float *restrict gate, int begin)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
@@ -209,16 +209,16 @@ static STEPC_KERNEL void compute_d_x_of_step(float *restrict d_x_of_step, const 
         }
 }
 
-/* d_x_of_step[4,32] = Concat(d_to_input[4,8], d_to_output[4,8], d_to_forget[4,8], d_c_next[4,8] * input_gate[4,8]
- * * (1 - candidate[4,8] * candidate)): gradient of nodes #0 (Split), #0 (Mul), #0 (Tanh) */
+/* d_x_of_step[4,32] = Concat(d_to_input[4,8], d_to_output[4,8], d_to_forget[4,8], d_c_next[4,8] * input_gate[4,8] *
+ * (1 - candidate[4,8] * candidate)): gradient of nodes #0 (Split), #0 (Mul), #0 (Tanh) */
 static STEPC_KERNEL void compute_d_to_candidate(float *restrict d_x_of_step, const float *restrict d_c_next,
-                                                const float *restrict input_gate, const float *restrict candidate)
+        const float *restrict input_gate, const float *restrict candidate)
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++) {
             const float candidate_i = candidate[i * 8 + j];
             d_x_of_step[i * 32 + j + 24] = d_c_next[i * 8 + j] * input_gate[i * 8 + j] *
-                (1.0f - candidate_i * candidate_i);
+                    (1.0f - candidate_i * candidate_i);
         }
 }
 
@@ -266,7 +266,7 @@ static STEPC_KERNEL void grad_states_h_d_h_steps(float *grad_states_h_d_h, float
         const float *const from_h_steps_t = from_h_steps + 128 * t; /* [4,32] */
         const float *const c_steps_t = c_steps + 32 * t; /* [4,8] */
         compute_output_gate(output_gate, candidate, forget_gate, input_gate, cell_output, d_c_next, d_x_of_step,
-                            grad_states_h_d_c, states_from_x_t, from_h_steps_t, c_steps_t, grad_states_h_d_h);
+                grad_states_h_d_c, states_from_x_t, from_h_steps_t, c_steps_t, grad_states_h_d_h);
         compute_d_x_of_step(d_x_of_step, grad_states_h_d_h, cell_output, output_gate, 8);
         compute_d_x_of_step(d_x_of_step, d_c_next, c_steps_t, forget_gate, 16);
         compute_d_to_candidate(d_x_of_step, d_c_next, input_gate, candidate);
@@ -280,7 +280,7 @@ static STEPC_KERNEL void grad_states_h_d_h_steps(float *grad_states_h_d_h, float
 
 /* state_weight[1,32,8] -= learning_rate * state_weight.gradient[1,32,8] */
 static STEPC_KERNEL void update_state_weight(float *restrict state_weight, float learning_rate,
-                                             const float *restrict d_states_r)
+        const float *restrict d_states_r)
 {
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 8; j++)
@@ -308,7 +308,7 @@ static STEPC_KERNEL void update_input_weight(float *restrict input_weight, float
 
 /* lstm_bias.gradient.concat[64] = Concat(d_states.add[32], d_states.add): gradient of node #0 (Reshape) */
 static STEPC_KERNEL void compute_lstm_bias_gradient_concat(float *restrict lstm_bias_gradient_concat,
-                                                           const float *restrict d_states_add)
+        const float *restrict d_states_add)
 {
     for (int i = 0; i < 32; i++)
         lstm_bias_gradient_concat[i] = d_states_add[i];
@@ -318,7 +318,7 @@ static STEPC_KERNEL void compute_lstm_bias_gradient_concat(float *restrict lstm_
 
 /* lstm_bias[1,64] -= learning_rate * lstm_bias.gradient[1,64] */
 static STEPC_KERNEL void update_lstm_bias(float *restrict lstm_bias, float learning_rate,
-                                          const float *restrict lstm_bias_gradient_concat)
+        const float *restrict lstm_bias_gradient_concat)
 {
     for (int i = 0; i < 64; i++)
         lstm_bias[i] -= learning_rate * lstm_bias_gradient_concat[i];
@@ -326,7 +326,7 @@ static STEPC_KERNEL void update_lstm_bias(float *restrict lstm_bias, float learn
 
 /* 12 steps, from the first to the last: stepc.Scan */
 static STEPC_KERNEL void states_h_steps_infer(float *states_h, float *states_c, const float *states_from_x,
-                                              const float *states_r, lstm_cortex_m4_arena *arena)
+        const float *states_r, lstm_cortex_m4_arena *arena)
 {
     memset(states_h, 0, 32 * sizeof(float));
     memset(states_c, 0, 32 * sizeof(float));
@@ -354,7 +354,7 @@ stepc_status lstm_cortex_m4_init(lstm_cortex_m4_state *state, lstm_cortex_m4_are
 }
 
 stepc_status lstm_cortex_m4_step(lstm_cortex_m4_state *state, lstm_cortex_m4_arena *arena,
-                                 const lstm_cortex_m4_step_inputs *in, const lstm_cortex_m4_step_outputs *out)
+        const lstm_cortex_m4_step_inputs *in, const lstm_cortex_m4_step_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
@@ -367,7 +367,7 @@ stepc_status lstm_cortex_m4_step(lstm_cortex_m4_state *state, lstm_cortex_m4_are
     float *const c_steps = arena->floats + LSTM_CORTEX_M4_STEP_C_STEPS_AT;
     float *const from_h_steps = arena->floats + LSTM_CORTEX_M4_STEP_FROM_H_STEPS_AT;
     states_h_steps(states_h, arena->floats + LSTM_CORTEX_M4_STEP_STATES_H_SCRATCH_AT, h_steps, c_steps, from_h_steps,
-                   states_from_x, states_r, arena);
+            states_from_x, states_r, arena);
     float *const logits = out->logits != NULL ? out->logits : arena->floats + LSTM_CORTEX_M4_STEP_LOGITS_AT;
     compute_logits(logits, states_h, (float *)state->fc_weight, state->fc_bias);
     if (check_labels(in->target) != STEPC_OK)
@@ -381,8 +381,8 @@ stepc_status lstm_cortex_m4_step(lstm_cortex_m4_state *state, lstm_cortex_m4_are
     float *const d_states_r = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_R_AT;
     float *const d_states_x = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_X_AT;
     grad_states_h_d_h_steps(arena->floats + LSTM_CORTEX_M4_STEP_GRAD_STATES_H_D_H_SCRATCH_AT,
-                            arena->floats + LSTM_CORTEX_M4_STEP_GRAD_STATES_H_D_H_SCRATCH_AT_2, d_states_r,
-                            d_states_x, h_steps, c_steps, states_from_x, states_r, from_h_steps, d_hidden, arena);
+            arena->floats + LSTM_CORTEX_M4_STEP_GRAD_STATES_H_D_H_SCRATCH_AT_2, d_states_r, d_states_x, h_steps,
+            c_steps, states_from_x, states_r, from_h_steps, d_hidden, arena);
     update_state_weight((float *)state->state_weight, state->learning_rate, d_states_r);
     float *const d_states_add = arena->floats + LSTM_CORTEX_M4_STEP_D_STATES_ADD_AT;
     update_input_weight((float *)state->input_weight, d_states_add, d_states_x, in->x, state->learning_rate);
@@ -393,7 +393,7 @@ stepc_status lstm_cortex_m4_step(lstm_cortex_m4_state *state, lstm_cortex_m4_are
 }
 
 stepc_status lstm_cortex_m4_infer(const lstm_cortex_m4_state *state, lstm_cortex_m4_arena *arena,
-                                  const lstm_cortex_m4_infer_inputs *in, const lstm_cortex_m4_infer_outputs *out)
+        const lstm_cortex_m4_infer_inputs *in, const lstm_cortex_m4_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
@@ -402,10 +402,10 @@ stepc_status lstm_cortex_m4_infer(const lstm_cortex_m4_state *state, lstm_cortex
         compute_states_r(states_r, (const float *)state->state_weight);
         float *const states_from_x = arena->floats + LSTM_CORTEX_M4_INFER_STATES_FROM_X_AT;
         compute_states_from_x(states_from_x, in->x, (const float *)state->input_weight,
-                              (const float *)state->lstm_bias);
+                (const float *)state->lstm_bias);
         float *const states_h = arena->floats + LSTM_CORTEX_M4_INFER_STATES_H_AT;
         states_h_steps_infer(states_h, arena->floats + LSTM_CORTEX_M4_INFER_STATES_H_SCRATCH_AT, states_from_x,
-                             states_r, arena);
+                states_r, arena);
         compute_logits(out->logits, states_h, (const float *)state->fc_weight, state->fc_bias);
     }
     return STEPC_OK;
@@ -414,7 +414,7 @@ stepc_status lstm_cortex_m4_infer(const lstm_cortex_m4_state *state, lstm_cortex
 /* ---- model ------------------------------------------------------------- */
 
 static const size_t dims1x32x6[] = {1, 32, 6}, dims1x32x8[] = {1, 32, 8}, dims1x64[] = {1, 64}, dims3x8[] = {3, 8},
-                    dims3[] = {3}, dims12x4x6[] = {12, 4, 6}, dims4[] = {4}, dims4x3[] = {4, 3};
+        dims3[] = {3}, dims12x4x6[] = {12, 4, 6}, dims4[] = {4}, dims4x3[] = {4, 3};
 
 #define AT(member) offsetof(lstm_cortex_m4_state, member)
 static const stepc_variable_info lstm_cortex_m4_variables[] = {
@@ -450,7 +450,7 @@ static stepc_status call_step(void *state, void *arena, uint64_t seed, const voi
     if (in == NULL || out == NULL)
         return STEPC_E_ARGUMENT;
     return lstm_cortex_m4_step(state, arena, &(lstm_cortex_m4_step_inputs){in[0], in[1]},
-                               &(lstm_cortex_m4_step_outputs){out[0], out[1]});
+            &(lstm_cortex_m4_step_outputs){out[0], out[1]});
 }
 
 static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)
@@ -459,7 +459,7 @@ static stepc_status call_infer(void *state, void *arena, uint64_t seed, const vo
     if (in == NULL || out == NULL)
         return STEPC_E_ARGUMENT;
     return lstm_cortex_m4_infer(state, arena, &(lstm_cortex_m4_infer_inputs){in[0]},
-                                &(lstm_cortex_m4_infer_outputs){out[0]});
+            &(lstm_cortex_m4_infer_outputs){out[0]});
 }
 
 static const stepc_entry lstm_cortex_m4_entries[] = {

@@ -7,7 +7,7 @@
  *   build    without -ffast-math: then the results are the same bits everywhere
  */
 #include "tiny_adam.h"
-#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0xc040c3daf9dfa61bu
+#if !defined(TINY_ADAM_BUILD_ID) || TINY_ADAM_BUILD_ID != 0x489dcffb46bc4ba9u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -29,21 +29,21 @@
 
 /* ---- kernels ----------------------------------------------------------- */
 
-/* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count))
- * : learning_rate */
+/* corrected_rate = step_count > 0 ? learning_rate * Sqrt(1 - Pow(0.999, step_count)) / (1 - Pow(0.9, step_count)) :
+ * learning_rate */
 static STEPC_KERNEL void compute_corrected_rate(float *restrict corrected_rate, int64_t step_count,
-                                                float learning_rate)
+        float learning_rate)
 {
     const double learning_rate_as_double = (double)learning_rate;
     const double step_count_as_double = (double)step_count;
     corrected_rate[0] = (float)(0 < step_count ? learning_rate_as_double *
-        stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, step_count_as_double)) /
-        (1.0 - stepc_pow(0.8999999761581421, step_count_as_double)) : learning_rate_as_double);
+            stepc_sqrt(1.0 - stepc_pow(0.9990000128746033, step_count_as_double)) /
+            (1.0 - stepc_pow(0.8999999761581421, step_count_as_double)) : learning_rate_as_double);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void hidden_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
-                                            float *restrict done)
+        float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -56,10 +56,9 @@ static STEPC_INLINE void hidden_narrow_group(int count, int i, const float *rest
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         hidden_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         hidden_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 3);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 3);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float fc1_output = done[r * 3 + j] + fc1_bias[j];
@@ -82,7 +81,7 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void logits_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
-                                            float *restrict done)
+        float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -95,10 +94,9 @@ static STEPC_INLINE void logits_narrow_group(int count, int i, const float *rest
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         logits_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         logits_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 2);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 2);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 2; j++)
             logits[(i + r) * 2 + j] = done[r * 2 + j] + fc2_bias[j];
@@ -113,16 +111,15 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         logits_narrow_group(STEPC_NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
-    if (8 % STEPC_NARROW_GROUP > 0) {
+    if (8 % STEPC_NARROW_GROUP > 0)
         logits_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, hidden, panel, done, logits,
-            fc2_bias);
-    }
+                fc2_bias);
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits, target,
- * 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits, target, 1):
+ * gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
-                                      const int64_t *restrict target, float *restrict scratch)
+        const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 8.0f;
     float total[1] = {0.0f}, top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f};
@@ -183,7 +180,7 @@ static STEPC_KERNEL void update_step_count(int64_t *restrict step_count)
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void d_fc1_output_narrow_part(int rows, int i, const float *restrict left,
-                                                  const float *restrict right, float *restrict done)
+        const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -196,10 +193,9 @@ static STEPC_INLINE void d_fc1_output_narrow_group(int count, int i, const float
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         d_fc1_output_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         d_fc1_output_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 3);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 3);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
@@ -216,10 +212,9 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         d_fc1_output_narrow_group(STEPC_NARROW_GROUP, i, d_logits, panel, done, d_fc1_output, hidden);
-    if (8 % STEPC_NARROW_GROUP > 0) {
+    if (8 % STEPC_NARROW_GROUP > 0)
         d_fc1_output_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, d_logits, panel, done,
-            d_fc1_output, hidden);
-    }
+                d_fc1_output, hidden);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
@@ -243,30 +238,28 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(int count, int i, const 
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, float corrected_rate)
 {
-    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
+    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         update_fc2_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias_v, fc2_bias,
-            fc2_bias_h, corrected_rate);
-    }
-    if (count % STEPC_NARROW_ROWS > 0) {
+                fc2_bias_h, corrected_rate);
+    if (count % STEPC_NARROW_ROWS > 0)
         update_fc2_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 3, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 3, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
             fc2_weight_v[(i + r) * 3 + j] = 0.9f * fc2_weight_v[(i + r) * 3 + j] + 0.100000024f * v;
             fc2_weight_h[(i + r) * 3 + j] = 0.999f * fc2_weight_h[(i + r) * 3 + j] + 0.0009999871f * (v * v);
             fc2_weight[(i + r) * 3 + j] -= corrected_rate * fc2_weight_v[(i + r) * 3 + j] /
-                (stepc_sqrtf(fc2_weight_h[(i + r) * 3 + j]) + 1e-6f);
+                    (stepc_sqrtf(fc2_weight_h[(i + r) * 3 + j]) + 1e-6f);
         }
 }
 
 /* fc2.weight.gradient[2,3] = d_logits[8,2]' hidden[8,3]; fc2.weight.v = 0.9 * fc2.weight.v + 0.1 *
  * fc2.weight.gradient; fc2.weight.h = 0.999 * fc2.weight.h + 0.000999987 * (fc2.weight.gradient *
  * fc2.weight.gradient); fc2.weight -= corrected_rate * fc2.weight.v / (Sqrt(fc2.weight.h) + 1e-06);
- * fc2.bias.gradient[2] = ReduceSum(d_logits); fc2.bias.v = 0.9 * fc2.bias.v + 0.1 * fc2.bias.gradient; fc2.bias.h
- * = 0.999 * fc2.bias.h + 0.000999987 * (fc2.bias.gradient * fc2.bias.gradient); fc2.bias -= corrected_rate *
- * fc2.bias.v / (Sqrt(fc2.bias.h) + 1e-06): gradient of node 'fc2' */
+ * fc2.bias.gradient[2] = ReduceSum(d_logits); fc2.bias.v = 0.9 * fc2.bias.v + 0.1 * fc2.bias.gradient; fc2.bias.h =
+ * 0.999 * fc2.bias.h + 0.000999987 * (fc2.bias.gradient * fc2.bias.gradient); fc2.bias -= corrected_rate * fc2.bias.v
+ * / (Sqrt(fc2.bias.h) + 1e-06): gradient of node 'fc2' */
 static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *restrict fc2_weight,
         float *restrict fc2_weight_h, float *restrict fc2_bias_v, float *restrict fc2_bias,
         float *restrict fc2_bias_h, const float *restrict d_logits, const float *restrict hidden,
@@ -275,14 +268,12 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight_v, float *
     stepc_pack(panel, STEPC_NARROW_WIDTH, hidden, 3, 1, 3, 8);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
-    for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
+    for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         update_fc2_weight_narrow_group(STEPC_NARROW_GROUP, i, d_logits, panel, done, fc2_weight_v, fc2_weight,
-            fc2_weight_h, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
-    }
-    if (2 % STEPC_NARROW_GROUP > 0) {
+                fc2_weight_h, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
+    if (2 % STEPC_NARROW_GROUP > 0)
         update_fc2_weight_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, d_logits, panel, done,
-            fc2_weight_v, fc2_weight, fc2_weight_h, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
-    }
+                fc2_weight_v, fc2_weight, fc2_weight_h, fc2_bias_v, fc2_bias, fc2_bias_h, corrected_rate);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
@@ -306,21 +297,20 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(int count, int i, const 
         float *restrict fc1_weight, float *restrict fc1_weight_h, float *restrict fc1_bias_v,
         float *restrict fc1_bias, float *restrict fc1_bias_h, float corrected_rate)
 {
-    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
+    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         update_fc1_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias_v, fc1_bias,
-            fc1_bias_h, corrected_rate);
-    }
-    if (count % STEPC_NARROW_ROWS > 0) {
+                fc1_bias_h, corrected_rate);
+    if (count % STEPC_NARROW_ROWS > 0)
         update_fc1_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            step, done + (count - count % STEPC_NARROW_ROWS) * 4, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
-    }
+                step, done + (count - count % STEPC_NARROW_ROWS) * 4, fc1_bias_v, fc1_bias, fc1_bias_h,
+                corrected_rate);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 4; j++) {
             const float v = done[r * 4 + j];
             fc1_weight_v[(i + r) * 4 + j] = 0.9f * fc1_weight_v[(i + r) * 4 + j] + 0.100000024f * v;
             fc1_weight_h[(i + r) * 4 + j] = 0.999f * fc1_weight_h[(i + r) * 4 + j] + 0.0009999871f * (v * v);
             fc1_weight[(i + r) * 4 + j] -= corrected_rate * fc1_weight_v[(i + r) * 4 + j] /
-                (stepc_sqrtf(fc1_weight_h[(i + r) * 4 + j]) + 1e-6f);
+                    (stepc_sqrtf(fc1_weight_h[(i + r) * 4 + j]) + 1e-6f);
         }
 }
 
@@ -330,14 +320,12 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
 {
     float done[(3 < STEPC_NARROW_GROUP ? 3 : STEPC_NARROW_GROUP) * 4 + STEPC_NARROW_LANES(float)];
     const int end = 3 - 3 % STEPC_NARROW_GROUP;
-    for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
+    for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         update_fc1_weight_narrow_group(STEPC_NARROW_GROUP, i, left, right, step, done, fc1_weight_v, fc1_weight,
-            fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
-    }
-    if (3 % STEPC_NARROW_GROUP > 0) {
+                fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
+    if (3 % STEPC_NARROW_GROUP > 0)
         update_fc1_weight_narrow_group(3 % STEPC_NARROW_GROUP, 3 - 3 % STEPC_NARROW_GROUP, left, right, step, done,
-            fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
-    }
+                fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
 }
 
 /* fc1.weight.gradient[3,4] = d_fc1.output[8,3]' x[8,4]; fc1.weight.v, fc1.weight.h and fc1.weight as in
@@ -350,11 +338,11 @@ static STEPC_KERNEL void update_fc1_weight(float *restrict fc1_weight_v, float *
 {
     if (4 % STEPC_NARROW_LANES(float) == 0) {
         update_fc1_weight_narrow_rows(d_fc1_output, x, 4, fc1_weight_v, fc1_weight, fc1_weight_h, fc1_bias_v,
-            fc1_bias, fc1_bias_h, corrected_rate);
+                fc1_bias, fc1_bias_h, corrected_rate);
     } else {
         stepc_pack(panel, STEPC_NARROW_WIDTH, x, 4, 1, 4, 8);
         update_fc1_weight_narrow_rows(d_fc1_output, panel, STEPC_NARROW_WIDTH, fc1_weight_v, fc1_weight, fc1_weight_h,
-            fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
+                fc1_bias_v, fc1_bias, fc1_bias_h, corrected_rate);
     }
 }
 
@@ -378,7 +366,7 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
 }
 
 stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, const tiny_adam_step_inputs *in,
-                            const tiny_adam_step_outputs *out)
+        const tiny_adam_step_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
@@ -386,10 +374,10 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
     compute_corrected_rate(corrected_rate, state->step_count, state->learning_rate);
     float *const hidden = arena->floats + TINY_ADAM_STEP_HIDDEN_AT;
     compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
-                   arena->floats + TINY_ADAM_STEP_HIDDEN_SCRATCH_AT);
+            arena->floats + TINY_ADAM_STEP_HIDDEN_SCRATCH_AT);
     float *const logits = out->logits != NULL ? out->logits : arena->floats + TINY_ADAM_STEP_LOGITS_AT;
     compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
-                   arena->floats + TINY_ADAM_STEP_LOGITS_SCRATCH_AT);
+            arena->floats + TINY_ADAM_STEP_LOGITS_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + TINY_ADAM_STEP_LOSS_AT;
@@ -398,27 +386,27 @@ stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, cons
     update_step_count(&state->step_count);
     float *const d_fc1_output = arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_AT;
     compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
-                         arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_SCRATCH_AT);
+            arena->floats + TINY_ADAM_STEP_D_FC1_OUTPUT_SCRATCH_AT);
     update_fc2_weight((float *)state->fc2_weight_v, (float *)state->fc2_weight, (float *)state->fc2_weight_h,
-                      state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits, hidden, corrected_rate[0],
-                      arena->floats + TINY_ADAM_STEP_FC2_BIAS_SCRATCH_AT);
+            state->fc2_bias_v, state->fc2_bias, state->fc2_bias_h, d_logits, hidden, corrected_rate[0],
+            arena->floats + TINY_ADAM_STEP_FC2_BIAS_SCRATCH_AT);
     update_fc1_weight((float *)state->fc1_weight_v, (float *)state->fc1_weight, (float *)state->fc1_weight_h,
-                      state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output, in->x, corrected_rate[0],
-                      arena->floats + TINY_ADAM_STEP_FC1_BIAS_SCRATCH_AT);
+            state->fc1_bias_v, state->fc1_bias, state->fc1_bias_h, d_fc1_output, in->x, corrected_rate[0],
+            arena->floats + TINY_ADAM_STEP_FC1_BIAS_SCRATCH_AT);
     return STEPC_OK;
 }
 
 stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *arena, const tiny_adam_infer_inputs *in,
-                             const tiny_adam_infer_outputs *out)
+        const tiny_adam_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
         float *const hidden = arena->floats + TINY_ADAM_INFER_HIDDEN_AT;
         compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
-                       arena->floats + TINY_ADAM_INFER_HIDDEN_SCRATCH_AT);
+                arena->floats + TINY_ADAM_INFER_HIDDEN_SCRATCH_AT);
         compute_logits(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                       arena->floats + TINY_ADAM_INFER_LOGITS_SCRATCH_AT);
+                arena->floats + TINY_ADAM_INFER_LOGITS_SCRATCH_AT);
     }
     return STEPC_OK;
 }
@@ -426,7 +414,7 @@ stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *aren
 /* ---- model ------------------------------------------------------------- */
 
 static const size_t dims3x4[] = {3, 4}, dims3[] = {3}, dims2x3[] = {2, 3}, dims2[] = {2}, dims8x4[] = {8, 4},
-                    dims8[] = {8}, dims8x2[] = {8, 2};
+        dims8[] = {8}, dims8x2[] = {8, 2};
 
 #define AT(member) offsetof(tiny_adam_state, member)
 static const stepc_variable_info tiny_adam_variables[] = {
@@ -469,8 +457,8 @@ static stepc_status call_step(void *state, void *arena, uint64_t seed, const voi
     (void)seed;
     if (in == NULL || out == NULL)
         return STEPC_E_ARGUMENT;
-    return tiny_adam_step(state, arena, &(tiny_adam_step_inputs){in[0], in[1]}, &(tiny_adam_step_outputs){out[0],
-                          out[1]});
+    return tiny_adam_step(state, arena, &(tiny_adam_step_inputs){in[0], in[1]},
+            &(tiny_adam_step_outputs){out[0], out[1]});
 }
 
 static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)

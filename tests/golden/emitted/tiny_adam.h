@@ -18,7 +18,7 @@
  */
 #ifndef TINY_ADAM_H
 #define TINY_ADAM_H
-#define TINY_ADAM_BUILD_ID 0xc040c3daf9dfa61bu /* the same in tiny_adam.c */
+#define TINY_ADAM_BUILD_ID 0x489dcffb46bc4ba9u /* the same in tiny_adam.c */
 
 #include "stepc.h"
 
@@ -78,14 +78,14 @@ stepc_status tiny_adam_init(tiny_adam_state *state, tiny_adam_arena *arena, uint
  * needs that any more. If it returns an error, the state is as before; if it does not return (a reset), some
  * variables may be old and some new. */
 stepc_status tiny_adam_step(tiny_adam_state *state, tiny_adam_arena *arena, const tiny_adam_step_inputs *in,
-                            const tiny_adam_step_outputs *out);
+        const tiny_adam_step_outputs *out);
 
 /* The inference graph with the current variables. */
 stepc_status tiny_adam_infer(const tiny_adam_state *state, tiny_adam_arena *arena, const tiny_adam_infer_inputs *in,
-                             const tiny_adam_infer_outputs *out);
+        const tiny_adam_infer_outputs *out);
 
-/* Where tiny_adam_step() keeps what it computes: elements of the arena's arrays. What is not needed at the same
- * time may share memory. */
+/* Where tiny_adam_step() keeps what it computes: elements of the arena's arrays. What is not needed at the same time
+ * may share memory. */
 enum {
     TINY_ADAM_STEP_CORRECTED_RATE_AT = 208, /* floats, scalar, until update_fc1_weight() */
     TINY_ADAM_STEP_HIDDEN_AT = 128, /* floats [8,3], until update_fc2_weight() */
@@ -101,8 +101,8 @@ enum {
     TINY_ADAM_STEP_FC1_BIAS_SCRATCH_AT = 0, /* floats [128] */
 };
 
-/* Where tiny_adam_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same
- * time may share memory. */
+/* Where tiny_adam_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same time
+ * may share memory. */
 enum {
     TINY_ADAM_INFER_HIDDEN_AT = 64, /* floats [8,3], until compute_logits() */
     TINY_ADAM_INFER_HIDDEN_SCRATCH_AT = 0, /* floats [64] */

@@ -6,7 +6,7 @@
  *   memory   state 0 bytes, arena 320 bytes; no heap, no mutable globals
  */
 #include "tiny_infer.h"
-#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0x149fefac9e7d32e9u
+#if !defined(TINY_INFER_BUILD_ID) || TINY_INFER_BUILD_ID != 0x9c76da272283e1e1u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -29,7 +29,7 @@ static const float constant_fc2_bias[2] STEPC_CONST = {-0.625f, 0.25f};
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void hidden_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
-                                            float *restrict done)
+        float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -42,10 +42,9 @@ static STEPC_INLINE void hidden_narrow_group(int count, int i, const float *rest
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         hidden_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         hidden_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 3);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 3);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float fc1_output = done[r * 3 + j] + fc1_bias[j];
@@ -68,7 +67,7 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void logits_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
-                                            float *restrict done)
+        float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -81,10 +80,9 @@ static STEPC_INLINE void logits_narrow_group(int count, int i, const float *rest
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         logits_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         logits_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 2);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 2);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 2; j++)
             logits[(i + r) * 2 + j] = done[r * 2 + j] + fc2_bias[j];
@@ -99,10 +97,9 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         logits_narrow_group(STEPC_NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
-    if (2 % STEPC_NARROW_GROUP > 0) {
+    if (2 % STEPC_NARROW_GROUP > 0)
         logits_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, hidden, panel, done, logits,
-            fc2_bias);
-    }
+                fc2_bias);
 }
 
 /* ---- entries ----------------------------------------------------------- */
@@ -116,7 +113,7 @@ stepc_status tiny_infer_init(tiny_infer_state *state, tiny_infer_arena *arena, u
 }
 
 stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *arena,
-                              const tiny_infer_infer_inputs *in, const tiny_infer_infer_outputs *out)
+        const tiny_infer_infer_inputs *in, const tiny_infer_infer_outputs *out)
 {
     (void)state;
     if (arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
@@ -124,9 +121,9 @@ stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *a
     if (out->logits != NULL) {
         float *const hidden = arena->floats + TINY_INFER_INFER_HIDDEN_AT;
         compute_hidden(hidden, in->x, constant_fc1_weight, constant_fc1_bias,
-                       arena->floats + TINY_INFER_INFER_HIDDEN_SCRATCH_AT);
+                arena->floats + TINY_INFER_INFER_HIDDEN_SCRATCH_AT);
         compute_logits(out->logits, hidden, constant_fc2_weight, constant_fc2_bias,
-                       arena->floats + TINY_INFER_INFER_LOGITS_SCRATCH_AT);
+                arena->floats + TINY_INFER_INFER_LOGITS_SCRATCH_AT);
     }
     return STEPC_OK;
 }

@@ -18,7 +18,7 @@
  */
 #ifndef TINY_INFER_H
 #define TINY_INFER_H
-#define TINY_INFER_BUILD_ID 0x149fefac9e7d32e9u /* the same in tiny_infer.c */
+#define TINY_INFER_BUILD_ID 0x9c76da272283e1e1u /* the same in tiny_infer.c */
 
 #include "stepc.h"
 
@@ -53,7 +53,7 @@ stepc_status tiny_infer_init(tiny_infer_state *state, tiny_infer_arena *arena, u
 
 /* The inference graph with the current variables. */
 stepc_status tiny_infer_infer(const tiny_infer_state *state, tiny_infer_arena *arena,
-                              const tiny_infer_infer_inputs *in, const tiny_infer_infer_outputs *out);
+        const tiny_infer_infer_inputs *in, const tiny_infer_infer_outputs *out);
 
 /* Where tiny_infer_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same
  * time may share memory. */

@@ -6,7 +6,7 @@
  *   memory   state 96 bytes, arena 832 bytes; no heap, no mutable globals
  */
 #include "tiny_sgd.h"
-#if !defined(TINY_SGD_BUILD_ID) || TINY_SGD_BUILD_ID != 0xe3e2cb9aba11f06fu
+#if !defined(TINY_SGD_BUILD_ID) || TINY_SGD_BUILD_ID != 0x0160d3ffad9ac001u
 #error "this file and its header are of different runs of stepc: of two models, or with other options"
 #endif
 
@@ -31,7 +31,7 @@ static const float constant_initial_fc2_bias[2] STEPC_CONST = {-0.625f, 0.25f};
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void hidden_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
-                                            float *restrict done)
+        float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -44,10 +44,9 @@ static STEPC_INLINE void hidden_narrow_group(int count, int i, const float *rest
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         hidden_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         hidden_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 3);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 3);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float fc1_output = done[r * 3 + j] + fc1_bias[j];
@@ -70,7 +69,7 @@ static STEPC_KERNEL void compute_hidden(float *restrict hidden, const float *res
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void logits_narrow_part(int rows, int i, const float *restrict left, const float *restrict right,
-                                            float *restrict done)
+        float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 1 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -83,10 +82,9 @@ static STEPC_INLINE void logits_narrow_group(int count, int i, const float *rest
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         logits_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 2);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         logits_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 2);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 2);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 2; j++)
             logits[(i + r) * 2 + j] = done[r * 2 + j] + fc2_bias[j];
@@ -101,16 +99,15 @@ static STEPC_KERNEL void compute_logits(float *restrict logits, const float *res
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         logits_narrow_group(STEPC_NARROW_GROUP, i, hidden, panel, done, logits, fc2_bias);
-    if (8 % STEPC_NARROW_GROUP > 0) {
+    if (8 % STEPC_NARROW_GROUP > 0)
         logits_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, hidden, panel, done, logits,
-            fc2_bias);
-    }
+                fc2_bias);
 }
 
-/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits, target,
- * 1): gradient of node #0 (SoftmaxCrossEntropyLoss) */
+/* loss = SoftmaxCrossEntropyLoss(logits[8,2], target[8]); d_logits[8,2] = SoftmaxCrossEntropyGrad(logits, target, 1):
+ * gradient of node #0 (SoftmaxCrossEntropyLoss) */
 static STEPC_KERNEL void compute_loss(float *restrict loss, float *restrict d_logits, const float *restrict logits,
-                                      const int64_t *restrict target, float *restrict scratch)
+        const int64_t *restrict target, float *restrict scratch)
 {
     const float share = 1.0f / 8.0f;
     float total[1] = {0.0f}, top[8] = {0.0f}, picked[8] = {0.0f}, sum[8] = {0.0f};
@@ -165,7 +162,7 @@ static STEPC_KERNEL stepc_status check_labels(const int64_t *restrict x)
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
 static STEPC_INLINE void d_fc1_output_narrow_part(int rows, int i, const float *restrict left,
-                                                  const float *restrict right, float *restrict done)
+        const float *restrict right, float *restrict done)
 {
     float sum[STEPC_NARROW_ROWS] = {0.0f};
     for (int j = 2 / STEPC_NARROW_LANES(float) * STEPC_NARROW_LANES(float); j >= 0; j -= STEPC_NARROW_LANES(float))
@@ -178,10 +175,9 @@ static STEPC_INLINE void d_fc1_output_narrow_group(int count, int i, const float
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         d_fc1_output_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         d_fc1_output_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 3);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 3);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++) {
             const float v = done[r * 3 + j];
@@ -198,10 +194,9 @@ static STEPC_KERNEL void compute_d_fc1_output(float *restrict d_fc1_output, cons
     const int end = 8 - 8 % STEPC_NARROW_GROUP;
     for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         d_fc1_output_narrow_group(STEPC_NARROW_GROUP, i, d_logits, panel, done, d_fc1_output, hidden);
-    if (8 % STEPC_NARROW_GROUP > 0) {
+    if (8 % STEPC_NARROW_GROUP > 0)
         d_fc1_output_narrow_group(8 % STEPC_NARROW_GROUP, 8 - 8 % STEPC_NARROW_GROUP, d_logits, panel, done,
-            d_fc1_output, hidden);
-    }
+                d_fc1_output, hidden);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
@@ -222,10 +217,9 @@ static STEPC_INLINE void update_fc2_weight_narrow_group(int count, int i, const 
 {
     for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         update_fc2_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, done + r * 3, fc2_bias, learning_rate);
-    if (count % STEPC_NARROW_ROWS > 0) {
+    if (count % STEPC_NARROW_ROWS > 0)
         update_fc2_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            done + (count - count % STEPC_NARROW_ROWS) * 3, fc2_bias, learning_rate);
-    }
+                done + (count - count % STEPC_NARROW_ROWS) * 3, fc2_bias, learning_rate);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 3; j++)
             fc2_weight[(i + r) * 3 + j] -= learning_rate * done[r * 3 + j];
@@ -239,14 +233,12 @@ static STEPC_KERNEL void update_fc2_weight(float *restrict fc2_weight, float *re
     stepc_pack(panel, STEPC_NARROW_WIDTH, hidden, 3, 1, 3, 8);
     float done[(2 < STEPC_NARROW_GROUP ? 2 : STEPC_NARROW_GROUP) * 3 + STEPC_NARROW_LANES(float)];
     const int end = 2 - 2 % STEPC_NARROW_GROUP;
-    for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
+    for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         update_fc2_weight_narrow_group(STEPC_NARROW_GROUP, i, d_logits, panel, done, fc2_weight, fc2_bias,
-            learning_rate);
-    }
-    if (2 % STEPC_NARROW_GROUP > 0) {
+                learning_rate);
+    if (2 % STEPC_NARROW_GROUP > 0)
         update_fc2_weight_narrow_group(2 % STEPC_NARROW_GROUP, 2 - 2 % STEPC_NARROW_GROUP, d_logits, panel, done,
-            fc2_weight, fc2_bias, learning_rate);
-    }
+                fc2_weight, fc2_bias, learning_rate);
 }
 
 /* Sums of rows i .. The last columns come first: what they leave behind their row is overwritten. */
@@ -265,14 +257,12 @@ static STEPC_INLINE void update_fc1_weight_narrow_group(int count, int i, const 
         const float *restrict right, int step, float *restrict done, float *restrict fc1_weight,
         float *restrict fc1_bias, float learning_rate)
 {
-    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS) {
+    for (int r = 0; r < count - count % STEPC_NARROW_ROWS; r += STEPC_NARROW_ROWS)
         update_fc1_weight_narrow_part(STEPC_NARROW_ROWS, i + r, left, right, step, done + r * 4, fc1_bias,
-            learning_rate);
-    }
-    if (count % STEPC_NARROW_ROWS > 0) {
+                learning_rate);
+    if (count % STEPC_NARROW_ROWS > 0)
         update_fc1_weight_narrow_part(count % STEPC_NARROW_ROWS, i + count - count % STEPC_NARROW_ROWS, left, right,
-            step, done + (count - count % STEPC_NARROW_ROWS) * 4, fc1_bias, learning_rate);
-    }
+                step, done + (count - count % STEPC_NARROW_ROWS) * 4, fc1_bias, learning_rate);
     STEPC_LANE_LOOP for (int r = 0; r < count; r++)
         STEPC_UNROLL for (int j = 0; j < 4; j++)
             fc1_weight[(i + r) * 4 + j] -= learning_rate * done[r * 4 + j];
@@ -283,14 +273,12 @@ static STEPC_INLINE void update_fc1_weight_narrow_rows(const float *restrict lef
 {
     float done[(3 < STEPC_NARROW_GROUP ? 3 : STEPC_NARROW_GROUP) * 4 + STEPC_NARROW_LANES(float)];
     const int end = 3 - 3 % STEPC_NARROW_GROUP;
-    for (int i = 0; i < end; i += STEPC_NARROW_GROUP) {
+    for (int i = 0; i < end; i += STEPC_NARROW_GROUP)
         update_fc1_weight_narrow_group(STEPC_NARROW_GROUP, i, left, right, step, done, fc1_weight, fc1_bias,
-            learning_rate);
-    }
-    if (3 % STEPC_NARROW_GROUP > 0) {
+                learning_rate);
+    if (3 % STEPC_NARROW_GROUP > 0)
         update_fc1_weight_narrow_group(3 % STEPC_NARROW_GROUP, 3 - 3 % STEPC_NARROW_GROUP, left, right, step, done,
-            fc1_weight, fc1_bias, learning_rate);
-    }
+                fc1_weight, fc1_bias, learning_rate);
 }
 
 /* fc1.weight[3,4] -= learning_rate * (d_fc1.output[8,3]' x[8,4]); fc1.bias[3] -= learning_rate *
@@ -329,16 +317,16 @@ stepc_status tiny_sgd_init(tiny_sgd_state *state, tiny_sgd_arena *arena, uint64_
 }
 
 stepc_status tiny_sgd_step(tiny_sgd_state *state, tiny_sgd_arena *arena, const tiny_sgd_step_inputs *in,
-                           const tiny_sgd_step_outputs *out)
+        const tiny_sgd_step_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || in->x == NULL || in->target == NULL)
         return STEPC_E_ARGUMENT;
     float *const hidden = arena->floats + TINY_SGD_STEP_HIDDEN_AT;
     compute_hidden(hidden, in->x, (float *)state->fc1_weight, state->fc1_bias,
-                   arena->floats + TINY_SGD_STEP_HIDDEN_SCRATCH_AT);
+            arena->floats + TINY_SGD_STEP_HIDDEN_SCRATCH_AT);
     float *const logits = out->logits != NULL ? out->logits : arena->floats + TINY_SGD_STEP_LOGITS_AT;
     compute_logits(logits, hidden, (float *)state->fc2_weight, state->fc2_bias,
-                   arena->floats + TINY_SGD_STEP_LOGITS_SCRATCH_AT);
+            arena->floats + TINY_SGD_STEP_LOGITS_SCRATCH_AT);
     if (check_labels(in->target) != STEPC_OK)
         return STEPC_E_LABEL;
     float *const loss = out->loss != NULL ? out->loss : arena->floats + TINY_SGD_STEP_LOSS_AT;
@@ -346,25 +334,25 @@ stepc_status tiny_sgd_step(tiny_sgd_state *state, tiny_sgd_arena *arena, const t
     compute_loss(loss, d_logits, logits, in->target, arena->floats + TINY_SGD_STEP_LOSS_SCRATCH_AT);
     float *const d_fc1_output = arena->floats + TINY_SGD_STEP_D_FC1_OUTPUT_AT;
     compute_d_fc1_output(d_fc1_output, d_logits, (float *)state->fc2_weight, hidden,
-                         arena->floats + TINY_SGD_STEP_D_FC1_OUTPUT_SCRATCH_AT);
+            arena->floats + TINY_SGD_STEP_D_FC1_OUTPUT_SCRATCH_AT);
     update_fc2_weight((float *)state->fc2_weight, state->fc2_bias, d_logits, hidden, state->learning_rate,
-                      arena->floats + TINY_SGD_STEP_FC2_BIAS_SCRATCH_AT);
+            arena->floats + TINY_SGD_STEP_FC2_BIAS_SCRATCH_AT);
     update_fc1_weight((float *)state->fc1_weight, state->fc1_bias, d_fc1_output, in->x, state->learning_rate,
-                      arena->floats + TINY_SGD_STEP_FC1_BIAS_SCRATCH_AT);
+            arena->floats + TINY_SGD_STEP_FC1_BIAS_SCRATCH_AT);
     return STEPC_OK;
 }
 
 stepc_status tiny_sgd_infer(const tiny_sgd_state *state, tiny_sgd_arena *arena, const tiny_sgd_infer_inputs *in,
-                            const tiny_sgd_infer_outputs *out)
+        const tiny_sgd_infer_outputs *out)
 {
     if (state == NULL || arena == NULL || in == NULL || out == NULL || (in->x == NULL && out->logits != NULL))
         return STEPC_E_ARGUMENT;
     if (out->logits != NULL) {
         float *const hidden = arena->floats + TINY_SGD_INFER_HIDDEN_AT;
         compute_hidden(hidden, in->x, (const float *)state->fc1_weight, state->fc1_bias,
-                       arena->floats + TINY_SGD_INFER_HIDDEN_SCRATCH_AT);
+                arena->floats + TINY_SGD_INFER_HIDDEN_SCRATCH_AT);
         compute_logits(out->logits, hidden, (const float *)state->fc2_weight, state->fc2_bias,
-                       arena->floats + TINY_SGD_INFER_LOGITS_SCRATCH_AT);
+                arena->floats + TINY_SGD_INFER_LOGITS_SCRATCH_AT);
     }
     return STEPC_OK;
 }
@@ -372,7 +360,7 @@ stepc_status tiny_sgd_infer(const tiny_sgd_state *state, tiny_sgd_arena *arena, 
 /* ---- model ------------------------------------------------------------- */
 
 static const size_t dims3x4[] = {3, 4}, dims3[] = {3}, dims2x3[] = {2, 3}, dims2[] = {2}, dims8x4[] = {8, 4},
-                    dims8[] = {8}, dims8x2[] = {8, 2};
+        dims8[] = {8}, dims8x2[] = {8, 2};
 
 #define AT(member) offsetof(tiny_sgd_state, member)
 static const stepc_variable_info tiny_sgd_variables[] = {
@@ -406,8 +394,8 @@ static stepc_status call_step(void *state, void *arena, uint64_t seed, const voi
     (void)seed;
     if (in == NULL || out == NULL)
         return STEPC_E_ARGUMENT;
-    return tiny_sgd_step(state, arena, &(tiny_sgd_step_inputs){in[0], in[1]}, &(tiny_sgd_step_outputs){out[0],
-                         out[1]});
+    return tiny_sgd_step(state, arena, &(tiny_sgd_step_inputs){in[0], in[1]},
+            &(tiny_sgd_step_outputs){out[0], out[1]});
 }
 
 static stepc_status call_infer(void *state, void *arena, uint64_t seed, const void *const *in, void *const *out)

@@ -18,7 +18,7 @@
  */
 #ifndef TINY_SGD_H
 #define TINY_SGD_H
-#define TINY_SGD_BUILD_ID 0xe3e2cb9aba11f06fu /* the same in tiny_sgd.c */
+#define TINY_SGD_BUILD_ID 0x0160d3ffad9ac001u /* the same in tiny_sgd.c */
 
 #include "stepc.h"
 
@@ -69,14 +69,14 @@ stepc_status tiny_sgd_init(tiny_sgd_state *state, tiny_sgd_arena *arena, uint64_
  * needs that any more. If it returns an error, the state is as before; if it does not return (a reset), some
  * variables may be old and some new. */
 stepc_status tiny_sgd_step(tiny_sgd_state *state, tiny_sgd_arena *arena, const tiny_sgd_step_inputs *in,
-                           const tiny_sgd_step_outputs *out);
+        const tiny_sgd_step_outputs *out);
 
 /* The inference graph with the current variables. */
 stepc_status tiny_sgd_infer(const tiny_sgd_state *state, tiny_sgd_arena *arena, const tiny_sgd_infer_inputs *in,
-                            const tiny_sgd_infer_outputs *out);
+        const tiny_sgd_infer_outputs *out);
 
-/* Where tiny_sgd_step() keeps what it computes: elements of the arena's arrays. What is not needed at the same
- * time may share memory. */
+/* Where tiny_sgd_step() keeps what it computes: elements of the arena's arrays. What is not needed at the same time
+ * may share memory. */
 enum {
     TINY_SGD_STEP_HIDDEN_AT = 128, /* floats [8,3], until update_fc2_weight() */
     TINY_SGD_STEP_HIDDEN_SCRATCH_AT = 0, /* floats [64] */
@@ -91,8 +91,8 @@ enum {
     TINY_SGD_STEP_FC1_BIAS_SCRATCH_AT = 0, /* floats [128] */
 };
 
-/* Where tiny_sgd_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same
- * time may share memory. */
+/* Where tiny_sgd_infer() keeps what it computes: elements of the arena's arrays. What is not needed at the same time
+ * may share memory. */
 enum {
     TINY_SGD_INFER_HIDDEN_AT = 64, /* floats [8,3], until compute_logits() */
     TINY_SGD_INFER_HIDDEN_SCRATCH_AT = 0, /* floats [64] */
