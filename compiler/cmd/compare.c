@@ -16,6 +16,7 @@ static const struct option_spec specs[] = {
     {"reproducible", 0, OPTION_FLAG, NULL, "generated code without contraction"},
     {"seed", 0, OPTION_TEXT, "S", "seed of the random inputs and of init() (default 1)"},
     {"steps", 0, OPTION_TEXT, "N", "length of the whole runs (default 5, or what the feeds hold)"},
+    {"runs", 0, OPTION_FLAG, NULL, "whole runs only: quicker, and no line says which kernel differs"},
     {"feed", 0, OPTION_LIST, "NAME=FILE",
      ".pb or .npy instead of random numbers; one leading axis more than declared: a slice per step"},
     CODE_OPTIONS,
@@ -71,7 +72,8 @@ static bool compare(struct session *s, const struct options *o, const char *path
     bool ok = true;
     const bool same = option_choice(&s->diag, o, "arithmetic", arithmetics, &ok);
     struct compare_options c = {.pipeline = {.name = "model"}, .cc = option_text(o, "cc"), .seed = (uint64_t)seed,
-                                .steps = steps, .feed = feed, .feeder = &feeds};
+                                .steps = steps, .feed = feed, .feeder = &feeds,
+                                .runs_only = option_given(o, "runs")};
     if (!ok)
         return false;
     if (same != option_given(o, "reproducible"))
@@ -91,8 +93,8 @@ static bool compare(struct session *s, const struct options *o, const char *path
 
 static bool compare_with_dump(struct session *s, const struct options *o, const char *path)
 {
-    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "cc",
-                                         "machine",    "optimize",     "simd", "feed"};
+    static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "runs",
+                                         "cc",         "machine",      "optimize", "simd", "feed"};
     struct dump_options d = {.folder = option_text(o, "against"), .entry = option_text(o, "entry"), .rtol = 1e-4,
                              .quiet = option_given(o, "quiet")};
     const char *rtol = option_text(o, "rtol");

@@ -74,6 +74,8 @@ expect 1 "$stepc" compare train.onnx --against nowhere
 has stderr '--against nowhere: not a folder that can be read'
 expect 2 "$stepc" compare train.onnx --against dump --steps 2
 has stderr '--steps says nothing with --against'
+expect 2 "$stepc" compare train.onnx --against dump --runs
+has stderr '--runs says nothing with --against'
 
 # What other frameworks store transposed; a start of its own, too: y is that of the dump's w.
 cat >net.onnxtxt <<'MODEL'

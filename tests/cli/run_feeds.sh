@@ -63,6 +63,8 @@ echo "$numbers" | "$make_npy" i8 2 16 >t.npy
 expect 0 "$stepc" compare train.onnx --dim batch=16 --feed x=x.npy --feed target=t.npy
 has stdout '2 whole runs'
 has stdout ', 0 differ'
+expect 0 "$stepc" compare train.onnx --dim batch=16 --feed x=x.npy --feed target=t.npy --runs
+has stdout '2 compared, 0 differ'
 expect 1 "$stepc" compare train.onnx --dim batch=16 --feed x=x.npy --feed target=t.npy --steps 3
 has stderr '--steps 3: the feeds hold 2'
 echo "$pixels" | "$make_npy" f4 4 8 64 >x.npy
