@@ -165,12 +165,12 @@ static const char *hint_text(struct expr_scope *s, const struct stmt *l)
 
 static void print_loop(struct expr_scope *s, struct writer *w, const struct stmt *l)
 {
-    s->marks_breaks = false; /* the head stays on one line */
+    s->marks_breaks = false; /* only behind its semicolons */
     const char *const from = tree_expr_text(s, l->from, PREC_NONE), *const condition = condition_text(s, l);
     const char *const step = step_text(s, l);
     s->marks_breaks = true;
     print_body(s, w,
-               arena_printf(s->arena, "%sfor (%s %s = %s; %s; %s)", hint_text(s, l), l->var->type, l->var->name, from,
+               arena_printf(s->arena, "%sfor (%s %s = %s;\v%s;\v%s)", hint_text(s, l), l->var->type, l->var->name, from,
                             condition, step),
                l);
 }
