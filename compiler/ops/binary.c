@@ -367,6 +367,8 @@ static const struct op_sample pow_samples[] = {
      .no_gradient = true},
     {.text = "g (int64[6] x, int8[6] e) => (int64[6] y) { y = Pow(x, e) }", .no_gradient = true},
     {.text = "g (int32[6] x, float[6] e) => (int32[6] y) { y = Pow(x, e) }", .no_gradient = true},
+    {.text = "g (int32[6] x) => (int32[6] y) { e = Constant <value_float = 40.5> () y = Pow(x, e) }",
+     .no_gradient = true},
     {.text = "g (float[2,3] x, int32[3] e) => (float[2,3] y) { y = Pow(x, e) }", .opset = 7, .error = "int32"},
     /* at x = 0: e x^(e-1) is 0 for e = 0 and e = 2, 1 for e = 1 */
     {.text = "g () => (float[3] dx) { x = Constant <value_floats = [0.0, 0.0, 0.0]> () "

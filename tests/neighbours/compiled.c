@@ -9,10 +9,10 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "change.h"
-#include "engine/pipeline.h"
 #include "graph/bounded.h"
 #include "graph/op_def.h"
 #include "sample.h"
+#include "way.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,39 +25,6 @@ struct run {
     const struct op_def *def;
     FILE *out;
 };
-
-/* ---- options ----------------------------------------------------------------------------------------------------- */
-
-struct way {
-    struct pipeline_options pipeline;
-    struct emit_options emit;
-};
-
-static const char *take_option(struct way *w, uint64_t number)
-{
-    static const char *const others[] = {"--optimize size",  "--simd none",  "--simd 16",      "--reproducible",
-                                         "--threads 3",      "--blas",       "--dispatch",     "--weights file",
-                                         "--weights incbin", "--standalone", "--check-finite", "--trace"};
-    const size_t count = sizeof others / sizeof *others;
-    const size_t at = number % (count + target_count);
-    if (at >= count) {
-        const struct target *const t = &targets[at - count];
-        w->pipeline.target = w->emit.target = t;
-        w->pipeline.small = w->emit.small = t->small;
-        return arena_printf(w->pipeline.import.dims->arena, "--machine %s", t->name);
-    }
-    w->pipeline.small = w->emit.small = at == 0;
-    w->pipeline.simd = w->emit.simd = at == 1 ? SIMD_NONE : at == 2 ? 16 : SIMD_AUTO;
-    w->emit.reproducible = at == 3;
-    w->pipeline.threads = at == 4 ? 3 : 1;
-    w->pipeline.blas = at == 5;
-    w->emit.levels = at == 6 ? LEVEL_3 | LEVEL_4 : 0;
-    w->emit.weights = at == 7 ? WEIGHTS_FILE : at == 8 ? WEIGHTS_INCBIN : WEIGHTS_EMBED;
-    w->emit.standalone = at == 9;
-    w->pipeline.check_finite = w->emit.check_finite = at == 10;
-    w->emit.trace = at == 11;
-    return others[at];
-}
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -138,29 +105,6 @@ static void forget_results(struct model *m)
 
 /* ---- one of them ------------------------------------------------------------------------------------------------- */
 
-static void print_compiled(const struct run *r, struct sample_test *t, const struct model *m, const struct way *w)
-{
-    struct program *p;
-    struct emitted text;
-    if (pipeline_compile(&t->diag, &t->arena, m, &w->pipeline, &w->emit, &text, &p)) {
-        const uint64_t source = hash_bytes(text.source, strlen(text.source)),
-                       header = hash_bytes(text.header, strlen(text.header));
-        fprintf(r->out, "accepted: %016llx %016llx %zu %zu\n", (unsigned long long)source, (unsigned long long)header,
-                text.state_bytes, text.arena_bytes);
-    } else {
-        fputs("refused:\n", r->out);
-    }
-    for (size_t i = 0; i < t->diag.messages.count; i++) {
-        fputs("    ", r->out);
-        print_message(r->out, &t->diag.messages.data[i]);
-        fputc('\n', r->out);
-    }
-}
-
-static const struct way usual = {
-    .pipeline = {.name = "sample", .threads = 1},
-    .emit = {.name = "sample", .model_file = "sample", .options_text = "", .weights = WEIGHTS_EMBED}};
-
 enum kind { OPTION, RANGE, FIRST_CHOSEN, LAST_CHOSEN };
 
 /* The sample, changed; number: of a dimension of the inputs, or of an input. false: there is none. */
@@ -169,7 +113,7 @@ static bool tell(const struct run *r, const struct op_sample *sample, bool deriv
     struct sample_test t = {.def = r->def, .sample = sample};
     struct map dims = {.arena = &t.arena}, bounds = {.arena = &t.arena};
     struct size_range range = {.name = "n", .low = 1};
-    struct way w = usual;
+    struct way w = way_usual("sample");
     struct model *m;
     t.diag.arena = &t.arena;
     w.pipeline.import.dims = &dims;
@@ -178,7 +122,8 @@ static bool tell(const struct run *r, const struct op_sample *sample, bool deriv
     if (told && derived)
         sample_differentiate(&t.arena, m, &(struct derivative_options){.order = 1});
     if (told && kind == OPTION) {
-        fprintf(r->out, "%s: ", take_option(&w, hash_bytes(sample->text, strlen(sample->text)) + (derived ? 5 : 0)));
+        fprintf(r->out, "%s: ",
+                way_take_option(&w, hash_bytes(sample->text, strlen(sample->text)) + (derived ? 5 : 0)));
     } else if (told && kind == RANGE) {
         const int64_t size = size_of(m, number);
         told = size > 0 && size <= LONGEST && is_first_of_size(m, number);
@@ -198,7 +143,7 @@ static bool tell(const struct run *r, const struct op_sample *sample, bool deriv
         forget_results(m);
     fflush(r->out);
     if (told)
-        print_compiled(r, &t, m, &w);
+        way_print(r->out, &t.diag, &t.arena, m, &w);
     arena_free(&t.arena);
     return told;
 }

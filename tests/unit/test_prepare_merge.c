@@ -91,6 +91,19 @@ START_TEST(nodes_that_are_the_same)
 }
 END_TEST
 
+/* They have no names that could be compared: graphs that have some are others. */
+START_TEST(graphs_with_sparse_initializers)
+{
+    const struct model_node *const a = node(IF("a = Neg(x)")), *const b = node(IF("a = Neg(x)"));
+    ck_assert(merge_same_node(a, b));
+    vec_push(&arena, &b->attrs.data[0]->g->sparse_initializers, arena_new(&arena, struct model_sparse));
+    ck_assert(!merge_same_node(a, b));
+    ck_assert(!merge_same_node(b, a));
+    vec_push(&arena, &a->attrs.data[0]->g->sparse_initializers, arena_new(&arena, struct model_sparse));
+    ck_assert(!merge_same_node(a, b));
+}
+END_TEST
+
 static const struct {
     const char *text;
     bool may_be_weight;
@@ -163,6 +176,7 @@ int main(void)
     TCase *const all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_loop_test(all, nodes_that_are_the_same, 0, COUNT(pairs));
+    tcase_add_test(all, graphs_with_sparse_initializers);
     tcase_add_loop_test(all, constants_that_may_be_weights, 0, COUNT(constants));
     tcase_add_loop_test(all, sparse_initializers_of_one_name, 0, COUNT(sparse));
     return run_tests("prepare_merge", all);

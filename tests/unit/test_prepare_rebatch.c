@@ -46,6 +46,12 @@ static const struct network {
      "q = Reshape(g, s) p = ReduceMean<keepdims = 0>(q, one) y = Add(v, x)", 6, "[6,2]"},
     {"float[4,2] x, int64[4,2] k) => (float[4,3] y", "float[4,3] own = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}",
      "y = ScatterElements<axis = 1>(own, k, x)", 6, "'own' has a part of its own for each sample of the example"},
+    /* of operators that broadcast it is said; others have their own words */
+    {"float[4,3] x) => (float[4,3] y", "float[4,3] own = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}", "y = Add(x, own)", 6,
+     "'own' [4,3] has a part for each of the 4 samples of the export"},
+    {"float[4,2] x) => (float[4,5] y", "float[4,3] own = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}",
+     "y = Concat<axis = 1>(x, own)", 6,
+     "dimension 0 of input 1 'own' is 4, expected "},
     /* the last: these rows are too few for most batches, so it does not become open */
     {"float[4,2] x, int64[4,2] k) => (float[6,3] y",
      "float[6,3] zeros = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}",
