@@ -1,6 +1,7 @@
 #include "prepare/recipe.h"
 
 #include "base/map.h"
+#include "prepare/known_names.h"
 #include "prepare/tidy.h"
 
 static void empty_graph(struct model_graph *g);
@@ -41,13 +42,22 @@ static void empty_graph(struct model_graph *g)
     }
 }
 
+/* What `prepare` and checkpoints have read them for is done. */
+static bool is_list_of_names(const char *key)
+{
+    static const char *const keys[] = {METADATA_PARAMETERS, METADATA_BUFFERS, METADATA_FROZEN,
+                                       METADATA_FROZEN_STATISTICS, METADATA_DETACHED, METADATA_TRANSPOSED};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (str_equal(key, keys[i]))
+            return true;
+    return false;
+}
+
 static void drop_lists(struct model *m)
 {
     size_t kept = 0;
     for (size_t i = 0; i < m->metadata.count; i++)
-        if (!str_equal(m->metadata.data[i].key, "stepc.parameters") &&
-            !str_equal(m->metadata.data[i].key, "stepc.buffers") &&
-            !str_equal(m->metadata.data[i].key, METADATA_TRANSPOSED))
+        if (!is_list_of_names(m->metadata.data[i].key))
             m->metadata.data[kept++] = m->metadata.data[i];
     m->metadata.count = kept;
 }

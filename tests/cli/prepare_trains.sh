@@ -156,6 +156,10 @@ trains said.onnxtxt onnx::MatMul_7 net.fc.bias
 has stdout "not net.table float[3]: a buffer, says the file's metadata; --train net.table trains it"
 has stdout 'not net.gate float[3]: frozen in the network'
 lacks stdout 'note:'
+expect 0 "$stepc" prepare said.onnxtxt -o recipe.onnxtxt --loss mse --recipe
+for list in parameters frozen buffers; do
+    lacks recipe.onnxtxt "stepc.$list"
+done
 
 # Equal tensors of a fresh network, merged outside of training form, are apart again; a copy that constant folding made is no parameter of
 # its own.
