@@ -120,3 +120,4 @@ expect 0 "$stepc" merge train.onnxtxt again.onnxtxt -o merged.onnxtxt
 [ "$(tr "\n" " " <merged.onnxtxt | grep -c "pick=4 choose=3")" = 1 ] || fail "merged.onnxtxt lacks a bound"
 expect 0 "$stepc" prepare train.onnxtxt -o more.onnxtxt --loss mse --output y --bound y=4 --entry third
 [ "$(tr "\n" " " <more.onnxtxt | grep -c "pick=4 y=4")" = 1 ] || fail "more.onnxtxt lacks a bound"
+[ "$(grep -o 'stepc\.bounds' more.onnxtxt | wc -l)" = 1 ] || fail 'more.onnxtxt has bounds twice'

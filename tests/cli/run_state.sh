@@ -108,6 +108,13 @@ expect 1 "$stepc" run adam.onnx "${data[@]}" --load partial
 has stderr "the state has no value for 'fc1.weight.v' float[32,64]"
 expect 1 "$stepc" run noise.onnxtxt --feed x=nx.npy --entry first --load whole --partial
 has stderr 'nothing of the state fits the model'
+cat >single.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+single (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }
+@training_info { algorithm: go () => (float[2] next) { next = Add(w, w) } update_binding: ["w" : "next"] }
+MODEL
+expect 1 "$stepc" run single.onnxtxt --load whole --partial
+has stderr 'nothing of the state fits the model'
 
 # Anew: the optimizer, or weights by name.
 expect 0 "$stepc" run adam.onnx "${data[@]}" --load whole --reset optimizer --steps 1 --fetch step_count=count.npy --fetch fc1.weight=reset.npy

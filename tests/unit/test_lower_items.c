@@ -224,6 +224,15 @@ static struct kernel *late_stage(void)
     return k;
 }
 
+static struct kernel *late_value_of_a_stage(void)
+{
+    struct kernel *const k = of_stages();
+    struct kernel *const first = loops(EXTENTS(1));
+    store(first, AT(inner_result, 0), count_of());
+    k->blocks.stages.data[0] = first; /* the second one's has none */
+    return k;
+}
+
 static struct kernel *late_check(void)
 {
     struct kernel *const k = of_loops();
@@ -239,6 +248,7 @@ static const struct {
 #define LATE(make, is_late) {#make, make, is_late}
     LATE(is_known, false),    LATE(late_loop, true),  LATE(late_int, true),   LATE(late_operand, true),
     LATE(late_extent, true),  LATE(late_value, true), LATE(late_stage, true), LATE(of_stages, false),
+    LATE(late_value_of_a_stage, true),
     LATE(of_a_region, false), LATE(late_check, false), /* a function of its own */
 };
 
@@ -246,6 +256,20 @@ START_TEST(kernels_are_late)
 {
     make_buffers();
     ck_assert_msg(kernel_is_late(late_cases[_i].make()) == late_cases[_i].is_late, "%s", late_cases[_i].name);
+}
+END_TEST
+
+static bool is_count(const struct expr *e, void *unused)
+{
+    (void)unused;
+    return e->op == EXPR_COUNT;
+}
+
+START_TEST(what_one_stage_has_the_kernel_has)
+{
+    make_buffers();
+    ck_assert(kernel_any(late_value_of_a_stage(), is_count, NULL));
+    ck_assert(!kernel_any(of_stages(), is_count, NULL));
 }
 END_TEST
 
@@ -265,6 +289,7 @@ int main(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, kernels_are_seen_whole, 0, COUNT(cases));
     tcase_add_loop_test(tests, kernels_are_late, 0, COUNT(late_cases));
+    tcase_add_test(tests, what_one_stage_has_the_kernel_has);
     tcase_add_test(tests, indices_are_wide_where_points_cannot_be_counted);
     return run_tests("lower_items", tests);
 }

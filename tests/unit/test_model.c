@@ -138,6 +138,9 @@ START_TEST(test_round_trip)
     ck_assert_uint_eq(first.count, second.count);
     ck_assert_mem_eq(first.data, second.data, first.count);
     ck_assert_str_eq(m->doc, "caf\xc3\xa9");
+    ck_assert_str_eq(m->graph->metadata.data[0].value, "v");
+    ck_assert_str_eq(m->graph->quantization.data[0]->tensor_name, "x");
+    ck_assert_str_eq(m->graph->quantization.data[0]->parameters.data[0].value, "s");
     ck_assert_str_eq(m->training.data[0]->algorithm->name, "train");
     ck_assert_str_eq(m->functions.data[0]->overload, "o");
     const struct model_graph *g = m->graph, *want = full_graph("main");

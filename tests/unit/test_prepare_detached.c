@@ -176,7 +176,12 @@ START_TEST(what_detach_must_not_name)
     vec_push(&arena, &prepare_with.detach, "losss");
     vec_push(&arena, &prepare_with.detach, "z*");
     vec_push(&arena, &prepare_with.detach, "a");
-    ck_assert(!prepare_model(&diag, &arena, teacher(), &prepare_with, &report));
+    vec_push(&arena, &prepare_with.detach, "const");
+    struct model *const m = teacher();
+    const char *const none[] = {NULL}, *const made[] = {"const", NULL};
+    model_set_int(&arena, model_add_node(&arena, m->graph, "", "Constant", none, made), "value_int", 2);
+    ck_assert(!prepare_model(&diag, &arena, m, &prepare_with, &report));
+    ck_assert(has_message("--detach const: no node computes a tensor of that name"));
     ck_assert(has_message("--detach losss: no node computes a tensor of that name; did you mean 'loss'?"));
     ck_assert(has_message("--detach z*: no node computes a tensor whose name matches"));
     ck_assert(has_message("--detach a: it is an initializer; --freeze leaves it alone"));

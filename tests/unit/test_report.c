@@ -410,6 +410,18 @@ START_TEST(says_what_is_trained_and_how)
 }
 END_TEST
 
+/* The rate may stand in the model's graph, for all of its entries. */
+START_TEST(says_the_rate_of_the_model)
+{
+    char *const text = arena_strdup(&arena, trained), *const own = strstr(text, "float rate = {0.25}, ");
+    memset(own, ' ', strlen("float rate = {0.25}, "));
+    const char *const weights = "float[1] b = {0.5}, ", *const at = strstr(text, weights);
+    const struct report *r =
+        report_of(arena_printf(&arena, "%.*sfloat rate = {0.125}, %s", (int)(at - text), text, at));
+    ck_assert_str_eq(r->trainings.data[0].rate, "0.125");
+}
+END_TEST
+
 /* From `begin` to the first `end` behind it. */
 static const char *piece(const char *text, const char *begin, const char *end)
 {
@@ -668,6 +680,7 @@ static Suite *suite(void)
     tcase_add_test(t, only_elements_that_are_read_count);
     tcase_add_test(t, nodes_of_a_kernel_are_said_once);
     tcase_add_test(t, says_what_is_trained_and_how);
+    tcase_add_test(t, says_the_rate_of_the_model);
     tcase_add_test(t, a_page_has_the_figures);
     tcase_add_test(t, a_graph_for_graphviz);
     tcase_add_test(t, a_plan_says_how_good_it_is);

@@ -181,6 +181,19 @@ static bool is_u(const struct expr *e, void *unused)
     return e->op == EXPR_VAR && e->var == u;
 }
 
+/* int i = p[0]; y[i] = (float)i; */
+START_TEST(an_index_that_the_target_reads_stays)
+{
+    struct tree_var *const i = tree_index_var(&arena, VAR_VALUE, "int", "i", 0, 3);
+    struct tree_var *const p = tree_var(&arena, VAR_POINTER, DTYPE_INDEX, "int", "p");
+    const struct expr *const read = tree_read(&arena, i);
+    tree_declare(&b, i, at(p, 0));
+    set(tree_element(&arena, y, read), expr_cast(&arena, DTYPE_FLOAT, read));
+    tree_inline_elements(&arena, &body);
+    ck_assert_uint_eq(body.count, 2);
+}
+END_TEST
+
 START_TEST(values_are_stored_at_once)
 {
     cases[_i].make();
@@ -198,6 +211,7 @@ int main(void)
 {
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, an_index_that_the_target_reads_stays);
     tcase_add_loop_test(tests, values_are_stored_at_once, 0, (int)(sizeof cases / sizeof *cases));
     return run_tests("tree_once", tests);
 }
