@@ -176,14 +176,23 @@ static void trace_gather(struct tracer *t, const struct model_node *n, int dim)
         add_input(t, n, 0, dim - i->rank + 1);
 }
 
+/* y has the axes in front of both matrices, then rows of the first and columns of the second: those that are vectors
+ * have none. */
 static void trace_product(struct tracer *t, const struct model_node *n, const struct shape *y, int dim)
 {
-    for (size_t i = 0; i < 2; i++) {
-        const struct shape *const x = shape_of(t->axes, n->inputs.data[i]);
-        const bool own = x && (dim < y->rank - 2 || (size_t)(dim - (y->rank - 2)) == i);
-        if (own && x->rank > 1)
-            add_input(t, n, i, dim - (y->rank - x->rank));
-    }
+    const struct shape *x[2] = {0};
+    for (size_t i = 0; i < 2 && i < n->inputs.count; i++)
+        x[i] = shape_of(t->axes, n->inputs.data[i]);
+    if (!x[0] || !x[1])
+        return;
+    const bool has_rows = x[0]->rank > 1, has_columns = x[1]->rank > 1;
+    const int front = y->rank - has_rows - has_columns;
+    for (size_t i = 0; i < 2 && dim < front; i++)
+        add_input(t, n, i, dim - front + x[i]->rank - 2);
+    if (dim == front && has_rows)
+        add_input(t, n, 0, x[0]->rank - 2);
+    else if (dim >= front)
+        add_input(t, n, 1, x[1]->rank - 1);
 }
 
 static bool is_recurrent(const struct model_node *n)

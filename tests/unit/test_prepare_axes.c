@@ -51,6 +51,8 @@ static const struct network {
     {"float[t,1,2,2] x", "u = Reshape(x, steps_of_one) s = RNN <hidden_size = 3> (u, w, r) y = Squeeze(s, one)", 1, 1,
      -1},
     {"float[t,b,4] x", "m = MatMul(x, square) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, -1},
+    {"float[t,b,4,2] x", "m = MatMul(x, pair) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, -1},
+    {"float[t,b,2,4] x", "m = MatMul(pair, x) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, -1},
     {"float[t,b,4] x, float[b,4] h", "m = Add(x, h) s = RNN <hidden_size = 3> (m, w, r) y = Squeeze(s, one)", 1, 1, 0},
     {"float[b,4] x", "u = Unsqueeze(x, zero) s = RNN <hidden_size = 3> (u, w, r) y = Squeeze(s, one)", 0, 1, -1},
     {"float[t,b,4] x, float[1,t,b,4] h",
@@ -75,7 +77,7 @@ static struct batch_axes axes_of(const struct network *n)
         "<ir_version: 10, opset_import: [\"\" : 18]>\n"
         "net (%s) => (float[u,v] y)\n"
         "<float[1,3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[1,3,3] r = {1, 2, 3, 4, 5, 6, 7, 8, 9}, "
-        "float[4,4] square = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, "
+        "float[2] pair = {1, 2}, float[4,4] square = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, "
         "float[2,4] table = {1, 2, 3, 4, 5, 6, 7, 8}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, "
         "int64 k = {0}, int64 l = {1}, int64[3] rows = {0, 0, 4}, int64[3] boxes = {6, 3, 4}, "
         "int64[3] steps_of_one = {-1, 1, 4}, "
