@@ -144,6 +144,12 @@ START_TEST(what_cannot_be_laid_out_is_told)
     assert_said("9 of its tensors have no place in the model: enc.lstm.weight_ih_l0, ");
     assert_said("; it has 1 that the checkpoint does not give: onnx::LSTM_1");
     assert_said("examples/pytorch/export.py");
+    end(), begin();
+    c = recurrent_checkpoint("enc.lstm.");
+    c.weights.data[0].tensor = numbers(&three_two, 0); /* what is read of the input, not of the state */
+    ck_assert(!fill_with(recurrent_model("/enc/lstm/LSTM", ", linear_before_reset = 1"), &c, &(struct fill_options){0},
+                         &f));
+    ck_assert(!said("LSTM 'h': its weights are laid out"));
 }
 END_TEST
 
