@@ -390,10 +390,14 @@ void print_head(struct arena *a, struct writer *w, const struct tree_function *f
     struct strbuf params = {.arena = a};
     const char *const storage = f->is_public ? "" : "static ", *const attributes = f->attributes ? f->attributes : "",
                       *const blank = *attributes ? " " : "";
-    for (size_t i = 0; i < f->params.count; i++)
-        strbuf_addf(&params, "%s%s", i ? ",\v" : "", declaration_text(a, f->params.data[i]));
-    write_statement(a, w, "%s%s%s%s %s(%s)%s", storage, attributes, blank, f->type, f->name,
-                    f->params.count ? strbuf_text(&params) : "void", after);
+    const char *const before = arena_printf(a, "%s%s%s%s %s(", storage, attributes, blank, f->type, f->name);
+    for (size_t i = 0; i < f->params.count; i++) {
+        const char *const param = declaration_text(a, f->params.data[i]);
+        /* The first one stands below where it has no room: only then, or a blank would be left. */
+        const bool is_below = i == 0 && 4 * (size_t)w->depth + strlen(before) + strlen(param) + 1 > WIDTH;
+        strbuf_addf(&params, "%s%s", i ? ",\v" : is_below ? "\v" : "", param);
+    }
+    write_statement(a, w, "%s%s)%s", before, f->params.count ? strbuf_text(&params) : "void", after);
 }
 
 void print_function(struct expr_scope *s, struct writer *w, const struct tree_function *f)

@@ -385,6 +385,18 @@ START_TEST(long_lines_are_broken_and_their_comments_stand_above)
 }
 END_TEST
 
+START_TEST(a_first_parameter_without_room_stands_below)
+{
+    struct tree_function f = {.name = LONG LONG LONG, .type = "void"};
+    vec_push(&arena, &f.params, tree_var(&arena, VAR_VALUE, DTYPE_INDEX, "int", "n"));
+    vec_push(&arena, &f.params, tree_var(&arena, VAR_VALUE, DTYPE_INDEX, "int", "m"));
+    ck_assert_str_eq(function_text(&scope, &f), "static void " LONG LONG LONG "(\n"
+                                               "        int n, int m)\n"
+                                               "{\n"
+                                               "}\n");
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("entry");
@@ -400,6 +412,7 @@ int main(void)
     tcase_add_test(t, other_steps);
     tcase_add_test(t, structs_are_made_of_what_wrappers_are_given);
     tcase_add_test(t, matrices_have_rows_and_columns);
+    tcase_add_test(t, a_first_parameter_without_room_stands_below);
     tcase_add_test(t, long_lines_are_broken_and_their_comments_stand_above);
     return run_tests("emit_entry", t);
 }
