@@ -68,15 +68,15 @@ struct size window_out_size(const struct window_axis *a)
     return (struct size){a->out, a->out_per};
 }
 
-static int64_t reach(const struct window_axis *a)
-{
-    return (a->size - 1) * a->dilation + 1;
-}
-
 struct size window_reach(const struct window_axis *a)
 {
     const struct size size = {a->size, a->size_per}, behind = size_constant(1 - a->dilation);
     return size_sum(size_product(size, size_constant(a->dilation)), behind);
+}
+
+static int64_t reach(const struct window_axis *a)
+{
+    return window_reach(a).most;
 }
 
 struct shape window_of_weights(const struct shape *w)

@@ -45,7 +45,8 @@ struct shape window_out_shape(const struct window *w, struct size n, struct size
 struct size window_in_size(const struct window_axis *a);
 struct size window_out_size(const struct window_axis *a);
 
-struct size window_reach(const struct window_axis *a); /* from the first position to the last */
+/* Positions of the input from the first one of a window to its last: (size - 1) * dilation + 1. */
+struct size window_reach(const struct window_axis *a);
 /* [outputs, inputs, window...] */
 struct shape window_weights(const struct window *w, struct size outputs, struct size inputs);
 struct shape window_of_weights(const struct shape *w); /* the window alone */

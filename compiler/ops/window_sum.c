@@ -35,11 +35,6 @@ static bool sum_infer(struct infer_ctx *c)
 
 /* ---- gradient --------------------------------------------------------------------------------------------------- */
 
-static int64_t reach_of(const struct window_axis *a)
-{
-    return (a->size - 1) * a->dilation + 1;
-}
-
 /* Windows side by side. */
 static bool lies_apart(const struct window *w)
 {
@@ -83,7 +78,7 @@ static struct value *stuff(struct builder *b, struct value *dy, const struct win
     for (int i = 0; i < w->rank; i++) {
         const struct window_axis *a = &w->axis[WINDOW_AXES - w->rank + i];
         shape_set(&shape, 2 + i, size_sum(window_in_size(a), size_sum(window_reach(a), size_constant(-1))));
-        start[2 + i] = reach_of(a) - 1;
+        start[2 + i] = window_reach(a).most - 1;
         step[2 + i] = a->out > 1 ? a->stride : 1;
     }
     return build_value(
@@ -119,7 +114,7 @@ struct value *window_build_sum(struct builder *b, struct value *x, const struct 
     bool has_zeros = false;
     for (int i = 0; i < w->rank; i++) {
         const struct window_axis *a = &w->axis[WINDOW_AXES - w->rank + i];
-        const int64_t behind = (a->out - 1) * a->stride + reach_of(a) - a->in - a->pad_begin;
+        const int64_t behind = (a->out - 1) * a->stride + window_reach(a).most - a->in - a->pad_begin;
         zeros[2 + i] = a->pad_begin;
         zeros[rank + 2 + i] = behind > 0 ? behind : 0;
         has_zeros = has_zeros || a->pad_begin > 0 || behind > 0;
