@@ -1,5 +1,6 @@
 #include "change.h"
 
+#include "base/file.h"
 #include "base/str.h"
 #include "graph/op_def.h"
 #include <limits.h>
@@ -228,6 +229,15 @@ void print_message(FILE *out, const struct diag_message *m)
     fprintf(out, ": %s%s", m->text, at->origin ? at->origin : "");
 }
 
+void print_messages(FILE *out, const struct diag *d)
+{
+    vec_each_ptr(const struct diag_message, m, &d->messages) {
+        fputs("    ", out);
+        print_message(out, m);
+        fputc('\n', out);
+    }
+}
+
 /* In a process of its own: whatever one does is not done to the others. */
 static bool write_operator(const char *folder, const struct op_def *def,
                            void (*tell)(FILE *, const struct op_def *, const void *), const void *user)
@@ -263,5 +273,32 @@ bool write_operators(const char *folder, char *const *patterns,
             if (wanted && !def->is_structural)
                 ok &= write_operator(folder, def, tell, user);
         }
+    return ok;
+}
+
+static bool write_file(const char *folder, const char *path,
+                       bool (*tell)(FILE *, const char *, const char *, const void *), const void *user)
+{
+    struct arena a = {0};
+    struct diag d = {.arena = &a};
+    unsigned char *content = NULL;
+    size_t size;
+    const char *const name = path_base(&a, path);
+    const char *const to = arena_printf(&a, "%s/%.*s.txt", folder, (int)strcspn(name, "."), name);
+    FILE *const out = file_read(&d, &a, path, 1 << 20, &content, &size) ? fopen(to, "w") : NULL;
+    const bool any = out && tell(out, name, (const char *)content, user);
+    const bool ok = out && fclose(out) == 0 && (any || remove(to) == 0);
+    if (!ok)
+        printf("%s: cannot be read, or %s not written\n", path, to);
+    arena_free(&a);
+    return ok;
+}
+
+bool write_files(const char *folder, char *const *paths,
+                 bool (*tell)(FILE *out, const char *name, const char *content, const void *user), const void *user)
+{
+    bool ok = true;
+    for (; *paths; paths++)
+        ok &= write_file(folder, *paths, tell, user);
     return ok;
 }

@@ -31,10 +31,17 @@ void change_constant(struct change *c, struct model_graph *g, size_t at);
 
 /* A message and where it is: "g/h (Relu) 3:7: text". */
 void print_message(FILE *out, const struct diag_message *m);
+/* All, a line each, further in. */
+void print_messages(FILE *out, const struct diag *d);
 
 /* Calls `tell` for each operator whose name matches one of the patterns (NULL-terminated; all without), each in a
  * process of its own, and with the file FOLDER/OPERATOR.txt. false: one ended otherwise, which is told. */
 bool write_operators(const char *folder, char *const *patterns,
                      void (*tell)(FILE *out, const struct op_def *def, const void *user), const void *user);
+
+/* The same for files: calls `tell` with the name and the content of each, "net.onnxtxt", and FOLDER/net.txt, which goes
+ * again where it returns false. false: one cannot be read, or not be written. */
+bool write_files(const char *folder, char *const *paths,
+                 bool (*tell)(FILE *out, const char *name, const char *content, const void *user), const void *user);
 
 #endif

@@ -10,7 +10,6 @@
  * what the doctor says.
  *
  * Of a file that cannot be prepared as it stands, options are changed alone. Training models are left out. */
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "change.h"
@@ -421,11 +420,7 @@ static void print_prepared(struct trial *t, bool whole)
         strip_model(&t->diag, t->model, &(struct strbuf){.arena = &t->arena});
         print_model(t, "stripped");
     }
-    for (size_t i = 0; i < t->diag.messages.count; i++) {
-        fputs("    ", out);
-        print_message(out, &t->diag.messages.data[i]);
-        fputc('\n', out);
-    }
+    print_messages(out, &t->diag);
 }
 
 static void print_findings(struct trial *t)
@@ -468,37 +463,19 @@ static bool tell_all(struct run *r)
     return any;
 }
 
-static bool write_file(const char *path, const char *folder, bool text)
+static bool tell_file(FILE *out, const char *name, const char *content, const void *text)
 {
-    struct arena a = {0};
-    struct diag d = {.arena = &a};
-    unsigned char *content = NULL;
-    size_t size;
-    const char *const name = arena_strdup(&a, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
-    const char *const out = arena_printf(&a, "%s/%.*s.txt", folder, (int)strcspn(name, "."), name);
-    bool ok = file_read(&d, &a, path, 1 << 20, &content, &size);
-    if (ok) {
-        struct run r = {.out = fopen(out, "w"), .text = text, .file = name, .source = (const char *)content};
-        ok = r.out != NULL;
-        const bool any = ok && tell_all(&r);
-        ok = ok && fclose(r.out) == 0 && (any || remove(out) == 0);
-    }
-    if (!ok)
-        printf("%s: cannot be read, or %s not written\n", path, out);
-    arena_free(&a);
-    return ok;
+    struct run r = {.out = out, .text = *(const bool *)text, .file = name, .source = content};
+    return tell_all(&r);
 }
 
 int main(int argc, char **argv)
 {
     const bool text = argc > 1 && str_equal(argv[1], "--text");
     const int first = text ? 2 : 1;
-    bool ok = true;
     if (argc < first + 2) {
         fprintf(stderr, "usage: neighbours_prepared [--text] FOLDER FILE...\n");
         return 2;
     }
-    for (int i = first + 1; i < argc; i++)
-        ok &= write_file(argv[i], argv[first], text);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    return write_files(argv[first], argv + first + 1, tell_file, &text) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -61,9 +61,5 @@ void way_print(FILE *out, struct diag *d, struct arena *a, const struct model *m
     } else {
         fputs("refused:\n", out);
     }
-    for (size_t i = 0; i < d->messages.count; i++) {
-        fputs("    ", out);
-        print_message(out, &d->messages.data[i]);
-        fputc('\n', out);
-    }
+    print_messages(out, d);
 }

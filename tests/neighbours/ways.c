@@ -6,7 +6,6 @@
  * the reports. Then options that name a tensor get the names of its tensors: what comes of an output, of what is
  * trained, frozen or detached, of a training model in what strip leaves of it. tests/costs has models without options.
  */
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "change.h"
@@ -167,11 +166,7 @@ static void tell_name(FILE *out, const struct source *s, enum named kind, const 
         if (ok)
             print_graphs(out, &t);
         fputc('\n', out);
-        for (size_t i = 0; i < t.diag.messages.count; i++) {
-            fputs("    ", out);
-            print_message(out, &t.diag.messages.data[i]);
-            fputc('\n', out);
-        }
+        print_messages(out, &t.diag);
     }
     end(&t);
 }
@@ -191,39 +186,23 @@ static void tell_names(FILE *out, const struct source *s)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static bool write_file(const char *path, const char *folder)
+static bool tell_file(FILE *out, const char *name, const char *content, const void *none)
 {
-    struct arena a = {0};
-    struct diag d = {.arena = &a};
-    unsigned char *content = NULL;
-    size_t size;
-    const char *const name = arena_strdup(&a, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
-    const char *const to = arena_printf(&a, "%s/%.*s.txt", folder, (int)strcspn(name, "."), name);
-    FILE *out = NULL;
-    bool ok = file_read(&d, &a, path, 1 << 20, &content, &size) && (out = fopen(to, "w")) != NULL;
-    if (ok) {
-        const struct source s = {name, (const char *)content};
-        for (int trained = 0; trained < 2; trained++) {
-            tell_ways(out, &s, trained);
-            tell_reports(out, &s, trained);
-        }
-        tell_names(out, &s);
-        ok = fclose(out) == 0;
+    const struct source s = {name, content};
+    (void)none;
+    for (int trained = 0; trained < 2; trained++) {
+        tell_ways(out, &s, trained);
+        tell_reports(out, &s, trained);
     }
-    if (!ok)
-        printf("%s: cannot be read, or %s not written\n", path, to);
-    arena_free(&a);
-    return ok;
+    tell_names(out, &s);
+    return true;
 }
 
 int main(int argc, char **argv)
 {
-    bool ok = true;
     if (argc < 3) {
         fprintf(stderr, "usage: neighbours_ways FOLDER FILE...\n");
         return 2;
     }
-    for (int i = 2; i < argc; i++)
-        ok &= write_file(argv[i], argv[1]);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    return write_files(argv[1], argv + 2, tell_file, NULL) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
