@@ -402,7 +402,7 @@ def train_with_stepc(stepc, cc, image):
     call(stepc, 'compile', 'train.onnx', '-o', 'net.c', '--standalone', '--weights', 'incbin')
     with open('driver.c', 'w') as f:
         f.write(DRIVER)
-    call(cc, '-O1', '-march=native', '-fsanitize=undefined', '-fno-sanitize-recover', '-std=gnu99', '-w', 'driver.c', 'net.c', '-o', 'net')
+    call(cc, '-O1', '-march=native', '-fsanitize=undefined', '-fsanitize-undefined-trap-on-error', '-std=gnu99', '-w', 'driver.c', 'net.c', '-o', 'net')
     return np.array([float(line) for line in call('./net', STEPS, image).split()])
 
 
