@@ -15,6 +15,13 @@ fail() {
     exit 1
 }
 
+# skip REASON: for want of what the system does not have
+# shellcheck disable=SC2317 # called by the scripts that source this file
+skip() {
+    echo "$*"
+    exit 77
+}
+
 # expect STATUS COMMAND...: stdout and stderr of the command go to the files of these names
 expect() {
     local wanted=$1 status=0

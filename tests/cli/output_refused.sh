@@ -3,7 +3,7 @@
 # Output that does not arrive is an error: of every command, of what it prints and of each file it writes.
 # shellcheck source=tests/cli/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-[ -w /dev/full ] || exit 0
+[ -w /dev/full ] || skip 'there is no /dev/full'
 
 prepared train.onnx 0.3
 digits_model=$source_folder/examples/digits/model.onnx
