@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Packages by system, and `quietly`, written once: sourced by tests/run and by the run scripts of examples.
+# Packages by system, what npm says, and `quietly`, written once: sourced by tests/run, tests/browser/run and the run scripts of examples.
 # shellcheck disable=SC2034 # read by the scripts that source this file
 
 # system_packages ID VERSION_ID ID_LIKE, which are those of /etc/os-release, sets
@@ -70,6 +70,12 @@ quietly() {
         printf '%s\n' "$output" >&2
         return 1
     }
+}
+
+# npm_was_cut_off FILE: it failed, with FILE as its output, as it could not reach its registry, or as that is down
+npm_was_cut_off() {
+    # npm 8 writes "npm ERR! code", later ones "npm error code"
+    grep -qE '^npm (ERR!|error) code E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NETUNREACH|HOSTUNREACH|RR_SOCKET_TIMEOUT|50[0-9])$' "$1"
 }
 
 # install_packages PACKAGE...: those that are missing, as root or through sudo; otherwise prints what to type and fails.
