@@ -49,7 +49,7 @@ static void *load(struct arena *a, const char *cc, const char *folder)
         return NULL;
     fputs(strbuf_text(&emission.c.text), f);
     fclose(f);
-    if (system(arena_printf(a, "%s" STRICT " -o %s %s", cc, library, source)) != 0)
+    if (system(arena_printf(a, "%s" STRICT " -o '%s' '%s'", cc, library, source)) != 0)
         return NULL;
     return dlopen(library, RTLD_NOW);
 }
@@ -126,7 +126,8 @@ int main(int argc, char **argv)
         files = strcmp(argv[i], "--files") == 0 ? argv[i + 1] : files;
     }
     struct arena arena = {0};
-    char folder[] = "/tmp/stepc-trees-XXXXXX";
+    const char *const parent = getenv("TMPDIR");
+    char *const folder = arena_printf(&arena, "%s/stepc-trees-XXXXXX", parent && *parent ? parent : "/tmp");
     emission = (struct emission){.arena = &arena, .c = {.text = {.arena = &arena}}};
     emission.helpers.arena = &arena;
     scope = (struct expr_scope){.e = &emission, .arena = &arena};
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < trees.count && library; i++)
         failed += !agree(library, &arena, &trees.data[i], first + i);
     if (library && failed == 0)
-        (void)!system(arena_printf(&arena, "rm -r %s", folder));
+        (void)!system(arena_printf(&arena, "rm -r '%s'", folder));
     else
         printf("%s/trees.c stays\n", folder);
     printf("%zu trees, %llu failed%s\n", trees.count, failed, library ? "" : "; their C does not compile");

@@ -4,6 +4,7 @@
 #include "suite.h"
 
 #include <check.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+/* For mkstemp() and mkdtemp(), below $TMPDIR or /tmp. */
+static void temporary_name(char path[PATH_MAX], const char *name)
+{
+    const char *const parent = getenv("TMPDIR");
+    snprintf(path, PATH_MAX, "%s/stepc-%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
+}
 
 /* ---- a model ----------------------------------------------------------------------------------------------------- */
 
@@ -244,7 +252,8 @@ START_TEST(blank_storage)
     memset(flash.slot, 0x5A, sizeof flash.slot);
     ck_assert(load(&status) == -1 && status == STEPC_E_CORRUPT);
 
-    char path[] = "/tmp/stepc-blank-XXXXXX"; /* zeros are what a crash may leave of a file */
+    char path[PATH_MAX]; /* zeros are what a crash may leave of a file */
+    temporary_name(path, "blank");
     const int fd = mkstemp(path);
     ck_assert(fd >= 0 && ftruncate(fd, SLOT) == 0 && close(fd) == 0);
     struct state state = state_number(1);
@@ -805,7 +814,8 @@ START_TEST(files)
     const struct state first = state_number(1), second = state_number(2);
     struct state state = state_number(3);
     const struct state untouched = state;
-    char folder[] = "/tmp/stepc-checkpoint-XXXXXX", path[64], beside[64];
+    char folder[PATH_MAX], path[PATH_MAX + 16], beside[PATH_MAX + 16];
+    temporary_name(folder, "checkpoint");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/state", folder);
     snprintf(beside, sizeof beside, "%s/state.new", folder);
@@ -835,8 +845,9 @@ START_TEST(file_that_cannot_be_written_to_its_end)
 {
     const stepc_model m = model_of(variables, VARIABLES);
     const struct state first = state_number(1), second = state_number(2);
-    char folder[] = "/tmp/stepc-checkpoint-XXXXXX", path[64], beside[64];
+    char folder[PATH_MAX], path[PATH_MAX + 16], beside[PATH_MAX + 16];
     struct rlimit limit;
+    temporary_name(folder, "checkpoint");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/state", folder);
     snprintf(beside, sizeof beside, "%s/state.new", folder);
