@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The models whose emitted C is checked, and how: sourced by the scripts here, by golden/ and by device/.
+# The models whose emitted C is checked, and how: sourced by the scripts here, by costs/, golden/ and device/.
 
 # One line each: NAME MODEL BATCH PREPARE_OPTIONS...; the model is relative to the top folder. Without options it is compiled as
 # it is, with options it is prepared first.
@@ -63,4 +63,24 @@ emit() {
         model=$folder/$name.onnx
     fi
     "$stepc" compile "$model" -o "$folder/$name.c" --name "$name" --dim batch="$batch" "${options[@]}"
+}
+
+# for_each_preparation FUNCTION: calls FUNCTION WHICH PREPARE_OPTION... for every loss and every optimizer, each in several ways; WHICH is
+# `--loss NAME` or `--optimizer NAME`
+for_each_preparation() {
+    local loss optimizer form
+    for loss in softmax-cross-entropy nll mse l1 huber bce bce-logits; do
+        for form in '' '--accumulate 2' '--split' '--sample-weight w' '--accumulate 2 --sample-weight w' '--evaluate --gradients'; do
+            # shellcheck disable=SC2086 # words
+            "$1" "--loss $loss" --loss "$loss" $form
+        done
+    done
+    for optimizer in sgd:norm_coefficient=0.1 momentum nesterov adagrad:decay_factor=0.1 adam adamw:weight_decay=0.1 amsgrad nadam radam adamax \
+        lamb:weight_decay=0.1 lion:weight_decay=0.1 adafactor:beta1=0.9,weight_decay=0.1 adafactor:relative_step=0 \
+        adafactor:scale_parameter=0,warmup_init=1 rmsprop:centered=1,momentum=0.9; do
+        for form in '' '--clip-norm 1 --ema 0.9' '--learning-rate-input rate' '--schedule cosine:steps=10,floor=0.1,warmup=2'; do
+            # shellcheck disable=SC2086
+            "$1" "--optimizer ${optimizer%%:*}" --loss softmax-cross-entropy --optimizer "$optimizer" $form
+        done
+    done
 }
