@@ -94,10 +94,14 @@ class Rewriter:
             return
         if kind == K.CASE_STMT:
             children = children[1:]
-        if kind in (K.COMPOUND_STMT, K.IF_STMT, K.FOR_STMT, K.WHILE_STMT, K.CASE_STMT, K.DEFAULT_STMT):
+        if kind in (K.COMPOUND_STMT, K.IF_STMT, K.FOR_STMT, K.WHILE_STMT, K.DO_STMT, K.CASE_STMT, K.DEFAULT_STMT):
             self.left_out(cursor, kind, children)
         if kind in (K.IF_STMT, K.WHILE_STMT, K.CONDITIONAL_OPERATOR) and children:
             self.condition(children[0])
+        if kind == K.DO_STMT:
+            self.condition(children[-1])
+        if kind == K.FOR_STMT:
+            self.condition_of_for(cursor, children)
         if kind == K.RETURN_STMT and children and self.is_bool:
             self.condition(children[0])
         if kind == K.BINARY_OPERATOR and len(children) == 2:
@@ -119,6 +123,8 @@ class Rewriter:
             children = children[-1:]
         elif kind in (K.IF_STMT, K.WHILE_STMT):
             children = children[1:]
+        elif kind == K.DO_STMT:
+            children = children[:1]
         for child in children:
             is_call = child.kind in (K.CALL_EXPR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.UNARY_OPERATOR, K.BREAK_STMT, K.CONTINUE_STMT)
             if self.is_expanded(child) or not is_call and not (child.kind == K.BINARY_OPERATOR and self.is_assignment(child)):
@@ -144,6 +150,15 @@ class Rewriter:
         begin, end = self.span(cursor)
         if begin < end and not self.is_expanded(cursor):
             self.wrap(cursor, self.site('condition', cursor, f'not ({self.text(begin, end)})'), 'WRONG_CONDITION(@, (', '))')
+
+    def condition_of_for(self, cursor, children):
+        """What stands between its two semicolons: any of the three parts may be missing."""
+        begin, body = self.span(cursor)[0], self.span(children[-1])[0]
+        semicolons = [at for at in range(begin, body) if self.source[at:at + 1] == b';']
+        if len(semicolons) == 2:
+            for child in children[:-1]:
+                if semicolons[0] < self.span(child)[0] < semicolons[1]:
+                    self.condition(child)
 
     def binary(self, cursor, left, right):
         op = self.operator(cursor, left, right)
