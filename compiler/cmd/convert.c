@@ -122,7 +122,8 @@ static bool weights_in(struct session *s, const struct options *o, const char *i
     struct strbuf report = {.arena = &s->arena, .clean = true};
     const char *const model = option_text(o, "model");
     if (!model_read(&s->diag, &s->arena, model, &m) || !check_files(s, o, model, m, in, out) ||
-        !fill_from(s, o, m, in, &report, &filled) || !refuse_nothing(s, &filled, in) || !write_model(s, o, m, out))
+        !fill_from(s, o, m, in, &report, &filled) || !refuse_nothing(s, &filled, in) ||
+        !check_files(s, o, model, m, in, out) || !write_model(s, o, m, out))
         return false;
     print_lines(strbuf_text(&report));
     return true;

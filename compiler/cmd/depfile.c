@@ -42,6 +42,8 @@ static bool make_rule(struct diag *d, struct strbuf *b, const char *path, const 
     }
     strbuf_add(b, ":");
     for (size_t i = 0; i < inputs->count; i++) {
+        if (inputs->data[i].is_several)
+            continue;
         strbuf_add(b, " \\\n  ");
         ok = add_escaped(d, b, path_join(b->arena, here, inputs->data[i].path)) && ok;
     }

@@ -141,6 +141,20 @@ void files_add(struct arena *a, named_files *list, const char *what, const char 
     vec_push(a, list, ((struct named_file){.text = arena_printf(a, "%s %s", what, path), .path = path}));
 }
 
+/* What was named is in the list already. */
+static void add_checkpoint(struct arena *a, const struct model_source *c, named_files *out)
+{
+    bool is_file = false;
+    vec_each(const char *, path, &c->files)
+        if (str_equal(path, c->path))
+            is_file = true;
+        else
+            files_add(a, out, arena_printf(a, "a file of the checkpoint %s,", c->path), path);
+    for (size_t i = 0; i < out->count; i++)
+        if (!is_file && str_equal(out->data[i].path, c->path))
+            out->data[i].is_several = true;
+}
+
 void files_read(struct arena *a, const struct options *o, const char *model, const struct model *m,
                 const char *replacer, named_files *out)
 {
@@ -149,6 +163,8 @@ void files_read(struct arena *a, const struct options *o, const char *model, con
     vec_each(const char *, path, &m->external_files)
         files_add(a, out, "the model's external data", path);
     add_options(a, o, m, read_options, out);
+    vec_each_ptr(const struct model_source, c, &m->checkpoints)
+        add_checkpoint(a, c, out);
 }
 
 void files_written(struct arena *a, const struct options *o, const struct model *m, named_files *out)

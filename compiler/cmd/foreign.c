@@ -52,6 +52,6 @@ bool fill_from(struct session *s, const struct options *o, struct model *m, cons
 {
     struct fill_options fill;
     struct checkpoint *const c = arena_new(&s->arena, struct checkpoint);
-    return read_fill_options(s, o, &fill) && checkpoint_read(&s->diag, &s->arena, path, c) &&
+    return read_fill_options(s, o, &fill) && checkpoint_read(&s->diag, &s->arena, path, m, c) &&
            fill_model(s, m, c, &fill, report, out);
 }

@@ -37,7 +37,7 @@ static const struct option_spec *const tables[] = {specs,           training_opt
                                                    depfile_options, model_options,    NULL};
 
 /* What the checkpoint says goes into the options, before the model is prepared... */
-static bool read_from(struct session *s, const struct options *o, const struct model *m, struct checkpoint *c,
+static bool read_from(struct session *s, const struct options *o, struct model *m, struct checkpoint *c,
                       struct fill_options *fill, struct prepare_options *p, struct strbuf *report)
 {
     const struct given_options given = {.optimizer = option_text(o, "optimizer"),
@@ -47,7 +47,7 @@ static bool read_from(struct session *s, const struct options *o, const struct m
                                                     option_given(o, "learning-rate-input"),
                                         .groups = option_given(o, "group")};
     return !option_given(o, "from") ||
-           (read_fill_options(s, o, fill) && checkpoint_read(&s->diag, &s->arena, option_text(o, "from"), c) &&
+           (read_fill_options(s, o, fill) && checkpoint_read(&s->diag, &s->arena, option_text(o, "from"), m, c) &&
             options_from_checkpoint(&s->diag, &s->arena, m, c, fill, &given, p, report));
 }
 
@@ -96,7 +96,7 @@ static bool prepare(struct session *s, const struct options *o, struct prepare_o
     if (!read_import_options(s, o, &import) || !refuse_range(s, &import, "prepare") ||
         !read_model(s, o, &import, path, &m) || !files_check_options(s, o, path, m, "out") || !check_from(s, o) ||
         !read_from(s, o, m, &c, &fill, p, &report) || !prepare_as_told(s, o, p, &import, m, &report) ||
-        !fill_prepared(s, o, m, &c, &fill, &report))
+        !fill_prepared(s, o, m, &c, &fill, &report) || !files_check_options(s, o, path, m, "out"))
         return false;
     bounded_remember(&s->arena, m, import.bounds);
     if (p->recipe)

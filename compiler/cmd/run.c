@@ -205,6 +205,7 @@ static bool open_engine(struct run_job *r, const char *path)
     if (!read_engine_options(r, &e) || !read_import_options(r->s, r->o, &e.pipeline.import) ||
         !read_model(r->s, r->o, &e.pipeline.import, path, &r->m) || !read_fetches(r) ||
         !files_check_options(r->s, r->o, path, r->m, NULL) || !state_fill(r->s, r->o, &r->state, r->m) ||
+        (r->state.foreign && !files_check_options(r->s, r->o, path, r->m, NULL)) ||
         !read_all_data(r, &e.pipeline.import))
         return false;
     const char *entry = option_text(r->o, "entry") ? option_text(r->o, "entry") : default_entry(r->m);

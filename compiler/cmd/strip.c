@@ -68,7 +68,7 @@ static bool put_checkpoint(struct session *s, struct model *m, const char *path,
     struct fill_options fill = {.reset = {&optimizer, 1, 1}};
     struct filled filled;
     struct checkpoint c;
-    return checkpoint_read(&s->diag, &s->arena, path, &c) && fill_model(s, m, &c, &fill, report, &filled);
+    return checkpoint_read(&s->diag, &s->arena, path, m, &c) && fill_model(s, m, &c, &fill, report, &filled);
 }
 
 static bool strip(struct session *s, const struct options *o, const char *path, const char *out)
@@ -92,6 +92,8 @@ static bool strip(struct session *s, const struct options *o, const char *path, 
     const bool foreign = state && checkpoint_is_one(state);
     if (state && !(foreign ? put_checkpoint(s, m, state, &report)
                            : put_values(s, &trained, average ? &averages : &trained, state)))
+        return false;
+    if (foreign && !files_check_options(s, o, path, m, "out"))
         return false;
     for (size_t i = 0; i < averages.count && (!state || foreign); i++)
         trained.data[i]->tensor = averages.data[i]->tensor;

@@ -270,9 +270,11 @@ static bool add_entry(struct session *s, const struct prepare_options *p, struct
     if (!model_read_written(&s->diag, &s->arena, m->file, m, &more))
         return false;
     strip_model(&s->diag, more, &stripped);
-    return prepare_model(&s->diag, &s->arena, more, p, report) &&
-           model_read_written(&s->diag, &s->arena, p->entry, more, &added) && /* so it is called in messages */
-           merge_models(&s->diag, &s->arena, m, added, report);
+    if (!prepare_model(&s->diag, &s->arena, more, p, report) ||
+        !model_read_written(&s->diag, &s->arena, p->entry, more, &added)) /* so it is called in messages */
+        return false;
+    model_add_files(&s->arena, added, more);
+    return merge_models(&s->diag, &s->arena, m, added, report);
 }
 
 bool prepare_as_told(struct session *s, const struct options *o, struct prepare_options *p,
@@ -294,8 +296,7 @@ static bool prepare_again(struct session *s, const struct options *o, struct pre
     const struct model *const written = *m;
     if (!prepare_as_told(s, o, p, import, *m, report) || !model_read_written(&s->diag, &s->arena, path, written, m))
         return false;
-    for (size_t i = 0; i < written->external_files.count; i++)
-        vec_push(&s->arena, &(*m)->external_files, written->external_files.data[i]);
+    model_add_files(&s->arena, *m, written);
     return true;
 }
 

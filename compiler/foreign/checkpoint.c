@@ -122,7 +122,8 @@ bool checkpoint_is_one(const char *path)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (str_ends_with(path, endings[i]))
             return true;
-    const bool is_tensorflows = tensorflow_prefix(&scratch, path) != NULL;
+    const char *named_by;
+    const bool is_tensorflows = tensorflow_prefix(&scratch, path, &named_by) != NULL;
     arena_free(&scratch);
     unsigned char first[16];
     size_t size = 0;
@@ -150,13 +151,20 @@ static bool add_bytes(struct checkpoint_reader *r, const char *path, const unsig
     return torch_parse(r->diag, r->arena, path, bytes, size, &root) && checkpoint_add_saved(r, root);
 }
 
+bool checkpoint_open(struct checkpoint_reader *r, struct arena *a, const char *path, size_t limit,
+                     unsigned char **bytes, size_t *size)
+{
+    vec_push(r->arena, &r->to->files, path);
+    return file_read(r->diag, a, path, limit, bytes, size);
+}
+
 bool checkpoint_add_file(struct checkpoint_reader *r, const char *path)
 {
     struct arena scratch = {0};
     unsigned char *bytes;
     size_t size;
     const bool ok =
-        file_read(r->diag, &scratch, path, FILE_MAX_BYTES, &bytes, &size) && add_bytes(r, path, bytes, size);
+        checkpoint_open(r, &scratch, path, FILE_MAX_BYTES, &bytes, &size) && add_bytes(r, path, bytes, size);
     arena_free(&scratch);
     return ok;
 }
@@ -181,13 +189,18 @@ bool checkpoint_parse(struct diag *d, struct arena *a, const char *path, const u
     return add_bytes(&r, path, bytes, size) && check_content(d, out);
 }
 
-bool checkpoint_read(struct diag *d, struct arena *a, const char *path, struct checkpoint *out)
+bool checkpoint_read(struct diag *d, struct arena *a, const char *path, struct model *m, struct checkpoint *out)
 {
     struct checkpoint_reader r = begin(d, a, path, out);
-    const char *const tensorflows = tensorflow_prefix(a, path);
+    const char *named_by;
+    const char *const tensorflows = tensorflow_prefix(a, path, &named_by);
+    if (named_by)
+        vec_push(a, &out->files, named_by);
     const bool ok = tensorflows                          ? checkpoint_add_tensorflow(&r, tensorflows)
                     : file_is_directory(path)            ? checkpoint_add_folder(&r, path)
                     : str_ends_with(path, ".index.json") ? checkpoint_add_index(&r, path)
                                                          : checkpoint_add_file(&r, path);
+    if (m)
+        vec_push(a, &m->checkpoints, ((struct model_source){path, out->files}));
     return ok && check_content(d, out);
 }

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/str.h"
+#include "model/model.h"
 #include "model/safetensors.h"
 
 struct checkpoint_number {
@@ -31,6 +32,7 @@ struct checkpoint_group {
 
 struct checkpoint {
     const char *path;
+    str_list files; /* that were opened: of a folder, or of tensors in several files, more than one */
     named_tensors weights;
     str_list aliases; /* names in it whose tensor is that of a name before them: tied weights */
     bool ordered;     /* weights are in the order of the network's registration, as state_dict() has them */
@@ -58,7 +60,9 @@ double checkpoint_number(const checkpoint_numbers *list, const char *key, double
 
 /* Is it a folder, or does it begin or end like a file that checkpoint_read() reads? */
 bool checkpoint_is_one(const char *path);
-bool checkpoint_read(struct diag *d, struct arena *a, const char *path, struct checkpoint *out) MUST_USE;
+/* `m`: the model that it is read for, where the files are noted, too; or NULL. */
+bool checkpoint_read(struct diag *d, struct arena *a, const char *path, struct model *m,
+                     struct checkpoint *out) MUST_USE;
 /* One file, from memory; the end of `path` says of which kind. */
 bool checkpoint_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
                       struct checkpoint *out) MUST_USE;

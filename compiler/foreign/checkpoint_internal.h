@@ -29,8 +29,12 @@ bool checkpoint_add_bundle(struct checkpoint_reader *r, const struct bundle *b) 
 /* What PREFIX.index and its data files hold. (tensorflow_files.c) */
 bool checkpoint_add_tensorflow(struct checkpoint_reader *r, const char *prefix) MUST_USE;
 /* The prefix of a checkpoint of TensorFlow: that itself, its .index, one of its data files, a SavedModel, its folder
- * `variables`, a folder whose file `checkpoint` names the newest. NULL: the path is none of these. */
-const char *tensorflow_prefix(struct arena *a, const char *path);
+ * `variables`, a folder whose file `checkpoint` names the newest. NULL: the path is none of these. *named_by: the file
+ * `checkpoint` where that was needed, else NULL. */
+const char *tensorflow_prefix(struct arena *a, const char *path, const char **named_by);
+/* Reads a file of the checkpoint, and notes it. Every reader opens files by it alone. */
+bool checkpoint_open(struct checkpoint_reader *r, struct arena *a, const char *path, size_t limit,
+                     unsigned char **bytes, size_t *size) MUST_USE;
 /* A folder of Orbax's? */
 bool orbax_is_one(struct arena *a, const char *path);
 bool checkpoint_add_folder(struct checkpoint_reader *r, const char *path) MUST_USE;

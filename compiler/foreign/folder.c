@@ -39,7 +39,7 @@ static json_t *read_json(struct checkpoint_reader *r, const char *path)
     unsigned char *bytes;
     size_t size;
     json_error_t fault;
-    if (!file_read(r->diag, r->arena, path, MOST_JSON, &bytes, &size))
+    if (!checkpoint_open(r, r->arena, path, MOST_JSON, &bytes, &size))
         return NULL;
     mend_numbers(bytes, size);
     json_t *const root = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &fault);
@@ -144,13 +144,17 @@ static bool add_trainer_state(struct checkpoint_reader *r, const char *path)
 
 static bool add_saved_part(struct checkpoint_reader *r, const char *path)
 {
+    struct arena scratch = {0};
     const struct pickle_value *root;
     const bool was_ordered = r->to->ordered;
+    unsigned char *bytes;
+    size_t size;
     r->loc = LOC_FILE(path);
-    if (!torch_read(r->diag, r->arena, path, &root) || !checkpoint_add_saved(r, root))
-        return false;
+    const bool ok = checkpoint_open(r, &scratch, path, FILE_MAX_BYTES, &bytes, &size) &&
+                    torch_parse(r->diag, r->arena, path, bytes, size, &root) && checkpoint_add_saved(r, root);
     r->to->ordered = was_ordered;
-    return true;
+    arena_free(&scratch);
+    return ok;
 }
 
 static bool add_weights_of(struct checkpoint_reader *r, const char *folder)

@@ -30,12 +30,12 @@ static const char *prefix_of_data(struct arena *a, const char *path)
 
 /* A text of protocol buffers. The newest is named as it stood, perhaps in a folder that was moved: it is looked for
  * beside the file, nowhere else. */
-static const char *newest(struct arena *a, const char *folder)
+static const char *newest(struct arena *a, const char *folder, const char *list)
 {
     static const char key[] = "model_checkpoint_path:";
     unsigned char first[4096];
     size_t size;
-    if (!file_begin(path_join(a, folder, "checkpoint"), first, sizeof first - 1, &size) || size < sizeof key ||
+    if (!file_begin(list, first, sizeof first - 1, &size) || size < sizeof key ||
         memcmp(first, key, sizeof key - 1) != 0)
         return NULL;
     first[size] = '\0';
@@ -47,21 +47,25 @@ static const char *newest(struct arena *a, const char *folder)
     return name[0] == '\0' || str_equal(name, "..") || str_equal(name, ".") ? NULL : path_join(a, folder, name);
 }
 
-static const char *prefix_in_folder(struct arena *a, const char *folder)
+static const char *prefix_in_folder(struct arena *a, const char *folder, const char **named_by)
 {
-    const char *const places[] = {path_join(a, folder, "variables/variables"), path_join(a, folder, "variables"),
-                                  newest(a, folder)};
+    const char *const places[] = {path_join(a, folder, "variables/variables"), path_join(a, folder, "variables")};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (places[i] && has_index(a, places[i]))
+        if (has_index(a, places[i]))
             return places[i];
-    return NULL;
+    const char *const list = path_join(a, folder, "checkpoint"), *const named = newest(a, folder, list);
+    if (!named || !has_index(a, named))
+        return NULL;
+    *named_by = list;
+    return named;
 }
 
-const char *tensorflow_prefix(struct arena *a, const char *path)
+const char *tensorflow_prefix(struct arena *a, const char *path, const char **named_by)
 {
     const char *const of_data = prefix_of_data(a, path);
+    *named_by = NULL;
     if (file_is_directory(path))
-        return prefix_in_folder(a, path);
+        return prefix_in_folder(a, path, named_by);
     if (str_ends_with(path, ".index"))
         return arena_strndup(a, path, strlen(path) - strlen(".index"));
     if (of_data && has_index(a, of_data))
@@ -90,7 +94,7 @@ static bool fill_from(struct checkpoint_reader *r, struct bundle *b, const char 
     size_t size;
     const char *const path = arena_printf(r->arena, "%s.data-%05zu-of-%05zu", prefix, shard, b->shards);
     const bool ok =
-        file_read(r->diag, &scratch, path, FILE_MAX_BYTES, &bytes, &size) && bundle_fill(b, path, shard, bytes, size);
+        checkpoint_open(r, &scratch, path, FILE_MAX_BYTES, &bytes, &size) && bundle_fill(b, path, shard, bytes, size);
     arena_free(&scratch);
     return ok;
 }
@@ -100,7 +104,7 @@ static bool open_index(struct checkpoint_reader *r, const char *path, struct bun
     struct arena scratch = {0};
     unsigned char *bytes;
     size_t size;
-    const bool ok = file_read(r->diag, &scratch, path, MOST_INDEX, &bytes, &size) &&
+    const bool ok = checkpoint_open(r, &scratch, path, MOST_INDEX, &bytes, &size) &&
                     bundle_open(r->diag, r->arena, path, bytes, size, false, out);
     arena_free(&scratch);
     return ok;

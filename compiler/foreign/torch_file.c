@@ -181,14 +181,3 @@ bool torch_parse(struct diag *d, struct arena *a, const char *path, const unsign
             return false;
     return true;
 }
-
-bool torch_read(struct diag *d, struct arena *a, const char *path, const struct pickle_value **out)
-{
-    struct arena scratch = {0};
-    unsigned char *bytes;
-    size_t size;
-    const bool ok =
-        file_read(d, &scratch, path, FILE_MAX_BYTES, &bytes, &size) && torch_parse(d, a, path, bytes, size, out);
-    arena_free(&scratch);
-    return ok;
-}

@@ -10,6 +10,5 @@
  * copies here). `path` is for messages. */
 bool torch_parse(struct diag *d, struct arena *a, const char *path, const unsigned char *bytes, size_t size,
                  const struct pickle_value **out) MUST_USE;
-bool torch_read(struct diag *d, struct arena *a, const char *path, const struct pickle_value **out) MUST_USE;
 
 #endif

@@ -126,6 +126,14 @@ struct model_value_info *model_find_value(const model_values *values, const char
     return NULL;
 }
 
+void model_add_files(struct arena *a, struct model *into, const struct model *from)
+{
+    vec_each(const char *, path, &from->external_files)
+        vec_push(a, &into->external_files, path);
+    vec_each_ptr(const struct model_source, c, &from->checkpoints)
+        vec_push(a, &into->checkpoints, *c);
+}
+
 bool model_type_has(const struct model_type *t, const char *symbol)
 {
     vec_each_ptr(const struct model_dim, dim, &t->dims)

@@ -196,6 +196,12 @@ struct model_function {
     struct loc loc;
 };
 
+/* A checkpoint that something of the model was taken from, and the files of it that were read. */
+struct model_source {
+    const char *path; /* as the user typed it: a file, a folder, the beginning of names */
+    str_list files;
+};
+
 struct model {
     const char *file; /* as the user typed it */
     int64_t ir_version, model_version;
@@ -208,6 +214,7 @@ struct model {
     VEC(struct model_devices) configurations;
     unsigned char digest[32]; /* SHA-256 of the file's bytes (external data not included) */
     str_list external_files; /* paths read, for dependency files */
+    VEC(struct model_source) checkpoints;
 };
 
 /* Reads a model: .onnxtxt as text, anything else as ONNX bytes; external data from files inside the
@@ -232,6 +239,8 @@ bool model_encode_onnx(struct diag *d, struct arena *a, const struct model *m, u
  * `written`, and there is no bound of 2 GiB. */
 bool model_read_written(struct diag *d, struct arena *a, const char *path, const struct model *written,
                         struct model **out) MUST_USE;
+/* `into` was made of `from`: the files that went into that went into it, too. */
+void model_add_files(struct arena *a, struct model *into, const struct model *from);
 /* The text that reads back as an equal model, the same for equal models; a NUL follows. What the syntax has no place
  * for (write_text.c lists it) is refused in one error that names and counts all of it; with `lossy` a note says what
  * was left out or replaced, and only what would make it another model is refused. */

@@ -71,7 +71,7 @@ bool weigh_inputs(struct edit *e, const char *path)
     named_tensors used = {0};
     str_list names = {0};
     struct strbuf report = {.arena = e->arena, .clean = true};
-    if (!checkpoint_read(e->diag, e->arena, path, &c))
+    if (!checkpoint_read(e->diag, e->arena, path, e->model, &c))
         return false;
     vec_each(const struct model_value_info *, vi, &g->inputs) {
         const struct named_tensor *const t = can_be_weight(g, vi) ? find_tensor(&c.weights, vi->name) : NULL;

@@ -314,7 +314,6 @@ bool merge_models(struct diag *d, struct arena *a, struct model *into, struct mo
     if (!ok || !merge_bounds(&m) || !merge_entries(&m))
         return false;
     strip_merge_notes(a, into, from);
-    for (size_t i = 0; i < from->external_files.count; i++)
-        vec_push(a, &into->external_files, from->external_files.data[i]);
+    model_add_files(a, into, from);
     return true;
 }

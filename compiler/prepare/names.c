@@ -202,7 +202,7 @@ void name_from_tensors(struct edit *e, const char *path, const named_tensors *te
 bool name_initializers(struct edit *e, const char *path)
 {
     struct checkpoint c;
-    if (!checkpoint_read(e->diag, e->arena, path, &c))
+    if (!checkpoint_read(e->diag, e->arena, path, e->model, &c))
         return false;
     name_from_tensors(e, path, &c.weights);
     return true;

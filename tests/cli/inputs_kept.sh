@@ -91,3 +91,53 @@ for name in one two; do
 done
 refused '-o two.onnx would replace the model two.onnx' merge one.onnx two.onnx -o two.onnx
 expect 0 "$stepc" merge one.onnx two.onnx -o one.onnx
+
+# A checkpoint may be several files, which no option names: a folder, shards, what TensorFlow calls by the beginning of
+# their names.
+foreign=$source_folder/tests/foreign
+cp "$foreign/net.onnxtxt" net.onnxtxt
+cp -r "$foreign/trainer" "$foreign/keras" "$foreign/saver" .
+chmod -R u+w trainer keras saver
+mv trainer/optimizer.pt blob
+ln -s ../blob trainer/optimizer.pt
+printf '%s\n' {0,2,4}.{weight,bias} >order.txt
+seq 12 | "$make_npy" f4 4 3 >x4.npy
+printf '0 1 1 0' | "$make_npy" i8 4 >t4.npy
+second=trainer/model-00002-of-00002.safetensors
+of_trainer='would replace a file of the checkpoint trainer,'
+from=(prepare net.onnxtxt -o p.onnx "${loss[@]}" --from trainer --parameters order.txt --optimizer adamw --schedule linear:steps=60)
+for name in "$second" trainer/model.safetensors.index.json trainer/scheduler.pt trainer/trainer_state.json; do
+    refused "--depfile $name $of_trainer $name" "${from[@]}" --depfile "$name"
+done
+refused "--depfile blob $of_trainer trainer/optimizer.pt" "${from[@]}" --depfile blob
+expect 0 "$stepc" "${from[@]}" --depfile trainer/net.d
+expect 0 "$stepc" run p.onnx --feed x=x4.npy --feed target=t4.npy --load trainer --parameters order.txt --steps 0
+for option in csv save plot; do
+    refused "--$option $second $of_trainer" run p.onnx --feed x=x4.npy --feed target=t4.npy --load trainer --parameters order.txt \
+        --$option "$second"
+done
+shards=trainer/model.safetensors.index.json
+ln -s "$second" shard.onnx
+refused "shard.onnx would replace a file of the checkpoint $shards, $second" convert $shards shard.onnx --model net.onnxtxt
+refused "-o shard.onnx would replace a file of the checkpoint $shards, $second" strip p.onnx -o shard.onnx --state $shards
+refused "--depfile $second would replace a file of the checkpoint $shards, $second" compile net.onnxtxt -o c/n.c --dim batch=4 \
+    "${loss[@]}" --names-from $shards --depfile "$second"
+refused "--json $second would replace a file of the checkpoint $shards, $second" inspect net.onnxtxt --dim batch=4 \
+    "${loss[@]}" --names-from $shards --json "$second"
+layers=('0=dense' '2=dense_1' '4=dense_2')
+names=()
+for layer in "${layers[@]}"; do
+    names+=(--rename "${layer%=*}.weight=${layer#*=}/kernel" --rename "${layer%=*}.bias=${layer#*=}/bias")
+done
+from=(prepare net.onnxtxt -o p.onnx "${loss[@]}" "${names[@]}" --optimizer adam)
+for part in index data-00000-of-00001; do
+    name=saver/model.ckpt-10.$part
+    refused "--depfile $name would replace a file of the checkpoint saver/model.ckpt-10, $name" "${from[@]}" \
+        --from saver/model.ckpt-10 --depfile "$name"
+done
+for name in keras/checkpoint keras/ckpt-10.index keras/ckpt-10.data-00001-of-00002; do
+    refused "--depfile $name would replace a file of the checkpoint keras, $name" "${from[@]}" --from keras --depfile "$name"
+done
+# The one file that --load names may be that of --save.
+expect 0 "$stepc" convert p.onnx whole.safetensors
+expect 0 "$stepc" run p.onnx --feed x=x4.npy --feed target=t4.npy --load whole.safetensors --save whole.safetensors

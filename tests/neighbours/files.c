@@ -298,7 +298,7 @@ static void read_checkpoint(const struct run *r, const char *name, const struct 
     struct checkpoint c;
     const bool ok = from->is_index ? read_bundle(&d, &a, from, &c)
                     : from->bytes  ? checkpoint_parse(&d, &a, from->path, from->bytes, from->size, &c)
-                                   : checkpoint_read(&d, &a, from->path, &c);
+                                   : checkpoint_read(&d, &a, from->path, NULL, &c);
     fprintf(r->out, "%s: %s:\n", name, ok ? "accepted" : "refused");
     if (ok) {
         print_checkpoint(r->out, &c);
