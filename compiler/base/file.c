@@ -50,9 +50,9 @@ static ssize_t read_up_to(int fd, unsigned char *bytes, size_t size)
 }
 
 /* Reads to the end of an open file. A regular file's size is known and asked for at once; one byte more shows that it
- * really ends there. A pipe's buffer doubles. */
-static bool read_all(struct diag *d, struct arena *a, int fd, const char *path, size_t limit, unsigned char **bytes,
-                     size_t *size)
+ * really ends there. A pipe's buffer doubles. any_kind: pipes and devices are read as well. */
+static bool read_all(struct diag *d, struct arena *a, int fd, const char *path, size_t limit, bool any_kind,
+                     unsigned char **bytes, size_t *size)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -60,6 +60,8 @@ static bool read_all(struct diag *d, struct arena *a, int fd, const char *path, 
     if (S_ISDIR(st.st_mode))
         return file_error(d, path, "cannot read", EISDIR);
     const bool regular = S_ISREG(st.st_mode);
+    if (!regular && !any_kind)
+        return diag_error(d, PLACE(d, path), "not a regular file");
     if (regular && (uintmax_t)st.st_size > limit)
         return diag_error(d, PLACE(d, path), "the file has %llu bytes, at most %zu can be read",
                           (unsigned long long)st.st_size, limit);
@@ -102,16 +104,28 @@ bool file_begin(const char *path, unsigned char *bytes, size_t most, size_t *siz
     return n >= 0;
 }
 
-bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes, size_t *size)
+static bool read_whole(struct diag *d, struct arena *a, const char *path, size_t limit, bool any_kind,
+                       unsigned char **bytes, size_t *size)
 {
     if (limit > FILE_MAX_BYTES)
         limit = FILE_MAX_BYTES;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | (any_kind ? 0 : O_NONBLOCK));
     if (fd < 0)
         return file_error(d, path, "cannot open", errno);
-    const bool ok = read_all(d, a, fd, path, limit, bytes, size);
+    const bool ok = read_all(d, a, fd, path, limit, any_kind, bytes, size);
     close(fd);
     return ok;
+}
+
+bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes, size_t *size)
+{
+    return read_whole(d, a, path, limit, true, bytes, size);
+}
+
+bool file_read_regular(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes,
+                       size_t *size)
+{
+    return read_whole(d, a, path, limit, false, bytes, size);
 }
 
 /* Compares with the size of the file before taking memory: a few bytes of a model can ask for any size. */

@@ -11,6 +11,10 @@
  * name the path and the system's reason. */
 bool file_read(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes,
                size_t *size) MUST_USE;
+/* The same of a regular file alone, for names that nobody has typed: what waits for a writer, or is a device, is an
+ * error at once. Links are followed. */
+bool file_read_regular(struct diag *d, struct arena *a, const char *path, size_t limit, unsigned char **bytes,
+                       size_t *size) MUST_USE;
 /* Reads `size` bytes at `offset` of a file (external data). Fails if the file is shorter. */
 bool file_read_at(struct diag *d, struct arena *a, const struct loc *at, const char *path, uint64_t offset, size_t size,
                   unsigned char **bytes) MUST_USE;

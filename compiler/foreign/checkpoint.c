@@ -155,7 +155,8 @@ bool checkpoint_open(struct checkpoint_reader *r, struct arena *a, const char *p
                      unsigned char **bytes, size_t *size)
 {
     vec_push(r->arena, &r->to->files, path);
-    return file_read(r->diag, a, path, limit, bytes, size);
+    return str_equal(path, r->to->path) ? file_read(r->diag, a, path, limit, bytes, size)
+                                        : file_read_regular(r->diag, a, path, limit, bytes, size);
 }
 
 bool checkpoint_add_file(struct checkpoint_reader *r, const char *path)

@@ -60,7 +60,9 @@ double checkpoint_number(const checkpoint_numbers *list, const char *key, double
 
 /* Is it a folder, or does it begin or end like a file that checkpoint_read() reads? */
 bool checkpoint_is_one(const char *path);
-/* `m`: the model that it is read for, where the files are noted, too; or NULL. */
+/* `m`: the model that it is read for, where the files are noted, too; or NULL. What is found by a name inside the
+ * checkpoint must be a regular file, since nobody has typed that name; links to those are followed, as folders of
+ * Hugging Face's cache consist of them. */
 bool checkpoint_read(struct diag *d, struct arena *a, const char *path, struct model *m,
                      struct checkpoint *out) MUST_USE;
 /* One file, from memory; the end of `path` says of which kind. */

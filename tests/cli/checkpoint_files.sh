@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: checkpoint_files.sh STEPC MAKE_NPY
-# The files that a checkpoint consists of: rules for make name them.
+# The files that a checkpoint consists of: rules for make name them, and what is no file is refused.
 # shellcheck source=tests/cli/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -50,3 +50,40 @@ rule compile net.onnxtxt -o c.c --dim batch=2 --loss mse --names-from trainer/mo
 expect 0 "$stepc" prepare net.onnxtxt -o first.onnx --loss mse
 model=first.onnx
 rule prepare first.onnx -o p.onnx --loss mse --entry second --names-from trainer/model.safetensors.index.json "$shards"
+
+# What is found in a checkpoint is a file or a link to one; nobody waits for who writes into a pipe there.
+refused() {
+    local name=$1 aside=aside/${1##*/}
+    shift
+    mv "$name" "$aside"
+    mkfifo "$name"
+    expect 1 timeout 20 "$stepc" "$@"
+    has stderr "$name: error: not a regular file"
+    rm "$name"
+    ln -s /dev/zero "$name"
+    expect 1 timeout 20 "$stepc" "$@"
+    has stderr "$name: error: not a regular file"
+    rm "$name"
+    ln -s "../$aside" "$name"
+    expect 0 "$stepc" "$@"
+    rm "$name"
+    mv "$aside" "$name"
+}
+mkdir aside
+for name in $shards trainer/{optimizer.pt,scheduler.pt,trainer_state.json}; do
+    refused "$name" "${trainer[@]}" --from trainer
+done
+for name in saver/*; do
+    refused "$name" "${others[@]}" --from saver/model.ckpt-10
+done
+for name in keras/ckpt*; do
+    refused "$name" "${others[@]}" --from keras
+done
+# A pipe that the user names is read.
+expect 0 "$stepc" convert net.onnxtxt own.safetensors
+mkfifo pipe.safetensors
+cat own.safetensors >pipe.safetensors &
+expect 0 timeout 20 "$stepc" convert pipe.safetensors piped.onnx --model net.onnxtxt
+wait
+expect 0 "$stepc" convert net.onnxtxt plain.onnx
+same piped.onnx plain.onnx
