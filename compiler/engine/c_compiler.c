@@ -100,7 +100,8 @@ static const char *escaped_path(struct arena *a, const char *path)
     return strbuf_text(&text);
 }
 
-/* The compiler's own temporary files are to lie in the folder, too. Returns the exit status, -1 if the program could
+/* The compiler's own temporary files are to lie in the folder, too; its messages are read, so they are not translated.
+ * Returns the exit status, -1 if the program could
  * not be started, -1 - N if the signal N ended it. */
 static int run(char **argv, const char *dir, const char *messages)
 {
@@ -118,6 +119,7 @@ static int run(char **argv, const char *dir, const char *messages)
             setenv("TMPDIR", dir, 1);
         else
             unsetenv("TMPDIR"); /* Clang would replace each % by a letter */
+        setenv("LC_ALL", "C", 1);
         execvp(argv[0], argv);
         _exit(127);
     }
@@ -161,6 +163,24 @@ static bool find_words(struct diag *d, struct arena *a, const char *dir, const s
     return true;
 }
 
+/* The first line that GCC or Clang call an error; else the first where the word stands, as with others; else the first.
+ * Empty: there is none. */
+static const char *first_error(struct arena *a, const char *messages)
+{
+    enum { MOST_BYTES = 16 << 20 };
+    char *const text = arena_array(a, char, MOST_BYTES + 1);
+    size_t size = 0;
+    if (!file_begin(messages, (unsigned char *)text, MOST_BYTES, &size))
+        return "";
+    text[size] = '\0';
+    const char *const called = strstr(text, "error:"), *const word = called ? called : strstr(text, "error");
+    const char *first = word ? word : text;
+    while (word && first > text && first[-1] != '\n')
+        first--;
+    first += strspn(first, " \t\r\n");
+    return arena_strndup(a, first, strcspn(first, "\r\n"));
+}
+
 bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out)
 {
     word_list words = {0};
@@ -177,17 +197,7 @@ bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_
     if (status < 0)
         return diag_error(d, NULL, "the C compiler '%s' cannot be run; name one with --cc or the variable CC",
                           words.data[0]);
-    unsigned char *text;
-    size_t size;
-    if (!file_read(d, a, messages, 1 << 20, &text, &size))
-        return false;
-    const char *first = strstr((char *)text, "error");
-    while (first && first > (char *)text && first[-1] != '\n')
-        first--;
-    first = first ? first : (char *)text;
-    first += strspn(first, " \t\r\n");
-    if (*first == '\0')
-        first = arena_printf(a, "it says nothing, and ends with status %d", status);
+    const char *const said = first_error(a, messages);
     return diag_error(d, NULL, "the C compiler '%s' rejects %s: %s", words.data[0], job->what,
-                      arena_strndup(a, first, strcspn(first, "\n")));
+                      *said ? said : arena_printf(a, "it says nothing, and ends with status %d", status));
 }

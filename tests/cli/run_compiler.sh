@@ -37,3 +37,25 @@ lacks call -march
 called true --cc ./knows
 has call '-O2 -std=c99'
 lacks call -march
+
+# What it rejects is said with its first error, not with a function that is called so, however much it says before.
+cat >refuses <<'END'
+#!/bin/sh
+echo "net.c: In function 'kernel_error_rate':"
+[ -z "$WARNINGS" ] || yes "net.c:7:5: warning: unused variable 'x'" | head -n "$WARNINGS"
+echo "net.c:9:1: error: of locale $LC_ALL"
+echo "net.c:9:2: error: a second one"
+exit 1
+END
+chmod +x refuses
+for warnings in '' 50000; do
+    WARNINGS=$warnings LC_ALL=C.UTF-8 expect 1 "$stepc" run net.onnxtxt --feed x=x.npy --engine generated --cc ./refuses
+    has stderr "the C compiler './refuses' rejects the generated code: net.c:9:1: error: of locale C"
+    lacks stderr UTF-8
+done
+printf '#!/bin/sh\necho net.c, line 9: Fehler\necho an error\nexit 1\n' >refuses
+expect 1 "$stepc" run net.onnxtxt --feed x=x.npy --engine generated --cc ./refuses
+has stderr 'rejects the generated code: an error'
+printf '#!/bin/sh\nexit 3\n' >refuses
+expect 1 "$stepc" run net.onnxtxt --feed x=x.npy --engine generated --cc ./refuses
+has stderr 'rejects the generated code: it says nothing, and ends with status 3'
