@@ -42,7 +42,7 @@ struct suite {
     struct session *s;
     const char *root;
     str_list tests; /* paths below root */
-    struct map wanted;
+    struct map wanted; /* by --list; those that were found hold their name */
     bool use_list, interpreted, generated, expanded;
     int opset; /* of what is expanded */
     double rtol, atol;
@@ -57,7 +57,10 @@ static void find_tests(struct suite *t, const char *below, int depth)
     struct arena *a = &t->s->arena;
     const char *dir = *below ? path_join(a, t->root, below) : t->root;
     if (file_exists(path_join(a, dir, "model.onnx")) && file_is_directory(path_join(a, dir, "test_data_set_0"))) {
-        if (!t->use_list || map_has(&t->wanted, below))
+        const bool listed = t->use_list && map_has(&t->wanted, below);
+        if (listed)
+            map_set(&t->wanted, below, (void *)(uintptr_t)below);
+        if (!t->use_list || listed)
             vec_push(a, &t->tests, *below ? below : ".");
         return;
     }
@@ -91,6 +94,16 @@ static bool read_list(struct suite *t, const char *path)
         line += n + strspn(line + n, "\r\n");
     }
     return true;
+}
+
+static bool check_list(const struct suite *t, const char *path, const char *folders)
+{
+    bool ok = true;
+    for (size_t i = 0; i < t->wanted.count; i++)
+        if (!t->wanted.entries[i].value)
+            ok = diag_error(&t->s->diag, &LOC_FILE(path), "there is no test '%s' below %s", t->wanted.entries[i].key,
+                            folders);
+    return ok;
 }
 
 /* ---- one test (in the child) ------------------------------------------------------------------------------------- */
@@ -408,9 +421,12 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
             t.tests.data[j] =
                 str_equal(t.tests.data[j], ".") ? t.root : path_join(&s->arena, t.root, t.tests.data[j]);
     }
+    const char *const folders = o->arguments.count > 1 ? "these folders" : t.root;
     if (t.tests.count == 0)
         return diag_error(&s->diag, NULL, "no %s below %s: a test is a folder with model.onnx and test_data_set_0",
-                          t.use_list ? "test of the list" : "test", o->arguments.count > 1 ? "these folders" : t.root);
+                          t.use_list ? "test of the list" : "test", folders);
+    if (!check_list(&t, option_text(o, "list"), folders))
+        return false;
     if (o->arguments.count > 1)
         t.root = NULL;
     return run_all(&t, jobs ? (size_t)jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN));
@@ -418,9 +434,14 @@ static bool verify(struct session *s, const struct options *o, long long jobs, l
 
 static int run(struct session *s, const struct options *o)
 {
+    enum { MOST_SECONDS = 1 << 30 }; /* alarm() takes an unsigned number */
     long long jobs, timeout;
     if (!option_count(o, "jobs", 0, &jobs) || !option_count(o, "timeout", 120, &timeout))
         return EXIT_USAGE;
+    if (timeout > MOST_SECONDS) {
+        say_text("stepc: --timeout %lld: expected a number of seconds up to %d\n", timeout, MOST_SECONDS);
+        return EXIT_USAGE;
+    }
     if (o->arguments.count == 0) {
         say_text("stepc verify: name at least one folder\nTry 'stepc help verify'.\n");
         return EXIT_USAGE;

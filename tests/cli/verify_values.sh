@@ -81,12 +81,21 @@ cp -r case/model.onnx case/test_data_set_0 other
 verify=("$stepc" verify --engine interpreted --jobs 1)
 expect 0 "${verify[@]}" all
 [ "$(cat stdout)" = $'PASS a\nPASS b/c\n2 passed, 0 failed, 0 unsupported' ] || fail "all: $(cat stdout)"
-printf '\r\nb/c\r\n\nnone\n' >list
+printf '\r\nb/c\r\n\nb/c\n' >list
 expect 0 "${verify[@]}" all --list list
 [ "$(cat stdout)" = $'PASS b/c\n1 passed, 0 failed, 0 unsupported' ] || fail "list: $(cat stdout)"
 echo none >list
 expect 1 "${verify[@]}" all --list list
 has stderr 'no test of the list below all'
+printf 'b/c\nb\na\nnone\n' >list
+expect 1 "${verify[@]}" all --list list
+[ "$(grep -c error: stderr)" -eq 2 ] || fail 'errors are not of the two names that are no tests'
+has stderr "list: error: there is no test 'b' below all"
+has stderr "list: error: there is no test 'none' below all"
+[ ! -s stdout ] || fail 'a test of a list with wrong names is run'
+printf 'b/c\nc\na\n' >list
+expect 0 "${verify[@]}" all all/b --list list
+has stdout '3 passed'
 expect 1 "${verify[@]}" all --list missing
 expect 0 "${verify[@]}" other all/b
 has stdout 'PASS all/b/c'
@@ -126,6 +135,13 @@ begun=$SECONDS
 expect 1 "$stepc" verify all --engine generated --jobs 1 --timeout 1 --cc ./slow
 [ $((SECONDS - begun)) -lt 20 ] || fail 'a test that takes too long is waited for'
 [ "$(cat stdout)" = $'FAIL a  took too long\nFAIL b/c  took too long\n0 passed, 2 failed, 0 unsupported' ] || fail "$(cat stdout)"
+
+# More seconds than a number of the system's has are no time without end.
+for seconds in 4294967296 1073741825; do
+    expect 2 "$stepc" verify all --timeout $seconds
+    has stderr "--timeout $seconds: expected a number of seconds up to 1073741824"
+done
+expect 0 "$stepc" verify all --engine interpreted --timeout 1073741824
 
 # What `stepc expand` makes of a model is another one, of the opset asked for.
 cat >late.onnxtxt <<'MODEL'
