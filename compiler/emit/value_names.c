@@ -29,6 +29,12 @@ static bool is_param(const struct expr_scope *s, const char *name)
     return false;
 }
 
+static const char *short_name(struct arena *a, const char *word)
+{
+    const char *const name = name_mangle(a, word);
+    return strlen(name) <= LONGEST ? name : name_mangle(a, last_part(word, strlen(word)));
+}
+
 static const char *model_wish(const struct expr_scope *s, const char *word)
 {
     struct arena *const a = s->arena;
@@ -37,8 +43,7 @@ static const char *model_wish(const struct expr_scope *s, const char *word)
         const char *const variable = arena_strndup(a, word, length - strlen(".new"));
         return arena_printf(a, "new_%s", name_mangle(a, last_part(variable, strlen(variable))));
     }
-    const char *const name = name_mangle(a, word);
-    const char *const shorter = strlen(name) <= LONGEST ? name : name_mangle(a, last_part(word, length));
+    const char *const shorter = short_name(a, word);
     return is_param(s, shorter) ? arena_printf(a, "%s_i", shorter) : shorter;
 }
 
@@ -96,10 +101,12 @@ static const char *element_wish(const struct expr_scope *s, const struct access 
                                 size_t count)
 {
     struct window_position w;
-    const char *const name = find_param(s, x->buffer)->name;
+    const struct kernel_param *const p = find_param(s, x->buffer);
     if (find_position(x, all, count, &w))
         return position_wish(s->arena, &w);
-    return arena_printf(s->arena, "%s_i", strlen(name) <= LONGEST ? name : "x");
+    if (s->knows_model && p->replaces == x->buffer) /* the parameter is called after what is made there */
+        return arena_printf(s->arena, "%s_i", short_name(s->arena, x->buffer->name));
+    return arena_printf(s->arena, "%s_i", strlen(p->name) <= LONGEST ? p->name : "x");
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
