@@ -191,29 +191,50 @@ static bool has_origin_of_later(const struct kernel *k, size_t i, bool any)
     return false;
 }
 
-/* "gradient of node 'fc1'", and behind such a one: "gradient of nodes 'fc1', 'relu'". `plural` is where its s goes, 0:
- * there is none. */
-static void add_origin(struct strbuf *b, const char *origin, size_t *plural)
+/* Of what nodes a text says that it is the gradient, at its end. */
+struct said_gradients {
+    size_t plural;    /* where the s of "nodes" goes; 0: there is no such end */
+    const char *node; /* of the last one: "#6 (Loop: ", or NULL */
+};
+
+/* "#6 (Loop: " of "#6 (Loop: Where)", where a node of the model has become several. */
+static const char *node_of_several(struct arena *a, const char *text)
+{
+    const char *const colon = text[0] == '#' ? strstr(text, ": ") : NULL;
+    return colon ? arena_strndup(a, text, (size_t)(colon + 2 - text)) : NULL;
+}
+
+/* "gradient of node 'fc1'", and behind such a one: "gradient of nodes 'fc1', 'relu', #6 (Loop: Where, Mul)". */
+static void add_origin(struct strbuf *b, const char *origin, struct said_gradients *said)
 {
     static const char one[] = "gradient of node ";
-    const bool is_gradient = str_starts_with(origin, one);
-    if (is_gradient && *plural > 0) {
-        const char *const before = arena_strndup(b->arena, strbuf_text(b), *plural);
-        const char *const behind = arena_strdup(b->arena, strbuf_text(b) + *plural);
-        b->length = 0;
-        strbuf_addf(b, "%s%s%s, %s", before, *behind == 's' ? "" : "s", behind, origin + strlen(one));
+    if (!str_starts_with(origin, one)) {
+        strbuf_addf(b, "%s%s", b->length ? ", " : "", origin);
+        *said = (struct said_gradients){0};
         return;
     }
-    strbuf_add(b, b->length ? ", " : "");
-    *plural = is_gradient ? b->length + strlen(one) - 1 : 0;
-    strbuf_add(b, origin);
+    const char *const text = origin + strlen(one), *const node = node_of_several(b->arena, text);
+    if (said->plural == 0) {
+        strbuf_add(b, b->length ? ", " : "");
+        said->plural = b->length + strlen(one) - 1;
+        strbuf_add(b, origin);
+    } else if (node && said->node && str_equal(node, said->node)) {
+        b->length--; /* ")" */
+        strbuf_addf(b, ", %s", text + strlen(node));
+    } else {
+        const char *const before = arena_strndup(b->arena, strbuf_text(b), said->plural);
+        const char *const behind = arena_strdup(b->arena, strbuf_text(b) + said->plural);
+        b->length = 0;
+        strbuf_addf(b, "%s%s%s, %s", before, *behind == 's' ? "" : "s", behind, text);
+    }
+    said->node = node;
 }
 
 /* With a formula, which says the operators: the names of nodes, and where those without one come from. */
 const char *nodes_text(struct emission *e, const struct kernel *k, bool has_formula)
 {
     struct strbuf b = {.arena = e->arena};
-    size_t plural = 0;
+    struct said_gradients said = {0};
     for (size_t i = 0; i < k->nodes.count; i++) {
         const struct node *n = k->nodes.data[i];
         const char *const op = op_display_name(n->def), *const origin = n->loc.origin;
@@ -221,10 +242,10 @@ const char *nodes_text(struct emission *e, const struct kernel *k, bool has_form
         if (has_formula && (origin ? !is_last : !n->name[0]))
             continue;
         if (origin && has_formula) {
-            add_origin(&b, origin, &plural);
+            add_origin(&b, origin, &said);
             continue;
         }
-        plural = 0;
+        said = (struct said_gradients){0};
         strbuf_add(&b, b.length ? ", " : "");
         if (origin && is_last)
             strbuf_addf(&b, "%s (%s)", op, origin);
@@ -319,9 +340,9 @@ static void add_served(struct emission *e, struct kernel_function *f, const stru
 static const char *summary_text(struct arena *a, const struct kernel_function *f)
 {
     struct strbuf b = {.arena = a};
-    size_t plural = 0;
+    struct said_gradients said = {0};
     for (size_t i = 0; i < f->served.count; i++)
-        add_origin(&b, f->served.data[i], &plural);
+        add_origin(&b, f->served.data[i], &said);
     return arena_printf(a, "%s, %d times: %s", f->operators, f->kernels, strbuf_text(&b));
 }
 

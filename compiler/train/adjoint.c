@@ -523,11 +523,15 @@ static struct value *now(const struct gradient_expansion *e, struct value *v)
     return m != NULL && m->changed ? m->now : v;
 }
 
+/* The number is that of the model's node; if this is one of several that it became: "node #6 (Loop: Where)". */
 static const char *node_text(struct arena *a, const struct node *n)
 {
+    const char *const op = op_display_name(n->def), *const of_model = n->loc.op ? n->loc.op : "";
     if (n->name[0] != '\0')
         return arena_printf(a, "node '%s'", n->name);
-    return arena_printf(a, "node #%d (%s)", n->loc.index, op_display_name(n->def));
+    if (of_model[0] == '\0' || str_equal(of_model, n->def->name))
+        return arena_printf(a, "node #%d (%s)", n->loc.index, op);
+    return arena_printf(a, "node #%d (%s: %s)", n->loc.index, of_model, op);
 }
 
 /* The node once more, on the values it has in F; random ones draw the same numbers (R27). */

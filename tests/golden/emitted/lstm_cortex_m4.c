@@ -168,8 +168,7 @@ static STEPC_KERNEL void update_fc_weight(float *restrict fc_weight, float *rest
  * Sigmoid(to_forget[4,8]); input_gate = Sigmoid(to_input[4,8]); cell_output = Tanh(forget_gate * c[4,8] + input_gate
  * * candidate); d_c_next = d_c[4,8] + d_h[4,8] * output_gate * (1 - cell_output * cell_output); d_x_of_step[4,32] =
  * Concat(d_c_next * candidate * (input_gate * (1 - input_gate)), d_to_output[4,8], d_to_forget[4,8],
- * d_to_candidate[4,8]); d_c[4,8] = d_c_next * forget_gate: gradient of nodes #0 (Tanh), #0 (Split), #0 (Sigmoid), #0
- * (Mul) */
+ * d_to_candidate[4,8]); d_c[4,8] = d_c_next * forget_gate: gradient of node #0 (LSTM: Tanh, Split, Sigmoid, Mul) */
 static STEPC_KERNEL void compute_output_gate(float *restrict output_gate, float *restrict candidate,
         float *restrict forget_gate, float *restrict input_gate, float *restrict cell_output,
         float *restrict d_c_next, float *restrict d_x_of_step, float *restrict d_c, const float *restrict x,
@@ -193,12 +192,12 @@ static STEPC_KERNEL void compute_output_gate(float *restrict output_gate, float 
         }
 }
 
-/* Concat (gradient of node #0 (Split)), Mul (gradient of node #0 (Sigmoid)), Mul (gradient of node #0 (Mul)), Mul,
- * Sub (gradient of node #0 (Sigmoid)); d_x_of_step is "d_x_of_step" [4,32], x is "d_h" [4,8], other_x is
- * "cell_output" [4,8], gate is "output_gate" [4,8] */
-/* Concat (gradient of node #0 (Split)), Mul (gradient of node #0 (Sigmoid)), Mul (gradient of node #0 (Mul)), Mul,
- * Sub (gradient of node #0 (Sigmoid)); d_x_of_step is "d_x_of_step" [4,32], x is "d_c_next" [4,8], other_x is "c"
- * [4,8], gate is "forget_gate" [4,8] */
+/* Concat (gradient of node #0 (LSTM: Split)), Mul (gradient of node #0 (LSTM: Sigmoid)), Mul (gradient of node #0
+ * (LSTM: Mul)), Mul, Sub (gradient of node #0 (LSTM: Sigmoid)); d_x_of_step is "d_x_of_step" [4,32], x is "d_h"
+ * [4,8], other_x is "cell_output" [4,8], gate is "output_gate" [4,8] */
+/* Concat (gradient of node #0 (LSTM: Split)), Mul (gradient of node #0 (LSTM: Sigmoid)), Mul (gradient of node #0
+ * (LSTM: Mul)), Mul, Sub (gradient of node #0 (LSTM: Sigmoid)); d_x_of_step is "d_x_of_step" [4,32], x is "d_c_next"
+ * [4,8], other_x is "c" [4,8], gate is "forget_gate" [4,8] */
 static STEPC_KERNEL void compute_d_x_of_step(float *restrict d_x_of_step, const float *restrict x,
         const float *restrict other_x, const float *restrict gate, int begin)
 {
@@ -210,7 +209,7 @@ static STEPC_KERNEL void compute_d_x_of_step(float *restrict d_x_of_step, const 
 }
 
 /* d_x_of_step[4,32] = Concat(d_to_input[4,8], d_to_output[4,8], d_to_forget[4,8], d_c_next[4,8] * input_gate[4,8] *
- * (1 - candidate[4,8] * candidate)): gradient of nodes #0 (Split), #0 (Mul), #0 (Tanh) */
+ * (1 - candidate[4,8] * candidate)): gradient of node #0 (LSTM: Split, Mul, Tanh) */
 static STEPC_KERNEL void compute_d_to_candidate(float *restrict d_x_of_step, const float *restrict d_c_next,
         const float *restrict input_gate, const float *restrict candidate)
 {
@@ -222,7 +221,7 @@ static STEPC_KERNEL void compute_d_to_candidate(float *restrict d_x_of_step, con
         }
 }
 
-/* d_h[4,8] = d_x_of_step[4,32] grad.from_h.transpose[32,8]: gradient of node #0 (MatMul) */
+/* d_h[4,8] = d_x_of_step[4,32] grad.from_h.transpose[32,8]: gradient of node #0 (LSTM: MatMul) */
 static STEPC_KERNEL void update_d_h(float *restrict d_h, const float *restrict d_x_of_step, const float *restrict R)
 {
     for (int i = 0; i < 4; i++)
@@ -234,7 +233,7 @@ static STEPC_KERNEL void update_d_h(float *restrict d_h, const float *restrict d
         }
 }
 
-/* d_R[8,32] += grad.from_h.transpose_of_h[8,4] d_x_of_step[4,32]: gradient of nodes #0 (MatMul), #0 (stepc.Scan) */
+/* d_R[8,32] += grad.from_h.transpose_of_h[8,4] d_x_of_step[4,32]: gradient of node #0 (LSTM: MatMul, stepc.Scan) */
 static STEPC_KERNEL void update_d_R(float *restrict d_R, const float *restrict h, const float *restrict d_x_of_step)
 {
     for (int i = 0; i < 8; i++)
@@ -246,7 +245,7 @@ static STEPC_KERNEL void update_d_R(float *restrict d_R, const float *restrict h
         }
 }
 
-/* 12 steps, from the last to the first: stepc.Scan (gradient of node #0 (stepc.Scan)) */
+/* 12 steps, from the last to the first: stepc.Scan (gradient of node #0 (LSTM: stepc.Scan)) */
 static STEPC_KERNEL void grad_states_h_d_h_steps(float *grad_states_h_d_h, float *grad_states_h_d_c,
         float *d_states_r, float *d_states_x, const float *h_steps, const float *c_steps, const float *states_from_x,
         const float *states_r, const float *from_h_steps, const float *d_hidden, lstm_cortex_m4_arena *arena)
@@ -288,7 +287,7 @@ static STEPC_KERNEL void update_state_weight(float *restrict state_weight, float
 }
 
 /* input_weight[1,32,6] -= learning_rate * input_weight.gradient[1,32,6]; d_states.add[32] =
- * ReduceSum(d_states.from_x[48,32]): gradient of nodes #0 (Transpose), #0 (Add) */
+ * ReduceSum(d_states.from_x[48,32]): gradient of node #0 (LSTM: Transpose, Add) */
 static STEPC_KERNEL void update_input_weight(float *restrict input_weight, float *restrict d_states_add,
         const float *restrict d_states_x, const float *restrict x, float learning_rate)
 {
@@ -306,7 +305,7 @@ static STEPC_KERNEL void update_input_weight(float *restrict input_weight, float
     }
 }
 
-/* lstm_bias.gradient.concat[64] = Concat(d_states.add[32], d_states.add): gradient of node #0 (Reshape) */
+/* lstm_bias.gradient.concat[64] = Concat(d_states.add[32], d_states.add): gradient of node #0 (LSTM: Reshape) */
 static STEPC_KERNEL void compute_lstm_bias_gradient_concat(float *restrict lstm_bias_gradient_concat,
         const float *restrict d_states_add)
 {
