@@ -580,6 +580,8 @@ static const struct op_sample samples[] = {
                  "keep_aspect_ratio_policy = \"not_smaller\"> (x, , , s) }"},
     {.text = "g (float[3,4] x) => (float[6,8] y) { " SIZE(
          "7, 8") "y = Resize <keep_aspect_ratio_policy = \"not_larger\"> (x, , , s) }"},
+    {.text = "g (float[7,10] x) => (float[4,5] y) { " SIZE(
+         "5, 5") "y = Resize <keep_aspect_ratio_policy = \"not_larger\"> (x, , , s) }"},
     /* other types: integers are rounded */
     {.text = "g (uint8[3,4] x) => (uint8[7,9] y) { " SIZE("7, 9") "y = Resize <mode = \"cubic\"> (x, , , s) }",
      .no_gradient = true},

@@ -47,6 +47,12 @@ has stdout "1 $batch_statistics"
 has stdout "1 $stored (--batchnorm frozen)"
 losses first.npy
 differ both.npy first.npy
+# Any parameter of a layer names it.
+for parameter in weight bias running_mean running_var; do
+    prepare --batchnorm "frozen:bn1.$parameter"
+    losses same.npy
+    same first.npy same.npy
+done
 prepare --batchnorm frozen --batchnorm train:n2
 losses same.npy
 same first.npy same.npy

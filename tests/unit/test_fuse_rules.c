@@ -378,6 +378,16 @@ static void product_reads_sums_of_rows(void)
     multiply_turned(&o, add(result(), load(AT(o.s, 0, 1))));
 }
 
+/* A sum over the last axis adds in lanes, the product's in the order of the index: other bits. */
+static void rows_are_summed_in_lanes(void)
+{
+    const struct operands o = operands();
+    multiply_turned(&o, result());
+    struct kernel *const k = loops(EXTENTS(4, 6));
+    sum(k, 1, load(AT(o.a, 0, 1, 4)));
+    store(k, AT(o.s, 0, 1), result());
+}
+
 static void rows_without_the_last_term_are_summed(void)
 {
     const struct operands o = operands();
@@ -544,6 +554,7 @@ static const struct fuse_case cases[] = {
     CASE(rows_are_summed_before, 1),
     CASE(sums_of_rows_read_the_product, 2),
     CASE(product_reads_sums_of_rows, 2),
+    CASE(rows_are_summed_in_lanes, 2),
     CASE(rows_without_the_last_term_are_summed, 2),
     CASE(rows_from_the_second_term_are_summed, 2),
     CASE(other_rows_are_summed, 2),

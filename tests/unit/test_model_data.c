@@ -222,6 +222,7 @@ static const struct {
     {"..", NULL, NULL, "could leave the model's folder"},
     {"linked.bin", NULL, NULL, "is a symbolic link"},
     {"linked_folder/outside.bin", NULL, NULL, "lies outside the model's folder"},
+    {"linked_neighbour/outside.bin", NULL, NULL, "lies outside the model's folder"},
     {"hard.bin", NULL, NULL, "hard link"},
     {"sub", NULL, NULL, "not a plain file"},
     {"pipe", NULL, NULL, "not a plain file"},
@@ -237,7 +238,7 @@ static const struct {
     {"data.bin", "", "8", "expected a number of bytes"},
 };
 
-/* top/outside.bin, and top/model with the files of the table. */
+/* top/outer and top/model2 with outside.bin, and top/model with the files of the table. */
 static const char *make_folder(const char *top)
 {
     const float data[] = {0, 1, 2};
@@ -245,22 +246,26 @@ static const char *make_folder(const char *top)
     ck_assert_int_eq(mkdir(model, 0700), 0);
     ck_assert_int_eq(mkdir(in_folder(model, "sub"), 0700), 0);
     ck_assert_int_eq(mkdir(in_folder(top, "outer"), 0700), 0);
+    ck_assert_int_eq(mkdir(in_folder(top, "model2"), 0700), 0);
     ck_assert(file_write(&diag, in_folder(model, "data.bin"), data, sizeof data));
     ck_assert(file_write(&diag, in_folder(model, "sub/inner.bin"), data, sizeof data));
     ck_assert(file_write(&diag, in_folder(top, "outer/outside.bin"), data, sizeof data));
+    ck_assert(file_write(&diag, in_folder(top, "model2/outside.bin"), data, sizeof data));
     ck_assert(file_write(&diag, in_folder(model, "one.bin"), data, sizeof data));
     ck_assert_int_eq(link(in_folder(model, "one.bin"), in_folder(model, "hard.bin")), 0);
     ck_assert_int_eq(symlink("data.bin", in_folder(model, "linked.bin")), 0);
     ck_assert_int_eq(symlink("../outer", in_folder(model, "linked_folder")), 0);
+    ck_assert_int_eq(symlink("../model2", in_folder(model, "linked_neighbour")), 0);
     ck_assert_int_eq(mkfifo(in_folder(model, "pipe"), 0600), 0);
     return model;
 }
 
 static void remove_folder(const char *top)
 {
-    static const char *const files[] = {"model/data.bin", "model/sub/inner.bin", "outer/outside.bin",   "model/one.bin",
-                                        "model/hard.bin", "model/linked.bin",    "model/linked_folder", "model/pipe"};
-    static const char *const folders[] = {"model/sub", "model", "outer"};
+    static const char *const files[] = {
+        "model/data.bin", "model/sub/inner.bin", "outer/outside.bin",   "model2/outside.bin",     "model/one.bin",
+        "model/hard.bin", "model/linked.bin",    "model/linked_folder", "model/linked_neighbour", "model/pipe"};
+    static const char *const folders[] = {"model/sub", "model", "outer", "model2"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(in_folder(top, files[i]));
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
