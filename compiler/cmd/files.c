@@ -113,8 +113,6 @@ static const char *file_in(struct arena *a, const struct model *m, enum file_for
         return text[0] == '@' ? text + 1 : NULL;
     case FORM_NO_NUMBER:
         return text[strspn(text, "0123456789")] == '\0' ? NULL : text;
-    case FORM_OR_STDOUT:
-        return str_equal(text, "-") ? NULL : text;
     default:
         return text;
     }
@@ -131,7 +129,9 @@ static void add_options(struct arena *a, const struct options *o, const struct m
             if (path)
                 vec_push(a, out, ((struct named_file){.text = arena_printf(a, "%s %s", dashed, text), .path = path,
                                                       .option = f->name, .replacer = f->replacer,
-                                                      .late = f->late}));
+                                                      .late = f->late,
+                                                      .is_stdout = f->form == FORM_OR_STDOUT &&
+                                                                   str_equal(path, "-")}));
         }
     }
 }
@@ -177,11 +177,24 @@ static bool may_replace(const struct named_file *output, const struct named_file
     return output->option && input->replacer && str_equal(output->option, input->replacer);
 }
 
+/* One output alone goes there: `first` is the first of the list. */
+static bool check_stdout(struct diag *d, const struct named_file *output, const struct named_file *first)
+{
+    for (const struct named_file *other = first; other < output; other++)
+        if (other->is_stdout)
+            return diag_error(d, NULL, "%s and %s would both be written to stdout", other->text, output->text);
+    return true;
+}
+
 bool files_check(struct diag *d, const named_files *read, const named_files *written)
 {
     bool ok = true;
     for (size_t i = 0; i < written->count; i++) {
         const struct named_file *const output = &written->data[i];
+        if (output->is_stdout) {
+            ok = check_stdout(d, output, &written->data[0]) && ok;
+            continue;
+        }
         if (output->option && !file_check_place(d, output->path))
             ok = false;
         else if (output->late && !file_check_writable(d, output->path))
@@ -190,7 +203,7 @@ bool files_check(struct diag *d, const named_files *read, const named_files *wri
             if (!may_replace(output, input) && file_is_same(output->path, input->path))
                 ok = diag_error(d, NULL, "%s would replace %s", output->text, input->text);
         for (size_t j = 0; j < i; j++)
-            if (file_is_same(output->path, written->data[j].path))
+            if (!written->data[j].is_stdout && file_is_same(output->path, written->data[j].path))
                 ok = diag_error(d, NULL, "%s would replace %s, which is written too", output->text,
                                 written->data[j].text);
     }

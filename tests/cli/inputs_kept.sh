@@ -45,7 +45,9 @@ expect 0 "$stepc" run train.onnx "${data[@]}" --csv /dev/null --save /dev/null
 
 refused '--json train.onnx would replace the model' inspect train.onnx --json train.onnx
 refused '--dot c/p would replace --html c/p' inspect train.onnx --html c/p --dot c/p
-expect 0 "$stepc" inspect train.onnx --json - --html - --dim batch=32
+refused '--html - and --dot - would both be written to stdout' inspect train.onnx --json j --html - --dot - --dim batch=32
+expect 0 "$stepc" inspect train.onnx --json - --html c/p --dot ./- --dim batch=32
+[ -s ./- ] || fail 'no file called -'
 
 compiles=(compile train.onnx -o c/a.c --dim batch=32)
 refused '--depfile train.onnx would replace the model' "${compiles[@]}" --depfile train.onnx
