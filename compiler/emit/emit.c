@@ -283,6 +283,11 @@ bool emit_program(struct diag *d, struct arena *a, const struct program *p, stru
                    "the header to write, '%s.h', would hide that of %s from whoever includes it; name the file "
                    "otherwise: --name says the prefix of what is in it",
                    e.stem, hidden);
+    else if (o->file_stem && is_runtime_source(o->file_stem))
+        diag_error(d, &LOC_FILE(p->model->file),
+                   "the file to write, '%s.c', would be called like one of stepc's runtime, and its object like that "
+                   "one's; name the file otherwise: --name says the prefix of what is in it",
+                   e.stem);
     list_plans(&e);
     weights_begin(&e);
     reserve_local_names(&e);

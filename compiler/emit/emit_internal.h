@@ -464,6 +464,8 @@ size_t emission_arena_bytes(const struct emission *e);
 const char *c_string(struct arena *a, const char *s);
 /* Whose header STEM.h would hide from those who compile; NULL: nobody's. */
 const char *header_hidden(const char *stem);
+/* Has the runtime a source STEM.c, whose object a build would mix up with that of a STEM.c of ours? */
+bool is_runtime_source(const char *stem);
 /* "[32][64]", "" for a scalar. */
 const char *dims_text(struct arena *a, const struct shape *s);
 

@@ -1,5 +1,6 @@
-/* Which headers a header of ours would hide. Whoever compiles an emitted file has its folder in the search path, in
- * front of the system's: a string.h there is taken for that of the C library, and a stepc.h for the runtime's. */
+/* Which headers a header of ours would hide, and for whose object that of our file would be taken. Whoever compiles an
+ * emitted file has its folder in the search path, in front of the system's: a string.h there is taken for that of the C
+ * library, and a stepc.h for the runtime's. */
 #include "emit/emit_internal.h"
 #include "emit/runtime_text.h"
 
@@ -52,4 +53,15 @@ const char *header_hidden(const char *stem)
         if (is_header(stem, system_headers[i]))
             return "the C library or compiler";
     return is_compilers(stem) ? "the C library or compiler" : NULL;
+}
+
+bool is_runtime_source(const char *stem)
+{
+    static const char *const sources[] = {
+        "stepc", "checkpoint", "checkpoint_file", "stepc_blas", "stepc_mpi", "stepc_mpi_agree", "stepc_mpi_compare",
+        "stepc_mpi_layout", "stepc_mpi_shards", "stepc_mpi_step", "stepc_mpi_sums"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        if (strcasecmp(stem, sources[i]) == 0)
+            return true;
+    return false;
 }

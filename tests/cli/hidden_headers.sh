@@ -26,6 +26,18 @@ refused stepc "stepc's runtime" --standalone
 refused Stepc_Math "stepc's runtime"
 refused STRING 'the C library'
 
+# Their objects would have one name.
+sources=0
+for stem in $(cd "$source_folder/runtime" && find . -name '*.c' | sed 's|.*/||; s/\.c$//' | sort); do
+    expect 1 "$stepc" compile small.onnxtxt -o "out/$stem.c"
+    grep -q "the \(file\|header\) to write, '$stem\.[ch]', would" stderr || fail "$stem.c: $(cat stderr)"
+    [ -z "$(ls out)" ] || fail "written: $(ls out)"
+    sources=$((sources + 1))
+done
+[ $sources -gt 8 ] || fail "few sources of the runtime: $sources"
+expect 1 "$stepc" compile small.onnxtxt -o out/checkpoint_file.c
+has stderr "the file to write, 'checkpoint_file.c', would be called like one of stepc's runtime"
+
 # What the compilers at hand read for those headers that C programs include.
 {
     for header in assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbit \
