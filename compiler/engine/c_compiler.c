@@ -109,7 +109,7 @@ static int run(char **argv, const char *dir, const char *messages)
     if (interrupt_fork(&child) < 0)
         return -1;
     if (child.pid == 0) {
-        const int in = open("/dev/null", O_RDONLY), out = open(messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        const int in = open("/dev/null", O_RDONLY), out = open(messages, O_WRONLY | O_CREAT, 0600);
         if (in >= 0 && out >= 0) {
             dup2(in, 0);
             dup2(out, 1);
@@ -135,7 +135,7 @@ static bool knows_march_native(struct arena *a, const char *program, const char 
     char *argv[] = {arena_strdup(a, program),        arena_strdup(a, "-march=native"), arena_strdup(a, "-E"),
                     arena_strdup(a, "-x"),           arena_strdup(a, "c"),             arena_strdup(a, "/dev/null"),
                     NULL};
-    return run(argv, dir, path_join(a, dir, "messages")) == 0;
+    return run(argv, dir, path_join(a, dir, "answer")) == 0;
 }
 
 static bool find_words(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out,
@@ -163,6 +163,15 @@ static bool find_words(struct diag *d, struct arena *a, const char *dir, const s
     return true;
 }
 
+/* Room for messages, taken before the compiler fills the disk, or else it could not even say that it has. They end at
+ * the first zero. */
+static bool put_room(const void *unused, byte_sink sink, void *to)
+{
+    static const char zeros[1 << 16];
+    (void)unused;
+    return sink(to, zeros, sizeof zeros);
+}
+
 /* The first line that GCC or Clang call an error; else the first where the word stands, as with others; else the first.
  * Empty: there is none. */
 static const char *first_error(struct arena *a, const char *messages)
@@ -184,9 +193,10 @@ static const char *first_error(struct arena *a, const char *messages)
 bool c_compile(struct diag *d, struct arena *a, const char *dir, const struct c_job *job, const char *out)
 {
     word_list words = {0};
-    if (!find_words(d, a, dir, job, out, &words) || !write_files(d, a, dir, job))
-        return false;
     const char *const messages = path_join(a, dir, "messages");
+    if (!find_words(d, a, dir, job, out, &words) || !write_files(d, a, dir, job) ||
+        !file_write_scratch(d, messages, put_room, NULL))
+        return false;
     if (interrupted())
         return diag_error(d, NULL, "interrupted");
     const int status = run(words.data, dir, messages);

@@ -59,3 +59,23 @@ has stderr 'rejects the generated code: an error'
 printf '#!/bin/sh\nexit 3\n' >refuses
 expect 1 "$stepc" run net.onnxtxt --feed x=x.npy --engine generated --cc ./refuses
 has stderr 'rejects the generated code: it says nothing, and ends with status 3'
+
+# A disk that the compiler fills has room for what it says of that.
+cat >refuses <<'END'
+#!/bin/sh
+head -c 4000000 /dev/zero >"$TMPDIR/fills" 2>/dev/null
+echo 'net.c: error: the disk is full'
+exit 1
+END
+mkdir full
+# in_full COMMAND...: with a $TMPDIR of 2 MB
+in_full() {
+    # shellcheck disable=SC2016
+    unshare --map-root-user --mount sh -c 'mount -t tmpfs -o size=2m none full && TMPDIR=$PWD/full exec "$@"' sh "$@"
+}
+if in_full true 2>no_mount; then
+    expect 1 in_full "$stepc" run net.onnxtxt --feed x=x.npy --engine generated --cc ./refuses
+    has stderr 'rejects the generated code: net.c: error: the disk is full'
+else
+    echo "no full disk was tried: $(cat no_mount)"
+fi
