@@ -6,7 +6,8 @@
 const struct option_spec program_options[] = {
     OPTION_HEADING("the program"),
     {"entries", 0, OPTION_TEXT, "LIST", "comma-separated entries to emit (default: all)"},
-    {"reproducible", 0, OPTION_FLAG, NULL, "the same bits on every machine and compiler"},
+    {"reproducible", 0, OPTION_FLAG, NULL,
+     "the same bits on every machine and compiler; init() alone checks that the C compiler rounds so"},
     {"check-finite", 0, OPTION_FLAG, NULL,
      "a step that would store an infinity or NaN stores nothing and says so (STEPC_E_NOT_FINITE); it computes "
      "all new values first"},
