@@ -7,7 +7,7 @@
  *   align_corners         k (in - 1) / (length - 1), 0 if length = 1
  *   tf_crop_and_resize    start (in - 1) + k (end - start) (in - 1) / (length - 1), the middle if length = 1;
  *                         what lies outside of the input is extrapolation_value
- * length = in * scale, not rounded. The weights of its neighbours, with r in (0, 1] the distance to the left one:
+ * length = in * scale, not rounded (R52). The weights of its neighbours, with r in (0, 1] the distance to the left one:
  *   nearest  1 for one of the two      linear  1 - r, r      cubic  Keys' polynomial of four, coefficient a
  * With antialias and a scale below 1 windows are 1 / scale as wide, and weights are divided by their sum. Neighbours
  * outside of the input repeat its border, or with exclude_outside are left out and the weights divided by the sum of
