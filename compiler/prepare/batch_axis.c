@@ -47,8 +47,7 @@ static void number_names(struct arena *a, const struct model_graph *g, const str
         }
 }
 
-/* As much of the main graph as can be imported. */
-static const struct graph *with_sizes(struct arena *a, const struct model *m, const struct import_options *o)
+const struct graph *graph_with_sizes(struct arena *a, const struct model *m, const struct import_options *o)
 {
     struct diag *const silent = arena_new(a, struct diag);
     struct program *const p = arena_new(a, struct program);
@@ -400,7 +399,7 @@ void find_batch_axes(struct arena *a, const struct model *m, const struct import
                 map_set(&out->producers, name, (void *)(uintptr_t)n);
     if (!has_such_layers(m->graph))
         return;
-    out->sizes = with_sizes(a, m, o);
+    out->sizes = graph_with_sizes(a, m, o);
     find_recurrent(out, &times);
     find_unrolled(out);
     find_products(out);

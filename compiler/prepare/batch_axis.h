@@ -17,6 +17,8 @@ struct batch_axes {
 /* No axis of the input is a batch: its first one is the time of a layer that sees one sample. */
 enum { NO_BATCH_AXIS = -1 };
 
+/* As much of the main graph as can be imported, with made-up sizes for what the options leave open. Reports nothing. */
+const struct graph *graph_with_sizes(struct arena *a, const struct model *m, const struct import_options *o);
 /* Looks at the layers of the main graph. Reports nothing: where the model cannot be imported, less is known. */
 void find_batch_axes(struct arena *a, const struct model *m, const struct import_options *o, struct batch_axes *out);
 /* Of an input of the main graph: 0 where no layer says anything else. */

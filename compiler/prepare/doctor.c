@@ -1,6 +1,7 @@
 #include "prepare/doctor.h"
 
 #include "prepare/activation.h"
+#include "prepare/batch_axis.h"
 #include "prepare/detached.h"
 #include "prepare/computed.h"
 #include "prepare/flatten.h"
@@ -8,6 +9,7 @@
 #include "prepare/parameters.h"
 #include "prepare/rebatch.h"
 #include "prepare/tie.h"
+#include <math.h>
 
 enum { MOST_NAMED = 4 };
 
@@ -354,6 +356,54 @@ static void examine_forms(struct doctor *x)
             "train before quantizing");
 }
 
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
+
+static bool samples_by(const struct model_node *n, const char *mode)
+{
+    const struct model_attr *const x = model_find_attr(&n->attrs, "coordinate_transformation_mode");
+    return x && x->type == ATTR_STRING && str_equal(x->s.data, mode);
+}
+
+/* In which R52 makes a difference: a resized length that is no integer, and for pytorch_half_pixel less than 2. */
+static bool has_such_length(const struct graph *sizes, const struct model_node *n, bool aligns)
+{
+    const struct value *const in = graph_find(sizes, n->inputs.data[0]);
+    struct value *const scales = graph_find(sizes, n->inputs.data[2]);
+    const struct tensor *const known = scales ? value_known(scales) : NULL;
+    if (!in || !known || shape_count(&known->shape) != in->shape.rank)
+        return false;
+    for (int d = 0; d < in->shape.rank; d++) {
+        const float length = (float)in->shape.dim[d] * (float)tensor_get_double(known, d);
+        if (length > 1 && length != floorf(length) && (aligns || length < 2))
+            return true;
+    }
+    return false;
+}
+
+/* PyTorch and its exporter take the whole length there, ONNX does not. */
+static void examine_resized(struct doctor *x, const struct import_options *o)
+{
+    const struct graph *sizes = NULL;
+    str_list resized = {0};
+    vec_each(const struct model_node *, n, &x->model->graph->nodes) {
+        const bool aligns = samples_by(n, "align_corners");
+        const bool has_scales = is_op(n, "Resize") && n->inputs.count > 2 && n->inputs.data[2][0] != '\0';
+        if (!has_scales || !(aligns || samples_by(n, "pytorch_half_pixel")))
+            continue;
+        if (!sizes)
+            sizes = graph_with_sizes(x->arena, x->model, o);
+        if (has_such_length(sizes, n, aligns))
+            vec_push(x->arena, &resized, node_title(n));
+    }
+    if (resized.count > 0 && str_equal(x->model->producer_name, "pytorch"))
+        add(x,
+            arena_printf(x->arena,
+                         "%s %s by a factor to a length that is no integer: ONNX samples by that length, PyTorch by "
+                         "the whole one (R52)",
+                         named(x, &resized), resized.count == 1 ? "resizes" : "resize"),
+            "export interpolate() with `size`, or with recompute_scale_factor=True");
+}
+
 /* Last: it changes the model. */
 static void examine_batch(struct doctor *x, const struct import_options *o)
 {
@@ -399,6 +449,7 @@ void examine_lost(struct arena *a, struct model *m, finding_list *out)
     examine_folded(&x);
     examine_computed(&x);
     examine_dropped(&x);
+    examine_resized(&x, NULL);
 }
 
 void examine_export(struct arena *a, struct model *m, const struct import_options *o, finding_list *out)
@@ -427,5 +478,6 @@ void examine_export(struct arena *a, struct model *m, const struct import_option
     examine_dropped(&x);
     examine_names(&x);
     examine_forms(&x);
+    examine_resized(&x, o);
     examine_batch(&x, o);
 }

@@ -12,7 +12,7 @@ struct finding {
 typedef VEC(struct finding) finding_list;
 
 /* What is lost, so that no option of preparation brings it back: layers folded into others,
- * Dropout. Changes nothing. */
+ * Dropout, lengths. Changes nothing. */
 void examine_lost(struct arena *a, struct model *m, finding_list *out);
 /* All of it, in the order in which they matter; of a model that trains already, what is not decided by that. The model
  * is of no further use. */

@@ -133,3 +133,17 @@ has tied_back.onnxtxt 'head.bias'
 expect 0 "$stepc" prepare tied_back.onnx -o tied.onnx --loss mse
 expect 0 "$stepc" strip tied.onnx -o tied_again.onnx
 same tied_back.onnx tied_again.onnx
+
+# A length that is no integer: PyTorch takes the whole one (R52).
+cat >resized.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17], producer_name: "pytorch">
+net (float[1,1,H,5] x) => (float[1,1,a,b] y) <float[1,1,1,1] w = {0.5}, float[4] s = {1, 1, 0.5, 1}>
+{
+    h = Conv(x, w)
+    y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (h, , s)
+}
+MODEL
+expect 0 "$stepc" prepare resized.onnxtxt -o no.onnx --loss mse --dim H=5
+has stdout 'resizes by a factor to a length that is no integer: ONNX samples by that length, PyTorch by the whole one (R52)'
+expect 0 "$stepc" prepare resized.onnxtxt -o no.onnx --loss mse --dim H=6
+lacks stdout 'resizes by a factor'

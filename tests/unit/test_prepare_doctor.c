@@ -14,6 +14,10 @@ struct network {
 #define ROWS "net (float[2,3] x) => (float[2,3] y)"
 #define WEIGHT " = {0.3, -0.7, 0.2, 0.9}"
 #define SQUARE " = {0.3, -0.7, 0.2, 0.9, -0.1, 0.4, -0.6, 0.8, 0.15}"
+#define IMAGE_RESIZED(size) "net (float[1,2," size "] x) => (float[1,2,a,b] y)"
+#define SCALES "float[1] b = {3}, float[4] s = {1, 1, "
+#define RESIZE(place)                                                                                                  \
+    "[up] h = Resize<mode = \"linear\", coordinate_transformation_mode = \"" place "\">(x, , s) y = Add(h, b)"
 #define FOLDED "that the exporter computed, most likely with BatchNormalization folded in"
 #define COMPUTED "computed by the exporter, most likely out of other parameters"
 
@@ -91,6 +95,19 @@ static const struct network networks[] = {
     {ROWS, "float8e4m3fn b = {1}, float[3,3] w" SQUARE, "c = Cast<to = 1>(b) h = MatMul(x, w) y = Add(h, c)", NULL,
      NULL, "of less than 16 bits"},
     {IMAGE, "float[2,2,1,1] w" WEIGHT, "y = Conv(x, w)", NULL, NULL, "BatchNormalization node"},
+    /* a resized length that is no integer */
+    {IMAGE_RESIZED("12,12"), SCALES "0.6, 1}", RESIZE("align_corners"), "'up' resizes by a factor to a length",
+     "recompute_scale_factor=True", NULL},
+    {IMAGE_RESIZED("12,12"), SCALES "2, 0.75}", RESIZE("align_corners"), NULL, NULL, "resizes by a factor"},
+    {IMAGE_RESIZED("12,12"), SCALES "0.6, 0.6}", RESIZE("half_pixel"), NULL, NULL, "resizes by a factor"},
+    {IMAGE_RESIZED("12,12"), SCALES "0.6, 0.2}", RESIZE("pytorch_half_pixel"), NULL, NULL, "resizes by a factor"},
+    {IMAGE_RESIZED("12,12"), SCALES "0.6, 0.125}", RESIZE("pytorch_half_pixel"), "'up' resizes by a factor", "`size`",
+     NULL},
+    {IMAGE_RESIZED("12,12"), SCALES "0.6, 0.0625}", RESIZE("pytorch_half_pixel"), NULL, NULL, "resizes by a factor"},
+    {IMAGE_RESIZED("h,w"), SCALES "0.6, 0.6}", RESIZE("align_corners"), "'up' resizes by a factor", "", NULL},
+    {IMAGE_RESIZED("12,12"), "int64[4] s = {1, 2, 7, 7}, float[1] b = {3}",
+     "[up] h = Resize<mode = \"linear\", coordinate_transformation_mode = \"align_corners\">(x, , , s) y = Add(h, b)",
+     NULL, NULL, "resizes by a factor"},
     /* the batch */
     {"net (float[1,3] x) => (float[1,3] y)", "float[3,3] w" SQUARE, "y = MatMul(x, w)", "the batch is 1", "--batch N",
      NULL},
