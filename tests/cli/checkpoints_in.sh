@@ -236,12 +236,14 @@ net (float[batch,3] x) => (float[batch,2] scores)
     scores = Gemm<transB = 1>(y, "0.weight")
 }
 MODEL
-expect 0 "$stepc" prepare noisy.onnxtxt -o noisy.onnx --optimizer momentum --schedule exponential:gamma=0.9 "${prepare[@]}"
+expect 0 "$stepc" prepare noisy.onnxtxt -o noisy.onnx --optimizer momentum:beta=0.75 --schedule exponential:gamma=0.9 "${prepare[@]}"
 expect 0 "$stepc" run noisy.onnx "${feeds[@]}" --steps 9 --seed 5
 tail -n 4 stdout >wanted
 expect 0 "$stepc" run noisy.onnx "${feeds[@]}" --steps 5 --seed 5 --save noisy.safetensors
 has noisy.safetensors '"optimizer.state.0.weight.momentum_buffer"'
 has noisy.safetensors '"optimizer.param_groups.0.weight.initial_lr"'
+expect 0 "$stepc" prepare noisy.onnxtxt -o again.onnx --loss softmax-cross-entropy --from noisy.safetensors
+has stdout '--optimizer momentum:alpha=0.9,beta=0.75,'
 expect 0 "$stepc" run noisy.onnx "${feeds[@]}" --steps 4 --load noisy.safetensors
 same stdout wanted
 expect 0 "$stepc" prepare "$files/net.onnxtxt" -o factor.onnx --optimizer adafactor "${prepare[@]}"

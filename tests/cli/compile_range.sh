@@ -166,7 +166,10 @@ for engine in interpreted generated; do
     expect 1 "$stepc" run train.onnx --dim batch=1..32 --feed x=x.npy --feed target=t.npy --engine $engine
     has stderr "input 'x' is fed shape [33,64], which is a 'batch' of 33; it is from 1 to 32"
 done
+expect 1 "$stepc" compare train.onnx --dim batch=1..32 --feed x=x.npy --feed target=t.npy
+has stderr "input 'x' is fed shape [33,64], which is a 'batch' of 33; it is from 1 to 32"
 digits 1 7 ''
+expect 0 "$stepc" compare train.onnx --dim batch=1..32 --feed x=x.npy --feed target=t.npy
 awk 'BEGIN { for (i = 0; i < 448; i++) print i == 70 ? "inf" : 0 }' | "$make_npy" f4 7 64 >infinite.npy
 expect 1 "$stepc" run train.onnx --dim batch=1..32 --feed x=infinite.npy --feed target=t.npy
 has stderr "it was fed: input 'x' float[7,64] is infinite at [1,6]"

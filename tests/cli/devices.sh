@@ -641,6 +641,19 @@ has stderr "error: accumulate() moves 'm', a running statistic, by the samples o
 expect 0 "$stepc" prepare norm.onnxtxt -o shards.onnx --loss mse --split --devices 2 --shards 2
 expect 0 "$stepc" compile shards.onnx -o shards.c --dim N=4 --quiet
 
+# Statistics of channels lie as the channels do.
+cat >channels.onnxtxt <<'MODEL'
+<ir_version: 11, opset_import: ["" : 17], configuration: ["pair" : 2]>
+net (float[4,2,6] x) => (float[4,2,6] y, float[2] mean_now, float[2] var_now)
+<float[2] one = {1, 1}, float[2] b = {0, 0}, float[2] m = {0, 0}, float[2] v = {1, 1}>
+{ y, mean_now, var_now = BatchNormalization <training_mode = 1> (x, one, b, m, v) @pair (x [0, 1] split (1: 2)) }
+MODEL
+expect 0 "$stepc" check --devices channels.onnxtxt
+has stdout '-> y axis 1 in 2 (0 | 1); mean_now axis 0 in 2 (0 | 1); var_now axis 0 in 2 (0 | 1)'
+sed 's/split (1: 2)/split (2: 2)/' channels.onnxtxt >lines.onnxtxt
+expect 0 "$stepc" check --devices lines.onnxtxt
+has stdout '-> y axis 2 in 2 (0 | 1); mean_now whole on 0-1; var_now whole on 0-1'
+
 # Commands that make other models of them.
 sed 's/"pair" : 2 ("left", "right")/"pair" : 3/' net.onnxtxt >three.onnxtxt
 expect 0 "$stepc" prepare net.onnxtxt -o net_train.onnx --loss mse --entry one

@@ -61,6 +61,8 @@ refused from=0.5 'the input is int64: expected a whole number'
 refused from=1,2 '2 values for an input of shape [1]'
 refused scale=x 'the input is float: expected a number'
 refused scale=@x.npy 'the file holds float[2,3], expected float[]'
+echo 2 | "$make_npy" i4 1 >to32.npy
+refused to=@to32.npy 'the file holds int32[1], expected int64[1]'
 refused x=1 'the input has a size that is not known'
 expect 2 "$stepc" check net.onnxtxt --set =1
 has stderr '--set =1: expected INPUT=VALUE'

@@ -91,3 +91,18 @@ for i in $(seq "$count"); do
         $1 "" != $2 "" && (is_word || $1 - $2 > near || $2 - $1 > near) { print; bad = 1 }
         END { exit bad }' both.text >stdout || fail "$(sed -n "${i}p" body): $(tr '\n' ';' <stdout)"
 done
+
+# Every byte, in front of a digit and of another: many numbers stand as text in generated code.
+cat >bytes.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 24]>
+g (uint8 x, uint8[16896] c) => (uint8[16896] y) { y = Add(x, c) }
+MODEL
+for _ in $(seq 22); do
+    seq 0 255
+    seq 0 255 | sed 's/$/ 48/'
+done | "$make_npy" u1 16896 >c.npy
+echo 0 | "$make_npy" u1 >zero.npy
+expect 0 "$stepc" run bytes.onnxtxt --quiet --engine generated --set c=@c.npy --feed x=zero.npy --fetch y=y.npy
+tail -c +129 c.npy >wanted
+tail -c +129 y.npy >got
+same got wanted

@@ -50,11 +50,27 @@ START_TEST(the_first_free_name_is_taken)
 }
 END_TEST
 
+/* What a name must not be, by its beginning or its end too. */
+START_TEST(names_that_are_reserved)
+{
+    static const char *const reserved[] = {"while",         "printf", "stepc",       "STEPC_OK", "Stepc_x",
+                                           "atomic_x",      "omp_x",  "PRIXx",       "PRIdx",    "SCNdx",
+                                           "INT_LEAST_MAX", "FLT_X",  "DIGITS_X_AT", "WCHAR_MIN"},
+                             *const free_names[] = {"while_", "stepcs",      "step",  "atomic", "omp",    "an_omp_x",
+                                                    "PRI_x",  "INT_MAXIMUM", "flt_x", "x_at",   "Int_MAX"};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        ck_assert_msg(name_is_reserved(reserved[i]), "%s", reserved[i]);
+    for (size_t i = 0; i < sizeof free_names / sizeof *free_names; i++)
+        ck_assert_msg(!name_is_reserved(free_names[i]), "%s", free_names[i]);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, names_have_words_in_common, 0, (int)(sizeof pairs / sizeof *pairs));
     tcase_add_test(tests, the_first_free_name_is_taken);
+    tcase_add_test(tests, names_that_are_reserved);
     return run_tests("emit_names", tests);
 }

@@ -239,8 +239,15 @@ END_TEST
 
 START_TEST(a_difference_that_is_nothing)
 {
+    static const char text[] = "'s' adds 'h' - 'h', which is nothing";
     prepared(estimator("h", "again", "Add", "y diff"));
-    ck_assert(has_message("'s' adds 'h' - 'h', which is nothing"));
+    ck_assert(has_message(text));
+    begin();
+    prepared(estimator("h", "again", "Add", "diff y"));
+    ck_assert(has_message(text));
+    begin();
+    prepared(estimator("h", "again", "Sub", "y diff")); /* no estimator is written so */
+    ck_assert(!has_message(text));
 }
 END_TEST
 

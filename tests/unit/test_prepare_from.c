@@ -315,6 +315,47 @@ START_TEST(keys_that_are_left_out)
 }
 END_TEST
 
+/* A group without tensors, or with the numbers of the first, is no --group. */
+START_TEST(groups_that_say_something)
+{
+    static const struct {
+        const char *parameter; /* NULL: the group has none */
+        double rate, decay;
+        bool taken;
+    } groups[] = {{"w", 0.5, 0.1, false}, {"a", 0.5, 0.1, false}, {NULL, 0.25, 0.1, false},
+                  {NULL, 0.5, 0, false},  {"b", 0.25, 0.1, true}, {"c", 0.5, 0, true}};
+    struct checkpoint from = {.path = "c.pt", .has_optimizer = true, .steps = NAN, .most_steps = NAN};
+    struct model m = {.graph = model_graph_new(&arena, "g")};
+    struct prepare_options o = {.learning_rate = -1};
+    struct strbuf report = {.arena = &arena};
+    size_t taken = 0;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        struct checkpoint_group group = {.count = groups[i].parameter != NULL};
+        const struct pair numbers[] = {
+            {"lr", groups[i].rate}, {"momentum", 0}, {"weight_decay", groups[i].decay}, {NULL, 0}};
+        add_numbers(&group.numbers, numbers);
+        vec_push(&arena, &from.groups, group);
+        if (groups[i].parameter)
+            vec_push(&arena, &from.parameters,
+                     ((struct checkpoint_parameter){.name = groups[i].parameter, .group = i, .steps = NAN}));
+    }
+    const struct given_options given = {0};
+    ck_assert_msg(options_from_checkpoint(&diag, &arena, &m, &from, &(struct fill_options){0}, &given, &o, &report),
+                  "%s", diag_first_error(&diag));
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        if (!groups[i].taken)
+            continue;
+        ck_assert_uint_gt(o.groups.count, taken);
+        const struct group *const g = &o.groups.data[taken++];
+        ck_assert_uint_eq(g->later.count, 1);
+        ck_assert_str_eq(g->later.data[0], groups[i].parameter);
+        ck_assert(isnan(g->learning_rate) ? groups[i].rate == 0.5 : g->learning_rate == groups[i].rate);
+        ck_assert(isnan(g->weight_decay) ? groups[i].decay == 0.1 : g->weight_decay == groups[i].decay);
+    }
+    ck_assert_uint_eq(o.groups.count, taken);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("from");
@@ -322,5 +363,6 @@ int main(void)
     tcase_add_loop_test(tests, options_are_the_checkpoints, 0, sizeof cases / sizeof *cases);
     tcase_add_test(tests, the_command_line_counts);
     tcase_add_loop_test(tests, keys_that_are_left_out, 0, sizeof completions / sizeof *completions);
+    tcase_add_test(tests, groups_that_say_something);
     return run_tests("from", tests);
 }

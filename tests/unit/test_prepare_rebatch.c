@@ -52,6 +52,10 @@ static const struct network {
     {"float[4,2] x) => (float[4,5] y", "float[4,3] own = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}",
      "y = Concat<axis = 1>(x, own)", 6,
      "dimension 0 of input 1 'own' is 4, expected "},
+    /* parts of what is no batch */
+    {"float[4,2] x) => (float[4,2] y", "float[3,2] rows" W6 ", int64[1] second = {1}, int64[1] third = {2}, "
+     "int64[1] zero = {0}",
+     "p = Gather(rows, second) q = Slice(rows, second, third, zero) s = Add(p, q) y = Add(x, s)", 6, "[6,2]"},
     /* the last: these rows are too few for most batches, so it does not become open */
     {"float[4,2] x, int64[4,2] k) => (float[6,3] y",
      "float[6,3] zeros = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}",

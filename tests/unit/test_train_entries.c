@@ -227,15 +227,20 @@ START_TEST(keys_inside_of_nodes)
 END_TEST
 
 /* An input of the main graph as the algorithm declares it again. */
-static void repeat_input(const char *dims, bool ok)
+static void repeat_input_of(const char *main_dims, const char *dims, bool ok)
 {
     struct model *const m = bare();
     setup();
-    input(m->graph, "x", DTYPE_DOUBLE, "2 3");
+    input(m->graph, "x", DTYPE_DOUBLE, main_dims);
     input(add_entry(m, "t", true)->algorithm, "x", DTYPE_DOUBLE, dims);
-    ck_assert_msg(combine(m) == ok, "[%s]", dims);
+    ck_assert_msg(combine(m) == ok, "[%s] and [%s]", main_dims, dims);
     ck_assert(has_message(ok ? "input 'x' repeats an input of the main graph: they are taken as one"
                              : "input 'x' repeats an input of the main graph with another type"));
+}
+
+static void repeat_input(const char *dims, bool ok)
+{
+    repeat_input_of("2 3", dims, ok);
 }
 
 START_TEST(inputs_that_are_repeated)
@@ -246,6 +251,8 @@ START_TEST(inputs_that_are_repeated)
     repeat_input("2", false);
     repeat_input("2 4", false);
     repeat_input("1 3", false);
+    repeat_input("0 3", false); /* nor is nothing any number */
+    repeat_input_of("0 3", "2 3", false);
 }
 END_TEST
 
