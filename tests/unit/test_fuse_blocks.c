@@ -86,6 +86,47 @@ static void the_first_row_is_read(void)
     read_at(0, 0, 1, COLUMNS);
 }
 
+/* ---- loops around a product --------------------------------------------------------------------------------------- */
+
+/* The same for each plane of ROWS rows: the product is that of the first `planes`. */
+static struct kernel *multiply_planes(int64_t planes, struct buffer *a, struct buffer *b, struct buffer *to, int64_t k,
+                                      int64_t n)
+{
+    struct kernel *const p = multiply(a, b, to, ROWS, k, n);
+    p->outer_rank = 1;
+    p->outer_extent[0] = planes;
+    p->tmpl.operands[0].access.stride[0] = ROWS * k;
+    p->parts.count = 0;
+    add_loops(p, EXTENTS(planes, ROWS, n));
+    part_of(p)->hole = "finish";
+    store(p, AT(to, 0, ROWS * n, n, 1), result());
+    return p;
+}
+
+static void planes_are_read(int64_t planes)
+{
+    enum { PLANES = 2 };
+    struct buffer *const t = TEMP("t", PLANES * ROWS * COLUMNS), *const s = TEMP("s", PLANES * ROWS),
+                        *const u = TEMP("u", PLANES * ROWS * COLUMNS);
+    (void)multiply_planes(PLANES, INPUT("x", PLANES * ROWS * TERMS), INPUT("w", TERMS * COLUMNS), t, TERMS, COLUMNS);
+    struct kernel *const k = loops(EXTENTS(PLANES, ROWS, COLUMNS));
+    sum(k, 2, load(AT(t, 0, ROWS * COLUMNS, COLUMNS, 1)));
+    store(k, AT(s, 0, ROWS, 1), result());
+    store(loops(EXTENTS(PLANES, ROWS, COLUMNS)), AT(u, 0, ROWS * COLUMNS, COLUMNS, 1),
+          mul(load(AT(s, 0, ROWS, 1)), load(AT(t, 0, ROWS * COLUMNS, COLUMNS, 1))));
+    (void)multiply_planes(planes, u, INPUT("v", COLUMNS * NEXT), OUTPUT("o", planes * ROWS * NEXT), COLUMNS, NEXT);
+}
+
+static void all_planes_are_read(void)
+{
+    planes_are_read(2);
+}
+
+static void the_first_plane_is_read(void)
+{
+    planes_are_read(1);
+}
+
 /* ---- what is written --------------------------------------------------------------------------------------------- */
 
 /* Two products of the same rows; what the second multiplies with comes from between them, or is an input. */
@@ -222,6 +263,8 @@ static const struct fuse_case cases[] = {
     CASE(the_second_half_of_a_row_is_read, 3),
     CASE(every_second_element_is_read, 3),
     CASE(the_first_row_is_read, 3),
+    CASE(all_planes_are_read, 1),
+    CASE(the_first_plane_is_read, 3),
     CASE(two_results_are_kept, 3),
     CASE(two_outputs_may_not_be_wanted, 4),
     CASE(an_output_may_not_be_wanted, 5),
@@ -243,10 +286,27 @@ START_TEST(kernels_are_left)
 }
 END_TEST
 
+/* t = x * w; u[i,j] = (the sum of row i of t) * t[i,j] * the element of t in column j * step: where that is t[i,j], too,
+ * u takes the memory of t. */
+START_TEST(a_block_is_used_again)
+{
+    const int64_t step = _i;
+    struct buffer *const u = rows_of_product(0, COLUMNS, 1, COLUMNS);
+    struct store *const s = &lowered.kernels.data[lowered.kernels.count - 1]->parts.data[0].stores.data[0];
+    struct buffer *const t = lowered.kernels.data[0]->parts.data[0].stores.data[0].to.buffer;
+    s->value = mul(s->value, load(AT(t, 0, COLUMNS, step)));
+    (void)multiply(u, INPUT("v", COLUMNS * NEXT), OUTPUT("o", ROWS * NEXT), ROWS, COLUMNS, NEXT);
+    fuse_entry(&lowered, false);
+    ck_assert_uint_eq(lowered.kernels.count, 1);
+    ck_assert_uint_eq(lowered.kernels.data[0]->own.count, step == 1 ? 1 : 2);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, kernels_are_left, 0, COUNT(cases));
+    tcase_add_loop_test(tests, a_block_is_used_again, 0, 2);
     return run_tests("fuse_blocks", tests);
 }

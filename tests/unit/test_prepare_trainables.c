@@ -89,6 +89,11 @@ static const struct network of_pytorch[] = {
      "a = Add(h, \"fc.bias\") r = Relu(a) y = Add(r, \"m.extra\")",
      "fc.weight fc.bias m.extra"},
     /* weights that are none */
+    {"float[5,3] \"emb.weight\" = {0,1,0, 0.84147098,0.54030231,0.0099998333, 0.90929743,-0.41614684,0.0199986667, "
+     "0.14112001,-0.9899925,0.0299955, -0.7568025,-0.65364362,0.0399893}",
+     "e = Gather(\"emb.weight\", pair) y = Add(h, e)", "fc.weight"},
+    {"float[3,3] \"emb.weight\" = {0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5}",
+     "e = Gather(\"emb.weight\", pair) y = Add(h, e)", "fc.weight emb.weight"},
     {"float[3,3] \"m.dct\" " M, "y = MatMul(h, \"m.dct\")", "fc.weight"},
     {"float[3,3] \"m.mixing\" " M, "y = MatMul(h, \"m.mixing\")", "fc.weight m.mixing"},
     {"float[3,3] \"m.order\" = {0, 1, 0, 0, 0, 1, 1, 0, 0}", "y = MatMul(h, \"m.order\")", "fc.weight"},
@@ -135,7 +140,7 @@ static const char *trained_of(const char *producer, const struct network *n)
         "<ir_version: 10, producer_name: \"%s\", opset_import: [\"\" : 18]>\n"
         "net (float[2,3] x) => (float[2,3] y)\n"
         "<float[3,3] \"fc.weight\" = {0.3, -0.7, 0.2, 0.9, -0.1, 0.4, -0.6, 0.8, 0.15}, int64[1] six = {6}, "
-        "int64[1] one = {1}, int64 power = {2}, "
+        "int64[1] one = {1}, int64 power = {2}, int64[2] pair = {0, 2}, "
         "int64[2] rows = {2, 3}, %s>\n{ h = MatMul(x, \"fc.weight\") %s }",
         producer, n->tensors, n->nodes);
     struct model *m;

@@ -1,4 +1,6 @@
 /* What import makes of sequences, loops, branches and functions: the values that are left when they are gone. */
+#include "graph/import_internal.h"
+
 #include "train_models.h"
 #include "suite.h"
 
@@ -319,6 +321,24 @@ START_TEST(functions_call_each_other_a_hundred_deep)
 }
 END_TEST
 
+/* By one number for an element or by one for each dimension. */
+START_TEST(sparse_tensors_become_dense)
+{
+    const int64_t indices[] = {0, 1, 1, 0, 1, 2}, linear[] = {1, 3, 5};
+    struct model_sparse s = {.name = "s", .values = DOUBLES(SHAPE(3), 1, 2, 3), .dims = SHAPE(2, 3)};
+    for (int by_dim = 0; by_dim < 2; by_dim++) {
+        s.indices = tensor_new(&arena, DTYPE_INT64, by_dim ? &SHAPE(3, 2) : &SHAPE(3));
+        for (int64_t i = 0; i < s.indices->count; i++)
+            tensor_set_int(s.indices, i, by_dim ? indices[i] : linear[i]);
+        const struct tensor *const dense = import_dense(&diag, &arena, &s);
+        ck_assert(dense && dense->shape.rank == 2);
+        expect(dense, (const double[]){0, 1, 0, 2, 0, 3}, 6);
+    }
+    tensor_set_int(s.indices, 1, 3);
+    ck_assert(!import_dense(&diag, &arena, &s) && has_message("index 0 of sparse tensor 's' is out of range"));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const all = tcase_create("all");
@@ -328,5 +348,6 @@ int main(void)
     tcase_add_loop_test(all, wrong_uses_are_refused, 0, (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_loop_test(all, graphs_of_an_attention_draw_their_own, 0, (int)(sizeof draws / sizeof draws[0]));
     tcase_add_test(all, functions_call_each_other_a_hundred_deep);
+    tcase_add_test(all, sparse_tensors_become_dense);
     return run_tests("train_import", all);
 }
