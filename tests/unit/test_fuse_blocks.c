@@ -86,7 +86,7 @@ static void the_first_row_is_read(void)
     read_at(0, 0, 1, COLUMNS);
 }
 
-/* ---- loops around a product --------------------------------------------------------------------------------------- */
+/* ---- loops around a product -------------------------------------------------------------------------------------- */
 
 /* The same for each plane of ROWS rows: the product is that of the first `planes`. */
 static struct kernel *multiply_planes(int64_t planes, struct buffer *a, struct buffer *b, struct buffer *to, int64_t k,
@@ -286,8 +286,8 @@ START_TEST(kernels_are_left)
 }
 END_TEST
 
-/* t = x * w; u[i,j] = (the sum of row i of t) * t[i,j] * the element of t in column j * step: where that is t[i,j], too,
- * u takes the memory of t. */
+/* t = x * w; u[i,j] = (the sum of row i of t) * t[i,j] * the element of t in column j * step: where that is t[i,j],
+ * too, u takes the memory of t. */
 START_TEST(a_block_is_used_again)
 {
     const int64_t step = _i;
