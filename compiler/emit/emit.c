@@ -18,6 +18,16 @@ void reserve_prefix_macros(const struct emission *e, struct name_scope *names)
         map_set(&names->taken, arena_printf(e->arena, "%s_%s", e->upper, endings[i]), NULL);
 }
 
+const char *name_of_local(const struct emission *e, const char *wish)
+{
+    struct name_scope macros = {.taken = {.arena = e->arena}};
+    const char *const name = name_mangle(e->arena, wish);
+    if (!str_starts_with(name, e->upper))
+        return name;
+    reserve_prefix_macros(e, &macros);
+    return map_has(&macros.taken, name) ? arena_printf(e->arena, "%s_", name) : name;
+}
+
 static void name_members(struct emission *e)
 {
     struct name_scope scope = {.taken = {.arena = e->arena}};
@@ -199,8 +209,8 @@ static void reserve_local_names(struct emission *e)
         map_set(&e->file.taken, arena_printf(e->arena, "%s_updates", name), NULL);
     }
     if (e->program->range) { /* a parameter of kernels */
-        map_set(&e->file.taken, name_mangle(e->arena, e->program->range->name), NULL);
-        map_set(&e->param_names, name_mangle(e->arena, e->program->range->name), NULL);
+        map_set(&e->file.taken, name_of_local(e, e->program->range->name), NULL);
+        map_set(&e->param_names, name_of_local(e, e->program->range->name), NULL);
     }
     for (size_t i = 0; i < sizeof written_locals / sizeof *written_locals; i++)
         map_set(&e->file.taken, written_locals[i], NULL);

@@ -385,6 +385,7 @@ const char *buffer_shape_text(struct arena *a, const struct graph *g, const stru
 /* keeps what entries call their temporaries from being file-level names */
 void reserve_temporaries(struct emission *e);
 void reserve_prefix_macros(const struct emission *e, struct name_scope *names); /* DIGITS_H and the like */
+const char *name_of_local(const struct emission *e, const char *wish); /* name_mangle(), and none of these */
 void reserve_written_functions(struct name_scope *names); /* copy_constant() and the like */
 /* What functions call the arena. */
 struct tree_var *arena_var(struct emission *e);

@@ -217,7 +217,7 @@ static struct tree_function *run_shares(struct emission *e, const struct kernel 
 struct tree_var *make_count_var(struct emission *e, const char *index_type)
 {
     const struct size_range *const r = e->program->range;
-    const char *const name = name_mangle(e->arena, r->name);
+    const char *const name = name_of_local(e, r->name);
     return tree_index_var(e->arena, VAR_VALUE, index_type, name, r->low, r->high);
 }
 

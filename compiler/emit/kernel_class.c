@@ -345,7 +345,7 @@ static void name_params(struct emission *e, const char *const *names, kernel_par
 {
     for (size_t i = 0; i < params->count; i++)
         if (names[i])
-            params->data[i].name = name_mangle(e->arena, names[i]);
+            params->data[i].name = name_of_local(e, names[i]);
 }
 
 /* The group whose indices need the widest type: its functions serve all. */

@@ -246,8 +246,8 @@ static void join(struct emission *e, struct kernel_group *g, const kernel_params
         }
         if (!name)
             continue;
-        map_set(&e->param_names, name_mangle(e->arena, name), NULL);
-        map_set(&e->file.taken, name_mangle(e->arena, name), NULL);
+        map_set(&e->param_names, name_of_local(e, name), NULL);
+        map_set(&e->file.taken, name_of_local(e, name), NULL);
     }
     g->kernels++;
 }

@@ -29,10 +29,10 @@ static bool is_param(const struct expr_scope *s, const char *name)
     return false;
 }
 
-static const char *short_name(struct arena *a, const char *word)
+static const char *short_name(const struct emission *e, const char *word)
 {
-    const char *const name = name_mangle(a, word);
-    return strlen(name) <= LONGEST ? name : name_mangle(a, last_part(word, strlen(word)));
+    const char *const name = name_of_local(e, word);
+    return strlen(name) <= LONGEST ? name : name_of_local(e, last_part(word, strlen(word)));
 }
 
 static const char *model_wish(const struct expr_scope *s, const char *word)
@@ -43,7 +43,7 @@ static const char *model_wish(const struct expr_scope *s, const char *word)
         const char *const variable = arena_strndup(a, word, length - strlen(".new"));
         return arena_printf(a, "new_%s", name_mangle(a, last_part(variable, strlen(variable))));
     }
-    const char *const shorter = short_name(a, word);
+    const char *const shorter = short_name(s->e, word);
     return is_param(s, shorter) ? arena_printf(a, "%s_i", shorter) : shorter;
 }
 
@@ -105,7 +105,7 @@ static const char *element_wish(const struct expr_scope *s, const struct access 
     if (find_position(x, all, count, &w))
         return position_wish(s->arena, &w);
     if (s->knows_model && p->replaces == x->buffer) /* the parameter is called after what is made there */
-        return arena_printf(s->arena, "%s_i", short_name(s->arena, x->buffer->name));
+        return arena_printf(s->arena, "%s_i", short_name(s->e, x->buffer->name));
     return arena_printf(s->arena, "%s_i", strlen(p->name) <= LONGEST ? p->name : "x");
 }
 

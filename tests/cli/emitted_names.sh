@@ -18,6 +18,23 @@ lacks body 'loss_2_t_i = loss_2_t[0]'
 tr -s ' *\n' ' ' <net.c >text
 has text 'gradient of node #6 (Loop: Where, stepc.IfTaken), gradient of iteration 0 of node #6 (Loop)'
 lacks text '#6 (Where)'
+
+# A macro of the header is no name of a parameter or a local, of a loop over steps neither.
+cat >net.onnxtxt <<'END'
+<ir_version: 10, opset_import: ["" : 17]>
+net (float[3] a, float[3] b, float[20,1,3] x, float[1,1,3] NET_ARENA_BYTES) => (float[3] y, float[3] NET_H, float[20,1,1,3] z)
+<float[1,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[1,3,3] r = {1, 2, 3, 4, 5, 6, 7, 8, 9}>
+{
+  NET_H = Exp(a)
+  NET_BUILD_ID = Mul(NET_H, b)
+  root = Sqrt(NET_BUILD_ID)
+  y = Add(root, NET_BUILD_ID)
+  z = RNN <hidden_size = 3> (x, w, r, , , NET_ARENA_BYTES)
+}
+END
+expect 0 "$stepc" compile net.onnxtxt -o net.c
+has net.c z_h_steps
+expect 0 "${CC:-cc}" -std=c99 -Wall -Werror -I"$source_folder/runtime" -c net.c
 cat >many.onnxtxt <<'END'
 <ir_version: 10, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>
 net (float[3] x) => (float loss, float[3] slope)
@@ -32,3 +49,11 @@ expect 0 "$stepc" compile many.onnxtxt -o many.c
 tr -s ' *\n' ' ' <many.c >text
 has text 'gradient of nodes #2 (Mul), #1 (Sqrt) '
 has text 'gradient of node #0 (ReduceL1: Abs) '
+
+# Nor is one that of how many samples a call has.
+sed 's/\bn\b/NET_BUILD_ID/g' >net.onnxtxt <<'MODEL'
+<ir_version: 10, opset_import: ["" : 17]>
+net (float[n,3] x) => (float[n,3] y) { y = Exp(x) }
+MODEL
+expect 0 "$stepc" compile net.onnxtxt -o net.c --dim NET_BUILD_ID=1..8
+expect 0 "${CC:-cc}" -std=c99 -Wall -Werror -I"$source_folder/runtime" -c net.c

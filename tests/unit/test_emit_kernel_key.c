@@ -406,7 +406,8 @@ START_TEST(kernels_that_differ_share_no_function)
     struct kernel *const other = c->make();
     c->change(other);
     const struct plan plan = {.lowered = &lowered};
-    struct emission e = {.arena = &arena, .diag = &diag, .keyed = {.arena = &arena}, .param_names = {.arena = &arena}};
+    struct emission e = {.arena = &arena, .diag = &diag, .upper = "NET", .keyed = {.arena = &arena},
+                         .param_names = {.arena = &arena}};
     e.file.taken.arena = &arena;
     vec_push(&arena, &e.all_plans, &plan);
     group_kernels(&e);
