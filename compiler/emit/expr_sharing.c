@@ -116,21 +116,39 @@ static void mark_chosen(struct expr_sharing *h, const struct expr *e)
         h->seen.data[i].chosen |= h->seen.data[i].expr == e;
 }
 
+static bool is_word(const struct expr *e)
+{
+    return e->op == EXPR_FLOAT || e->op == EXPR_INT || e->op == EXPR_INDEX || e->op == EXPR_COUNT ||
+           e->op == EXPR_RESULT;
+}
+
+static bool is_worth_a_name(const struct expr_sharing *h, const struct occurrence *o);
+
+/* Is e a name or a number where it stands? */
+static bool is_said_in_a_word(const struct expr_sharing *h, const struct expr *e)
+{
+    for (size_t i = 0; i < h->seen.count; i++)
+        if (h->seen.data[i].expr == e)
+            return is_word(e) || is_worth_a_name(h, &h->seen.data[i]);
+    return false;
+}
+
+/* A comparison of what has names is written again: compilers see that it is the same, and the mask of a vector needs
+ * no byte for each element in between. */
+static bool is_short_comparison(const struct expr_sharing *h, const struct expr *e)
+{
+    return (e->op == EXPR_LT || e->op == EXPR_LE || e->op == EXPR_EQ) && is_said_in_a_word(h, e->arg[0]) &&
+           is_said_in_a_word(h, e->arg[1]);
+}
+
 /* Loads in branches of a select are done in any case: GCC would not load what C does not, and jumps instead of
  * computing in vectors (15 times slower). */
-static bool is_worth_a_name(const struct expr_scope *s, const struct occurrence *o)
+static bool is_worth_a_name(const struct expr_sharing *h, const struct occurrence *o)
 {
-    if (o->count < 2 && !(o->chosen && o->expr->op == EXPR_LOAD))
+    if (is_word(o->expr) || (o->count < 2 && !(o->chosen && o->expr->op == EXPR_LOAD)))
         return false;
-    switch (o->expr->op) {
-    case EXPR_FLOAT:
-    case EXPR_INT:
-    case EXPR_INDEX:
-    case EXPR_COUNT:
-    case EXPR_RESULT: return false;
-    case EXPR_LOAD: return !find_param(s, o->expr->access->buffer)->by_value;
-    default: return true;
-    }
+    return o->expr->op == EXPR_LOAD ? !find_param(h->s, o->expr->access->buffer)->by_value
+                                    : !is_short_comparison(h, o->expr);
 }
 
 /* From users to operands: what only one outcome of a condition needs, and is not computed before it. */
@@ -138,7 +156,7 @@ static void find_chosen(struct expr_sharing *h)
 {
     for (size_t i = h->seen.count; i-- > 0;) {
         const struct expr *e = h->seen.data[i].expr;
-        const bool passes_on = h->seen.data[i].chosen && !is_worth_a_name(h->s, &h->seen.data[i]);
+        const bool passes_on = h->seen.data[i].chosen && !is_worth_a_name(h, &h->seen.data[i]);
         for (int a = 0; a < expr_arg_count(e); a++)
             if (passes_on || (e->op == EXPR_SELECT && a > 0))
                 mark_chosen(h, e->arg[a]);
@@ -153,7 +171,7 @@ void expr_hoist(struct expr_scope *s, struct tree_builder *b, const struct expr 
     find_chosen(&h);
     VEC(const struct expr *) named = {0};
     for (size_t i = 0; i < h.seen.count; i++)
-        if (is_worth_a_name(s, &h.seen.data[i]))
+        if (is_worth_a_name(&h, &h.seen.data[i]))
             vec_push(s->arena, &named, h.seen.data[i].expr);
     for (size_t i = 0; i < named.count; i++) {
         const struct expr *const x = named.data[i], *const value = expr_resolve(s, x);
