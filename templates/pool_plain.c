@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: 0BSD */
 /* Pooling over one to three spatial axes as plain loops, for --optimize size: one window after the other.
  *
- *   max_pool_plain             finish(p, o, maximum), finish_index(p, o, element); the first of equal elements; NaN is
- *                              greatest
- *   max_pool_grad_plain        each dy is added to the element that the maximum came from; finish(p, i, sum)
+ *   max_pool_plain             finish(p, o, maximum), finish_index(p, o, element), finish_place(p, o, position in the
+ *                              window); the first of equal elements; NaN is greatest
+ *   max_pool_grad_plain        each dy is added to the element at its place in the window; finish(p, i, sum)
  *   max_pool_grad_apart_plain  the same for windows that lie side by side, without memory for the sums
  *   average_pool_plain         finish(p, o, sum / count)
  *   average_pool_grad_plain    dy / count is added to each element of the window; finish(p, i, sum)
@@ -27,7 +27,7 @@ enum HOLE {
     FLOATS = 1, /* is T a floating type? */
     SHARES = 1, /* the results are cut into so many: by channels of images */
     COLUMN_MAJOR = 0, /* how elements are numbered */
-    WITH_FINISH = 1, WITH_FINISH_INDEX = 1
+    WITH_FINISH = 1, WITH_FINISH_INDEX = 1, WITH_FINISH_PLACE = 1
 };
 typedef float T HOLE;
 
@@ -47,10 +47,23 @@ static inline void HOLE finish_index(int p, int o, int64_t index)
 {
     indices[p * (OD * OH * OW) + o] = index;
 }
+static uint8_t sample_places[PLANES * OD * OH * OW];
+static inline void HOLE finish_place(int p, int o, uint8_t place)
+{
+    sample_places[p * (OD * OH * OW) + o] = place;
+}
 
 /* ---- maxima ------------------------------------------------------------------------------------------------------ */
 
-/* The element of a channel that is the maximum of the window at (oz,oy,ox). */
+/* The element of a channel at position t of the window at (oz,oy,ox). */
+static inline int element_of(const int oz, const int oy, const int ox, const int t)
+{
+    return ((oz * SD + (KD == 1 ? 0 : t / (KH * KW)) * LD - PAD_D) * H + oy * SH +
+            (KH == 1 ? 0 : KD == 1 ? t / KW : t / KW % KH) * LH - PAD_H) * W +
+           ox * SW + (KW == 1 ? 0 : t % KW) * LW - PAD_W;
+}
+
+/* Of the maximum of the window at (oz,oy,ox), the position in it, or else the element of the channel. */
 static inline int maximum_at(const T *restrict from, const int oz, const int oy, const int ox)
 {
     T best = (T)0;
@@ -63,7 +76,7 @@ static inline int maximum_at(const T *restrict from, const int oz, const int oy,
                     const T v = from[(z * H + y) * W + x];
                     if (place < 0 || v > best || (FLOATS && v != v)) {
                         best = v;
-                        place = (z * H + y) * W + x;
+                        place = WITH_FINISH_PLACE ? (kz * KH + ky) * KW + kx : (z * H + y) * W + x;
                     }
                 }
             }
@@ -90,12 +103,16 @@ KERNEL static void max_pool_plain(const T *restrict x)
                     const T *const from = x + p * (D * H * W);
                     const int at = maximum_at(from, oz, oy, ox);
                     if (WITH_FINISH) {
-                        const T v = from[at];
+                        const T v = from[WITH_FINISH_PLACE ? element_of(oz, oy, ox, at) : at];
                         finish(p, (oz * OH + oy) * OW + ox, v);
                     }
                     if (WITH_FINISH_INDEX) {
-                        const int64_t number = number_of(p, at);
+                        const int64_t number = number_of(p, WITH_FINISH_PLACE ? element_of(oz, oy, ox, at) : at);
                         finish_index(p, (oz * OH + oy) * OW + ox, number);
+                    }
+                    if (WITH_FINISH_PLACE) {
+                        const uint8_t place = (uint8_t)at;
+                        finish_place(p, (oz * OH + oy) * OW + ox, place);
                     }
                 }
             }
@@ -103,7 +120,23 @@ KERNEL static void max_pool_plain(const T *restrict x)
     }
 }
 
-KERNEL static void max_pool_grad_plain(const T *restrict x, const T *restrict dy, T *restrict scratch)
+/* Adds to the element of a channel at `place` in the window at (oz,oy,ox), if it has one there. */
+static inline void add_adjoint(T *restrict sums, const int oz, const int oy, const int ox, const int place,
+                               const T adjoint)
+{
+    for (int kz = 0; kz < KD; kz++) {
+        for (int ky = 0; ky < KH; ky++) {
+            for (int kx = 0; kx < KW; kx++) {
+                const int z = oz * SD + kz * LD - PAD_D, y = oy * SH + ky * LH - PAD_H, x = ox * SW + kx * LW - PAD_W;
+                if ((kz * KH + ky) * KW + kx == place &&
+                    (!PADDED || (z >= 0 && z < D && y >= 0 && y < H && x >= 0 && x < W)))
+                    sums[(z * H + y) * W + x] += adjoint;
+            }
+        }
+    }
+}
+
+KERNEL static void max_pool_grad_plain(const uint8_t *restrict places, const T *restrict dy, T *restrict scratch)
 {
     for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0;
          p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
@@ -112,8 +145,8 @@ KERNEL static void max_pool_grad_plain(const T *restrict x, const T *restrict dy
         for (int oz = 0; oz < OD; oz++) {
             for (int oy = 0; oy < OH; oy++) {
                 for (int ox = 0; ox < OW; ox++) {
-                    const int at = maximum_at(x + p * (D * H * W), oz, oy, ox);
-                    scratch[at] += dy[((p * OD + oz) * OH + oy) * OW + ox];
+                    const int o = ((p * OD + oz) * OH + oy) * OW + ox;
+                    add_adjoint(scratch, oz, oy, ox, places[o], dy[o]);
                 }
             }
         }
@@ -124,14 +157,15 @@ KERNEL static void max_pool_grad_plain(const T *restrict x, const T *restrict dy
     }
 }
 
-/* The elements of a window: one gets the adjoint. */
-static inline void finish_window(const int p, const int oz, const int oy, const int ox, const int at, const T adjoint)
+/* The elements of a window: the one at `place` gets the adjoint. */
+static inline void finish_window(const int p, const int oz, const int oy, const int ox, const int place,
+                                 const T adjoint)
 {
     for (int kz = 0; kz < KD; kz++) {
         for (int ky = 0; ky < KH; ky++) {
             for (int kx = 0; kx < KW; kx++) {
                 const int i = ((oz * KD + kz) * H + oy * KH + ky) * W + ox * KW + kx;
-                finish(p, i, i == at ? (T)0 + adjoint : (T)0);
+                finish(p, i, (kz * KH + ky) * KW + kx == place ? (T)0 + adjoint : (T)0);
             }
         }
     }
@@ -150,15 +184,15 @@ static inline void finish_ends(const int p)
     }
 }
 
-KERNEL static void max_pool_grad_apart_plain(const T *restrict x, const T *restrict dy)
+KERNEL static void max_pool_grad_apart_plain(const uint8_t *restrict places, const T *restrict dy)
 {
     for (int p = SHARES > 1 ? share() * PLANES / SHARES : 0;
          p < (SHARES > 1 ? (share() + 1) * PLANES / SHARES : PLANES); p++) {
         for (int oz = 0; oz < OD; oz++) {
             for (int oy = 0; oy < OH; oy++) {
                 for (int ox = 0; ox < OW; ox++) {
-                    const int at = maximum_at(x + p * (D * H * W), oz, oy, ox);
-                    finish_window(p, oz, oy, ox, at, dy[((p * OD + oz) * OH + oy) * OW + ox]);
+                    const int o = ((p * OD + oz) * OH + oy) * OW + ox;
+                    finish_window(p, oz, oy, ox, places[o], dy[o]);
                 }
             }
         }

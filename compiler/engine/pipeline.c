@@ -193,7 +193,7 @@ bool pipeline_kernels(struct diag *d, struct arena *a, const struct entry *e, co
 {
     const struct lower_options how = {.target = o->target, .scalar = o->simd == SIMD_NONE || o->small,
                                       .small = o->small, .late = late, .check_finite = o->check_finite};
-    if (!lower_entry(d, a, e, how, out))
+    if ((o->small && !rewrite_shrink(e->graph)) || !lower_entry(d, a, e, how, out))
         return false;
     dump_kernels(a, *out, o, "lower");
     fuse_kernels(*out, o);

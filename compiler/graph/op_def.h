@@ -132,6 +132,9 @@ struct op_def {
      * with its producers is one that has a gradient (integers between floats), replaces itself. NULL: never.
      * Returns whether it did. */
     bool (*join)(struct expand_ctx *c);
+    /* Asked before small kernels are made (--optimize size): a node replaces itself, or what reads it, by what takes
+     * less memory, bits as they are. The interpreter computes it as it stands. NULL: never. */
+    bool (*shrink)(struct expand_ctx *c);
     /* Plain evaluation: what generated code is compared with. Shares nothing with lower. */
     bool (*eval)(struct eval_ctx *c);
     /* Of an elementwise operator with jumps which the ends of an interval do not show: evaluates, in place of output 0,

@@ -14,9 +14,12 @@ static const struct op_attr average_attrs_10[] = {
     POOL_ATTRS_1, POOL_NUMBER("count_include_pad"), POOL_NUMBER("ceil_mode"), {0}};
 static const struct op_attr average_attrs[] = {
     POOL_ATTRS_1, POOL_NUMBER("count_include_pad"), POOL_NUMBER("ceil_mode"), WINDOW_LIST("dilations"), {0}};
-static const struct op_attr average_grad_attrs[] = {
-    POOL_ATTRS_1, POOL_NUMBER("count_include_pad"), POOL_NUMBER("ceil_mode"), WINDOW_LIST("dilations"),
-    WINDOW_LIST("shape"), {0}};
+static const struct op_attr average_grad_attrs[] = {POOL_ATTRS_1,
+                                                    POOL_NUMBER("count_include_pad"),
+                                                    POOL_NUMBER("ceil_mode"),
+                                                    WINDOW_LIST("dilations"),
+                                                    WINDOW_LIST("shape"),
+                                                    {0}};
 
 static const struct op_param float_inputs[] = {POOL_PARAM("X", DTYPES_FLOATS), {0}};
 static const struct op_param float_outputs[] = {POOL_PARAM("Y", DTYPES_FLOATS), {0}};
@@ -29,14 +32,14 @@ static bool average_downgrade(struct downgrade_ctx *c)
     return true;
 }
 
-static const struct op_version average_versions[] = {{.since = 1, .dtypes = FLOATS_1, .attrs = pool_attrs_1},
-                                                     {.since = 7, .dtypes = FLOATS_1, .attrs = average_attrs_7},
-                                                     {.since = 10, .dtypes = FLOATS_1, .attrs = average_attrs_10},
-                                                     {.since = 11, .dtypes = FLOATS_1, .attrs = average_attrs_10,
-                                                      .downgrade = average_downgrade},
-                                                     {.since = 19, .dtypes = FLOATS_1},
-                                                     {.since = 22},
-                                                     {0}};
+static const struct op_version average_versions[] = {
+    {.since = 1, .dtypes = FLOATS_1, .attrs = pool_attrs_1},
+    {.since = 7, .dtypes = FLOATS_1, .attrs = average_attrs_7},
+    {.since = 10, .dtypes = FLOATS_1, .attrs = average_attrs_10},
+    {.since = 11, .dtypes = FLOATS_1, .attrs = average_attrs_10, .downgrade = average_downgrade},
+    {.since = 19, .dtypes = FLOATS_1},
+    {.since = 22},
+    {0}};
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
@@ -196,7 +199,7 @@ static bool lower_average_map(struct lower_ctx *c, const struct window *w)
     const enum dtype d = lower_dtype(c, 0);
     const struct expr *sum = expr_number(c->arena, d, 0);
     for (int64_t t = 0; t < window_size(w); t++)
-        sum = expr_binary(c->arena, EXPR_ADD, sum, pool_load_position(c, &x, w, t));
+        sum = expr_binary(c->arena, EXPR_ADD, sum, pool_load_position(c, &x, lower_out_shape(c, 0), w, t));
     return lower_map(c, expr_binary(c->arena, EXPR_DIV, sum, expr_number(c->arena, d, (double)window_size(w))));
 }
 
@@ -214,7 +217,7 @@ static bool average_lower(struct lower_ctx *c)
         return lower_average_map(c, &w);
     lower_contiguous(c, 0);
     lower_kernel(c, NULL);
-    pool_bind_window(c, &average_pool, &w, planes, lower_dtype(c, 0), window_leaves_input(&w),
+    pool_bind_window(c, pool_form(c, &average_pool), &w, planes, lower_dtype(c, 0), window_leaves_input(&w),
                      flag(c->node, "count_include_pad"));
     pool_bind_operand(c, "x", 0);
     pool_add_finish(c, "finish", 0, planes, out);
@@ -229,8 +232,8 @@ static bool average_grad_lower(struct lower_ctx *c)
         return pool_lower_zeros(c);
     lower_contiguous(c, 0);
     lower_kernel(c, NULL);
-    pool_bind_window(c, &average_pool_grad, &w, pool_planes(x), lower_dtype(c, 0), window_lacks_outputs(&w),
-                     flag(c->node, "count_include_pad"));
+    pool_bind_window(c, pool_form(c, &average_pool_grad), &w, pool_planes(x), lower_dtype(c, 0),
+                     window_lacks_outputs(&w), flag(c->node, "count_include_pad"));
     pool_bind_operand(c, "dy", 0);
     if (!c->options.small)
         lower_template_scratch(c, "scratch", window_in_count(&w));
@@ -257,7 +260,8 @@ static const struct op_sample average_samples[] = {
     {.text = "g (double[1,2,4,5,6] x) => (double[1,2,1,2,2] y) "
              "{ y = AveragePool <kernel_shape = [4, 3, 3], strides = [1, 2, 3]> (x) }"},
     {.text = "g (float[1,1,6,7] x) => (float[1,1,6,7] y) "
-             "{ y = AveragePool <kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\"> (x) }", .opset = 9},
+             "{ y = AveragePool <kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\"> (x) }",
+     .opset = 9},
     {.text = "g (float[1,2,5,43] x) => (float[1,2,3,22] y) "
              "{ y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }"},
     {.text = "g (float[1,0,6,7] x) => (float[1,0,5,6] y) { y = AveragePool <kernel_shape = [2, 2]> (x) }"},
@@ -286,13 +290,31 @@ static const struct op_sample average_grad_samples[] = {
              "{ dx = stepc.AveragePoolGrad <kernel_shape = [2], shape = [2, 3, 6]> (dy) }",
      .error = "does not have the shape of the pool's output"},
     {0}};
-const struct op_def op_defs_average_pool[] = {
-    {.name = "AveragePool", .versions = average_versions, .inputs = float_inputs, .outputs = float_outputs,
-     .attrs = average_attrs, .infer = pool_infer, .axes = axes_samples_and_channels, .grad = average_grad,
-     .plain = average_plain, .eval = average_eval, .lower = average_lower, .is_sum = true, .bounded = bounded_samples,
-     .samples = average_samples},
-    {.domain = DOMAIN_STEPC, .name = "AveragePoolGrad", .versions = pool_grad_versions,
-     .inputs = average_grad_inputs, .outputs = grad_outputs, .attrs = average_grad_attrs,
-     .infer = average_grad_infer, .grad = average_grad_grad, .plain = average_grad_plain,
-     .eval = average_grad_eval, .lower = average_grad_lower, .is_sum = true, .samples = average_grad_samples},
-    {0}};
+const struct op_def op_defs_average_pool[] = {{.name = "AveragePool",
+                                               .versions = average_versions,
+                                               .inputs = float_inputs,
+                                               .outputs = float_outputs,
+                                               .attrs = average_attrs,
+                                               .infer = pool_infer,
+                                               .axes = axes_samples_and_channels,
+                                               .grad = average_grad,
+                                               .plain = average_plain,
+                                               .eval = average_eval,
+                                               .lower = average_lower,
+                                               .is_sum = true,
+                                               .bounded = bounded_samples,
+                                               .samples = average_samples},
+                                              {.domain = DOMAIN_STEPC,
+                                               .name = "AveragePoolGrad",
+                                               .versions = pool_grad_versions,
+                                               .inputs = average_grad_inputs,
+                                               .outputs = grad_outputs,
+                                               .attrs = average_grad_attrs,
+                                               .infer = average_grad_infer,
+                                               .grad = average_grad_grad,
+                                               .plain = average_grad_plain,
+                                               .eval = average_grad_eval,
+                                               .lower = average_grad_lower,
+                                               .is_sum = true,
+                                               .samples = average_grad_samples},
+                                              {0}};

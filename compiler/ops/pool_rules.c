@@ -88,9 +88,10 @@ bool pool_is_map(const struct window *w)
     return !window_leaves_input(w) && window_size(w) <= POOL_UNROLLED;
 }
 
-const struct expr *pool_load_position(struct lower_ctx *c, const struct view *x, const struct window *w, int64_t t)
+const struct expr *pool_load_position(struct lower_ctx *c, const struct view *x, const struct shape *over,
+                                      const struct window *w, int64_t t)
 {
-    struct view v = {.buffer = x->buffer, .offset = x->offset, .shape = *lower_out_shape(c, 0)};
+    struct view v = {.buffer = x->buffer, .offset = x->offset, .shape = *over};
     v.stride[0] = x->stride[0];
     v.stride[1] = x->stride[1];
     for (int i = WINDOW_AXES - 1; i >= WINDOW_AXES - w->rank; i--) {
@@ -119,10 +120,15 @@ static void bind_inside(struct lower_ctx *c, const struct window_axis *line)
     lower_template_int(c, "BEYOND", first < end ? end : line->out);
 }
 
-void pool_bind_window(struct lower_ctx *c, const struct pool_template *form, const struct window *w, int64_t planes,
+const struct template_traits *pool_form(const struct lower_ctx *c, const struct pool_template *t)
+{
+    return c->options.small ? &t->small : &t->fast;
+}
+
+void pool_bind_window(struct lower_ctx *c, const struct template_traits *form, const struct window *w, int64_t planes,
                       enum dtype type, bool lacks, bool padding)
 {
-    lower_template(c, c->options.small ? &form->small : &form->fast, type);
+    lower_template(c, form, type);
     lower_template_pieces(c, planes);
     lower_template_int(c, "PLANES", planes);
     lower_template_int(c, "FLOATS", dtype_is_float(type));

@@ -34,14 +34,16 @@ enum { POOL_UNROLLED = 16 }; /* elements of a window that are written out */
 /* Small windows within the input: each element is one strided load, and the result a map that fusion can place
  * anywhere. */
 bool pool_is_map(const struct window *w);
-/* Position t of all windows, over [n, channels, spatial axes of the output]. */
-const struct expr *pool_load_position(struct lower_ctx *c, const struct view *x, const struct window *w, int64_t t);
+/* Position t of all windows, over the output's shape: [n, channels, spatial axes]. */
+const struct expr *pool_load_position(struct lower_ctx *c, const struct view *x, const struct shape *over,
+                                      const struct window *w, int64_t t);
 
 struct pool_template { /* for speed, and with --optimize size */
     const struct template_traits fast, small;
 };
 /* `lacks`: windows, or elements of a derivative, may see what lies outside. `padding`: an average counts it. */
-void pool_bind_window(struct lower_ctx *c, const struct pool_template *form, const struct window *w, int64_t planes,
+const struct template_traits *pool_form(const struct lower_ctx *c, const struct pool_template *t); /* as options ask */
+void pool_bind_window(struct lower_ctx *c, const struct template_traits *form, const struct window *w, int64_t planes,
                       enum dtype type, bool lacks, bool padding);
 void pool_bind_operand(struct lower_ctx *c, const char *param, int i);
 void pool_add_finish(struct lower_ctx *c, const char *hole, int output, int64_t planes, int64_t count);

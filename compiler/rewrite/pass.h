@@ -47,6 +47,10 @@ bool rewrite_dce(struct graph *g);
 /* Of init() alone, once it is canonical: bindings to zeros become initial values. */
 bool rewrite_zeros(struct graph *g);
 
+/* Of a canonical graph that small kernels are made of: operators that take less memory. A second time
+ * changes nothing. */
+bool rewrite_shrink(struct graph *g) MUST_USE;
+
 struct pass_options {
     const char *dump_after; /* a pass's name or NULL */
     FILE *dump_to;
