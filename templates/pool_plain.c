@@ -55,15 +55,7 @@ static inline void HOLE finish_place(int p, int o, uint8_t place)
 
 /* ---- maxima ------------------------------------------------------------------------------------------------------ */
 
-/* The element of a channel at position t of the window at (oz,oy,ox). */
-static inline int element_of(const int oz, const int oy, const int ox, const int t)
-{
-    return ((oz * SD + (KD == 1 ? 0 : t / (KH * KW)) * LD - PAD_D) * H + oy * SH +
-            (KH == 1 ? 0 : KD == 1 ? t / KW : t / KW % KH) * LH - PAD_H) * W +
-           ox * SW + (KW == 1 ? 0 : t % KW) * LW - PAD_W;
-}
-
-/* Of the maximum of the window at (oz,oy,ox), the position in it, or else the element of the channel. */
+/* The element of a channel that is the maximum of the window at (oz,oy,ox). */
 static inline int maximum_at(const T *restrict from, const int oz, const int oy, const int ox)
 {
     T best = (T)0;
@@ -76,13 +68,20 @@ static inline int maximum_at(const T *restrict from, const int oz, const int oy,
                     const T v = from[(z * H + y) * W + x];
                     if (place < 0 || v > best || (FLOATS && v != v)) {
                         best = v;
-                        place = WITH_FINISH_PLACE ? (kz * KH + ky) * KW + kx : (z * H + y) * W + x;
+                        place = (z * H + y) * W + x;
                     }
                 }
             }
         }
     }
     return place;
+}
+
+/* The position of that element in the window. */
+static inline int position_of(const int oz, const int oy, const int ox, const int at)
+{
+    const int z = D == 1 ? 0 : at / (H * W), y = D == 1 ? at / W : at / W % H, x = at % W;
+    return ((z - (oz * SD - PAD_D)) / LD * KH + (y - (oy * SH - PAD_H)) / LH) * KW + (x - (ox * SW - PAD_W)) / LW;
 }
 
 static inline int64_t number_of(const int p, const int i)
@@ -103,15 +102,15 @@ KERNEL static void max_pool_plain(const T *restrict x)
                     const T *const from = x + p * (D * H * W);
                     const int at = maximum_at(from, oz, oy, ox);
                     if (WITH_FINISH) {
-                        const T v = from[WITH_FINISH_PLACE ? element_of(oz, oy, ox, at) : at];
+                        const T v = from[at];
                         finish(p, (oz * OH + oy) * OW + ox, v);
                     }
                     if (WITH_FINISH_INDEX) {
-                        const int64_t number = number_of(p, WITH_FINISH_PLACE ? element_of(oz, oy, ox, at) : at);
+                        const int64_t number = number_of(p, at);
                         finish_index(p, (oz * OH + oy) * OW + ox, number);
                     }
                     if (WITH_FINISH_PLACE) {
-                        const uint8_t place = (uint8_t)at;
+                        const uint8_t place = (uint8_t)position_of(oz, oy, ox, at);
                         finish_place(p, (oz * OH + oy) * OW + ox, place);
                     }
                 }
@@ -146,7 +145,7 @@ KERNEL static void max_pool_grad_plain(const uint8_t *restrict places, const T *
             for (int oy = 0; oy < OH; oy++) {
                 for (int ox = 0; ox < OW; ox++) {
                     const int o = ((p * OD + oz) * OH + oy) * OW + ox;
-                    add_adjoint(scratch, oz, oy, ox, places[o], dy[o]);
+                    add_adjoint(scratch, oz, oy, ox, (int)places[o], dy[o]);
                 }
             }
         }
@@ -192,7 +191,7 @@ KERNEL static void max_pool_grad_apart_plain(const uint8_t *restrict places, con
             for (int oy = 0; oy < OH; oy++) {
                 for (int ox = 0; ox < OW; ox++) {
                     const int o = ((p * OD + oz) * OH + oy) * OW + ox;
-                    finish_window(p, oz, oy, ox, places[o], dy[o]);
+                    finish_window(p, oz, oy, ox, (int)places[o], dy[o]);
                 }
             }
         }
