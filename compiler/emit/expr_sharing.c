@@ -122,12 +122,17 @@ static bool is_word(const struct expr *e)
            e->op == EXPR_RESULT;
 }
 
+static bool is_comparison(const struct expr *e)
+{
+    return e->op == EXPR_LT || e->op == EXPR_LE || e->op == EXPR_EQ;
+}
+
 static bool is_worth_a_name(const struct expr_sharing *h, const struct occurrence *o);
 
-/* Is e a name or a number where it stands? */
+/* Is e, no comparison, a name or a number where it stands? */
 static bool is_said_in_a_word(const struct expr_sharing *h, const struct expr *e)
 {
-    for (size_t i = 0; i < h->seen.count; i++)
+    for (size_t i = 0; i < h->seen.count && !is_comparison(e); i++)
         if (h->seen.data[i].expr == e)
             return is_word(e) || is_worth_a_name(h, &h->seen.data[i]);
     return false;
@@ -137,8 +142,7 @@ static bool is_said_in_a_word(const struct expr_sharing *h, const struct expr *e
  * no byte for each element in between. */
 static bool is_short_comparison(const struct expr_sharing *h, const struct expr *e)
 {
-    return (e->op == EXPR_LT || e->op == EXPR_LE || e->op == EXPR_EQ) && is_said_in_a_word(h, e->arg[0]) &&
-           is_said_in_a_word(h, e->arg[1]);
+    return is_comparison(e) && is_said_in_a_word(h, e->arg[0]) && is_said_in_a_word(h, e->arg[1]);
 }
 
 /* Loads in branches of a select are done in any case: GCC would not load what C does not, and jumps instead of

@@ -170,7 +170,8 @@ static char blank(const struct expr_scope *s)
     return s->marks_breaks ? LINE_MAY_BREAK : ' ';
 }
 
-/* Sums of indices may be added in any order: no parentheses. */
+/* Sums of indices may be added in any order: no parentheses. GCC wants them around an operand of a comparison that is
+ * one itself. */
 static const char *infix(struct expr_scope *s, const struct expr *e, int *precedence)
 {
     static const struct {
@@ -180,8 +181,9 @@ static const char *infix(struct expr_scope *s, const struct expr *e, int *preced
                [EXPR_DIV] = {"/", PREC_MUL},   [EXPR_MOD] = {"%", PREC_MUL},  [EXPR_LT] = {"<", PREC_LESS},
                [EXPR_LE] = {"<=", PREC_LESS},  [EXPR_GT] = {">", PREC_LESS},  [EXPR_GE] = {">=", PREC_LESS},
                [EXPR_EQ] = {"==", PREC_EQUAL}, [EXPR_NE] = {"!=", PREC_EQUAL}};
-    const int left = ops[e->op].precedence, right = e->op == EXPR_ADD && e->dtype == DTYPE_INDEX ? left : left + 1;
-    *precedence = left;
+    const int own = ops[e->op].precedence, left = own <= PREC_LESS ? PREC_LESS + 1 : own;
+    const int right = own <= PREC_LESS || (e->op == EXPR_ADD && e->dtype == DTYPE_INDEX) ? left : left + 1;
+    *precedence = own;
     return arena_printf(s->arena, "%s %s%c%s", tree_expr_text(s, e->arg[0], left), ops[e->op].sign, blank(s),
                         tree_expr_text(s, e->arg[1], right));
 }

@@ -101,8 +101,7 @@ static const char *escaped_path(struct arena *a, const char *path)
 }
 
 /* The compiler's own temporary files are to lie in the folder, too; its messages are read, so they are not translated.
- * Returns the exit status, -1 if the program could
- * not be started, -1 - N if the signal N ended it. */
+ * Returns the exit status, -1 if the program could not be started, -1 - N if the signal N ended it. */
 static int run(char **argv, const char *dir, const char *messages)
 {
     struct interrupt_child child;

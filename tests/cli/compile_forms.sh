@@ -114,3 +114,18 @@ has stderr 'in which order a BLAS adds'
 expect 2 "${compile[@]}" -o wrong.c --blas --standalone
 has stderr 'a BLAS is a library to link'
 [ ! -e wrong.c ] || fail 'wrong usage, and a file is written'
+
+# A comparison of comparisons: compilers want parentheses.
+cat >compared.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+compared (float[8] x, float[8] y, float[8] z) => (bool[8] same, bool[8] left) {
+    a = Less(x, y)
+    b = Less(x, z)
+    same = Equal(a, b)
+    c = Greater(y, z)
+    left = Equal(same, c)
+}
+MODEL
+for cc in gcc clang; do
+    ! command -v "$cc" >/dev/null || expect 0 "$stepc" compile compared.onnxtxt -o compared.c --check --cc "$cc -Wall -Wextra -Werror"
+done
