@@ -139,6 +139,7 @@ void region_copy_nodes(struct graph *to, const struct graph *from, struct value 
 struct region *region_copy(const struct graph *g, const struct region *r)
 {
     struct region *const copy = region_new(g, r->trips, r->backwards);
+    copy->of_parts = r->of_parts;
     const struct graph *const from = region_graph(r);
     struct arena scratch = {0};
     struct value **const now = arena_array(&scratch, struct value *, (size_t)from->value_count + 1);
@@ -157,6 +158,104 @@ struct region *region_copy(const struct graph *g, const struct region *r)
         bind(copy, copy->program->variables.data[b->variable->index], now[b->value->id]);
     arena_free(&scratch);
     return copy;
+}
+
+/* ---- equality ---------------------------------------------------------------------------------------------------- */
+
+/* Values of two graphs that stand for each other. */
+struct pairs {
+    struct arena arena;
+    const struct value **of; /* by id in the first graph */
+};
+
+static bool equal_types(const struct value *a, const struct value *b)
+{
+    return a->dtype == b->dtype && shape_equal(&a->shape, &b->shape);
+}
+
+static bool pair(struct pairs *p, const struct value *a, const struct value *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    p->of[a->id] = b;
+    return equal_types(a, b);
+}
+
+/* What is read: a constant is known by its content, all else by what it is paired with. */
+static bool reads_pair(const struct pairs *p, const struct value *a, const struct value *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    if (a->kind == VALUE_CONSTANT && b->kind == VALUE_CONSTANT)
+        return tensor_identical(a->constant, b->constant);
+    return p->of[a->id] == b;
+}
+
+bool node_same_kind(const struct node *a, const struct node *b)
+{
+    if (a->def != b->def || a->attrs.count != b->attrs.count || a->inputs.count != b->inputs.count ||
+        a->outputs.count != b->outputs.count || (a->region == NULL) != (b->region == NULL))
+        return false;
+    for (size_t i = 0; i < a->inputs.count; i++)
+        if ((a->inputs.data[i] == NULL) != (b->inputs.data[i] == NULL))
+            return false;
+    for (size_t i = 0; i < a->outputs.count; i++)
+        if ((a->outputs.data[i] == NULL) != (b->outputs.data[i] == NULL))
+            return false;
+    for (size_t i = 0; i < a->attrs.count; i++)
+        if (!attr_equal(&a->attrs.data[i], &b->attrs.data[i]))
+            return false;
+    return a->region == NULL || region_equal(a->region, b->region);
+}
+
+static bool equal_nodes(struct pairs *p, const struct node *a, const struct node *b)
+{
+    bool same = node_same_kind(a, b) && !a->def->is_random;
+    for (size_t i = 0; same && i < a->inputs.count; i++)
+        same = reads_pair(p, a->inputs.data[i], b->inputs.data[i]);
+    for (size_t i = 0; same && i < a->outputs.count; i++)
+        same = pair(p, a->outputs.data[i], b->outputs.data[i]);
+    return same;
+}
+
+static bool equal_interfaces(struct pairs *p, const struct region *a, const struct region *b)
+{
+    const struct graph *const g = region_graph(a), *const h = region_graph(b);
+    const size_t variables = a->program->variables.count;
+    bool same = a->states == b->states && a->backwards == b->backwards && a->trips.most == b->trips.most &&
+                a->trips.per == b->trips.per && variables == b->program->variables.count &&
+                g->inputs.count == h->inputs.count;
+    for (size_t i = 0; same && i < variables; i++) {
+        const struct variable *const v = a->program->variables.data[i], *const w = b->program->variables.data[i];
+        same = v->dtype == w->dtype && shape_equal(&v->shape, &w->shape) &&
+               pair(p, map_get(&g->variables, v->name), map_get(&h->variables, w->name));
+    }
+    for (size_t i = 0; same && i < g->inputs.count; i++)
+        same = a->is_slice.data[i] == b->is_slice.data[i] && pair(p, g->inputs.data[i], h->inputs.data[i]);
+    return same;
+}
+
+static bool equal_bindings(const struct pairs *p, const struct graph *g, const struct graph *h)
+{
+    bool same = g->bindings.count == h->bindings.count;
+    for (size_t i = 0; same && i < g->bindings.count; i++)
+        same = g->bindings.data[i].variable->index == h->bindings.data[i].variable->index &&
+               reads_pair(p, g->bindings.data[i].value, h->bindings.data[i].value);
+    return same;
+}
+
+bool region_equal(const struct region *a, const struct region *b)
+{
+    struct pairs p = {{0}, NULL};
+    const struct graph *const g = region_graph(a), *const h = region_graph(b);
+    const struct node *n = g->first, *m = h->first;
+    p.of = arena_array(&p.arena, const struct value *, (size_t)g->value_count + 1);
+    bool same = g->node_count == h->node_count && equal_interfaces(&p, a, b);
+    for (; same && n != NULL && m != NULL; n = n->next, m = m->next)
+        same = equal_nodes(&p, n, m);
+    same = same && n == m && equal_bindings(&p, g, h);
+    arena_free(&p.arena);
+    return same;
 }
 
 /* ---- the node ---------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ struct region {
     int states;
     struct size trips;       /* steps of time, 1 or more */
     bool backwards;          /* from the last slice to the first; what is stacked stands at the same places */
+    bool of_parts;           /* its steps are parts of a batch, not steps of time: in comments and names */
     VEC(bool) is_slice;      /* by input of the graph; else a capture */
 };
 
@@ -40,6 +41,11 @@ struct shape region_stacked_shape(const struct region *r, const struct shape *of
 struct value *region_stacked(const struct region *r, int i);
 /* Output i is not wanted: nothing is stacked there. */
 void region_drop(struct region *r, int i);
+/* The same operator with the same attributes and the same operands and results left out, and the same region? What they
+ * read may differ. */
+bool node_same_kind(const struct node *a, const struct node *b);
+/* Do both run the same nodes, one for one in their order, on the same constants? Names may differ. */
+bool region_equal(const struct region *a, const struct region *b);
 /* A copy, with nodes and values of its own, for a node of g. */
 struct region *region_copy(const struct graph *g, const struct region *r);
 /* The nodes of `from`, copied to the end of `to`; now[id] is the value that stands for each, filled in for inputs and

@@ -404,6 +404,54 @@ END_TEST
 
 /* ---- regions ----------------------------------------------------------------------------------------------------- */
 
+/* next = s * factor + x; z = next - w: what differs is said by the arguments. */
+struct kind_of_region {
+    int64_t steps;
+    bool backwards, x_is_slice, swaps, gives_state;
+    int64_t size;
+    double factor;
+    const char *op;
+};
+
+static struct region *region_of(struct kind_of_region k)
+{
+    struct region *const r = region_new(g, size_constant(k.steps), k.backwards);
+    struct value *const s = region_state(r, "s", DTYPE_FLOAT, &SHAPE(k.size)),
+                       *const x = region_input(r, "x", DTYPE_FLOAT, &SHAPE(k.size), k.x_is_slice),
+                       *const w = region_input(r, "w", DTYPE_FLOAT, &SHAPE(k.size), false);
+    b.graph = region_graph(r);
+    struct value *const factor = build_scalar(&b, DTYPE_FLOAT, k.factor);
+    struct value *const product = build(&at, "Mul", s, factor);
+    struct value *const next = build(&at, "Add", product, k.swaps ? w : x);
+    struct value *const z = build(&at, k.op, next, k.swaps ? x : w);
+    region_carry(r, 0, k.gives_state ? next : z);
+    region_stack(r, "z", z);
+    b.graph = g;
+    return r;
+}
+
+/* Equal regions have the same nodes in the same order, on the same constants; names make no difference. */
+START_TEST(regions_are_equal)
+{
+    const struct kind_of_region a = {5, false, true, false, true, 3, 0.5, "Sub"};
+    struct kind_of_region others[] = {a, a, a, a, a, a, a, a};
+    others[0].steps = 6;
+    others[1].backwards = true;
+    others[2].x_is_slice = false;
+    others[3].swaps = true;
+    others[4].gives_state = false;
+    others[5].size = 4;
+    others[6].factor = 0.25;
+    others[7].op = "Div";
+    struct region *const r = region_of(a);
+    ck_assert(region_equal(r, r) && region_equal(r, region_of(a)) && region_equal(r, region_copy(g, r)));
+    for (int i = 0; i < COUNT(others); i++) {
+        struct region *const other = region_of(others[i]);
+        ck_assert_msg(!region_equal(r, other) && !region_equal(other, r), "%d", i);
+    }
+}
+END_TEST
+
 START_TEST(regions_are_copied_whole)
 {
     for (int backwards = 0; backwards < 2; backwards++) {
@@ -516,6 +564,7 @@ int main(void)
     tcase_add_test(all, omitted_required_input_is_refused);
     tcase_add_test(all, outputs_take_dtype_and_shape);
     tcase_add_test(all, attributes_are_equal_in_all_that_they_have);
+    tcase_add_test(all, regions_are_equal);
     tcase_add_test(all, regions_are_copied_whole);
     tcase_add_test(all, graph_is_printed);
     tcase_add_loop_test_raise_signal(all, broken_graph_is_noticed, SIGABRT, 0, COUNT(breaks));
