@@ -51,7 +51,8 @@ static void make_params(struct region_function *t)
     map_set(&t->names.taken, "arena", NULL);
     reserve_prefix_macros(t->e, &t->names);
     reserve_written_functions(&t->names);
-    t->step = tree_index_var(a, VAR_LOOP, index_type(t), name_in(&t->names, "t"), 0, t->k->region->trips.most - 1);
+    t->step = tree_index_var(a, VAR_LOOP, index_type(t), name_in(&t->names, t->k->region->of_parts ? "part" : "t"), 0,
+                             t->k->region->trips.most - 1);
     t->arena = arena_var(t->e);
     for (size_t i = 0; i < t->outer.count; i++) {
         const struct buffer *const b = t->outer.data[i];
@@ -238,6 +239,21 @@ static void add_kernel(struct region_function *t, struct tree_builder *b, const 
     tree_run(b, tree_call_function(b->arena, call.function, args, count));
 }
 
+/* All elements are one number. */
+static void add_fill(const struct region_function *t, struct tree_builder *b, const struct region_port *p)
+{
+    struct arena *const a = b->arena;
+    const char *const type = target_index_type(t->e->options->target, p->inner->count);
+    const struct tree_var *const state = param_of(t, p->inner);
+    const struct expr *const x = expr_float(a, p->inner->dtype, tensor_get_double(p->fill, 0));
+    const struct expr *at = index_constant(a, 0);
+    if (p->inner->count > 1)
+        at = emit_open_loop(b, type, "i", p->inner->count, index_constant(a, p->inner->count), NULL, 1);
+    tree_set(b, tree_element(a, state, at), SET_TO, x);
+    if (p->inner->count > 1)
+        tree_close(b);
+}
+
 /* What the states begin with. */
 static void add_starts(const struct region_function *t, struct tree_builder *b)
 {
@@ -248,7 +264,9 @@ static void add_starts(const struct region_function *t, struct tree_builder *b)
         const struct expr *const state = tree_address(a, param_of(t, p->inner), zero);
         if (p->inner->count == 0)
             continue;
-        if (p->outer)
+        if (p->fill)
+            add_fill(t, b, p);
+        else if (p->outer)
             run_on_memory(b, "memcpy", state, tree_address(a, param_of(t, p->outer), index_constant(a, p->offset)),
                           size_of(a, p->inner));
         else
@@ -275,6 +293,12 @@ static void add_loop(struct region_function *t, struct tree_builder *b)
 static const char *region_comment(const struct region_function *t)
 {
     const struct region *const r = t->k->region;
+    if (r->of_parts)
+        return arena_printf(t->e->arena,
+                            "%" PRId64
+                            " parts of the batch, one after the other. What they give is added up, from -0 on, "
+                            "which adds nothing to any number.",
+                            r->trips.most);
     return arena_printf(t->e->arena, "%" PRId64 " steps, %s: %s", r->trips.most,
                         r->backwards ? "from the last to the first" : "from the first to the last",
                         nodes_text(t->e, t->kernel, false));
@@ -292,7 +316,9 @@ static struct tree_function *build_function(struct region_function *t)
         vec_push(e->arena, &f->params, t->params.data[i]);
     if (t->takes_arena)
         vec_push(e->arena, &f->params, t->arena);
-    const char *const name = arena_printf(e->arena, "%s_steps", name_mangle(e->arena, t->outer.data[0]->name));
+    const char *const name = t->k->region->of_parts
+                                 ? "add_up_parts"
+                                 : arena_printf(e->arena, "%s_steps", name_mangle(e->arena, t->outer.data[0]->name));
     const char *const wishes[] = {name, arena_printf(e->arena, "%s_%s", name, t->entry)};
     f->name = name_first_free(&e->file, wishes, 2);
     return f;
@@ -318,5 +344,7 @@ struct kernel_call emit_region(struct emission *e, const struct kernel *k)
     struct kernel_call call = {.name = f->name, .function = f->tree, .takes_arena = t->takes_arena};
     for (size_t i = 0; i < t->outer.count; i++)
         vec_push(a, &call.arguments, ((struct call_argument){t->outer.data[i], false}));
+    vec_each_ptr(const struct check, c, &k->checks)
+        vec_push(a, &call.checks, check_call(e, k, c));
     return call;
 }

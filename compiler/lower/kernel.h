@@ -200,6 +200,7 @@ struct kernel_cut {
 struct region_port {
     struct buffer *inner, *outer;
     int64_t offset, step;
+    const struct tensor *fill; /* of a start without `outer`: the one element that all begin with; NULL: zeros */
 };
 
 /* A kernel that runs the kernels of a region, step by step (graph/region.h). */
@@ -209,7 +210,7 @@ struct kernel_region {
     struct plan *plan;              /* of the body; its temporaries lie in the kernel's scratch */
     VEC(struct region_port) reads;  /* inputs of the graph */
     VEC(struct region_port) writes; /* states, then what is stacked */
-    VEC(struct region_port) starts; /* what states begin with: inner is theirs, outside; outer NULL: zeros */
+    VEC(struct region_port) starts; /* what states begin with: inner is theirs, outside */
 };
 
 enum kernel_kind {

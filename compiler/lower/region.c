@@ -1,6 +1,9 @@
 /* A node with a region becomes a kernel that runs the kernels of its graph, step by step. */
+#include "base/str.h"
 #include "graph/region.h"
 #include "lower/lower.h"
+
+#include <string.h>
 
 void region_write_to(struct kernel_region *k, const struct buffer *from, struct buffer *to)
 {
@@ -35,7 +38,9 @@ static void add_reads(struct lower_ctx *c, struct kernel_region *k)
             continue;
         const struct view v = lower_contiguous(c, k->region->states + i);
         const int64_t step = k->region->is_slice.data[i] ? shape_count(&g->inputs.data[i]->shape) : 0;
-        vec_push(c->arena, &k->reads, ((struct region_port){find_input(k->body, i), v.buffer, v.offset, step}));
+        vec_push(c->arena, &k->reads,
+                 ((struct region_port){
+                     .inner = find_input(k->body, i), .outer = v.buffer, .offset = v.offset, .step = step}));
     }
     vec_each(struct buffer *, inner, &k->body->buffers)
         if (inner->kind == BUFFER_CONSTANT) {
@@ -44,10 +49,23 @@ static void add_reads(struct lower_ctx *c, struct kernel_region *k)
         }
 }
 
+/* The one number that input i repeats, if it is known; NULL: there is none. */
+static const struct tensor *repeated(const struct lower_ctx *c, int i)
+{
+    const struct view v = lower_view_of(c, i);
+    const bool is_number = v.buffer->dtype == DTYPE_FLOAT || v.buffer->dtype == DTYPE_DOUBLE;
+    return is_number && v.buffer->kind == BUFFER_CONSTANT && v.buffer->count == 1 && !c->options.late
+               ? v.buffer->constant
+               : NULL;
+}
+
 static void add_start(struct lower_ctx *c, struct kernel_region *k, int i, struct buffer *state)
 {
     struct region_port p = {.inner = state};
-    if (lower_has(c, i)) {
+    const struct tensor *const number = lower_has(c, i) ? repeated(c, i) : NULL;
+    if (number) {
+        p.fill = tensor_is_zero(number) ? NULL : number;
+    } else if (lower_has(c, i)) {
         const struct view v = lower_contiguous(c, i);
         p.outer = v.buffer;
         p.offset = v.offset;
@@ -74,12 +92,79 @@ static void add_writes(struct lower_ctx *c, struct kernel_region *k)
     }
 }
 
-static bool can_fail(const struct lowered *body)
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+/* What a check of one step reads, seen from a loop around all steps. */
+struct lift {
+    struct arena *arena;
+    const struct kernel_region *k;
+    bool failed;
+};
+
+static const struct expr *lift_index(const struct expr *index, void *data)
 {
-    vec_each(const struct kernel *, k, &body->kernels)
-        if (k->checks.count > 0)
-            return true;
-    return false;
+    const struct lift *const l = data;
+    return expr_index(l->arena, (int)index->i + 1);
+}
+
+static const struct expr *lift_load(const struct expr *load, void *data)
+{
+    struct lift *const l = data;
+    vec_each_ptr(const struct region_port, p, &l->k->reads) {
+        if (p->inner != load->access->buffer || load->access->term_count > 0 || !p->outer)
+            continue;
+        struct access a = *load->access;
+        memmove(a.stride + 1, a.stride, sizeof a.stride - sizeof a.stride[0]);
+        a.buffer = p->outer;
+        a.offset += p->offset;
+        a.stride[0] = p->step;
+        return expr_load(l->arena, &a);
+    }
+    l->failed = true;
+    return load;
+}
+
+static bool equal_checks(const struct check *a, const struct check *b)
+{
+    return a->rank == b->rank && !memcmp(a->extent, b->extent, sizeof a->extent) && a->low == b->low &&
+           a->high == b->high && a->except == b->except && a->has_except == b->has_except &&
+           str_equal(a->status, b->status) && a->value->op == EXPR_LOAD && b->value->op == EXPR_LOAD &&
+           access_same(a->value->access, b->value->access);
+}
+
+/* The check of all steps, in front of the first one; false: it reads what a step makes. */
+static bool lift_check(struct kernel *to, struct lift *l, const struct check *of_step)
+{
+    const struct expr_map map = {.arena = l->arena, .load = lift_load, .index = lift_index, .data = l};
+    struct check c = *of_step;
+    if (of_step->rank == LOOP_MAX_DIMS)
+        return false;
+    memmove(c.extent + 1, c.extent, sizeof c.extent - sizeof c.extent[0]);
+    memmove(c.late + 1, c.late, sizeof c.late - sizeof c.late[0]);
+    c.rank++;
+    c.extent[0] = l->k->region->trips.most;
+    c.late[0] = (struct late_size){0};
+    c.value = expr_substitute(&map, of_step->value);
+    vec_each_ptr(const struct check, known, &to->checks)
+        if (equal_checks(known, &c))
+            return !l->failed;
+    vec_push(l->arena, &to->checks, c);
+    return !l->failed;
+}
+
+static bool lift_checks(struct lower_ctx *c, struct kernel *to, const struct kernel_region *k)
+{
+    struct lift l = {c->arena, k, k->region->trips.per != 0};
+    for (size_t i = 0; i < k->body->kernels.count; i++) {
+        struct kernel *const inner = k->body->kernels.data[i];
+        vec_each_ptr(const struct check, check, &inner->checks)
+            if (!lift_check(to, &l, check))
+                return lower_error(c, "an index that depends on data cannot be checked within steps of time");
+        if (inner->checks.count > 0 && kernel_only_checks(inner))
+            vec_remove(&k->body->kernels, i--);
+        inner->checks.count = 0;
+    }
+    return true;
 }
 
 bool lower_region(struct lower_ctx *c)
@@ -90,11 +175,11 @@ bool lower_region(struct lower_ctx *c)
     k->region = c->node->region;
     if (!lower_entry(c->l->diag, c->arena, &k->region->program->entries.data[0], options, &k->body))
         return false;
-    if (can_fail(k->body))
-        return lower_error(c, "an index that depends on data cannot be checked within steps of time");
     add_reads(c, k);
     add_writes(c, k);
-    lower_kernel(c, "steps");
+    lower_kernel(c, k->region->of_parts ? "parts" : "steps");
+    if (!lift_checks(c, c->kernel, k))
+        return false;
     c->kernel->kind = KERNEL_REGION;
     c->kernel->region = k;
     return true;
