@@ -217,6 +217,18 @@ static bool plan_one(struct diag *d, struct arena *a, const struct program *p, s
     return true;
 }
 
+/* Of a batch in parts the nodes of one part are enough. Not where that would be slower: threads share kernels that no
+ * region is around, and a region would transpose weights that lie by columns. */
+static bool roll_entries(const struct program *p, const struct pipeline_options *o)
+{
+    bool may = o->threads <= 1, ok = true;
+    vec_each(const struct variable *, v, &p->variables)
+        may &= !v->by_columns;
+    for (size_t i = 0; may && i < p->entries.count; i++)
+        ok &= rewrite_roll(p->entries.data[i].graph);
+    return ok;
+}
+
 bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o,
                     struct plan ***out)
 {
@@ -228,6 +240,8 @@ bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, co
         if (p->range)
             range_choose_layouts(p);
     }
+    if (!roll_entries(p, o))
+        return false;
     bool ok = true;
     for (size_t i = 0; i < p->entries.count; i++)
         ok &= plan_one(d, a, p, i, o, &plans[i]);

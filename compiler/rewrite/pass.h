@@ -47,8 +47,10 @@ bool rewrite_dce(struct graph *g);
 /* Of init() alone, once it is canonical: bindings to zeros become initial values. */
 bool rewrite_zeros(struct graph *g);
 
-/* Of a canonical graph that small kernels are made of: operators that take less memory. A second time
- * changes nothing. */
+/* Of a canonical graph that kernels are made of: a batch that is computed in parts becomes a region (roll.c). A second
+ * time changes nothing. */
+bool rewrite_roll(struct graph *g) MUST_USE;
+/* Of one that small kernels are made of: operators that take less memory. Likewise. */
 bool rewrite_shrink(struct graph *g) MUST_USE;
 
 struct pass_options {
