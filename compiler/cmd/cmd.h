@@ -61,15 +61,18 @@ struct size_names {
 void add_size_names(struct session *s, const struct model *m, struct size_names *names);
 void warn_of_unknown_sizes(struct session *s, const struct options *o, const char *path,
                            const struct size_names *names);
-/* How C is emitted, for commands that do: --machine, --optimize, --simd (rows of a table of options), the machine's
- * row giving what the other two do not say. What is wrong is reported. */
+/* How C is emitted, for commands that do: --machine, --optimize, --simd, --ram (rows of a table of options), the
+ * machine's row giving what --optimize and --simd do not say. What is wrong is reported. */
 #define CODE_OPTIONS                                                                                                   \
     {"machine", 0, OPTION_TEXT, "NAME",                                                                                \
      "only what this machine uses, for instance cortex-m4 or x86-64-v3; 'stepc help machines' lists them"},            \
     {"optimize", 0, OPTION_TEXT, "speed|size",                                                                         \
      "for few cycles (default), or for few instructions, as on microcontrollers"},                                     \
     {"simd", 0, OPTION_TEXT, "auto|none|4|8|16",                                                                       \
-     "floats of a vector: as the target has (default), no vectors at all, or so many"}
+     "floats of a vector: as the target has (default), no vectors at all, or so many"},                                 \
+    {"ram", 0, OPTION_TEXT, "SIZE",                                                                                    \
+     "state and arena together, in bytes, or as 48K, 2M: what would be kept for long is computed again until they "    \
+     "fit; refused if they cannot"}
 bool read_code_options(struct diag *d, const struct options *o, struct pipeline_options *out);
 /* --opset of what is expanded. What is wrong is reported. */
 bool read_opset(struct diag *d, const struct options *o, int *out);

@@ -203,7 +203,7 @@ static int simd_of(const struct target *t, bool small)
 bool read_code_options(struct diag *d, const struct options *o, struct pipeline_options *out)
 {
     static const char *const aims[] = {"speed", "size", NULL};
-    const char *const machine = option_text(o, "machine");
+    const char *const machine = option_text(o, "machine"), *const ram = option_text(o, "ram");
     bool ok = !machine || parse_machine(d, o->arena, machine, &out->target);
     out->small = option_choice(d, o, "optimize", aims, &ok) == 1;
     if (!option_given(o, "optimize"))
@@ -216,6 +216,8 @@ bool read_code_options(struct diag *d, const struct options *o, struct pipeline_
         out->simd = simd[width];
     if (out->simd == SIMD_AUTO)
         out->simd = simd_of(out->target, false);
+    if (ram && !parse_size(ram, &out->ram))
+        ok = diag_usage(d, "--ram %s: expected a number of bytes, or one with K, M or G behind it", ram);
     return ok;
 }
 
@@ -482,7 +484,7 @@ const char *changing_options_text(struct arena *a, const struct options *o)
 {
     static const char *const names[] = {"entries",      "dim",          "shape",      "set",     "bound",   "outputs",
                                         "reproducible", "check-finite", "standalone", "trace",   "weights", "machine",
-                                        "optimize",     "simd",         "dispatch",   "threads", "blas"};
+                                        "optimize",     "simd",         "ram",        "dispatch", "threads", "blas"};
     struct strbuf b = {.arena = a};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const str_list l = option_list(o, names[i]);

@@ -94,7 +94,7 @@ static bool compare(struct session *s, const struct options *o, const char *path
 static bool compare_with_dump(struct session *s, const struct options *o, const char *path)
 {
     static const char *const others[] = {"arithmetic", "reproducible", "seed", "steps", "runs",
-                                         "cc",         "machine",      "optimize", "simd", "feed"};
+                                         "cc",         "machine",      "optimize", "simd", "ram",  "feed"};
     struct dump_options d = {.folder = option_text(o, "against"), .entry = option_text(o, "entry"), .rtol = 1e-4,
                              .quiet = option_given(o, "quiet")};
     const char *rtol = option_text(o, "rtol");

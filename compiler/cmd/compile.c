@@ -18,7 +18,6 @@ static const struct option_spec specs[] = {
     OPTION_HEADING("output"),
     {"out", 'o', OPTION_TEXT, "OUT.c", "file to write; OUT.h beside it"},
     {"name", 0, OPTION_TEXT, "ID", "prefix of every name (default: the output file's stem)"},
-    {"ram", 0, OPTION_TEXT, "SIZE", "refuse what does not fit: state and arena together, in bytes, or as 48K, 2M"},
     {"check", 0, OPTION_FLAG, NULL, "compile what was made: the strictest warnings are errors"},
     {"cc", 0, OPTION_TEXT, "\"CC FLAGS\"", "C compiler for --check (default: $CC or cc, -O2)"},
     {"dump-after", 0, OPTION_TEXT, "PASS",
@@ -67,11 +66,8 @@ static bool read_options(struct compile_job *j)
 {
     const struct options *const o = j->options;
     struct diag *const d = &j->session->diag;
-    const char *const ram = option_text(o, "ram");
     bool ok = check_pass(d, option_text(o, "dump-after"));
     ok = read_program_options(d, o, &j->pipeline, &j->emit) && ok;
-    if (ram && !parse_size(ram, &j->pipeline.ram))
-        ok = diag_error(d, NULL, "--ram %s: expected a number of bytes, or one with K, M or G behind it", ram);
     j->prepares = training_options_given(o);
     return (!j->prepares || read_training_options(j->session, o, &j->training)) && ok;
 }

@@ -5,6 +5,7 @@
 #include "cmd/files.h"
 #include "cmd/program_options.h"
 #include "cmd/training_options.h"
+#include "engine/budget.h"
 #include "model/model.h"
 #include "report/report.h"
 
@@ -16,6 +17,8 @@ static const struct option_spec specs[] = {
     {"json", 0, OPTION_TEXT, "FILE", "all of it for programs, with a stable schema; - is stdout, instead of the text"},
     {"html", 0, OPTION_TEXT, "FILE.html", "one page: graphs, memory plan, tables"},
     {"dot", 0, OPTION_TEXT, "FILE.dot", "graphs for Graphviz"},
+    {"ram-curve", 0, OPTION_FLAG, NULL,
+     "what --ram can have: memory against operations, from the plain program to the smallest"},
     OPTION_HEADING("limits: status 1 if the program needs more"),
     {"max-ram", 0, OPTION_TEXT, "SIZE", "state and arena, as 20000, 20K or 1M; no stack, inputs, outputs"},
     {"max-flash", 0, OPTION_TEXT, "SIZE", "constants, initial values among them; no code"},
@@ -61,11 +64,16 @@ static bool gather(struct inspect_job *j, const struct report **out)
     j->emit.without_data = true;
     if (!emit_program(d, a, p, plans, &j->emit, &code))
         return false;
+    report_points curve = {0};
+    if (option_given(o, "ram-curve") && (!refuse_range(j->session, &pipeline->import, "--ram-curve") ||
+                                         !budget_curve(d, a, m, pipeline, &curve)))
+        return false;
     const struct report_code sizes = {.state_bytes = code.state_bytes,
                                       .arena_bytes = code.arena_bytes,
                                       .constant_bytes = code.constant_bytes,
                                       .calls = (const char *const *const *)code.calls,
-                                      .options_text = changing_options_text(a, o)};
+                                      .options_text = changing_options_text(a, o),
+                                      .curve = &curve};
     *out = report_gather(a, p, plans, &sizes);
     return true;
 }

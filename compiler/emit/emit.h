@@ -75,6 +75,8 @@ struct emitted {
 
 /* Does an entry other than init draw? Then the state carries a seed and the counters of random numbers, */
 bool program_draws(const struct program *p);
+/* What its state takes. */
+size_t program_state_bytes(const struct program *p);
 /* of which counter i is called so: "random_counter". */
 const char *counter_name(struct arena *a, const struct program *p, size_t i);
 /* The content of a weights_image, in order, for file_write_from(). */

@@ -16,20 +16,24 @@ const char *dims_text(struct arena *a, const struct shape *s)
 
 static const char *const role_names[] = {"weight", "statistic", "optimizer", "counter", "sum"};
 
-size_t emission_state_bytes(const struct emission *e)
+size_t program_state_bytes(const struct program *p)
 {
     size_t at = 0, align = 1;
-    for (size_t i = 0; i < e->program->variables.count; i++) {
-        const struct variable *v = e->program->variables.data[i];
+    vec_each(const struct variable *, v, &p->variables) {
         const size_t size = dtype_size(v->dtype);
         at = (size_t)round_up((int64_t)at, (int64_t)size) + (size_t)shape_count(&v->shape) * size;
         align = size > align ? size : align;
     }
-    if (e->random_state) {
-        at = (size_t)round_up((int64_t)at, 8) + 8 + 8 * e->program->counters.count;
+    if (program_draws(p)) {
+        at = (size_t)round_up((int64_t)at, 8) + 8 + 8 * p->counters.count;
         align = 8;
     }
     return (size_t)round_up((int64_t)at, (int64_t)align);
+}
+
+size_t emission_state_bytes(const struct emission *e)
+{
+    return program_state_bytes(e->program);
 }
 
 size_t emission_arena_bytes(const struct emission *e)

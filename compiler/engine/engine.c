@@ -78,6 +78,7 @@ static bool start_generated(struct engine *e, const struct engine_options *o)
     emit.name = e->program->name;
     if (!pipeline_plans(e->diag, e->arena, e->program, &o->pipeline, &plans) ||
         !emit_program(e->diag, e->arena, e->program, plans, &emit, &text) ||
+        !pipeline_fits_ram(e->diag, e->arena, e->program, plans, &text, o->pipeline.ram) ||
         !shared_object_build(e->diag, e->arena, e->program->name, &text, o->cc, o->reproducible, o->native,
                              &e->so))
         return false;

@@ -1,3 +1,4 @@
+#include "engine/budget.h"
 #include "engine/pipeline_internal.h"
 
 #include "base/clean.h"
@@ -200,8 +201,8 @@ bool pipeline_kernels(struct diag *d, struct arena *a, const struct entry *e, co
     return true;
 }
 
-static bool plan_one(struct diag *d, struct arena *a, const struct program *p, size_t entry,
-                     const struct pipeline_options *o, struct plan **out)
+bool pipeline_plan_entry(struct diag *d, struct arena *a, const struct program *p, size_t entry,
+                         const struct pipeline_options *o, struct plan **out)
 {
     struct lowered *l;
     if (p->range ? !range_kernels(d, a, p, entry, o, &l)
@@ -244,14 +245,13 @@ bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, co
         return false;
     bool ok = true;
     for (size_t i = 0; i < p->entries.count; i++)
-        ok &= plan_one(d, a, p, i, o, &plans[i]);
+        ok &= pipeline_plan_entry(d, a, p, i, o, &plans[i]);
     *out = plans;
-    return ok;
+    return ok && (o->ram == 0 || p->range || budget_fit(d, a, p, o, plans));
 }
 
-/* Do state and arena fit --ram? */
-static bool check_memory(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,
-                         const struct emitted *text, size_t ram)
+bool pipeline_fits_ram(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,
+                       const struct emitted *text, size_t ram)
 {
     const struct report_code code = {.state_bytes = text->state_bytes,
                                      .arena_bytes = text->arena_bytes,
@@ -277,5 +277,5 @@ bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, co
     if (ok && out->trees)
         fputs(out->trees, o->passes.dump_to);
     return ok &&
-           narrow_machine_takes(d, *program, o->target, out) && check_memory(d, a, *program, plans, out, o->ram);
+           narrow_machine_takes(d, *program, o->target, out) && pipeline_fits_ram(d, a, *program, plans, out, o->ram);
 }

@@ -34,7 +34,7 @@ struct pipeline_options {
     bool small;                   /* few instructions count for more than few cycles; of the text as well */
     bool blas;                    /* large matrix products call a BLAS */
     bool warns;                   /* of what nobody can have meant (training_forms.h) */
-    size_t ram;                   /* state and arena must fit; 0: no bound */
+    size_t ram;                   /* state and arena must fit: what is kept for long is computed again (budget.h); 0: no bound */
     struct pass_options passes;   /* --dump-after: also "recognise", "differentiate", "lower", "fuse", "plan", "tree" */
 };
 
@@ -49,6 +49,9 @@ bool pipeline_canonical(struct diag *d, struct arena *a, const struct model *m, 
 /* Lowering, fusion, schedule, memory: one plan per entry. */
 bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o,
                     struct plan ***out) MUST_USE;
+/* Do state and arena fit into `ram` bytes? 0: any do. False after a report. */
+bool pipeline_fits_ram(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,
+                       const struct emitted *text, size_t ram) MUST_USE;
 /* All of it. emit->name may be NULL (the program's name is taken). */
 bool pipeline_compile(struct diag *d, struct arena *a, const struct model *m, const struct pipeline_options *o,
                       const struct emit_options *emit, struct emitted *out, struct program **program) MUST_USE;

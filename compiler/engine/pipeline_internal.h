@@ -19,6 +19,10 @@ bool pipeline_simplify(struct program *p, const struct pass_options *passes) MUS
 bool pipeline_kernels(struct diag *d, struct arena *a, const struct entry *e, const struct pipeline_options *o,
                       bool late, struct lowered **out) MUST_USE;
 
+/* The same, then cut into shares and planned. */
+bool pipeline_plan_entry(struct diag *d, struct arena *a, const struct program *p, size_t entry,
+                         const struct pipeline_options *o, struct plan **out) MUST_USE;
+
 /* ---- range.c: programs with a range ------------------------------------------------------------------------------ */
 
 /* The program's range and its programs for other counts; notes which sizes of arguments are late. */

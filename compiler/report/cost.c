@@ -89,6 +89,13 @@ bool cost_flops(const struct kernel *k, int64_t *flops)
     return known;
 }
 
+int64_t report_flops(const struct kernel *k)
+{
+    int64_t flops;
+    (void)cost_flops(k, &flops);
+    return flops;
+}
+
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 /* How many elements of a buffer some accesses touch: their sum, at most all of it. */

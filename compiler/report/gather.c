@@ -254,6 +254,8 @@ const struct report *report_gather(struct arena *a, const struct program *p, str
     r->constant_bytes = (int64_t)code->constant_bytes;
     r->ram_bytes = r->state_bytes + r->arena_bytes;
     r->flash_bytes = r->constant_bytes;
+    if (code->curve)
+        r->curve = *code->curve;
     gather_model(r);
     gather_parameters(r);
     gather_trainings(r);

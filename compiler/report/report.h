@@ -8,11 +8,19 @@
 /* ---- what is known ----------------------------------------------------------------------------------------------- */
 
 /* What only emission knows. */
+/* A program that recomputes so much that it needs no more memory than that. */
+struct report_point {
+    int64_t ram_bytes, arena_bytes; /* ram: state and arena */
+    int64_t flops;                  /* of one call of each entry but init */
+};
+typedef VEC(struct report_point) report_points;
+
 struct report_code {
     size_t state_bytes, arena_bytes; /* sizes of the two structs */
     size_t constant_bytes;           /* of all const arrays */
     const char *const *const *calls; /* [entry][kernel]: the C function; NULL: no call, an output is written in place */
     const char *options_text;        /* --dim and others, as typed; "" if none */
+    const report_points *curve;      /* what --ram can have; NULL: nobody asked */
 };
 
 struct report_tensor {
@@ -110,6 +118,7 @@ struct report {
     } roles[REPORT_ROLES];
     VEC(struct report_training) trainings;
     VEC(struct report_entry) entries;
+    report_points curve; /* from the plain program to the smallest; empty: not asked for */
     int64_t state_bytes, arena_bytes, constant_bytes;
     int64_t ram_bytes, flash_bytes; /* state + arena; constants. Neither code nor stack nor inputs and outputs */
 };
@@ -117,6 +126,9 @@ struct report {
 /* plans[i] belongs to entries[i] of the program. */
 const struct report *report_gather(struct arena *a, const struct program *p, struct plan *const *plans,
                                    const struct report_code *code);
+
+/* Floating-point operations of one call, as far as they are known (docs/inspect.md says what counts). */
+int64_t report_flops(const struct kernel *k);
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 

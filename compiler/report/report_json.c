@@ -202,6 +202,15 @@ static json_t *entry(const struct report_entry *e)
     return o;
 }
 
+static json_t *point(const struct report_point *p)
+{
+    json_t *o = made(json_object());
+    set_int(o, "ram_bytes", p->ram_bytes);
+    set_int(o, "arena_bytes", p->arena_bytes);
+    set_int(o, "flops", p->flops);
+    return o;
+}
+
 const char *report_json(const struct report *r)
 {
     json_t *o = made(json_object());
@@ -212,6 +221,8 @@ const char *report_json(const struct report *r)
     set(o, "parameter_counts", counts(r));
     SET_LIST(o, "parameters", const struct report_parameter, p, &r->parameters, parameter(p));
     SET_LIST(o, "entries", const struct report_entry, e, &r->entries, entry(e));
+    if (r->curve.count > 0)
+        SET_LIST(o, "ram_curve", const struct report_point, p, &r->curve, point(p));
     char *dumped = made(json_dumps(o, JSON_INDENT(2) | JSON_ENSURE_ASCII));
     struct strbuf out = {.arena = r->arena};
     /* DEL is the one control character that the library leaves */

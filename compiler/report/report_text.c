@@ -126,6 +126,24 @@ static void add_entry(struct strbuf *b, const struct report *r, const struct rep
     add_memory(b, r, e);
 }
 
+/* Bars are lengths of the arena, the plain program's is the longest. */
+static void add_curve(struct strbuf *b, const struct report *r)
+{
+    static const char bar[] = "########################################";
+    if (r->curve.count == 0)
+        return;
+    const struct report_point *const plain = &r->curve.data[0];
+    strbuf_addf(b, "\nwhat --ram can have, by computing again\n    %12s %12s %14s %7s\n", "RAM", "arena", "operations",
+                "more");
+    vec_each_ptr(const struct report_point, p, &r->curve) {
+        const double more = plain->flops > 0 ? 100 * (double)(p->flops - plain->flops) / (double)plain->flops : 0;
+        const int length = (int)(p->arena_bytes * (int64_t)(sizeof bar - 1) /
+                                 (plain->arena_bytes > 0 ? plain->arena_bytes : 1));
+        strbuf_addf(b, "    %12" PRId64 " %12" PRId64 " %14" PRId64 " %6.1f%% %.*s\n", p->ram_bytes, p->arena_bytes,
+                    p->flops, more, length, bar);
+    }
+}
+
 const char *report_text(const struct report *r)
 {
     struct strbuf b = {.arena = r->arena};
@@ -133,5 +151,6 @@ const char *report_text(const struct report *r)
     add_parameters(&b, r);
     for (size_t i = 0; i < r->entries.count; i++)
         add_entry(&b, r, &r->entries.data[i]);
+    add_curve(&b, r);
     return strbuf_text(&b);
 }

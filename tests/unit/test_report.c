@@ -308,8 +308,11 @@ static const struct report *report_of(const char *body)
     }
     const struct emit_options emit = {.name = "m", .model_file = "", .options_text = "", .without_data = true};
     ck_assert(emit_program(&diag, &arena, p, plans, &emit, &code));
-    const struct report_code sizes = {code.state_bytes, code.arena_bytes, code.constant_bytes,
-                                      (const char *const *const *)code.calls, ""};
+    const struct report_code sizes = {.state_bytes = code.state_bytes,
+                                      .arena_bytes = code.arena_bytes,
+                                      .constant_bytes = code.constant_bytes,
+                                      .calls = (const char *const *const *)code.calls,
+                                      .options_text = ""};
     return report_gather(&arena, p, plans, &sizes);
 }
 
