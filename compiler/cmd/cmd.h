@@ -69,7 +69,7 @@ void warn_of_unknown_sizes(struct session *s, const struct options *o, const cha
     {"optimize", 0, OPTION_TEXT, "speed|size",                                                                         \
      "for few cycles (default), or for few instructions, as on microcontrollers"},                                     \
     {"simd", 0, OPTION_TEXT, "auto|none|4|8|16",                                                                       \
-     "floats of a vector: as the target has (default), no vectors at all, or so many"},                                 \
+     "floats of a vector: as the target has (default), no vectors at all, or so many"},                                \
     {"ram", 0, OPTION_TEXT, "SIZE",                                                                                    \
      "state and arena together, in bytes, or as 48K, 2M: what would be kept for long is computed again until they "    \
      "fit; refused if they cannot"}

@@ -327,7 +327,7 @@ static void find_candidates(const struct budget *b, const struct weighed *w, str
         str_list_add(a, out, list[i]->name);
 }
 
-struct choice {
+struct best_value {
     const char *name; /* NULL: none so far */
     bool keeps;
     double gain;      /* bytes over time, for each operation more */
@@ -341,7 +341,7 @@ static void start(struct recomputation *r, struct arena *a, const struct budget 
 }
 
 static bool consider(const struct budget *b, const struct weighed *now, const char *name, bool keeps,
-                     struct choice *best)
+                     struct best_value *best)
 {
     struct arena scratch = {0};
     struct recomputation r;
@@ -353,7 +353,7 @@ static bool consider(const struct budget *b, const struct weighed *now, const ch
         const double more = ok && then.flops > now->flops ? (double)(then.flops - now->flops) : 0;
         const double gain = ok ? (double)(now->excess - then.excess) / (more + 1 + 0.001 * (double)now->flops) : 0;
         if (ok && gain > best->gain)
-            *best = (struct choice){name, keeps, gain};
+            *best = (struct best_value){name, keeps, gain};
         arena_free(&then.arena);
         take_back(&r);
     }
@@ -365,7 +365,7 @@ static bool consider(const struct budget *b, const struct weighed *now, const ch
 static bool take_best(const struct budget *b, const struct weighed *now, recomputations *taken, bool *done)
 {
     struct arena scratch = {0}, *const a = b->program->arena;
-    struct choice best = {0};
+    struct best_value best = {0};
     struct recomputation r;
     str_list candidates = {0};
     bool ok = true;

@@ -34,7 +34,7 @@ struct pipeline_options {
     bool small;                   /* few instructions count for more than few cycles; of the text as well */
     bool blas;                    /* large matrix products call a BLAS */
     bool warns;                   /* of what nobody can have meant (training_forms.h) */
-    size_t ram;                   /* state and arena must fit: what is kept for long is computed again (budget.h); 0: no bound */
+    size_t ram;                   /* state and arena must fit: budget.h; 0: no bound */
     struct pass_options passes;   /* --dump-after: also "recognise", "differentiate", "lower", "fuse", "plan", "tree" */
 };
 
