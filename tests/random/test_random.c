@@ -3,13 +3,15 @@
  * Random models through both engines. Reproducible code and the interpreter in the contract's arithmetic must agree in
  * every bit, kernel by kernel and over whole runs. Where no result jumps, optimised code must agree with the
  * interpreter in double within the tolerance of the kernel's own roundings. The emitted text must be silent under
- * strict warnings; --check "" leaves that out. A model that fails is written to FOLDER/random_SEED.onnx. 30 models,
- * with STEPC_TEST_LONG=no in the environment 12. */
+ * strict warnings; --check "" leaves that out. Where computing again makes a program smaller, that agrees in every
+ * bit, too. A model that fails is written to FOLDER/random_SEED.onnx. 30 models, with STEPC_TEST_LONG=no in the
+ * environment 12. */
 #include "random_model.h"
 #include "seeds.h"
 
 #include "base/file.h"
 #include "base/str.h"
+#include "engine/budget.h"
 #include "engine/compare.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,18 +53,32 @@ static int simd_of(uint64_t seed)
     return is_small(seed) ? SIMD_NONE : seed % 3 == 2 ? 8 : SIMD_AUTO;
 }
 
+/* ram: in so many bytes; 0: in any. */
 static bool engines_agree(struct diag *d, struct arena *a, const struct seeds *s, const struct model *m, bool bits,
-                          uint64_t seed)
+                          uint64_t seed, int64_t ram)
 {
-    const struct compare_options o = {.pipeline = {.simd = simd_of(seed), .small = is_small(seed)}, .cc = s->cc,
-                                      .bits = bits, .seed = seed, .steps = STEPS};
-    const char *mode = bits ? "reproducible" : "optimised";
+    const struct compare_options o = {.pipeline = {.simd = simd_of(seed), .small = is_small(seed), .ram = (size_t)ram},
+                                      .cc = s->cc, .bits = bits, .seed = seed, .steps = STEPS};
+    const char *mode = ram > 0 ? "within a budget" : bits ? "reproducible" : "optimised";
     struct compare_report r;
     if (!compare_engines(d, a, m, &o, &r)) {
         printf("  %s: does not compile or run\n", mode);
         return false;
     }
     return judge(&r, mode, bits ? 0 : LONG_SUMS);
+}
+
+/* Less memory than the plain program needs, which computing again must meet: of what inspect --ram-curve has, one point
+ * by the seed. True where there is none. */
+static bool agree_within_budget(struct diag *d, struct arena *a, const struct seeds *s, const struct model *m,
+                                uint64_t seed)
+{
+    const struct pipeline_options o = {.name = "model", .simd = simd_of(seed), .small = is_small(seed)};
+    report_points points = {0};
+    if (!budget_curve(d, a, m, &o, &points))
+        return false;
+    return points.count == 1 ||
+           engines_agree(d, a, s, m, true, seed, points.data[1 + seed % (points.count - 1)].ram_bytes);
 }
 
 /* The text as `stepc compile` writes it. */
@@ -99,8 +115,9 @@ static enum outcome test_model(const struct seeds *s, uint64_t seed)
     /* Written before it is tried: what crashes is there to be looked at. */
     bool ok = model_write(&writing, r.model, path);
     ok = ok && text_is_silent(&d, &a, s, r.model, seed);
-    ok = ok && engines_agree(&d, &a, s, r.model, true, seed);
-    ok = ok && (!r.smooth || engines_agree(&d, &a, s, r.model, false, seed));
+    ok = ok && engines_agree(&d, &a, s, r.model, true, seed, 0);
+    ok = ok && agree_within_budget(&d, &a, s, r.model, seed);
+    ok = ok && (!r.smooth || engines_agree(&d, &a, s, r.model, false, seed, 0));
     if (ok)
         unlink(path);
     else
