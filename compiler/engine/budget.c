@@ -13,6 +13,7 @@ enum {
     MOST_CANDIDATES = 8, /* values that are weighed for each, the largest first */
     MOST_COPIES = 24,    /* nodes that one of them may take */
     WORK = 4000,         /* kernels that are planned for each: of large graphs fewer values are weighed */
+    MOST_WORK = 400000,  /* and for all: a minute or two */
     MOST_NAMES = 6       /* in the message */
 };
 
@@ -69,6 +70,7 @@ struct budget {
     size_t entry;
     int64_t limit; /* of the arena */
     int64_t aim;   /* the next step towards it */
+    int64_t *work; /* kernels that were planned so far */
 };
 
 static bool weigh(const struct budget *b, struct weighed *w)
@@ -78,6 +80,7 @@ static bool weigh(const struct budget *b, struct weighed *w)
         return false;
     vec_each(const struct kernel *, k, &w->plan->lowered->kernels)
         w->flops += report_flops(k);
+    *b->work += (int64_t)w->plan->lowered->kernels.count;
     count_alive(w);
     count_excess(w, b->aim);
     return true;
@@ -436,7 +439,8 @@ static bool fit_entry(struct budget *b)
     bool done = false, ok = weigh(b, &first);
     ok = ok && weigh(b, &now);
     smallest = ok ? now.plan->arena_bytes : 0;
-    while (ok && !done && taken.count < MOST_TURNS && (int64_t)now.plan->arena_bytes > b->limit) {
+    while (ok && !done && taken.count < MOST_TURNS && *b->work < MOST_WORK &&
+           (int64_t)now.plan->arena_bytes > b->limit) {
         ok = take_step(b, &now, &taken, &done);
         if (done || !ok)
             break;
@@ -448,7 +452,7 @@ static bool fit_entry(struct budget *b)
         }
     }
     ok = ok && drop_rest(b, &taken, kept, &now);
-    if (ok && taken.count > 0 && b->options->warns)
+    if (ok && taken.count > 0 && b->options->warns && (int64_t)now.plan->arena_bytes <= b->limit)
         say(b, &first, &now, &taken);
     arena_free(&now.arena);
     arena_free(&first.arena);
@@ -462,7 +466,8 @@ bool budget_fit(struct diag *d, struct arena *a, const struct program *p, const 
     const int64_t limit = (int64_t)o->ram - (int64_t)program_state_bytes(p);
     quiet.passes.dump_after = NULL;
     for (size_t i = 0; i < p->entries.count; i++) {
-        struct budget b = {d, p, &quiet, i, limit, limit};
+        int64_t work = 0;
+        struct budget b = {d, p, &quiet, i, limit, limit, &work};
         if ((int64_t)plans[i]->arena_bytes <= limit || limit <= 0)
             continue;
         if (!fit_entry(&b) || !pipeline_plan_entry(d, a, p, i, o, &plans[i]))
