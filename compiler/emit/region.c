@@ -296,7 +296,7 @@ static const char *region_comment(const struct region_function *t)
     if (r->of_parts)
         return arena_printf(t->e->arena,
                             "%" PRId64
-                            " parts of the batch, one after the other. What they give is added up, from -0 on, "
+                            " equal parts, one after the other. What they give is added up, from -0 on, "
                             "which adds nothing to any number.",
                             r->trips.most);
     return arena_printf(t->e->arena, "%" PRId64 " steps, %s: %s", r->trips.most,
