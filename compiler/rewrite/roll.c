@@ -17,7 +17,10 @@
 
 #include <string.h>
 
-enum { LEAST_NODES = 4 /* of a part: fewer are no longer than what a region costs */ };
+enum {
+    LEAST_NODES = 4,  /* of a part: fewer are no longer than what a region costs */
+    MOST_PARTS = 1024 /* four times what `prepare` makes: what stands side by side in all is looked at for each */
+};
 
 /* ---- what stands for each other in all parts --------------------------------------------------------------------- */
 
@@ -173,13 +176,15 @@ static bool is_sum(const struct value *v)
 /* Add(Add(f1, f2), f3): the terms, if there is one for each part, and sums on the way have no other reader. */
 static struct value **terms_of(struct roll *r, struct value *last)
 {
-    struct value **const terms = arena_array(r->arena, struct value *, r->parts), *v = last;
-    for (size_t k = r->parts; k-- > 1; v = v->producer->inputs.data[0]) {
+    struct value *v = last;
+    for (size_t k = 1; k < r->parts; k++, v = v->producer->inputs.data[0])
         if (!is_sum(v) || r->part[v->id] != 0 || (v != last && (v->uses.count != 1 || graph_gives(r->graph, v))))
             return NULL;
-        terms[k] = v->producer->inputs.data[1];
-    }
+    struct value **const terms = arena_array(r->arena, struct value *, r->parts);
     terms[0] = v;
+    v = last;
+    for (size_t k = r->parts; k-- > 1; v = v->producer->inputs.data[0])
+        terms[k] = v->producer->inputs.data[1];
     return terms;
 }
 
@@ -532,7 +537,7 @@ bool rewrite_roll(struct graph *g)
         return true;
     for (struct node *n = g->first; n != NULL; n = n->next) {
         bool done = false;
-        if (!node_is(n, "Split") || n->outputs.count < 2 || n->outputs.count == tried)
+        if (!node_is(n, "Split") || n->outputs.count < 2 || n->outputs.count > MOST_PARTS || n->outputs.count == tried)
             continue;
         tried = n->outputs.count;
         if (!roll_parts(g, tried, &done))
