@@ -99,6 +99,9 @@ struct moved {
     struct value *from;
 };
 
+/* Is it read behind the peak? */
+enum when_read { READ_UNKNOWN, READ_EARLY, READ_LATE };
+
 struct recomputation {
     struct arena *arena;
     struct graph *graph;
@@ -107,6 +110,7 @@ struct recomputation {
     int count;                     /* of values before any was made here */
     const struct plan_life **life; /* by id of a value: of its buffer, NULL: it has none */
     struct value **copy;           /* by id */
+    enum when_read *read;          /* by id; find_late() */
     bool keeps;                    /* operands with memory of their own are kept until they are read late */
     struct node *before;           /* copies stand before the first late reader, */
     int late;                      /* which is in this kernel */
@@ -135,6 +139,7 @@ static void find_places(struct recomputation *r)
     p->last = arena_array(r->arena, int, count);
     p->order = arena_array(r->arena, int, count);
     r->copy = arena_array(r->arena, struct value *, count);
+    r->read = arena_array(r->arena, enum when_read, count);
     r->life = arena_array(r->arena, const struct plan_life *, count);
     for (size_t i = 0; i < count; i++)
         p->first[i] = p->last[i] = -1;
@@ -170,10 +175,13 @@ static int first_kernel(const struct recomputation *r, const struct node *n)
     return id < r->count ? r->places.first[id] : -1;
 }
 
-/* Notes the first reader of v behind the peak, in the graph and of kernels; false: there is none. */
+/* Notes the first reader of v behind the peak, in the graph and of kernels; false: there is none. Each value is looked
+ * at once: a node may read one twice, and so on. */
 static bool find_late(struct recomputation *r, const struct value *v)
 {
     bool any = false;
+    if (r->read[v->id] != READ_UNKNOWN)
+        return r->read[v->id] == READ_LATE;
     vec_each_ptr(const struct use, u, &v->uses) {
         const int id = first_result(u->node)->id, first = first_kernel(r, u->node);
         if (is_copied(r, u->node)) {
@@ -185,16 +193,8 @@ static bool find_late(struct recomputation *r, const struct value *v)
                 r->before = u->node;
         }
     }
+    r->read[v->id] = any ? READ_LATE : READ_EARLY;
     return any;
-}
-
-static bool has_late(const struct recomputation *r, const struct value *v)
-{
-    vec_each_ptr(const struct use, u, &v->uses) {
-        if (is_copied(r, u->node) ? has_late(r, u->node->outputs.data[0]) : first_kernel(r, u->node) > r->at->peak)
-            return true;
-    }
-    return false;
 }
 
 /* Is it there when the first late reader runs? */
@@ -211,9 +211,9 @@ static const char *name_again(struct graph *g, const char *name)
     return graph_find(g, wish) == NULL ? wish : graph_fresh_name(g, wish);
 }
 
-static struct node *copy_node(struct recomputation *r, const struct node *n, struct value *const *inputs)
+static void copy_node(struct recomputation *r, const struct node *n, struct value *const *inputs, struct node *before)
 {
-    struct node *const made = graph_add_like(r->graph, n, &n->loc, r->before);
+    struct node *const made = graph_add_like(r->graph, n, &n->loc, before);
     for (size_t i = 0; i < n->inputs.count; i++)
         node_add_input(made, inputs[i]);
     vec_each(const struct value *, v, &n->outputs) {
@@ -224,7 +224,6 @@ static struct node *copy_node(struct recomputation *r, const struct node *n, str
     if (!node_infer(made))
         UNREACHABLE("a copy of %s '%s' that inference refuses", n->def->name, n->name);
     vec_push(r->arena, &r->made, made);
-    return made;
 }
 
 /* v once more; what it is computed of, too, as far as that is gone by then. */
@@ -239,8 +238,16 @@ static struct value *again(struct recomputation *r, struct value *v)
     }
     if (r->failed)
         return v;
-    copy_node(r, n, inputs);
+    copy_node(r, n, inputs, r->before);
     return r->copy[v->id];
+}
+
+/* Where a copy of n, a reader of what was copied, stands: behind that, and behind n, whose other operands may be made
+ * after the first late reader. */
+static struct node *place_behind(const struct recomputation *r, const struct node *n)
+{
+    const int *const order = r->places.order;
+    return order[first_result(n)->id] < order[first_result(r->before)->id] ? r->before : n->next;
 }
 
 static void move_late(struct recomputation *r, struct value *v)
@@ -251,13 +258,12 @@ static void move_late(struct recomputation *r, struct value *v)
     memcpy(uses, v->uses.data, count * sizeof *uses);
     for (size_t i = 0; i < count; i++) {
         struct node *const n = uses[i].node;
-        if (is_copied(r, n) && has_late(r, n->outputs.data[0])) {
-            struct value *const out = n->outputs.data[0];
+        struct value *const out = n->outputs.data[0];
+        if (is_copied(r, n) && r->read[out->id] == READ_LATE && r->copy[out->id] == NULL) {
             struct value **const inputs = arena_array(r->arena, struct value *, n->inputs.count + 1);
             for (size_t k = 0; k < n->inputs.count; k++)
                 inputs[k] = n->inputs.data[k] == v ? copy : n->inputs.data[k];
-            if (r->copy[out->id] == NULL)
-                copy_node(r, n, inputs);
+            copy_node(r, n, inputs, place_behind(r, n));
             move_late(r, out);
         } else if (!is_copied(r, n) && first_kernel(r, n) > r->at->peak) {
             vec_push(r->arena, &r->moved, ((struct moved){n, uses[i].input, v}));
@@ -286,6 +292,9 @@ static bool recompute(struct recomputation *r, struct value *v)
         take_back(r);
         return false;
     }
+#ifndef NDEBUG
+    graph_verify(r->graph, "budget");
+#endif
     return true;
 }
 
@@ -380,7 +389,8 @@ static bool take_best(const struct budget *b, const struct weighed *now, recompu
     if (ok && !*done) {
         start(&r, a, b, now, best.keeps);
         r.of = arena_strdup(a, best.name);
-        *done = !recompute(&r, graph_find(r.graph, best.name));
+        if (!recompute(&r, graph_find(r.graph, best.name)))
+            UNREACHABLE("'%s' is not computed again as it was on trial", r.of);
         vec_push(a, taken, r);
     }
     arena_free(&scratch);

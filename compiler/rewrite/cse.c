@@ -8,6 +8,7 @@
 #include "rewrite/pass.h"
 
 #include "graph/op_def.h"
+#include "graph/region.h"
 #include <string.h>
 
 enum { LARGEST_CONSTANT = 65536 }; /* bytes; larger ones are not compared */
@@ -75,17 +76,10 @@ static uint64_t hash_tensor(const struct tensor *t)
 
 static bool equal_nodes(const struct node *a, const struct node *b)
 {
-    if (a->def != b->def || a->attrs.count != b->attrs.count || a->inputs.count != b->inputs.count ||
-        a->outputs.count != b->outputs.count)
+    if (!node_same_kind(a, b))
         return false;
     for (size_t i = 0; i < a->inputs.count; i++)
         if (a->inputs.data[i] != b->inputs.data[i])
-            return false;
-    for (size_t i = 0; i < a->outputs.count; i++)
-        if ((a->outputs.data[i] == NULL) != (b->outputs.data[i] == NULL))
-            return false;
-    for (size_t i = 0; i < a->attrs.count; i++)
-        if (!attr_equal(&a->attrs.data[i], &b->attrs.data[i]))
             return false;
     return true;
 }
