@@ -303,6 +303,8 @@ static bool may_roll(const struct roll *r)
                 return false;
         if (!roll_is_slice(r, first) && !can_check(r, first->producer))
             return false;
+        if (roll_is_slice(r, first) && first->shape.rank == SHAPE_MAX_RANK) /* parts would be one dimension more */
+            return false;
         any |= roll_is_slice(r, first);
         nodes += !roll_is_slice(r, first);
     }

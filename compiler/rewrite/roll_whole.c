@@ -144,6 +144,7 @@ void roll_find_wholes(struct roll *r)
             note_results(&s, n, of_part);
     }
     graph_each_node(r->graph, n)
-        vec_each(struct value *, v, &n->outputs) if (has_counterpart(&s, v) && is_read_as_whole(&s, v))
-            vec_push(r->arena, &r->wholes, ((struct roll_whole){v, s.of[v->id].of_part, s.of[v->id].axis}));
+        vec_each(struct value *, v, &n->outputs)
+            if (has_counterpart(&s, v) && v->shape.rank < SHAPE_MAX_RANK && is_read_as_whole(&s, v))
+                vec_push(r->arena, &r->wholes, ((struct roll_whole){v, s.of[v->id].of_part, s.of[v->id].axis}));
 }

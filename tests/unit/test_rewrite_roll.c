@@ -183,6 +183,10 @@ START_TEST(other_sums_stay)
          "i# = Mul(x#, x#)\n a# = Gather(w, i#)\n b# = Tanh(a#)\n c# = Mul(b#, a#)\n d# = Sin(c#)\n", SUM, 3},
         {"g (float[6,4] x, float[4,4] w) => (float[1,2,4] y)", SPLIT "n = Constant <value_ints = [1, 2, 4]> ()\n", PART,
          "s = Add(d1, d2)\n e = Reshape(d3, n)\n y = Add(s, e)", 3},
+        /* as many dimensions as there can be: parts of them would have one more */
+        {"g (float[4,1,1,1,1,1,1,1,1,1,1,3] x) => (float[2,1,1,1,1,1,1,1,1,1,1,3] y)",
+         "x1, x2 = Split <axis = 0, num_outputs = 2> (x)\n",
+         "a# = Sin(x#)\n b# = Tanh(a#)\n c# = Mul(b#, a#)\n d# = Sin(c#)\n", "y = Add(d1, d2)", 2},
         /* random numbers: of each part its own */
         {NET, SPLIT,
          "r# = RandomNormalLike <seed = 1.0> (x#)\n z# = Add(x#, r#)\n a# = MatMul(z#, w)\n b# = Tanh(a#)\n d# = "
