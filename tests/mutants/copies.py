@@ -11,6 +11,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
 GRACE = 3  # seconds between asking a test to end and ending it
+FOLDERS = {'stepc': '', 'make_npy': 'tests/cli', 'malformed': 'tests/errors', 'plan_check': 'tests/plan', 'test_cfront_check': 'tests/templates',
+           'test_ops': 'tests/ops', 'test_random': 'tests/random', 'test_ranges': 'tests/random', 'test_template': 'tests/templates',
+           'test_trees': 'tests/trees', 'unit': 'tests/unit', 'neighbours': 'tests/neighbours'}
 
 
 class Wrong(Exception):
@@ -45,6 +48,11 @@ def copy_tree(to, kept=()):
             path = os.path.join(folder, file)
             if os.path.relpath(path, to) not in wanted:
                 os.remove(path)
+
+
+def program(build, name):
+    """Where a build folder has it: by its name, or by what stands in front of the first underscore."""
+    return os.path.join(build, FOLDERS[name] if name in FOLDERS else FOLDERS[name.partition('_')[0]], name)
 
 
 def wait(p, seconds):
