@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct dump_file {
     const char *stem, *path;
@@ -91,7 +92,10 @@ static struct dump_file *find_file(struct dump_comparison *c, const char *name)
 static bool read_file(struct dump_comparison *c, struct dump_file *f, struct tensor **out)
 {
     const char *inner;
+    struct stat st;
     f->used = true;
+    if (stat(f->path, &st) == 0 && !S_ISREG(st.st_mode)) /* opening a FIFO would wait */
+        return diag_error(&c->s->diag, NULL, "%s: not a regular file", f->path);
     if (!tensor_file_read(&c->s->diag, &c->s->arena, f->path, out, &inner))
         return false;
     if ((*out)->dtype == DTYPE_STRING)

@@ -56,7 +56,10 @@ has stdout "first variable that the dump starts from another value (the step was
 has stdout "first parameter whose gradient differs"
 
 # What is missing or cannot be.
-rm third/x.npy
+mkfifo dump/fc1.bias.npy
+expect 1 timeout 20 "$stepc" compare train.onnx --against dump
+has stderr 'dump/fc1.bias.npy: not a regular file'
+rm dump/fc1.bias.npy third/x.npy
 expect 1 "$stepc" compare train.onnx --against third
 has stderr "the dump has no x.npy for input 'x' float[32,64]"
 cp x.npy third/x.npy
