@@ -1,7 +1,7 @@
 #include "engine/budget.h"
 
-#include "base/checked.h"
 #include "engine/pipeline_internal.h"
+#include "engine/weigh.h"
 #include "graph/build.h"
 #include "graph/region.h"
 
@@ -17,52 +17,6 @@ enum {
     MOST_NAMES = 6       /* in the message */
 };
 
-/* ---- memory over time -------------------------------------------------------------------------------------------- */
-
-/* A plan, and what it says of the values of the graph. */
-struct weighed {
-    struct arena arena; /* of the kernels and the plan */
-    struct plan *plan;
-    int64_t flops;      /* of all kernels */
-    int64_t *alive;     /* bytes, by kernel */
-    int64_t excess;     /* bytes over what is aimed at, added up over all kernels */
-    int peak;           /* the kernel at which most is alive */
-};
-
-static int64_t bytes_of(const struct buffer *b)
-{
-    return round_up(b->count * (int64_t)dtype_size(b->dtype), PLAN_ALIGN);
-}
-
-/* What lies in the place of another is alive with it. */
-static void count_alive(struct weighed *w)
-{
-    const struct lowered *const l = w->plan->lowered;
-    const int kernels = (int)l->kernels.count;
-    w->alive = arena_array(&w->arena, int64_t, (size_t)kernels + 2);
-    vec_each(const struct buffer *, b, &l->buffers) {
-        const struct plan_life *const life = &w->plan->life[b->id];
-        if (b->kind != BUFFER_TEMP || life->first < 0)
-            continue;
-        w->alive[life->first + (b->place_of != NULL)] += bytes_of(b);
-        w->alive[life->last + 1] -= bytes_of(b);
-    }
-    for (int i = 1; i < kernels; i++)
-        w->alive[i] += w->alive[i - 1];
-    for (int i = 1; i < kernels; i++)
-        if (w->alive[i] > w->alive[w->peak])
-            w->peak = i;
-}
-
-/* Packing leaves gaps, so what is alive has to stay below the limit by as much. */
-static void count_excess(struct weighed *w, int64_t limit)
-{
-    const int64_t gaps = (int64_t)(w->plan->arena_bytes - w->plan->bound_bytes);
-    w->excess = 0;
-    for (size_t i = 0; i < w->plan->lowered->kernels.count; i++)
-        w->excess += w->alive[i] > limit - gaps ? w->alive[i] - (limit - gaps) : 0;
-}
-
 struct budget {
     struct diag *diag;
     const struct program *program;
@@ -75,14 +29,10 @@ struct budget {
 
 static bool weigh(const struct budget *b, struct weighed *w)
 {
-    *w = (struct weighed){0};
-    if (!pipeline_plan_entry(b->diag, &w->arena, b->program, b->entry, b->options, &w->plan))
+    if (!weigh_entry(b->diag, b->program, b->entry, b->options, w))
         return false;
-    vec_each(const struct kernel *, k, &w->plan->lowered->kernels)
-        w->flops += report_flops(k);
     *b->work += (int64_t)w->plan->lowered->kernels.count;
-    count_alive(w);
-    count_excess(w, b->aim);
+    weigh_excess(w, b->aim);
     return true;
 }
 
@@ -314,8 +264,8 @@ static bool is_touched(const struct kernel *k, const struct buffer *b)
 static int by_bytes(const void *a, const void *b)
 {
     const struct buffer *const x = *(const struct buffer *const *)a, *const y = *(const struct buffer *const *)b;
-    if (bytes_of(x) != bytes_of(y))
-        return bytes_of(x) > bytes_of(y) ? -1 : 1;
+    if (weigh_bytes(x) != weigh_bytes(y))
+        return weigh_bytes(x) > weigh_bytes(y) ? -1 : 1;
     return x->id - y->id;
 }
 
@@ -362,8 +312,8 @@ static bool consider(const struct budget *b, const struct weighed *now, const ch
     start(&r, &scratch, b, now, keeps);
     if (recompute(&r, graph_find(r.graph, name))) {
         ok = weigh(b, &then);
-        const double more = ok && then.flops > now->flops ? (double)(then.flops - now->flops) : 0;
-        const double gain = ok ? (double)(now->excess - then.excess) / (more + 1 + 0.001 * (double)now->flops) : 0;
+        const double more = ok && then.work > now->work ? (double)(then.work - now->work) : 0;
+        const double gain = ok ? (double)(now->excess - then.excess) / (more + 1 + 0.001 * (double)now->work) : 0;
         if (ok && gain > best->gain)
             *best = (struct best_value){name, keeps, gain};
         arena_free(&then.arena);
@@ -424,7 +374,7 @@ static bool take_step(struct budget *b, struct weighed *now, recomputations *tak
     *done = true;
     for (size_t i = 0; i < sizeof aims / sizeof *aims && ok && *done; i++) {
         b->aim = (int64_t)(aims[i] * (double)now->plan->arena_bytes);
-        count_excess(now, b->aim);
+        weigh_excess(now, b->aim);
         ok = take_best(b, now, taken, done);
     }
     return ok;

@@ -163,6 +163,7 @@ struct kernel_template {
     const struct template_traits *traits;
     enum dtype type;           /* binds the type hole T */
     int64_t flops;             /* multiplications and additions of the body: for reports */
+    int64_t overhead;          /* what its loops take beside them, as so many of them: for choices */
     struct operand *operands;  /* KERNEL_MAX_OPERANDS */
     int operand_count;
     struct kernel_int *ints;   /* KERNEL_MAX_INTS; WITH_<HOLE> is bound by emission: 1 where a part fills the hole */

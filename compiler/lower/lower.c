@@ -396,6 +396,11 @@ void lower_template_flops(struct lower_ctx *c, int64_t flops)
     c->kernel->tmpl.flops = flops;
 }
 
+void lower_template_overhead(struct lower_ctx *c, int64_t flops)
+{
+    c->kernel->tmpl.overhead = flops;
+}
+
 /* A copy of b in float, made by a kernel in front of the one at hand. */
 static struct buffer *in_float(struct lower_ctx *c, struct buffer *b)
 {

@@ -94,6 +94,8 @@ void lower_template_int(struct lower_ctx *c, const char *hole, int64_t value);
 void lower_template_data(struct lower_ctx *c, const char *hole, int64_t value);
 /* Multiplications and additions of the body, for reports: those of the parts are counted by themselves. */
 void lower_template_flops(struct lower_ctx *c, int64_t flops);
+/* What loops of few turns take on a small machine beside these, in as many of them; for choices between programs. */
+void lower_template_overhead(struct lower_ctx *c, int64_t flops);
 /* Operand pointer: outer strides are taken for the kernel's outer dims. Templates compute in float: of a buffer of
  * float16 they read a copy in float, made once in front of the kernel. */
 void lower_template_operand(struct lower_ctx *c, const char *param, const struct access *access);

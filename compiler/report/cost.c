@@ -96,6 +96,19 @@ int64_t report_flops(const struct kernel *k)
     return flops;
 }
 
+static int64_t overhead_of(const struct kernel *k)
+{
+    int64_t sum = k->kind == KERNEL_TEMPLATE ? k->tmpl.overhead * kernel_outer_count(k) : 0;
+    for (size_t i = 0; k->kind == KERNEL_REGION && i < k->region->body->kernels.count; i++)
+        sum += overhead_of(k->region->body->kernels.data[i]) * k->region->region->trips.most;
+    return sum;
+}
+
+int64_t report_work(const struct kernel *k)
+{
+    return report_flops(k) + overhead_of(k);
+}
+
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 /* How many elements of a buffer some accesses touch: their sum, at most all of it. */

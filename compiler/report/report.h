@@ -129,6 +129,8 @@ const struct report *report_gather(struct arena *a, const struct program *p, str
 
 /* Floating-point operations of one call, as far as they are known (docs/inspect.md says what counts). */
 int64_t report_flops(const struct kernel *k);
+/* These and what loops of few turns take: to choose between programs. */
+int64_t report_work(const struct kernel *k);
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 
