@@ -41,6 +41,11 @@ static const char *index_type(const struct region_function *t)
     return target_index_type(t->e->options->target, most);
 }
 
+static const char *step_name(const struct region *r)
+{
+    return r->of_parts ? "part" : r->strips_of != NULL ? "strip" : "t";
+}
+
 /* Those that are written come first. */
 static void make_params(struct region_function *t)
 {
@@ -51,7 +56,7 @@ static void make_params(struct region_function *t)
     map_set(&t->names.taken, "arena", NULL);
     reserve_prefix_macros(t->e, &t->names);
     reserve_written_functions(&t->names);
-    t->step = tree_index_var(a, VAR_LOOP, index_type(t), name_in(&t->names, t->k->region->of_parts ? "part" : "t"), 0,
+    t->step = tree_index_var(a, VAR_LOOP, index_type(t), name_in(&t->names, step_name(t->k->region)), 0,
                              t->k->region->trips.most - 1);
     t->arena = arena_var(t->e);
     for (size_t i = 0; i < t->outer.count; i++) {
@@ -299,6 +304,11 @@ static const char *region_comment(const struct region_function *t)
                             " equal parts, one after the other. What they give is added up, from -0 on, "
                             "which adds nothing to any number.",
                             r->trips.most);
+    if (r->strips_of != NULL)
+        return arena_printf(t->e->arena,
+                            "%" PRId64
+                            " strips, one after the other, so that of \"%s\" no more than one lies in memory",
+                            r->trips.most, comment_safe(t->e->arena, r->strips_of));
     return arena_printf(t->e->arena, "%" PRId64 " steps, %s: %s", r->trips.most,
                         r->backwards ? "from the last to the first" : "from the first to the last",
                         nodes_text(t->e, t->kernel, false));
@@ -316,9 +326,11 @@ static struct tree_function *build_function(struct region_function *t)
         vec_push(e->arena, &f->params, t->params.data[i]);
     if (t->takes_arena)
         vec_push(e->arena, &f->params, t->arena);
-    const char *const name = t->k->region->of_parts
-                                 ? "add_up_parts"
-                                 : arena_printf(e->arena, "%s_steps", name_mangle(e->arena, t->outer.data[0]->name));
+    const char *const of = name_mangle(e->arena, t->outer.data[0]->name);
+    const char *const name = t->k->region->of_parts ? "add_up_parts"
+                             : t->k->region->strips_of != NULL
+                                 ? arena_printf(e->arena, "compute_%s_in_strips", of)
+                                 : arena_printf(e->arena, "%s_steps", of);
     const char *const wishes[] = {name, arena_printf(e->arena, "%s_%s", name, t->entry)};
     f->name = name_first_free(&e->file, wishes, 2);
     return f;

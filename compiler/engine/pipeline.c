@@ -1,5 +1,6 @@
 #include "engine/budget.h"
 #include "engine/pipeline_internal.h"
+#include "engine/strips.h"
 
 #include "base/clean.h"
 #include "base/file.h"
@@ -230,6 +231,12 @@ static bool roll_entries(const struct program *p, const struct pipeline_options 
     return ok;
 }
 
+/* Memory counts, and sizes are known. */
+static bool may_cut(const struct program *p, const struct pipeline_options *o)
+{
+    return (o->small || o->ram > 0) && !p->range && o->threads <= 1;
+}
+
 bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, const struct pipeline_options *o,
                     struct plan ***out)
 {
@@ -247,7 +254,8 @@ bool pipeline_plans(struct diag *d, struct arena *a, const struct program *p, co
     for (size_t i = 0; i < p->entries.count; i++)
         ok &= pipeline_plan_entry(d, a, p, i, o, &plans[i]);
     *out = plans;
-    return ok && (o->ram == 0 || p->range || budget_fit(d, a, p, o, plans));
+    return ok && (!may_cut(p, o) || strips_choose(d, a, p, o, plans)) &&
+           (o->ram == 0 || p->range || budget_fit(d, a, p, o, plans));
 }
 
 bool pipeline_fits_ram(struct diag *d, struct arena *a, const struct program *p, struct plan *const *plans,

@@ -140,6 +140,7 @@ struct region *region_copy(const struct graph *g, const struct region *r)
 {
     struct region *const copy = region_new(g, r->trips, r->backwards);
     copy->of_parts = r->of_parts;
+    copy->strips_of = r->strips_of;
     const struct graph *const from = region_graph(r);
     struct arena scratch = {0};
     struct value **const now = arena_array(&scratch, struct value *, (size_t)from->value_count + 1);
@@ -156,6 +157,42 @@ struct region *region_copy(const struct graph *g, const struct region *r)
     region_copy_nodes(region_graph(copy), from, now);
     vec_each_ptr(const struct binding, b, &from->bindings)
         bind(copy, copy->program->variables.data[b->variable->index], now[b->value->id]);
+    arena_free(&scratch);
+    return copy;
+}
+
+static void copy_knowledge(const struct graph *from, struct value *const *now)
+{
+    vec_each(const struct value *, v, &from->inputs) {
+        now[v->id]->constant = v->constant;
+        now[v->id]->specialised = v->specialised;
+        now[v->id]->stays_open = v->stays_open;
+    }
+    for (const struct node *n = from->first; n != NULL; n = n->next)
+        vec_each(const struct value *, v, &n->outputs)
+            if (v) {
+                now[v->id]->zero_sum = v->zero_sum;
+                now[v->id]->producer->placed = n->placed;
+            }
+}
+
+struct graph *graph_copy(const struct graph *g)
+{
+    struct graph *const copy = graph_new(g->program, g->name);
+    struct arena scratch = {0};
+    struct value **const now = arena_array(&scratch, struct value *, (size_t)g->value_count + 1);
+    copy->loc = g->loc;
+    vec_each(const struct value *, v, &g->inputs)
+        now[v->id] = graph_add_input(copy, v->name, v->dtype, &v->shape);
+    vec_each(const struct value *, v, &g->sources)
+        if (v->kind == VALUE_VARIABLE)
+            now[v->id] = graph_add_variable(copy, v->variable);
+    region_copy_nodes(copy, g, now);
+    copy_knowledge(g, now);
+    vec_each_ptr(const struct graph_output, o, &g->outputs)
+        vec_push(copy->arena, &copy->outputs, ((struct graph_output){o->name, now[o->value->id]}));
+    vec_each_ptr(const struct binding, b, &g->bindings)
+        vec_push(copy->arena, &copy->bindings, ((struct binding){b->variable, now[b->value->id], b->loc}));
     arena_free(&scratch);
     return copy;
 }

@@ -18,7 +18,9 @@ struct region {
     int states;
     struct size trips;       /* steps of time, 1 or more */
     bool backwards;          /* from the last slice to the first; what is stacked stands at the same places */
-    bool of_parts;           /* its steps are parts of a batch, not steps of time: in comments and names */
+    /* in comments and names: */
+    bool of_parts;           /* its steps are parts of a batch, not steps of time; */
+    const char *strips_of;   /* or strips of this value, of which only one is to lie in memory; NULL: they are not */
     VEC(bool) is_slice;      /* by input of the graph; else a capture */
 };
 
@@ -48,6 +50,8 @@ bool node_same_kind(const struct node *a, const struct node *b);
 bool region_equal(const struct region *a, const struct region *b);
 /* A copy, with nodes and values of its own, for a node of g. */
 struct region *region_copy(const struct graph *g, const struct region *r);
+/* A copy of a graph, which is no entry's, of the same program; no size of it is known late. */
+struct graph *graph_copy(const struct graph *g);
 /* The nodes of `from`, copied to the end of `to`; now[id] is the value that stands for each, filled in for inputs and
  * variables. Constants are taken along. */
 void region_copy_nodes(struct graph *to, const struct graph *from, struct value **now);

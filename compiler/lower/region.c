@@ -177,7 +177,7 @@ bool lower_region(struct lower_ctx *c)
         return false;
     add_reads(c, k);
     add_writes(c, k);
-    lower_kernel(c, k->region->of_parts ? "parts" : "steps");
+    lower_kernel(c, k->region->of_parts ? "parts" : k->region->strips_of != NULL ? "strips" : "steps");
     if (!lift_checks(c, c->kernel, k))
         return false;
     c->kernel->kind = KERNEL_REGION;

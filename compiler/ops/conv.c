@@ -628,18 +628,34 @@ static const struct op_sample weight_grad_samples[] = {
      .error = "attribute 'kernel_shape' is missing"},
     {0}};
 
-/* Samples and filters are apart, and without groups channels are summed over. Windows see their neighbours: axes of
- * space are whole. */
+/* Samples are apart, and without groups filters are, and channels are summed over. Windows see their neighbours: axes
+ * of space are whole. */
 static void conv_axes(struct axes_ctx *c)
 {
     axes_samples(c);
-    axes_pass(c, 1, 0, 0, 1);
-    axes_pass(c, 2, 0, 0, 1);
     if (op_attr_int(c->node, "group") != 1)
         return;
+    axes_pass(c, 1, 0, 0, 1);
+    axes_pass(c, 2, 0, 0, 1);
     const int channels = axes_label(c);
     axes_put(c, 0, 1, channels);
     axes_put(c, 1, 1, channels);
+}
+
+/* Of y = conv(x, w): dx[n,c] from dy[n,-] and w[-,c]; dw[o,c] from dy[-,o] and x[-,c]. */
+static void input_grad_axes(struct axes_ctx *c)
+{
+    axes_samples(c);
+    if (op_attr_int(c->node, "group") == 1)
+        axes_pass(c, 1, 1, 0, 1);
+}
+
+static void weight_grad_axes(struct axes_ctx *c)
+{
+    if (op_attr_int(c->node, "group") != 1)
+        return;
+    axes_pass(c, 0, 1, 0, 0);
+    axes_pass(c, 1, 1, 0, 1);
 }
 
 const struct op_def op_defs_conv[] = {
@@ -648,11 +664,13 @@ const struct op_def op_defs_conv[] = {
      .grad = conv_grad, .eval = conv_eval, .lower = lower_conv_forward, .is_sum = true,
      .bounded = bounded_samples, .samples = samples},
     {.domain = DOMAIN_STEPC, .name = "ConvGradInput", .versions = grad_versions, .inputs = input_grad_inputs,
-     .outputs = input_grad_outputs, .attrs = grad_attrs, .infer = input_grad_infer, .grad = input_grad_grad,
+     .outputs = input_grad_outputs, .attrs = grad_attrs, .infer = input_grad_infer, .axes = input_grad_axes,
+     .grad = input_grad_grad,
      .plain = input_grad_plain,
      .eval = input_grad_eval, .lower = input_grad_lower, .is_sum = true, .samples = input_grad_samples},
     {.domain = DOMAIN_STEPC, .name = "ConvGradWeight", .versions = grad_versions, .inputs = weight_grad_inputs,
-     .outputs = weight_grad_outputs, .attrs = grad_attrs, .infer = weight_grad_infer, .grad = weight_grad_grad,
+     .outputs = weight_grad_outputs, .attrs = grad_attrs, .infer = weight_grad_infer, .axes = weight_grad_axes,
+     .grad = weight_grad_grad,
      .plain = weight_grad_plain,
      .eval = weight_grad_eval, .lower = weight_grad_lower, .is_sum = true, .samples = weight_grad_samples},
     {0}};

@@ -640,6 +640,12 @@ static const struct op_sample max_grad_samples[] = {
              "{ dx = stepc.MaxPoolGrad <kernel_shape = [2]> (x, dy) }",
      .error = "does not have the shape of the pool's output"},
     {0}};
+static void max_grad_axes(struct axes_ctx *c)
+{
+    axes_pass_before(c, 0, 0, 2);
+    axes_pass_before(c, 1, 0, 2);
+}
+
 const struct op_def op_defs_max_pool[] = {{.name = "MaxPool",
                                            .versions = max_versions,
                                            .inputs = max_inputs,
@@ -659,6 +665,7 @@ const struct op_def op_defs_max_pool[] = {{.name = "MaxPool",
                                            .outputs = grad_outputs,
                                            .attrs = max_attrs,
                                            .infer = max_grad_infer,
+                                           .axes = max_grad_axes,
                                            .grad = max_grad_grad,
                                            .plain = max_grad_plain,
                                            .shrink = max_grad_shrink,
@@ -672,6 +679,7 @@ const struct op_def op_defs_max_pool[] = {{.name = "MaxPool",
                                            .outputs = places_outputs,
                                            .attrs = max_attrs,
                                            .infer = places_infer,
+                                           .axes = axes_samples_and_channels,
                                            .grad = max_grad,
                                            .plain = places_plain,
                                            .eval = places_eval,
@@ -684,6 +692,7 @@ const struct op_def op_defs_max_pool[] = {{.name = "MaxPool",
                                            .outputs = grad_outputs,
                                            .attrs = grad_at_attrs,
                                            .infer = grad_at_infer,
+                                           .axes = max_grad_axes,
                                            .grad = grad_undefined,
                                            .plain = grad_at_plain,
                                            .eval = grad_at_eval,

@@ -50,6 +50,9 @@ bool rewrite_zeros(struct graph *g);
 /* Of a canonical graph that kernels are made of: a batch that is computed in parts becomes a region (roll.c). A second
  * time changes nothing. */
 bool rewrite_roll(struct graph *g) MUST_USE;
+/* Likewise: the value `large` is computed in `count` strips, with what makes and reads it (strips.c). *done: it could
+ * be; else nothing has changed. */
+bool rewrite_strips(struct graph *g, struct value *large, int64_t count, bool *done) MUST_USE;
 /* Of one that small kernels are made of: operators that take less memory. Likewise. */
 bool rewrite_shrink(struct graph *g) MUST_USE;
 

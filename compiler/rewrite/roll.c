@@ -313,91 +313,13 @@ static bool may_roll(const struct roll *r)
 
 /* ---- the region -------------------------------------------------------------------------------------------------- */
 
-/* conv1.part1 -> conv1 */
-static const char *name_in_part(struct roll *r, const char *name)
-{
-    static const char suffix[] = ".part1";
-    const size_t length = strlen(name), cut = sizeof suffix - 1;
-    const bool has = length > cut && !strcmp(name + length - cut, suffix);
-    return graph_fresh_name(region_graph(r->region),
-                            has ? arena_printf(r->graph->arena, "%.*s", (int)(length - cut), name) : name);
-}
-
-static struct value *in_region(struct roll *r, struct value *v);
-
-static void copy_node(struct roll *r, const struct node *n)
-{
-    vec_each(struct value *, v, &n->inputs) /* what comes in with them stands in front */
-        if (v != NULL)
-            in_region(r, v);
-    struct node *const copy = graph_add_like(region_graph(r->region), n, &n->loc, NULL);
-    vec_each(const struct value *, v, &n->inputs)
-        node_add_input(copy, v != NULL ? r->now[v->id] : NULL);
-    vec_each(const struct value *, v, &n->outputs) {
-        struct value *const made = node_add_output(copy, v != NULL ? name_in_part(r, v->name) : NULL);
-        if (v != NULL)
-            r->now[v->id] = made;
-    }
-    if (!node_infer(copy))
-        UNREACHABLE("a copy of %s '%s' that inference refuses", n->def->name, n->name);
-}
-
-/* What is the same in all parts comes in; where it is no more than a way to read something, that does. */
-static struct value *in_region(struct roll *r, struct value *v)
-{
-    if (r->now[v->id] != NULL)
-        return r->now[v->id];
-    const struct op_def *const def = v->kind == VALUE_RESULT ? v->producer->def : NULL;
-    if (v->kind == VALUE_CONSTANT) {
-        r->now[v->id] = graph_add_constant(region_graph(r->region), v->name, v->constant);
-    } else if (def != NULL && (def->is_view || def->is_broadcast || def->is_reshape)) {
-        copy_node(r, v->producer);
-    } else {
-        r->now[v->id] = region_input(r->region, v->name, v->dtype, &v->shape, false);
-        vec_push(r->arena, &r->inputs, v);
-    }
-    return r->now[v->id];
-}
-
-/* [12, 7] -> [3, 4, 7]: the parts along the first axis. */
-static struct value *stacked_parts(struct roll *r, struct builder *b, struct value *whole, int axis)
-{
-    struct shape s = SHAPE_SCALAR;
-    int perm[SHAPE_MAX_RANK + 1], rank = 0;
-    for (int d = 0; d < whole->shape.rank; d++) {
-        if (d == axis)
-            shape_add(&s, size_constant((int64_t)r->parts));
-        shape_add(&s, size_constant(d == axis ? whole->shape.dim[d] / (int64_t)r->parts : whole->shape.dim[d]));
-    }
-    perm[rank++] = axis;
-    for (int d = 0; d < s.rank; d++)
-        if (d != axis)
-            perm[rank++] = d;
-    struct value *const apart = build_reshape(b, whole, &s);
-    return axis == 0 ? apart : build_transpose(b, apart, perm);
-}
-
-/* The way back. */
-static struct value *whole_of_parts(struct builder *b, struct value *stacked, int axis, const struct shape *to)
-{
-    int perm[SHAPE_MAX_RANK + 1], rank = 0;
-    for (int d = 1; d < stacked->shape.rank; d++) {
-        if (d == axis + 1)
-            perm[rank++] = 0;
-        perm[rank++] = d;
-    }
-    return build_reshape(b, axis == 0 ? stacked : build_transpose(b, stacked, perm), to);
-}
-
 /* Pieces of one Split are slices of what it splits. */
 static void add_slices(struct roll *r, struct builder *b)
 {
     vec_each(struct value *, v, &r->noted) {
         if (!roll_is_slice(r, v))
             continue;
-        struct value *const whole = v->producer->inputs.data[0];
-        r->now[v->id] = region_input(r->region, whole->name, v->dtype, &v->shape, true);
-        vec_push(r->arena, &r->inputs, stacked_parts(r, b, whole, roll_axis(v)));
+        into_region_slice(&r->into, b, v, v->producer->inputs.data[0], &v->shape, roll_axis(v));
     }
 }
 
@@ -407,57 +329,24 @@ static void add_body(struct roll *r, const struct node *last)
     for (const struct node *n = r->graph->first; n != last->next; n = n->next) {
         const struct value *const v = result_of(n);
         if (r->part[v->id] == 1 && !roll_is_slice(r, v))
-            copy_node(r, n);
+            into_region_node(&r->into, n, NULL);
     }
 }
 
 static void add_sums(struct roll *r)
 {
-    struct builder b = {.graph = region_graph(r->region), .prefix = ""};
+    struct builder b = {.graph = region_graph(r->into.region), .prefix = ""};
     vec_each_ptr(const struct roll_sum, s, &r->sums) {
-        struct value *const terms[] = {s->state, in_region(r, s->term)};
+        struct value *const terms[] = {s->state, into_region_value(&r->into, s->term)};
         b.loc = s->last->producer->loc;
         struct value *const sum = build_value(&b, "Add", NULL, terms, 2);
         graph_rename(b.graph, sum, graph_fresh_name(b.graph, s->first->name));
-        region_carry(r->region, (int)s_at, sum);
+        region_carry(r->into.region, (int)s_at, sum);
     }
     vec_each_ptr(const struct roll_handed, h, &r->handed)
-        region_carry(r->region, (int)(r->sums.count + h_at), r->now[h->of[0]->id]);
+        region_carry(r->into.region, (int)(r->sums.count + h_at), r->into.now[h->of[0]->id]);
     vec_each_ptr(const struct roll_whole, w, &r->wholes)
-        region_stack(r->region, w->whole->name, r->now[w->of_part->id]);
-}
-
-/* Readers of what the parts made stand behind it. */
-static void move_readers(struct graph *g, struct node *region)
-{
-    struct arena scratch = {0};
-    bool *const behind = arena_array(&scratch, bool, (size_t)g->value_count);
-    for (const struct node *n = region; n != NULL; n = n->next)
-        vec_each(const struct value *, v, &n->outputs)
-            if (v != NULL)
-                behind[v->id] = true;
-    for (struct node *n = g->first, *next; n != region; n = next) {
-        bool reads = false;
-        next = n->next;
-        vec_each(const struct value *, v, &n->inputs)
-            reads |= v != NULL && behind[v->id];
-        if (!reads)
-            continue;
-        vec_each(const struct value *, v, &n->outputs)
-            if (v != NULL)
-                behind[v->id] = true;
-        graph_move_before(g, n, NULL);
-    }
-    arena_free(&scratch);
-}
-
-/* `made` takes the name and the readers of `old`. */
-static void take_place(struct graph *g, struct value *old, struct value *called, struct value *made)
-{
-    const char *const name = called->name;
-    graph_replace(g, old, made);
-    graph_rename(g, called, graph_fresh_name(g, "replaced"));
-    graph_rename(g, made, name);
+        region_stack(r->into.region, w->whole->name, r->into.now[w->of_part->id]);
 }
 
 static bool build_parts(struct roll *r)
@@ -467,38 +356,38 @@ static bool build_parts(struct roll *r)
     struct builder b = {.graph = g, .prefix = "parts.", .loc = r->sums.data[0].last->producer->loc};
     VEC(struct value *) inputs = {0};
     VEC(const char *) names = {0};
-    r->region = region_new(g, size_constant((int64_t)r->parts), false);
-    r->region->of_parts = true;
+    r->into.region = region_new(g, size_constant((int64_t)r->parts), false);
+    r->into.region->of_parts = true;
     vec_each_ptr(struct roll_sum, s, &r->sums) {
         const enum dtype dtype = s->last->dtype;
-        s->state = region_state(r->region, s->first->name, dtype, &s->last->shape);
+        s->state = region_state(r->into.region, s->first->name, dtype, &s->last->shape);
         vec_push(r->arena, &inputs, dtype_is_float(dtype) ? build_full_like(&b, s->last, -0.0) : NULL);
         vec_push(r->arena, &names, graph_fresh_name(g, s->first->name));
     }
     vec_each_ptr(const struct roll_handed, h, &r->handed) {
         struct value *const start = h->start;
-        r->now[start->id] = region_state(r->region, h->of[0]->name, start->dtype, &start->shape);
+        r->into.now[start->id] = region_state(r->into.region, h->of[0]->name, start->dtype, &start->shape);
         vec_push(r->arena, &inputs, start);
         vec_push(r->arena, &names, graph_fresh_name(g, h->of[0]->name));
     }
     add_slices(r, &b);
     add_body(r, last);
     add_sums(r);
-    vec_each(struct value *, v, &r->inputs)
+    vec_each(struct value *, v, &r->into.inputs)
         vec_push(r->arena, &inputs, v);
     vec_each_ptr(const struct roll_whole, w, &r->wholes)
         vec_push(r->arena, &names, graph_fresh_name(g, arena_printf(g->arena, "%s.parts", w->whole->name)));
-    struct node *const n = build_region(&b, r->region, inputs.data, inputs.count, names.data, names.count);
+    struct node *const n = build_region(&b, r->into.region, inputs.data, inputs.count, names.data, names.count);
     vec_each_ptr(const struct roll_sum, s, &r->sums)
-        take_place(g, s->last, s->first, n->outputs.data[s_at]);
+        into_region_take_place(g, s->last, s->first, n->outputs.data[s_at]);
     const size_t states = r->sums.count + r->handed.count;
     vec_each_ptr(const struct roll_handed, h, &r->handed)
-        take_place(g, h->of[r->parts - 1], h->of[r->parts - 1], n->outputs.data[r->sums.count + h_at]);
+        into_region_take_place(g, h->of[r->parts - 1], h->of[r->parts - 1], n->outputs.data[r->sums.count + h_at]);
     vec_each_ptr(const struct roll_whole, w, &r->wholes) {
         struct value *const parts = n->outputs.data[states + w_at];
-        take_place(g, w->whole, w->whole, whole_of_parts(&b, parts, w->axis, &w->whole->shape));
+        into_region_take_place(g, w->whole, w->whole, into_region_whole(&b, parts, w->axis, &w->whole->shape));
     }
-    move_readers(g, n);
+    into_region_move_readers(g, n);
     return !b.failed;
 }
 
@@ -516,7 +405,7 @@ static bool roll_parts(struct graph *g, size_t parts, bool *done)
     const size_t count = (size_t)g->value_count;
     struct roll r = {.graph = g, .arena = &scratch, .parts = parts};
     r.of = arena_array(&scratch, struct value **, count);
-    r.now = arena_array(&scratch, struct value *, count);
+    r.into = into_region(g, &scratch);
     r.part = arena_array(&scratch, int, count);
     r.is_sum = arena_array(&scratch, bool, count);
     r.is_same = arena_array(&scratch, bool, count);

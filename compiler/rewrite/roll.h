@@ -2,10 +2,8 @@
 #ifndef STEPC_REWRITE_ROLL_H
 #define STEPC_REWRITE_ROLL_H
 
-#include "graph/build.h"
+#include "rewrite/into_region.h"
 #include "rewrite/pass.h"
-
-struct region;
 
 /* Add(Add(f1, f2), f3): the whole sum, that of the first two parts, and the first part's term. */
 struct roll_sum {
@@ -39,10 +37,7 @@ struct roll {
     VEC(struct roll_sum) sums;
     VEC(struct roll_handed) handed;
     VEC(struct roll_whole) wholes;
-    /* The region that is being made, what comes into it, and by id what stands for a value there. */
-    struct region *region;
-    VEC(struct value *) inputs;
-    struct value **now;
+    struct into_region into;
 };
 
 /* Is it what a Split gives to a part? Along which axis? */
