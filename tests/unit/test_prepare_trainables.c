@@ -36,6 +36,10 @@ static const struct network of_pytorch[] = {
     {"float[3] \"const_fold_opt__7\" " V, "y = Max(h, \"const_fold_opt__7\")", "fc.weight"},
     {"float[3] \"const_fold_opt__7\" " V, "y = Add(h, \"const_fold_opt__7\")", "fc.weight const_fold_opt__7"},
     {"float[3] \"const_fold_opt__x\" " V, "y = Add(h, \"const_fold_opt__x\")", "fc.weight"},
+    {"float[3] \"/fc/Constant_output_0\" " V, "y = Add(h, \"/fc/Constant_output_0\")",
+     "fc.weight /fc/Constant_output_0"},
+    {"float[2,3] \"/fc/Constant_output_0\" = {0.31, -0.72, 0.23, 0.11, -0.93, 0.64}",
+     "y = Add(h, \"/fc/Constant_output_0\")", "fc.weight"},
     {"float[3] zeros_12 = {1, 1, 1}", "y = Add(h, zeros_12)", "fc.weight"},
     {"float[3] zeros_12 " V, "y = Add(h, zeros_12)", "fc.weight zeros_12"},
     {"float[3] \"zeros_1.weight\" = {1, 1, 1}", "y = Mul(h, \"zeros_1.weight\")", "fc.weight zeros_1.weight"},
@@ -127,22 +131,45 @@ static const struct network of_pytorch[] = {
 static const struct network of_nobody[] = {
     {"float[3] a " V, "y = Add(h, a)", "fc.weight a"},
     {"float a = {0.31}", "y = Mul(h, a)", "fc.weight"},
+#define DEVIATION "q = Mul(h, h) v = ReduceMean(q, one) s = Sqrt(v) "
+    {"float[1] a = {0.31}", "y = Mul(h, a)", "fc.weight"},
+    {"float[1] a = {0.31}", DEVIATION "n = Div(h, s) y = Mul(n, a)", "fc.weight a"},
+    {"float[1] a = {0.31}", DEVIATION "r = Reciprocal(s) n = Mul(h, r) y = Mul(n, a)", "fc.weight a"},
+    {"float[1] a = {0.31}", DEVIATION "c = Constant<value_float = 1.0>() r = Div(c, s) n = Mul(r, h) y = Mul(n, a)",
+     "fc.weight a"},
+    {"float[1] a = {0.31}", DEVIATION "r = Reciprocal(v) n = Mul(h, r) y = Mul(n, a)", "fc.weight"},
     {"float[3] mean " V, "y = Mul(h, mean)", "fc.weight"},
     {"float[3] a = {0.25, 0.5, 0.25}", "y = Mul(h, a)", "fc.weight a"},
     {"float[3] a = {0, -65504, 0}", "y = Add(h, a)", "fc.weight"},
     {"float[3,3] order = {0, 1, 0, 0, 0, 1, 1, 0, 0}", "y = MatMul(h, order)", "fc.weight order"},
 };
 
-static const char *trained_of(const char *producer, const struct network *n)
+/* fc.weight is a Constant, as some exporters write every tensor: trained if no initializer is a weight. */
+static const struct network of_constants[] = {
+    {"float unread = {0.31}", "y = Relu(h)", "fc.weight"},
+    {"float a = {0.31}", "y = Mul(h, a)", "fc.weight"},
+    {"float[3] a " V, "y = Add(h, a)", "a"},
+    {"int64[3] a = {1, 2, 3}", "c = Cast<to = 1>(a) y = Mul(h, c)", "fc.weight"},
+    {"float[3] mean " V ", float[3] var = {1, 2, 3}",
+     "g = Constant<value = float[3] {0.9, 1.1, 1.2}>() b = Constant<value = float[3] {0.1, 0.2, 0.3}>() "
+     "y = BatchNormalization(h, g, b, mean, var)",
+     "mean var fc.weight g b"},
+};
+
+#define FC_WEIGHT "{0.3, -0.7, 0.2, 0.9, -0.1, 0.4, -0.6, 0.8, 0.15}"
+static const char in_initializer[] = "float[3,3] \"fc.weight\" = " FC_WEIGHT ", ";
+static const char in_constant[] = "\"fc.weight\" = Constant<value = float[3,3] " FC_WEIGHT ">()";
+
+static const char *trained_of(const char *producer, const struct network *n, bool is_constant)
 {
     const char *const text = arena_printf(
         &arena,
         "<ir_version: 10, producer_name: \"%s\", opset_import: [\"\" : 18]>\n"
         "net (float[2,3] x) => (float[2,3] y)\n"
-        "<float[3,3] \"fc.weight\" = {0.3, -0.7, 0.2, 0.9, -0.1, 0.4, -0.6, 0.8, 0.15}, int64[1] six = {6}, "
+        "<%sint64[1] six = {6}, "
         "int64[1] one = {1}, int64 power = {2}, int64[2] pair = {0, 2}, "
-        "int64[2] rows = {2, 3}, %s>\n{ h = MatMul(x, \"fc.weight\") %s }",
-        producer, n->tensors, n->nodes);
+        "int64[2] rows = {2, 3}, %s>\n{ %s h = MatMul(x, \"fc.weight\") %s }",
+        producer, is_constant ? "" : in_initializer, n->tensors, is_constant ? in_constant : "", n->nodes);
     struct model *m;
     begin();
     use_optimizer("sgd");
@@ -158,17 +185,27 @@ static const char *trained_of(const char *producer, const struct network *n)
     return trained;
 }
 
+static void check(const char *producer, const struct network *n, bool is_constant)
+{
+    const char *const trained = trained_of(producer, n, is_constant);
+    ck_assert_msg(strcmp(trained, n->trained) == 0, "%s: %s", n->nodes, trained);
+}
+
 START_TEST(networks_of_pytorch)
 {
-    ck_assert_msg(strcmp(trained_of("pytorch", &of_pytorch[_i]), of_pytorch[_i].trained) == 0, "%s: %s",
-                  of_pytorch[_i].nodes, trained_of("pytorch", &of_pytorch[_i]));
+    check("pytorch", &of_pytorch[_i], false);
 }
 END_TEST
 
 START_TEST(networks_of_nobody)
 {
-    ck_assert_msg(strcmp(trained_of("", &of_nobody[_i]), of_nobody[_i].trained) == 0, "%s: %s", of_nobody[_i].nodes,
-                  trained_of("", &of_nobody[_i]));
+    check("", &of_nobody[_i], false);
+}
+END_TEST
+
+START_TEST(networks_of_constants)
+{
+    check("", &of_constants[_i], true);
 }
 END_TEST
 
@@ -178,5 +215,6 @@ int main(void)
     tcase_add_checked_fixture(all, begin, teardown);
     tcase_add_loop_test(all, networks_of_pytorch, 0, (int)(sizeof of_pytorch / sizeof of_pytorch[0]));
     tcase_add_loop_test(all, networks_of_nobody, 0, (int)(sizeof of_nobody / sizeof of_nobody[0]));
+    tcase_add_loop_test(all, networks_of_constants, 0, (int)(sizeof of_constants / sizeof of_constants[0]));
     return run_tests("prepare_trainables", all);
 }
