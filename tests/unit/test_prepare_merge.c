@@ -1,9 +1,11 @@
 /* When two nodes of different models are the same, so that a merged model has them once (prepare/merge_equal.c); which
- * constants of functions are shared by their calls (graph/inline.c). */
+ * constants of functions are shared by their calls (graph/inline.c), and which nodes keep their form in a model of
+ * another opset (graph/upgrade.c). */
 #include "prepare/merge.h"
 #include "prepare/merge_internal.h"
 
 #include "graph/inline.h"
+#include "graph/upgrade.h"
 #include "model/model.h"
 #include "fixture.h"
 #include "suite.h"
@@ -129,6 +131,36 @@ START_TEST(constants_that_may_be_weights)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    int64_t a, b;
+    bool keeps;
+} versions[] = {
+    {"y = Relu(x)", 13, 13, true},
+    {"y = Relu(x)", 6, 14, true}, /* element types alone */
+    {"y = Relu(x)", 1, 6, false}, /* consumed_inputs */
+    {"y = Gemm(x, z, z)", 11, 13, true},
+    {"y = Gemm(x, z)", 9, 11, false}, /* C may be left out */
+    {"y = Softmax(x)", 12, 13, false}, /* means something else */
+    {"y = ReduceSum(x)", 11, 13, false},
+    {"y = ReduceSum(x)", 13, 18, true},
+    {"y = BatchNormalization(x, z, z, z, z)", 8, 9, false}, /* an attribute less */
+    {"y = Clip(x)", 6, 11, false},
+    {"y = Gelu(x)", 18, 20, false}, /* there is none */
+    {"y = Gelu(x)", 20, 21, true},
+    {"y = mine.Relu(x)", 13, 14, false},
+    {"y = mine.Relu(x)", 14, 14, true},
+};
+
+START_TEST(forms_that_versions_keep)
+{
+    const struct model_node *const n = node(versions[_i].text);
+    ck_assert_msg(upgrade_keeps_form(n, versions[_i].a, versions[_i].b) == versions[_i].keeps &&
+                      upgrade_keeps_form(n, versions[_i].b, versions[_i].a) == versions[_i].keeps,
+                  "%s of %lld and %lld", versions[_i].text, (long long)versions[_i].a, (long long)versions[_i].b);
+}
+END_TEST
+
 /* Two models that have a sparse initializer of one name: one, if all of both is equal. */
 static const struct {
     double value;
@@ -178,6 +210,7 @@ int main(void)
     tcase_add_loop_test(all, nodes_that_are_the_same, 0, COUNT(pairs));
     tcase_add_test(all, graphs_with_sparse_initializers);
     tcase_add_loop_test(all, constants_that_may_be_weights, 0, COUNT(constants));
+    tcase_add_loop_test(all, forms_that_versions_keep, 0, COUNT(versions));
     tcase_add_loop_test(all, sparse_initializers_of_one_name, 0, COUNT(sparse));
     return run_tests("prepare_merge", all);
 }
