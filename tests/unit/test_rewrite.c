@@ -746,6 +746,18 @@ START_TEST(what_is_computed_of_sizes_is_one_or_is_not)
 }
 END_TEST
 
+START_TEST(counts_of_elements_are_sizes)
+{
+    struct value *const shape = shape_of_batch(), *const samples = graph_find(g, "samples");
+    check_size(build(&at, "Size", samples), 0, 32, 4);
+    const struct shape turned = SHAPE_OF(size_constant(4), ((struct size){8, 1}));
+    check_size(build(&at, "Size", build_reshape(&b, samples, &turned)), 0, 32, 4);
+    check_size(build(&at, "ReduceProd", shape), 0, 32, 4);
+    check_size(build(&at, "ReduceProd", build(&at, "Mul", shape, shape)), 0, 1024, NOT_AFFINE);
+    check_size(build(&at, "ReduceProd", build_ints(&b, (int64_t[]){3, 5}, 2)), 0, 15, 0);
+}
+END_TEST
+
 START_TEST(shapes_that_sizes_say)
 {
     struct value *const n = build(&at, "Gather", shape_of_batch(), build_ints(&b, (int64_t[]){0}, 1));
@@ -866,6 +878,7 @@ int main(void)
     tcase_add_test(all, long_chains_are_folded_without_recursion);
     tcase_add_test(all, elements_of_shapes_are_sizes);
     tcase_add_test(all, what_is_computed_of_sizes_is_one_or_is_not);
+    tcase_add_test(all, counts_of_elements_are_sizes);
     tcase_add_test(all, shapes_that_sizes_say);
     tcase_add_test(all, nodes_of_other_sizes_stay_apart);
     tcase_add_test(all, converted_weights_are_no_tables);

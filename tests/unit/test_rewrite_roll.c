@@ -139,6 +139,11 @@ START_TEST(sums_of_parts)
          SUM, 3},
         {"g (int64[6,1] x, float[4,4] w) => (float[2,4] y)", SPLIT "n = Constant <value_ints = [2]> ()\n",
          "i# = Reshape(x#, n)\n a# = Gather(w, i#)\n b# = Tanh(a#)\n c# = Mul(b#, a#)\n d# = Sin(c#)\n", SUM, 3},
+        /* beside a node without its first result */
+        {NET, SPLIT "k = Constant <value_ints = [1, 4, 4]> ()\n p = Reshape(w, k)\n", PART,
+         "\"\", i = MaxPool <kernel_shape = [4]> (p)\n j = Cast <to = 1> (i)\n z = ReduceMax <keepdims = 0> (j)\n"
+         "s = Add(d1, d2)\n r = Add(s, d3)\n y = Mul(r, z)",
+         3},
     };
     check_cases(cases, COUNT(cases), true);
 }
