@@ -334,6 +334,25 @@ START_TEST(counts_stay_within_their_type)
 }
 END_TEST
 
+/* By its name, but not one number that can be it: it stays as it was. */
+START_TEST(what_is_called_a_rate_may_be_none)
+{
+    static const char *const others[] = {"float[2] learning_rate = {1,1}", "int64 learning_rate = {1}"};
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    add_parameter(&c, "w", 0, &three_two, 1000);
+    add_parameter(&c, "b", 1, &three, 2000);
+    add_number(&c, 0, "lr", 0.25);
+    add_number(&c, 1, "lr", 0.5);
+    const char *const rate = "float learning_rate = {1}", *const at = strstr(adam, rate);
+    const char *const text =
+        arena_printf(&arena, "%.*s%s%s", (int)(at - adam), adam, others[_i], at + strlen(rate));
+    ck_assert_msg(fill_with(read_model("", text), &c, &(struct fill_options){0}, &f), "%s", diag_first_error(&diag));
+    ck_assert(!map_has(&f.set, "learning_rate"));
+    ck_assert_double_eq(value(&f, "learning_rate.2", 0), 0.5);
+}
+END_TEST
+
 /* A decay may be the operator's, or added to the gradient by a constant of that name. */
 START_TEST(a_zero_is_not_the_last_word)
 {
@@ -513,6 +532,7 @@ int main(void)
     tcase_add_test(tests, squares_are_told);
     tcase_add_test(tests, many_names_of_one_tensor);
     tcase_add_test(tests, counts_stay_within_their_type);
+    tcase_add_loop_test(tests, what_is_called_a_rate_may_be_none, 0, 2);
     tcase_add_test(tests, a_zero_is_not_the_last_word);
     tcase_add_test(tests, a_zero_beside_another_number_is_told);
     tcase_add_test(tests, an_optimizer_alone_is_no_checkpoint);

@@ -186,6 +186,22 @@ START_TEST(odd_shapes_are_left_alone)
 }
 END_TEST
 
+/* What a layer of these weights has no room for, or would be left with room for: the bias is none of that layer's. */
+START_TEST(biases_of_another_size_are_left_alone)
+{
+    static const struct shape sizes[] = {SHAPE(3), SHAPE(5), SHAPE(2, 4)};
+    struct filled f;
+    struct checkpoint c = recurrent_checkpoint("enc.lstm.");
+    for (size_t i = 0; i < 8; i++)
+        if (c.weights.data[i].tensor->shape.rank == 1)
+            c.weights.data[i].tensor = numbers(&sizes[_i], 0);
+    ck_assert(fill_with(recurrent_model("/enc/lstm/LSTM", ", linear_before_reset = 1"), &c, &(struct fill_options){0},
+                        &f)); /* nothing trains it */
+    ck_assert(map_has(&f.set, "onnx::LSTM_1") && map_has(&f.set, "onnx::LSTM_2"));
+    ck_assert(!map_has(&f.set, "onnx::LSTM_3"));
+}
+END_TEST
+
 /* ---- as TensorFlow and flax have it ------------------------------------------------------------------------------ */
 
 static const char conv[] =
@@ -357,6 +373,7 @@ int main(void)
     tcase_add_test(tests, what_cannot_be_laid_out_is_told);
     tcase_add_test(tests, gates_come_back);
     tcase_add_loop_test(tests, odd_shapes_are_left_alone, 0, sizeof odd_cases / sizeof *odd_cases);
+    tcase_add_loop_test(tests, biases_of_another_size_are_left_alone, 0, 3);
     tcase_add_test(tests, kernels_turn_with_what_is_kept);
     tcase_add_test(tests, operators_say_how_weights_stand);
     tcase_add_test(tests, weights_have_second_names);
