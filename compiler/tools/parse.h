@@ -23,7 +23,6 @@ struct parser {
     const char *base;
     VEC(struct top_name) top;
     struct map outside;      /* name -> path of the file that declares it: what libclang resolved, and macros */
-    struct map macros;       /* name -> struct tree_var *, VAR_MACRO */
     /* of the function at hand */
     struct tree_function *unit;
     tree_vars scope;

@@ -149,17 +149,13 @@ static const struct expr *parse_call(struct parser *p, const char *name)
     return e;
 }
 
-/* A constant that the user's compiler knows, from a header. */
+/* A constant that the user's compiler knows, from a header. Equal ones are written once. */
 static struct tree_var *macro_var(struct parser *p, const char *name)
 {
-    struct tree_var *v = map_get(&p->macros, name);
-    if (v)
-        return v;
     if (!map_has(&p->outside, name))
         fail_at(p, "'%s' is neither a hole, nor a function of this file, nor of a header that is emitted", name);
-    v = new_var(p, VAR_MACRO, name);
+    struct tree_var *const v = new_var(p, VAR_MACRO, name);
     v->from = header_of(p, name);
-    map_set(&p->macros, name, v);
     return v;
 }
 

@@ -118,8 +118,7 @@ static bool add_kernels(struct parser *p)
 
 bool read_template(struct gen *g, const char *path)
 {
-    struct parser p = {.g = g, .base = arena_strdup(g->arena, base_name(path)), .outside = {.arena = g->arena},
-                       .macros = {.arena = g->arena}};
+    struct parser p = {.g = g, .base = arena_strdup(g->arena, base_name(path)), .outside = {.arena = g->arena}};
     if (!cfront_parse(g->diag, g->arena, path, g->include_dirs, &p.source))
         return false;
     bool ok = assign_roles(&p) && find_outside(&p);

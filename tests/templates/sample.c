@@ -78,6 +78,9 @@ KERNEL static void sample_loops(const T *restrict a, T *restrict y)
         y[i] = a[i];
     for (int i = 1; i < N; i = 2 * i)
         y[i] = (T)i;
+    for (int j = 0; j < N; j++)
+        for (int i = 0; j < M && i < N; i++)
+            y[j] += a[i];
 }
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
@@ -226,4 +229,5 @@ KERNEL static void sample_types(const T *restrict a, const LABEL *restrict label
     y[3] = labels[1] == 7 || (!(chosen >= 2) && chosen != 0) ? (T)1 : (T)-1;
     stepc_add_scaled(lanes, (T)2, lanes);
     y[4] = (T)lanes[WIDTH(T) - 1];
+    y[5] = (T)WIDTH(LABEL) / (T)WIDTH(T);
 }

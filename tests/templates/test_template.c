@@ -256,6 +256,9 @@ START_TEST(all_forms_of_loops)
                      "        y[i] = x[i];\n"
                      "    for (int i = 1; i < 8; i = 2 * i)\n"
                      "        y[i] = (float)i;\n"
+                     "    for (int j = 0; j < 8; j++)\n"
+                     "        for (int i = 0; i < 8 && j < 3; i++)\n"
+                     "            y[j] += x[i];\n"
                      "}\n");
 }
 END_TEST
@@ -412,6 +415,7 @@ START_TEST(types_headers_and_helpers)
                      "    y[3] = (labels[1] == 7 || (!(chosen >= 2) && chosen != 0)) ? 1.0f : -1.0f;\n"
                      "    stepc_add_scaled(lanes, 2.0f, lanes);\n"
                      "    y[4] = lanes[WIDTH(float) - 1];\n"
+                     "    y[5] = (float)WIDTH(int32_t) / (float)WIDTH(float);\n"
                      "}\n");
     struct emission e = {0}, of_folds = {0};
     note_all(&e, in);
