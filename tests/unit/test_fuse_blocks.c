@@ -1,6 +1,7 @@
 /* Groups of kernels that share blocks of rows, made by hand: what becomes one kernel, and what is left alone because
  * another order, or other elements, would be read. */
 #include "fuse_cases.h"
+#include "lower/targets.h"
 #include "suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -302,11 +303,37 @@ START_TEST(a_block_is_used_again)
 }
 END_TEST
 
+/* The gradient reads u again, to add over the rows: each of the two products gets its own blocks of t and u where u has
+ * twice the bytes of the second cache. */
+START_TEST(a_large_matrix_is_computed_again)
+{
+    const int64_t rows = _i == 0 ? 8192 : 16384; /* of 48 floats: 1.5 MiB, or 3 */
+    struct buffer *const t = TEMP("t", rows * COLUMNS), *const s = TEMP("s", rows),
+                        *const u = TEMP("u", rows * COLUMNS);
+    lowered.target = target_find("x86-64");
+    ck_assert_ptr_nonnull(lowered.target);
+    (void)multiply(INPUT("x", rows * TERMS), INPUT("w", TERMS * COLUMNS), t, rows, TERMS, COLUMNS);
+    struct kernel *const k = loops(EXTENTS(rows, COLUMNS));
+    sum(k, 1, load(AT(t, 0, COLUMNS, 1)));
+    store(k, AT(s, 0, 1), result());
+    store(loops(EXTENTS(rows, COLUMNS)), AT(u, 0, COLUMNS, 1), mul(load(AT(s, 0, 1)), load(AT(t, 0, COLUMNS, 1))));
+    (void)multiply(u, INPUT("v", COLUMNS * NEXT), OUTPUT("o", rows * NEXT), rows, COLUMNS, NEXT);
+    struct kernel *const later =
+        multiply(u, INPUT("e", rows * NEXT), OUTPUT("d", COLUMNS * NEXT), COLUMNS, rows, NEXT);
+    kernel_set_int(later, "A_ROW", 1);
+    kernel_set_int(later, "A_COL", COLUMNS);
+    fuse_entry(&lowered, false);
+    ck_assert_msg(lowered.kernels.count == (_i == 0 ? 4 : 2), "%zu kernels are left:\n%s", lowered.kernels.count,
+                  lowered_print(&arena, &lowered));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_loop_test(tests, kernels_are_left, 0, COUNT(cases));
     tcase_add_loop_test(tests, a_block_is_used_again, 0, 2);
+    tcase_add_loop_test(tests, a_large_matrix_is_computed_again, 0, 2);
     return run_tests("fuse_blocks", tests);
 }
