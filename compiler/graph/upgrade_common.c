@@ -11,14 +11,13 @@ bool upgrade_drop_consumed_inputs(struct upgrade_ctx *c)
 static bool align_at_axis(struct upgrade_ctx *c, const struct shape *a, const struct shape *b, int64_t axis,
                           struct shape *out)
 {
-    if (axis < 0)
-        axis += a->rank;
-    if (axis < 0 || axis + b->rank > a->rank)
+    const int64_t at = axis < 0 ? axis + a->rank : axis;
+    if (at < 0 || at > a->rank - b->rank)
         return upgrade_error(c,
                              "attribute 'axis' is %lld: input 1 of rank %d does not fit there into input 0 of rank %d",
                              (long long)axis, b->rank, a->rank);
     *out = *b;
-    while (out->rank < a->rank - (int)axis)
+    while (out->rank < a->rank - (int)at)
         shape_add(out, size_constant(1));
     return true;
 }
