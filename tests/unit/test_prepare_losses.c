@@ -270,18 +270,31 @@ START_TEST(probabilities)
 }
 END_TEST
 
-/* The classes in front of the positions, [1,3,2], where LogSoftmax of opset 12 runs over both. */
+static int transposes(const struct model_graph *g)
+{
+    int count = 0;
+    vec_each(const struct model_node *, n, &g->nodes)
+        count += strcmp(n->op_type, "Transpose") == 0;
+    return count;
+}
+
+/* The classes in front of the positions, [1,3,2]: LogSoftmax of opset 12 runs over both, so they are moved behind. */
 START_TEST(probabilities_of_positions)
 {
-    static const double plain[] = {1, 1, 1};
+    static const double plain[] = {1, 1, 1}, weights[] = {1, 2, 4};
+    const bool weighted = _i & 1, old = _i & 2;
     struct model *const m = scores("Transpose");
-    m->opsets.data[0].version = 12;
+    if (old)
+        m->opsets.data[0].version = 12;
     m->graph->outputs.data[0]->type.has_shape = false;
     m->graph->initializers.data[0]->tensor->shape = SHAPE(1, 2, 3);
     model_set_ints(&arena, m->graph->nodes.data[1], "perm", (const int64_t[]){0, 2, 1}, 3);
     prepare_with.loss = LOSS_SOFTMAX_CROSS_ENTROPY;
     prepare_with.target_type = DTYPE_DOUBLE;
-    near(class_loss_of(m, DOUBLES(SHAPE(1, 3, 2), 0.5, 0, 0.25, 1, 0.25, 0)), loss_of_shares(plain, 0));
+    prepare_with.class_weights = weighted ? DOUBLES(SHAPE(3), 1, 2, 4) : NULL;
+    near(class_loss_of(m, DOUBLES(SHAPE(1, 3, 2), 0.5, 0, 0.25, 1, 0.25, 0)),
+         loss_of_shares(weighted ? weights : plain, 0));
+    ck_assert_int_eq(transposes(m->graph) + transposes(m->training.data[0]->algorithm), old ? 3 : 1);
 }
 END_TEST
 
@@ -375,7 +388,7 @@ int main(void)
     tcase_add_test(all, own_loss_is_one_number);
     tcase_add_test(all, samples_behind_times);
     tcase_add_test(all, probabilities);
-    tcase_add_test(all, probabilities_of_positions);
+    tcase_add_loop_test(all, probabilities_of_positions, 0, 4);
     tcase_add_test(all, correct_labels);
     tcase_add_test(all, options_that_exclude_each_other);
     return run_tests("prepare_losses", all);
