@@ -183,7 +183,7 @@ static bool sign_lower(struct lower_ctx *c)
     const struct expr *rest = expr_select(c->arena, equal, zero, x); /* 0, or NaN */
     if (!dtype_is_float(x->dtype))
         rest = zero;
-    if (dtype_is_float(x->dtype) || dtype_is_signed(x->dtype))
+    if (dtype_is_signed(x->dtype)) /* floats as well */
         rest = if_less(c, x, zero, number(c, -1), rest);
     return lower_map(c, if_less(c, zero, x, number(c, 1), rest));
 }
