@@ -517,6 +517,31 @@ START_TEST(sums_begin_with_nothing)
     }
 }
 END_TEST
+
+/* Averages start from their weights, where the checkpoint has those: from one that stays as it is nothing is taken. */
+START_TEST(averages_begin_with_their_weights)
+{
+    static const char averages[] =
+        "@training_info { algorithm: train () => (float[3] b1, float[3] k1, float[3] n1)\n"
+        "{ b1 = Neg(b) k1 = Neg(\"b.average\") n1 = Neg(\"k.average\") }\n"
+        "  update_binding: [\"b\" : \"b1\", \"b.average\" : \"k1\", \"k.average\" : \"n1\"] }\n";
+    struct filled f;
+    struct checkpoint c = make_checkpoint();
+    struct fill_options o = {0};
+    struct model *const m = read_model("", averages);
+    model_add_initializer(&arena, m->graph, "b.average", tensor_new(&arena, DTYPE_FLOAT, &three));
+    model_add_initializer(&arena, m->graph, "k.average", tensor_new(&arena, DTYPE_FLOAT, &three));
+    if (_i > 0)
+        vec_push(&arena, &o.reset, "b");
+    ck_assert_msg(fill_with(m, &c, &o, &f), "%s", diag_first_error(&diag));
+    ck_assert(!map_has(&f.set, "k.average")); /* there is no weight 'k' */
+    ck_assert(map_has(&f.set, "b.average") == (_i == 0));
+    if (_i == 0)
+        ck_assert_double_eq(value(&f, "b.average", 2), 12);
+    ck_assert(said("moving averages: they start from the checkpoint's weights (1)") == (_i == 0));
+}
+END_TEST
+
 int main(void)
 {
     TCase *const tests = tcase_create("fill");
@@ -541,5 +566,6 @@ int main(void)
     tcase_add_test(tests, steps_are_those_of_the_optimizer);
     tcase_add_test(tests, the_model_knows_the_steps);
     tcase_add_test(tests, sums_begin_with_nothing);
+    tcase_add_loop_test(tests, averages_begin_with_their_weights, 0, 2);
     return run_tests("fill", tests);
 }

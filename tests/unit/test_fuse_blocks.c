@@ -87,6 +87,27 @@ static void the_first_row_is_read(void)
     read_at(0, 0, 1, COLUMNS);
 }
 
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+/* A product that checks an index first, as one that adds rows of a table does. */
+static void check_index(size_t kernel)
+{
+    vec_push(&arena, &lowered.kernels.data[kernel]->checks,
+             ((struct check){.value = expr_int(&arena, DTYPE_INT64, 1), .high = NEXT, .status = "STEPC_E_INDEX"}));
+}
+
+static void the_first_product_checks(void)
+{
+    a_row_is_read();
+    check_index(0);
+}
+
+static void the_last_product_checks(void)
+{
+    a_row_is_read();
+    check_index(lowered.kernels.count - 1);
+}
+
 /* ---- loops around a product -------------------------------------------------------------------------------------- */
 
 /* The same for each plane of ROWS rows: the product is that of the first `planes`. */
@@ -264,6 +285,8 @@ static const struct fuse_case cases[] = {
     CASE(the_second_half_of_a_row_is_read, 3),
     CASE(every_second_element_is_read, 3),
     CASE(the_first_row_is_read, 3),
+    CASE(the_first_product_checks, 3),
+    CASE(the_last_product_checks, 3),
     CASE(all_planes_are_read, 1),
     CASE(the_first_plane_is_read, 3),
     CASE(two_results_are_kept, 3),

@@ -1,4 +1,5 @@
 /* Distribution over devices: every field by its number there and back, the text form, and what is wrong with it. */
+#include "model/check_model.h"
 #include "wire.h"
 #include "suite.h"
 
@@ -141,6 +142,35 @@ START_TEST(fault)
 }
 END_TEST
 
+/* Wherever the node stands: shardings of what it no longer has go, the others stay. */
+static const char *const stale[] = {
+    HEAD "g (float[2] x) => (float[2] y) { y = Neg (x) @pair (x [0], w [1], y [1]) }",
+    HEAD "g (float[2] x, bool c) => (float[2] y) { y = If <\n"
+         "then_branch = t () => (float[2] a) { a = Neg (x) @pair (x [0], w [1], a [1]) },\n"
+         "else_branch = e () => (float[2] b) { b = Exp (x) }> (c) }",
+    HEAD "g (float[2] x) => (float[2] y) { y = Neg (x) }\n"
+         "@training_info { initialization: i () => (float[2] z) { z = Neg (v) @pair (w [0], v [1]) } }",
+    HEAD "g (float[2] x) => (float[2] y) { y = Neg (x) }\n"
+         "@training_info { algorithm: a () => (float[2] z) { z = Neg (y) @pair (w [0], z [1]) } }",
+};
+
+START_TEST(stale_shardings_go)
+{
+    struct model *const m = from_text(stale[_i]);
+    ck_assert_ptr_nonnull(strstr(to_text(m), "w ["));
+    model_drop_stale_devices(&diag, m);
+    ck_assert_uint_eq(diag.messages.count, 1);
+    ck_assert_str_eq(diag.messages.data[0].text,
+                     "1 sharding of tensors that the node no longer has, the first of 'w', is left out");
+    const char *const now = to_text(m);
+    ck_assert(!strstr(now, "w ["));
+    ck_assert_ptr_nonnull(strstr(now, " [1]"));
+    model_drop_stale_devices(&diag, m);
+    ck_assert_uint_eq(diag.messages.count, 1);
+    ck_assert_str_eq(to_text(m), now);
+}
+END_TEST
+
 int main(void)
 {
     TCase *const t = tcase_create("annotations");
@@ -148,6 +178,7 @@ int main(void)
     tcase_add_test(t, there_and_back);
     tcase_add_test(t, fields_have_their_numbers);
     tcase_add_test(t, sizes_are_not_negative);
+    tcase_add_loop_test(t, stale_shardings_go, 0, (int)(sizeof stale / sizeof *stale));
     tcase_add_loop_test(t, fault, 0, (int)(sizeof faults / sizeof *faults));
     return run_tests("distribution over devices", t);
 }

@@ -666,6 +666,23 @@ START_TEST(fed_input_is_known_only_when_specialised)
 }
 END_TEST
 
+/* --set is for inputs, and for small ones. */
+START_TEST(no_option_sets_a_variable)
+{
+    struct variable v = {.name = "v", .dtype = DTYPE_INT64, .shape = SHAPE(2)};
+    struct value *const s = graph_add_variable(g, &v);
+    build(&at, "Reshape", x, s);
+    ck_assert(b.failed);
+    ck_assert_str_eq(diag.messages.data[0].text,
+                     "input 1 'v' (shape) must be known at compile time, but it is a variable of the graph");
+    b.failed = false;
+    build(&at, "Reshape", x, build(&at, "Add", s, ints(1, 1)));
+    ck_assert(b.failed);
+    ck_assert_str_eq(diag.messages.data[1].text,
+                     "input 1 'add' (shape) must be known at compile time, but depends on variable 'v'");
+}
+END_TEST
+
 START_TEST(large_results_are_not_stored)
 {
     struct value *big = build_expand(&b, number(2), &SHAPE(1000, 1000));
@@ -874,6 +891,7 @@ int main(void)
     tcase_add_test(all, nodes_of_the_same_outputs_are_one);
     tcase_add_test(all, constants_are_stored_within_bounds);
     tcase_add_test(all, fed_input_is_known_only_when_specialised);
+    tcase_add_test(all, no_option_sets_a_variable);
     tcase_add_test(all, large_results_are_not_stored);
     tcase_add_test(all, long_chains_are_folded_without_recursion);
     tcase_add_test(all, elements_of_shapes_are_sizes);
