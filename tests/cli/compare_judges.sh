@@ -44,3 +44,18 @@ for how in '' '--arithmetic same --reproducible'; do
     expect 1 "$stepc" compare product.onnxtxt $how --cc "$work/wrong_cc -O1"
     has stdout 'DIFFER infer      add_mul'
 done
+
+# Kernels compute with what the first step feeds, whatever later ones do.
+cat >rows.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[4,3] x, int64[2] i) => (float[2,3] y)
+{
+    p = Mul(x, x)
+    q = Gather(p, i)
+    y = Add(q, q)
+}
+MODEL
+printf '1 3 0 9' | "$make_npy" i8 2 2 >i.npy
+expect 0 "$stepc" compare rows.onnxtxt --feed i=i.npy --steps 1 --cc 'cc -O1'
+has stdout ', 0 differ'
+expect 1 "$stepc" compare rows.onnxtxt --feed i=i.npy --steps 2 --cc 'cc -O1'

@@ -55,3 +55,24 @@ for axis in -1 1; do
     has stdout ', without those that are -1'
     grep -qE 'validate.accuracy 0.5$' stdout || fail "accuracy: $(tail -n 1 stdout)"
 done
+
+# The same by hand, where the first node gives labels another shape.
+cat >flat.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>
+places (float[1,3,3] x) => (float[1,3,3] scores) <float[3] w = {1, 1, 1}> { scores = Mul(x, w) }
+@training_info {
+  algorithm: train (int64[1,3] target) => (float loss, float[3] w_new)
+  <int64[1] all = {-1}, int64[2] rows = {3, 3}, float rate = {0.001}> {
+    labels = Reshape(target, all)
+    flat = Reshape(scores, rows)
+    loss = SoftmaxCrossEntropyLoss <ignore_index = -1> (flat, labels)
+    g = ai.onnx.preview.training.Gradient <xs = ["w"], zs = ["x", "target"], y = "loss"> (w, x, target)
+    move = Mul(rate, g)
+    w_new = Sub(w, move)
+  }
+  update_binding: ["w" : "w_new"]
+}
+MODEL
+expect 0 "$stepc" run flat.onnxtxt --data x=x.npy --data target=t.npy --steps 1 --validate x=x.npy --validate target=t.npy
+has stdout ', without those that are -1'
+grep -qE 'validate.accuracy 0.5$' stdout || fail "accuracy: $(tail -n 1 stdout)"
