@@ -55,7 +55,10 @@ static const struct op_sample if_samples[] = {
              "a = If <then_branch = t2 () => (float[3] q) { q = Mul(w, x) }, else_branch = e2 () => (float[3] w) { }> "
              "(d) }, else_branch = e () => (float[3] x) { }> (c) }",
      .feed = ",,index:2"},
-    /* numbers that are known, but not which of them */
+    /* numbers that are known: the same in both branches, or not which of them */
+    {.text = "g (float[6] x, bool c) => (float[2,3] y) { s = If <then_branch = t () => (int64[2] a) { "
+             "a = Constant <value_ints = [2, 3]> () }, else_branch = e () => (int64[2] b) { "
+             "b = Constant <value_ints = [2, 3]> () }> (c) y = Reshape(x, s) }"},
     {.text = "g (bool c) => (int64 y) { z = If <then_branch = t () => (int64 a) { a = Constant <value_int = 3> () }, "
              "else_branch = e () => (int64 b) { b = Constant <value_int = 2> () }> (c) y = Neg(z) }"},
     {.text = "g (float[3] x, bool c) => (float[3] y) { y = If <then_branch = t () => (float[3] a) { a = Neg(x) }, "

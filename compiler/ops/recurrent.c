@@ -498,6 +498,9 @@ static const struct op_sample gru_samples[] = {
              "[0.4, 0.7]> (x, w, r) }"},
     {.text = "g (float16[3,2,3] x, float16[1,12,3] w, float16[1,12,4] r) => (float16[3,1,2,4] y) { y = GRU(x, w, r) }",
      .tolerance = 1e-2},
+    {.text = "g (float16[3,2,3] x, float16[1,12,3] w, float16[1,12,4] r, float16[1,2,4] i) => (float16[3,1,2,4] y) { "
+             "y = GRU(x, w, r, , , i) }",
+     .tolerance = 1e-2},
     {.text = "g (float[2,1,3] x, float[1,6,3] w, float[1,6,2] r) => (float[2,1,1,2] y) { "
              "y = GRU <output_sequence = 1> (x, w, r) }",
      .opset = 3},

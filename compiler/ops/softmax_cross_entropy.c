@@ -400,6 +400,9 @@ static const struct op_sample samples[] = {
      .feed = "normal,index:100"},
     {.text = "g (float[3,5,7,7] x, int64[3,7,7] t, float[5] w) => (float y) "
              "{ y = SoftmaxCrossEntropyLoss <ignore_index = 2> (x, t, w) }", .feed = "normal,index:5,positive"},
+    {.text = "g (float[1,6,80] x, int64[1,80] t) => (float y, float[1,6,80] p) { "
+             "y, p = SoftmaxCrossEntropyLoss(x, t) }",
+     .feed = "normal,index:6"},
     {.text = "g (float[2,3,80] x, int64[2,80] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }",
      .feed = "normal,index:3"},
     {.text = "g (float[5,10] x, int64[4] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }",
