@@ -37,23 +37,27 @@ static const struct model_type *declared_type(const struct preparer *p, const ch
                                                                                                         : NULL;
 }
 
-/* The symbol whose provisional size this is; sizes of symbols differ from each other (prepare.c). */
-static struct model_dim dim_of_size(const struct preparer *p, int64_t size)
-{
-    for (size_t i = 0; i < p->symbols.count; i++) {
-        const int64_t *const symbol_size = p->symbols.entries[i].value;
-        if (symbol_size && *symbol_size == size)
-            return (struct model_dim){.value = -1, .param = p->symbols.entries[i].key, .denotation = ""};
-    }
-    return (struct model_dim){.value = size, .param = "", .denotation = ""};
-}
-
 /* A size of the graph with other sizes of symbols, all twice as large; -1: not known. */
 static int64_t size_of_larger(struct preparer *p, const char *name, int axis)
 {
     (void)has_fixed_size(p, name, axis, 0);
     const struct value *const v = p->larger ? graph_find(p->larger, name) : NULL;
     return v && axis < v->shape.rank ? v->shape.dim[axis] : -1;
+}
+
+/* The symbol whose provisional size this is; sizes of symbols differ from each other (prepare.c), but one and a number
+ * may add up to another. */
+static struct model_dim dim_of_size(struct preparer *p, const char *name, int axis, int64_t size)
+{
+    for (size_t i = 0; i < p->symbols.count; i++) {
+        const int64_t *const symbol_size = p->symbols.entries[i].value;
+        if (!symbol_size || *symbol_size != size)
+            continue;
+        const int64_t larger = p->symbols.count > 1 ? size_of_larger(p, name, axis) : -1;
+        if (larger < 0 || larger == 2 * size)
+            return (struct model_dim){.value = -1, .param = p->symbols.entries[i].key, .denotation = ""};
+    }
+    return (struct model_dim){.value = size, .param = "", .denotation = ""};
 }
 
 /* "2*height", "length - 2": what a symbol has to become to give both sizes; else a new name. */
@@ -96,7 +100,7 @@ static struct model_dim corrected_dim(struct preparer *p, const char *name, int 
     const int64_t *const own = map_get(&p->symbols, declared.param);
     if (!own || *own == size || holds_for_small(p, name, axis))
         return declared;
-    struct model_dim dim = dim_of_size(p, size);
+    struct model_dim dim = dim_of_size(p, name, axis, size);
     if (dim.value >= 0 && !has_fixed_size(p, name, axis, size))
         dim = computed_dim(p, name, axis, size);
     say(p, "note: dimension %d of '%s' is declared as '%s', which is the size of something else; it is '%s'", axis,
@@ -109,7 +113,7 @@ static struct model_dim corrected_dim(struct preparer *p, const char *name, int 
 static struct model_dim refined_dim(struct preparer *p, const char *name, int axis, struct model_dim declared,
                                     int64_t size)
 {
-    const struct model_dim known = dim_of_size(p, size);
+    const struct model_dim known = dim_of_size(p, name, axis, size);
     if (declared.value < 0 && map_has(&p->symbols, declared.param))
         return corrected_dim(p, name, axis, declared, size);
     if (declared.value >= 0 || known.value < 0)
