@@ -84,7 +84,8 @@ static STEPC_ROUTINE void STEPC_OF(channel_sums)(const int taps, const int plane
 {
     STEPC_T c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
     STEPC_T c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
-    const int row0 = at[0], row1 = at[taps > 1 ? 1 : 0], row2 = at[taps > 2 ? 2 : 0], row3 = at[taps > 3 ? 3 : 0];
+    const int row0 = (int)at[0], row1 = (int)at[taps > 1 ? 1 : 0], row2 = (int)at[taps > 2 ? 2 : 0];
+    const int row3 = (int)at[taps > 3 ? 3 : 0];
     for (int l = 0; l < planes * lines; l++) {
         const STEPC_T *const line =
             image + (l / lines * plane_step + l % lines * line_step) * STEPC_WINDOW_LANES(STEPC_T);
