@@ -122,7 +122,7 @@ static bool parse_list_value(struct text_parser *p, void *data)
     const struct token at = p->lex.token;
     if (!parse_value(p, &v))
         return false;
-    if (v.ref[0])
+    if (v.type == ATTR_UNDEFINED) /* and @"", too */
         return lexer_error_at(&p->lex, &at, "a list cannot hold a reference: the whole list can be one, @%s", v.ref);
     if (v.type == ATTR_INT && (l->declared == ATTR_FLOATS || l->element == ATTR_FLOAT)) {
         v.type = ATTR_FLOAT;

@@ -393,6 +393,7 @@ static const struct {
     {HEAD G "{ y = Op <a = [1, ]> () }", "expected an attribute's value, found ']'", 2, 30},
     {HEAD G "{ y = Op <a = @b> () }", "the type of the referenced attribute must be given", 2, 26},
     {HEAD G "{ y = Op <a : ints = [@b]> () }", "a list cannot hold a reference", 2, 34},
+    {HEAD G "{ y = Op <a : ints = [@\"\"]> () }", "a list cannot hold a reference", 2, 34},
     {HEAD G "{ y = Op <a = 1e39> () }", "does not fit float", 2, 26},
     {HEAD G "{ y = Op <a = -x> () }", "'-x' is no number", 2, 26},
     {HEAD G "{ y = Op <a = 9223372036854775808> () }", "does not fit 64 bits", 2, 26},
