@@ -138,7 +138,7 @@ static bool may_be_apart(struct strips *s)
         bool reads = false;
         vec_each(const struct value *, v, &n->inputs)
             reads |= v != NULL && (behind[v->id] || (s->is_joined[v->id] && !is_joined(s, n)));
-        if (is_joined(s, n) ? reads || !join(s, n) : false)
+        if (is_joined(s, n) && (reads || !join(s, n)))
             return false;
         vec_each(const struct value *, v, &n->outputs)
             if (v != NULL)
